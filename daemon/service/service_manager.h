@@ -14,6 +14,7 @@ public:
     // Takes $NOTIFY_SOCKET out of the environment, so that children don't speak for this process.
     [[nodiscard]] static ServiceManager from_environment();
 
+    [[nodiscard]] bool is_there() const { return !socket_.empty(); }
     void say_ready() const { send("READY=1"); }
     void say_stopping() const { send("STOPPING=1"); }
 

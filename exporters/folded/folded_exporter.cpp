@@ -11,6 +11,7 @@
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -91,8 +92,9 @@ Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer) {
                      "no samples are in the selection: nothing to export (perfleet losses lists what there is)"};
     }
     Folding folding{symbolizer, scan.memory(), scan.worker_count()};
-    const Result<Done> visited = visit_stack_counts(scan, StackCountOptions{.event = (*event)->name},
-                                                    [&](const EpochStackCounts& epoch) { folding.add(epoch); });
+    const Result<Done> visited = visit_stack_counts(
+        scan, StackCountOptions{.event = (*event)->name, .sum_weights = off_cpu::is_event((*event)->name)},
+        [&](const EpochStackCounts& epoch) { folding.add(epoch); });
     if (!visited.ok()) {
         return Error{visited.error()};
     }

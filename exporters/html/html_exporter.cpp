@@ -14,6 +14,7 @@
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -64,11 +65,11 @@ PageSide side_of(const Scan& scan, const std::string& event) {
     return side;
 }
 
-Result<Done> count(const Scan& scan, const std::string& event, const HtmlOptions& options, const TimeSlices& slices,
+Result<Done> count(const Scan& scan, const EventChoice& event, const HtmlOptions& options, const TimeSlices& slices,
                    std::uint32_t first_slice, FlameGraphMaker& maker) {
     StackCountOptions wanted;
-    wanted.event = event;
-    wanted.sum_weights = options.sum_weights;
+    wanted.event = event.name;
+    wanted.sum_weights = options.sum_weights || off_cpu::is_event(event.name);
     if (slices.count > 1) {
         wanted.cuts = [&](std::size_t session_index) {
             std::vector<Ticks> cuts;
@@ -204,14 +205,14 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
     const EventChoice& choice = **event;
     PageData data;
     data.event = choice.name;
-    data.unit = options.sum_weights ? choice.unit : "samples";
-    data.is_count = !options.sum_weights;
+    data.is_count = !options.sum_weights && !off_cpu::is_event(choice.name);
+    data.unit = data.is_count ? "samples" : choice.unit;
     data.is_sampled = choice.is_sampled;
     data.side = side_of(scan, choice.name);
     data.side.slices = slices_of(scan, choice.name, options.slice_count);
     data.title = options.title.empty() ? title_of(data) : options.title;
     FlameGraphMaker maker{symbolizer, scan.memory(), scan.worker_count(), options.each_address};
-    if (Result<Done> counted = count(scan, choice.name, options, data.side.slices, 0, maker); !counted.ok()) {
+    if (Result<Done> counted = count(scan, choice, options, data.side.slices, 0, maker); !counted.ok()) {
         return std::move(counted).error();
     }
     std::uint32_t second_side = data.side.slices.count;
@@ -219,7 +220,7 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
         data.has_before = true;
         data.before = side_of(*before, choice.name);
         data.before.slices = slices_of(*before, choice.name, options.slice_count);
-        if (Result<Done> counted = count(*before, choice.name, options, data.before.slices, second_side, maker);
+        if (Result<Done> counted = count(*before, choice, options, data.before.slices, second_side, maker);
             !counted.ok()) {
             return std::move(counted).error();
         }

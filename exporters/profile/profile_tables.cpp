@@ -1,4 +1,5 @@
 #include "exporters/profile/profile_tables.h"
+#include "schemas/vocabulary/off_cpu.h"
 
 #include <algorithm>
 #include <utility>
@@ -32,7 +33,9 @@ Result<Done> ProfileTables::choose_values(const Scan& scan) {
                      "no samples are in the selection: nothing to export (perfleet losses lists what there is)"};
     }
     for (const EventChoice& event : events_) {
-        values_.push_back({event.name, kRows, false});
+        if (!off_cpu::is_event(event.name)) {
+            values_.push_back({event.name, kRows, false});
+        }
         if (!event.unit.empty()) {
             values_.push_back({event.name, event.unit, true});
         }

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "schemas/vocabulary/off_cpu.h"
+
 namespace perfleet {
 namespace {
 
@@ -102,6 +104,14 @@ OptionTable<Selection> make_table(UtcNs now) {
                 "only this session: its name, first digits of its id, last, or last~1"},
                &Selection::session)
         .value({"event", OptionType::kText, "NAME", "only this event"}, &Selection::event)
+        .add({"off-cpu", OptionType::kFlag, "", "time off the CPU (event offcpu-time), as record --off-cpu has it"},
+             [](const OptionValue&, Selection& selection) -> Result<Done> {
+                 if (selection.event) {
+                     return usage("--off-cpu: is an event already; give it or --event");
+                 }
+                 selection.event = off_cpu::kBlocked;
+                 return Done{};
+             })
         .text({"from", OptionType::kText, "TIME", "from this time on: RFC 3339, now, -15m, -2h"},
               time_of("from", &Selection::from, now))
         .text({.name = "until", .value_name = "TIME", .summary = "up to this time, exclusive", .aliases = {"to"}},

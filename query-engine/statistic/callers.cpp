@@ -9,6 +9,7 @@
 
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_counts.h"
+#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -89,9 +90,10 @@ private:
 
 Result<Answer> make_callers(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options,
                             const EventChoice& event) {
+    const bool sum_weights = options.sum_weights || off_cpu::is_event(event.name);
     Callers callers{symbolizer, scan, options};
     const Result<Done> visited =
-        visit_stack_counts(scan, StackCountOptions{.event = event.name, .sum_weights = options.sum_weights},
+        visit_stack_counts(scan, StackCountOptions{.event = event.name, .sum_weights = sum_weights},
                            [&](const EpochStackCounts& epoch) { callers.add(epoch); });
     if (!visited.ok()) {
         return Error{visited.error()};
@@ -100,7 +102,7 @@ Result<Answer> make_callers(const Scan& scan, Symbolizer& symbolizer, const TopO
         return Error{ErrorCode::kNotFound, "--callers: no sample of the selection has the function \"" +
                                                options.callers_of.substr(0, 256) + "\" in its call chain"};
     }
-    const std::string unit = options.sum_weights ? event.unit : "samples";
+    const std::string unit = sum_weights ? event.unit : "samples";
     Answer answer;
     answer.columns = {{"caller", ""},
                       {"image", ""},

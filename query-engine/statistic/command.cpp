@@ -238,7 +238,8 @@ std::vector<OptionSpec> QueryCommand::selection() const {
         constexpr std::array<std::string_view, 8> kOfRows{"comm",   "pid",       "tid", "cpu",
                                                           "cgroup", "container", "pod", "unit"};
         const bool is_of_rows = is_of_frames || std::find(kOfRows.begin(), kOfRows.end(), option.name) != kOfRows.end();
-        if ((has_event || option.name != "event") && (!is_of_frames || filters == QueryFilters::kFrames) &&
+        const bool is_of_events = option.name == "event" || option.name == "off-cpu";
+        if ((has_event || !is_of_events) && (!is_of_frames || filters == QueryFilters::kFrames) &&
             (!is_of_rows || filters != QueryFilters::kNone)) {
             all.push_back(option);
         }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "query-engine/scan/session_ledger.h"
+#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -60,6 +61,10 @@ Result<Done> check_event(const Scan& scan) {
     if (known.contains(*wanted)) {
         return Done{};
     }
+    if (*wanted == off_cpu::kBlocked) {
+        return Error{ErrorCode::kUsage,
+                     "--off-cpu: no selected session recorded time off the CPU; record with --off-cpu"};
+    }
     return Error{ErrorCode::kUsage, "--event " + *wanted + ": no selected session recorded it; recorded were: " +
                                         (known.empty() ? "no events" : join(known))};
 }
@@ -90,7 +95,9 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
         std::vector<std::string> left_out;
         const bool has_rows =
             std::any_of(with_rows.begin(), with_rows.end(), [&](const auto& event) { return event.second == *wanted; });
-        if (!has_rows && event_ledger(scan, *wanted, left_out).produced == 0) {
+        // Threads that never blocked may have waited for a CPU all the same.
+        const bool is_split = *wanted == off_cpu::kBlocked && !scan.sessions().empty();
+        if (!has_rows && !is_split && event_ledger(scan, *wanted, left_out).produced == 0) {
             return std::optional<EventChoice>{};
         }
         choice.name = *wanted;

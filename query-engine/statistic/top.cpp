@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,17 +12,27 @@
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_counts.h"
 #include "query-engine/statistic/stack_counts.h"
+#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kColumnsMax = 13;
+constexpr std::size_t kColumnsMax = 15;
 
 double percent_of(std::uint64_t part, std::uint64_t total) {
     return total == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(total);
 }
 
-std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const std::string& unit) {
+// What a table is of: the samples of an event, or time off the CPU, whose rows are split by Runner::slice.
+struct Measure {
+    std::string unit;
+    bool is_off_cpu = false;
+};
+constexpr std::uint32_t kRunnableSlice = 1;
+constexpr double kNsPerMs = 1e6;
+
+std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const Measure& measure) {
+    const std::string& unit = measure.unit;
     std::vector<AnswerColumn> columns{{"symbol", ""}, {"image", ""}, {"command", ""}};
     if (options.by_thread) {
         columns.push_back({"pid", ""});
@@ -36,6 +47,10 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const std::s
     }
     columns.push_back({"self", unit});
     columns.push_back({"self_percent", "percent"});
+    if (measure.is_off_cpu) {
+        columns.push_back({"blocked", unit});
+        columns.push_back({"runnable", unit});
+    }
     columns.push_back({"children", unit});
     columns.push_back({"children_percent", "percent"});
     return columns;
@@ -104,12 +119,13 @@ TopGroup group_of_runner(const Runner& runner, const TopOptions& options) {
 }
 
 // Not whole where the memory is exceeded.
-Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options, const EventChoice& event,
+Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options, const Measure& measure,
                  MemoryShare& share) {
     struct Row {
         std::uint32_t frame;
         const TopGroup* group;
         FrameTally counts;
+        std::uint64_t runnable;  // of counts.self
     };
     Answer answer;
     std::vector<Row> rows;
@@ -119,8 +135,23 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
     }
     rows.reserve(counts.tally_count());
     for (const auto& [group, frames] : counts.groups()) {
+        const bool is_runnable = group.runner.slice == kRunnableSlice;
+        TopGroup other = group;
+        other.runner.slice = is_runnable ? 0 : kRunnableSlice;
+        const auto twin = counts.groups().find(other);
         for (const auto& [frame, tally] : frames) {
-            rows.push_back({frame, &group, tally});
+            Row row{frame, &group, tally, is_runnable ? tally.self : 0};
+            if (twin != counts.groups().end()) {
+                if (const auto in_twin = twin->second.find(frame); in_twin != twin->second.end()) {
+                    if (is_runnable) {
+                        continue;  // it stands in the row of the blocked
+                    }
+                    row.counts.self += in_twin->second.self;
+                    row.counts.children += in_twin->second.children;
+                    row.runnable = in_twin->second.self;
+                }
+            }
+            rows.push_back(row);
         }
     }
     const auto before = [&](const Row& a, const Row& b) {
@@ -141,7 +172,10 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
     if (share.is_exceeded()) {
         return answer;
     }
-    answer.columns = columns_of_top(options, options.sum_weights ? event.unit : "samples");
+    answer.columns = columns_of_top(options, measure);
+    const auto shown = [&](std::uint64_t value) {
+        return measure.is_off_cpu ? AnswerValue{static_cast<double>(value) / kNsPerMs} : AnswerValue{value};
+    };
     answer.rows.reserve(row_count);
     for (const Row& row : rows) {
         const auto text = [](bool is_shown, std::string value) {
@@ -164,9 +198,13 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
                 values.emplace_back(*name);
             }
         }
-        values.emplace_back(row.counts.self);
+        values.push_back(shown(row.counts.self));
         values.emplace_back(percent_of(row.counts.self, counts.total()));
-        values.emplace_back(row.counts.children);
+        if (measure.is_off_cpu) {
+            values.push_back(shown(row.counts.self - row.runnable));
+            values.push_back(shown(row.runnable));
+        }
+        values.push_back(shown(row.counts.children));
         values.emplace_back(percent_of(row.counts.children, counts.total()));
         share.add(answer_text_size_bytes(values));
         if (share.is_exceeded()) {
@@ -205,7 +243,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     }
     Answer answer;
     if (!event->has_value()) {
-        answer.columns = columns_of_top(options, "samples");
+        answer.columns = columns_of_top(options, {"samples"});
         answer.warnings.push_back("no samples are in the selection (perfleet losses lists what there is)");
         return answer;
     }
@@ -215,20 +253,31 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     }
     FrameCounts<TopGroup> counts{symbolizer,        scan.memory(),    scan.worker_count(),
                                  options.by_symbol, options.by_image, options.each_address};
-    Result<Done> visited = visit_stack_counts(
-        scan,
-        StackCountOptions{.event = choice.name,
-                          .sum_weights = options.sum_weights,
-                          .per_thread = options.by_thread,
-                          .per_cgroup = options.needs_cgroups()},
-        [&](const EpochStackCounts& epoch) {
-            counts.add(epoch, [&](const Runner& runner) { return group_of_runner(runner, options); });
-        });
+    const bool is_off_cpu = choice.name == off_cpu::kBlocked;
+    const bool sum_weights = options.sum_weights || off_cpu::is_event(choice.name);
+    const auto count = [&](std::string_view name, std::uint32_t slice) {
+        return visit_stack_counts(scan,
+                                  StackCountOptions{.event = std::string{name},
+                                                    .sum_weights = sum_weights,
+                                                    .per_thread = options.by_thread,
+                                                    .per_cgroup = options.needs_cgroups()},
+                                  [&](const EpochStackCounts& epoch) {
+                                      counts.add(epoch, [&](const Runner& runner) {
+                                          TopGroup group = group_of_runner(runner, options);
+                                          group.runner.slice = slice;
+                                          return group;
+                                      });
+                                  });
+    };
+    Result<Done> visited = count(choice.name, 0);
+    if (visited.ok() && is_off_cpu) {
+        visited = count(off_cpu::kRunnable, kRunnableSlice);
+    }
     if (!visited.ok()) {
         return std::move(visited).error();
     }
     MemoryShare share{scan.memory()};
-    answer = answer_of(counts, options, choice, share);
+    answer = answer_of(counts, options, {is_off_cpu ? "ms" : sum_weights ? choice.unit : "samples", is_off_cpu}, share);
     if (scan.memory().is_exceeded()) {
         return scan.memory().exceeded();
     }
@@ -237,6 +286,9 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     counts.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                             answer.warnings);
     finish_profile(scan, choice, symbolizer, answer.ledger, answer.warnings);
+    if (is_off_cpu) {
+        answer.ledger.add(event_ledger(scan, std::string{off_cpu::kRunnable}, answer.warnings));
+    }
     return answer;
 }
 

@@ -9,6 +9,7 @@
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_totals.h"
+#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -198,7 +199,8 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
     if (!event.ok()) {
         return Error{event.error()};
     }
-    const std::string unit = options.sum_weights && event->has_value() ? (*event)->unit : "samples";
+    const bool sum_weights = event->has_value() && (options.sum_weights || off_cpu::is_event((*event)->name));
+    const std::string unit = sum_weights ? (*event)->unit : "samples";
     Answer answer;
     answer.columns = {{"depth", ""},
                       {"symbol", ""},
@@ -213,7 +215,7 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
     }
     CallTree tree{symbolizer, scan.memory(), scan.worker_count(), options};
     const Result<Done> visited =
-        visit_stack_counts(scan, StackCountOptions{.event = (*event)->name, .sum_weights = options.sum_weights},
+        visit_stack_counts(scan, StackCountOptions{.event = (*event)->name, .sum_weights = sum_weights},
                            [&](const EpochStackCounts& epoch) { tree.add(epoch); });
     if (!visited.ok()) {
         return Error{visited.error()};

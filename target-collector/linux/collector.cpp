@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <map>
@@ -24,6 +25,7 @@
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/control_executor.h"
+#include "target-collector/linux/cpu_budget.h"
 #include "target-collector/linux/disk_spool.h"
 #include "target-collector/linux/fallback_link.h"
 #include "target-collector/linux/file_link.h"
@@ -53,6 +55,7 @@ constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
 constexpr std::uint64_t kCommandTimeoutNs = 2'000'000'000;  // after SIGTERM
 constexpr std::uint64_t kOwnSignalNs = 500'000'000;         // Ctrl-C goes to the command, too
 constexpr std::uint64_t kFinishTimeoutNs = 5'000'000'000;   // for the wire's thread to make room
+constexpr std::uint64_t kOffCpuFrequencyHzMax = 10'000;     // a thread's rows a second, at most about
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
 constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
 
@@ -61,11 +64,13 @@ std::uint64_t nanoseconds(double seconds) {
     return static_cast<std::uint64_t>(std::min(seconds, kSecondsMax) * static_cast<double>(kNsPerSecond));
 }
 
-std::uint64_t thread_cpu_ns() {
+std::uint64_t cpu_ns(clockid_t clock) {
     timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    ::clock_gettime(clock, &time);
     return (static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(time.tv_nsec);
 }
+std::uint64_t thread_cpu_ns() { return cpu_ns(CLOCK_THREAD_CPUTIME_ID); }
+std::uint64_t process_cpu_ns() { return cpu_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 // Memory that isn't touched before it is used.
 struct Memory {
@@ -123,12 +128,14 @@ private:
     Result<Done> open_spool();
     Result<Done> open_source();
     Result<Done> choose_chains(PerfSourceOptions& source);
+    Result<Done> choose_off_cpu(const KernelUnwinder::Options& wish, PerfSourceOptions& source);
     Result<Done> open_wire();
     bool watch(int fd) const;
     void collect(Ticks end);
     [[nodiscard]] bool is_over(Ticks now, Ticks end);
     void wake_wire();
     void end_command();
+    void keep_budget(std::uint64_t now_ns);
     void publish_rows();
     void tell_of_symbols();
     CollectorSummary sum_up(const WireThread::Outcome& outcome);
@@ -170,6 +177,7 @@ private:
     int epoll_fd_;
     Seq last_woken_for_;
     std::optional<Ticks> delay_end_;  // when sampling begins; empty: it has, or waits for a control request
+    std::optional<CpuBudget> budget_;
     std::uint64_t counters_read_ns_ = 0;
     std::uint64_t counts_published_ns_ = 0;
     int command_exit_status_ = 0;
@@ -269,6 +277,25 @@ Result<Done> LinuxCollector::choose_chains(PerfSourceOptions& source) {
     source.events.callchain = choice->has_chains;
     source.events.user_stack_bytes = choice->user_stack_bytes;
     source.kernel_unwinder = std::move(choice->kernel_unwinder);
+    source.unwinds_samples = source.kernel_unwinder != nullptr;
+    return options_.has_off_cpu ? choose_off_cpu(wish.kernel_unwinder, source) : Result<Done>{Done{}};
+}
+
+// Its stacks are unwound by BPF, however those of samples are.
+Result<Done> LinuxCollector::choose_off_cpu(const KernelUnwinder::Options& wish, PerfSourceOptions& source) {
+    if (source.kernel_unwinder == nullptr) {
+        auto unwinder = KernelUnwinder::open(wish);
+        if (!unwinder.ok()) {
+            Error error = std::move(unwinder).error();
+            error.message =
+                "--off-cpu: " + error.message + "; -e sched:sched_switch -g records each switch without BPF";
+            return error;
+        }
+        source.kernel_unwinder = std::move(*unwinder);
+    }
+    source.off_cpu_period_ns =
+        static_cast<std::uint64_t>(kNsPerSecond) /
+        std::min<std::uint64_t>(options_.frequency_hz.value_or(options_.default_frequency_hz), kOffCpuFrequencyHzMax);
     return Done{};
 }
 
@@ -280,6 +307,7 @@ Result<Done> LinuxCollector::open_source() {
     PerfSourceOptions source;
     source.events.events = std::move(*events);
     source.events.sampling = {options_.frequency_hz, options_.period, options_.default_frequency_hz};
+    source.events.jitter = {options_.jitter_percent, options_.jitter_seed.value_or(session_.session.low)};
     source.events.all_cpus = options_.all_cpus;
     source.events.all_user = options_.all_user;
     source.events.all_kernel = options_.all_kernel;
@@ -387,6 +415,10 @@ Result<CollectorSummary> LinuxCollector::run() {
     sealer_.tick(start, bucket_clock_.now(start));
     sink_.begin_epoch(start);
     source_->begin(sink_);
+    if (options_.cpu_budget_percent) {
+        source_->measure_bpf();
+        budget_.emplace(*options_.cpu_budget_percent, start.value, process_cpu_ns());
+    }
     ::malloc_trim(0);  // reading /proc took much more than is kept
     Ticks end{~0ULL};
     if (options_.duration_s) {
@@ -467,6 +499,7 @@ void LinuxCollector::collect(Ticks end) {
         if (now.value - counters_read_ns_ >= kCountersEveryNs) {
             counters_read_ns_ = now.value;
             source_->read_counters();
+            keep_budget(now.value);
         }
         if (now.value - counts_published_ns_ >= CollectorCounters::kPublishEveryNs) {
             counts_published_ns_ = now.value;
@@ -487,6 +520,21 @@ void LinuxCollector::collect(Ticks end) {
                          static_cast<int>(std::min(left_ms, source_->is_hurried() ? kHurriedTurnMs : kTurnMs)));
         (void)count;  // whoever called, all rings are looked at
     }
+}
+
+void LinuxCollector::keep_budget(std::uint64_t now_ns) {
+    const auto scale = budget_ ? budget_->update(now_ns, process_cpu_ns() + source_->bpf_run_ns()) : std::nullopt;
+    if (!scale) {
+        return;
+    }
+    source_->scale_frequencies(*scale);
+    std::array<char, 160> text{};
+    std::snprintf(
+        text.data(), text.size(),
+        "CPU budget of %.2f %%: used %.2f %% of a core, so that %.1f %% of the frequency is sampled from now on",
+        *options_.cpu_budget_percent, budget_->used_share() * 100, *scale * 100);
+    notice({*scale < counters_.frequency_scale() ? LogLevel::kWarning : LogLevel::kNotice, "budget", text.data()});
+    counters_.publish_frequency_scale(*scale);
 }
 
 void LinuxCollector::publish_rows() {

@@ -33,15 +33,20 @@ struct CollectorOptions {
     std::vector<std::string> event_filters;  // of each of `events`; shorter where the last have none
     std::optional<std::uint64_t> frequency_hz;
     std::optional<std::uint64_t> period;
+    std::uint32_t jitter_percent = 10;                 // --jitter, of fixed periods; 0: none
+    std::optional<std::uint64_t> jitter_seed;          // default: another for each session
     std::uint64_t default_frequency_hz = 99;           // where neither is given; of tracepoints each is taken
     CallChainMode call_chains = CallChainMode::kNone;  // -g, --call-graph
     std::uint32_t user_stack_bytes = kUserStackBytes;  // --call-graph dwarf: copied with each sample
-    bool all_cpus = false;                             // -a
-    std::vector<std::int32_t> pids;                    // -p, with threads and children
-    std::vector<std::int32_t> tids;                    // -t, these threads alone
-    std::optional<std::uint32_t> uid;                  // --uid, the processes of this user
-    std::vector<std::uint32_t> cpus;                   // -C, these alone; empty: all
-    std::vector<std::string> command;                  // after --
+    // --cpu-budget, of one core; with all_cpus alone. Empty: whatever it takes.
+    std::optional<double> cpu_budget_percent;
+    bool has_off_cpu = false;          // --off-cpu
+    bool all_cpus = false;             // -a
+    std::vector<std::int32_t> pids;    // -p, with threads and children
+    std::vector<std::int32_t> tids;    // -t, these threads alone
+    std::optional<std::uint32_t> uid;  // --uid, the processes of this user
+    std::vector<std::uint32_t> cpus;   // -C, these alone; empty: all
+    std::vector<std::string> command;  // after --
     std::vector<std::pair<std::string, std::string>> labels;
     std::string target_name;  // default: the key's name, or the host's where there is no key
     std::string key_file;     // secret key; empty: without keys

@@ -14,6 +14,7 @@
 
 #include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/option_value.h"
+#include "target-collector/linux/cpu_budget.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/option_check.h"
 #include "target-collector/linux/perf_options.h"
@@ -21,6 +22,7 @@
 #include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/event_list.h"
 #include "target-collector/source/linux/event_set.h"
+#include "target-collector/source/linux/period_jitter.h"
 #include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {
@@ -201,6 +203,23 @@ void choose_callchain(const std::string& mode, CollectorOptions& options) {
                                "'" + mode + "' is no way to find callers; auto takes the best of bpf, dwarf and fp");
 }
 
+void choose_jitter(const std::string& text, CollectorOptions& options) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::uint32_t percent = 0;
+    std::uint64_t seed = 0;
+    const std::string percent_text = text.substr(0, comma);
+    const std::string seed_text = comma < text.size() ? text.substr(comma + 1) : "0";
+    if (!check_whole_number(percent_text).empty() || !check_whole_number(seed_text).empty() ||
+        !CLI::detail::lexical_cast(percent_text, percent) || !CLI::detail::lexical_cast(seed_text, seed) ||
+        percent > PeriodJitter::kPercentMax) {
+        throw CLI::ValidationError("--jitter", "'" + text + "' is no jitter; write up to " +
+                                                   std::to_string(PeriodJitter::kPercentMax) +
+                                                   " percent, and a seed if you like: 10,42");
+    }
+    options.jitter_percent = percent;
+    options.jitter_seed = comma < text.size() ? std::optional{seed} : std::nullopt;
+}
+
 // As perf's -m: a number is of pages, a size has a unit.
 std::uint32_t ring_pages_of(const std::string& text) {
     std::uint64_t value = 0;
@@ -257,6 +276,12 @@ void add_options(CLI::App& app, CommandLine& line) {
         ->check(check_whole_number)
         ->check(check_above_zero)
         ->excludes(frequency);
+    app.add_option_function<std::string>(
+           "--jitter", [&options](const std::string& text) { choose_jitter(text, options); },
+           "With -c: how far the periods of processors and threads may be off N, in percent, so that no loop of a "
+           "program is in step with all of them; each sample weighs its own. 0: all are N. With a number behind it "
+           "the same periods each time (default: 10)")
+        ->type_name("PERCENT[,SEED]");
     app.add_flag_callback(
         "-g",
         [&options] {
@@ -271,6 +296,11 @@ void add_options(CLI::App& app, CommandLine& line) {
            "tables from a copy of SIZE bytes of the stack, 8192 by default), fp (by frame pointers), or auto: bpf, "
            "where it isn't possible dwarf for programs without frame pointers, else fp")
         ->type_name("MODE");
+    app.add_flag(
+        "--off-cpu", options.has_off_cpu,
+        "Follow threads off the CPU, too, by BPF: time blocked (event offcpu-time), runnable but waiting for a "
+        "CPU (runqueue-time), and who woke them (wakeup-time), by call chain; about a row for each -F-th of a "
+        "second of it");
     app.add_flag("-a,--all-cpus", options.all_cpus, "Everything that runs on the machine");
     app.add_option_function<std::string>(
            "-C,--cpu", [&line](const std::string& list) { line.cpu_lists.push_back(list); },
@@ -396,6 +426,13 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
         ->type_name("S")
         ->check(CLI::Range(kSpoolSyncSMin, kSpoolSyncSMax))
         ->check(check_not_nan);
+    app.add_option("--cpu-budget", line.cpu_budget_percent,
+                   "With -a: how much of one core the collector and its BPF programs may use, in percent; above it the "
+                   "frequency of -F is lowered, and raised again below half of it. 0: no limit. Default: 1 where a "
+                   "service manager has started it, else none")
+        ->type_name("PERCENT")
+        ->check(CLI::Range(0.0, CpuBudget::kPercentMax))
+        ->check(check_not_nan);
     app.add_option("--metrics", line.metrics,
                    "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9412, or 0.0.0.0:9412 for "
                    "everybody who can reach it. Default: nowhere")
@@ -433,6 +470,23 @@ Result<Done> choose_what_is_profiled(CommandLine& line) {
     return Done{};
 }
 
+Result<Done> choose_budget(CommandLine& line) {
+    CollectorOptions& options = line.options;
+    const double wanted = line.cpu_budget_percent.value_or(0);
+    if (wanted > 0 && (!options.all_cpus || options.period)) {
+        return Error{ErrorCode::kUsage,
+                     "--cpu-budget: only the frequency of -F can follow a budget, and only with -a: processes that are "
+                     "named keep the rate that they began with"};
+    }
+    if (wanted > 0 && wanted < CpuBudget::kPercentMin) {
+        return Error{ErrorCode::kUsage, "--cpu-budget: at least 0.01 percent of a core, or 0 for no limit"};
+    }
+    if (wanted > 0) {
+        options.cpu_budget_percent = wanted;
+    }
+    return Done{};
+}
+
 std::string_view name_of(CommandLineForm form) {
     return form == CommandLineForm::kRecord ? "perfleet record" : "perfleet-collector";
 }
@@ -465,6 +519,9 @@ Result<std::optional<CommandLine>> finish_command_line(CommandLine line) {
         return Error{added.error()};
     }
     if (const Result<Done> chosen = choose_what_is_profiled(line); !chosen.ok()) {
+        return Error{chosen.error()};
+    }
+    if (const Result<Done> chosen = choose_budget(line); !chosen.ok()) {
         return Error{chosen.error()};
     }
     if (line.lists_events) {

@@ -18,6 +18,7 @@
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/collector.h"
 #include "target-collector/linux/command_line.h"
+#include "target-collector/linux/cpu_budget.h"
 #include "target-collector/linux/progress.h"
 #include "target-collector/metrics/collector_metrics.h"
 
@@ -124,6 +125,9 @@ int run(int argc, char** argv) {
     Log& log = **opened_log;
     const std::string address = (*line)->metrics;
     CollectorOptions options = std::move((*line)->options);
+    if (manager.is_there() && !(*line)->cpu_budget_percent && options.all_cpus && !options.period) {
+        options.cpu_budget_percent = CpuBudget::kPercentUnattended;
+    }
     const bool has_command = !options.command.empty();
     // A command may write to the same terminal.
     const bool has_live_line = LiveLine::is_possible() && !has_command && (*line)->log_format == "text";

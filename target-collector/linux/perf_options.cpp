@@ -52,7 +52,6 @@ constexpr std::array kOptions{
     PerfOption{"--all-cgroups", false, "control groups aren't recorded"},
     PerfOption{"--namespaces", false, "namespaces aren't recorded"},
     PerfOption{"--switch-events", false, "use -e sched:sched_switch"},
-    PerfOption{"--off-cpu", false, "use -e sched:sched_switch -g"},
     PerfOption{"--group", false, "write the events of a group in braces: -e '{a,b}'"},
     PerfOption{"--kcore", false, "the kernel's symbols are recorded, its code isn't"},
     PerfOption{"--aio", false, "not needed: nothing is written while the kernel's rings are emptied"},

@@ -32,6 +32,11 @@ void CollectorCounters::publish_rows(std::span<const Tally> tallies, Seq last_se
     batches_sealed_.store(last_sealed.value, kRelaxed);
 }
 
+void CollectorCounters::publish_frequency_scale(double scale) {
+    frequency_scale_.store(scale, kRelaxed);
+    budget_changes_.fetch_add(1, kRelaxed);
+}
+
 void CollectorCounters::publish_delivery(const Delivery::Status& status, bool is_silent) {
     batches_acknowledged_.store(status.batches_acknowledged, kRelaxed);
     batches_resent_.store(status.batches_resent, kRelaxed);
@@ -62,6 +67,8 @@ CollectorCounts CollectorCounters::read() const {
     counts.replies_ignored = replies_ignored_.load(kRelaxed);
     counts.gateway_changes = gateway_changes_.load(kRelaxed);
     counts.spool_used_bytes = spool_used_bytes_.load(kRelaxed);
+    counts.frequency_scale = frequency_scale_.load(kRelaxed);
+    counts.budget_changes = budget_changes_.load(kRelaxed);
     counts.is_connected = is_connected_.load(kRelaxed);
     counts.is_session_refused = is_session_refused_.load(kRelaxed);
     return counts;

@@ -45,8 +45,10 @@ struct CollectorCounts {
     std::uint64_t spool_size_bytes = 0;
     std::uint64_t ring_used_bytes = 0;
     std::uint64_t ring_size_bytes = 0;
-    bool is_connected = false;        // the gateway answers
-    bool is_session_refused = false;  // and never will take this one
+    bool is_connected = false;         // the gateway answers
+    bool is_session_refused = false;   // and never will take this one
+    double frequency_scale = 1;        // the part of the wanted frequency that is sampled (--cpu-budget)
+    std::uint64_t budget_changes = 0;  // of it
     DurationHistogram::Counts acknowledged_after;
     LeftCounts left;
     SpoolSyncCounts spool_syncs;
@@ -58,6 +60,9 @@ public:
 
     // The source's thread.
     void publish_rows(std::span<const Tally> tallies, Seq last_sealed, std::uint64_t rows_open);
+
+    void publish_frequency_scale(double scale);
+    [[nodiscard]] double frequency_scale() const { return frequency_scale_.load(std::memory_order_relaxed); }
 
     // The wire's thread.
     void publish_delivery(const Delivery::Status& status, bool is_silent);
@@ -81,6 +86,8 @@ private:
     std::atomic<std::uint64_t> replies_ignored_{0};
     std::atomic<std::uint64_t> gateway_changes_{0};
     std::atomic<std::uint64_t> spool_used_bytes_{0};
+    std::atomic<double> frequency_scale_{1};
+    std::atomic<std::uint64_t> budget_changes_{0};
     std::atomic<bool> is_connected_{false};
     std::atomic<bool> is_session_refused_{false};
 };

@@ -85,6 +85,10 @@ void add_collector_metrics(const CollectorCounts& counts, std::uint64_t log_supp
     add_rows(counts, page);
     add_delivery(counts, page);
     add_spool(counts, page);
+    page.gauge("perfleet_collector_frequency_lowered_ratio",
+               "The part of the sampling frequency that --cpu-budget leaves out; 0: none.", 1 - counts.frequency_scale);
+    page.counter("perfleet_collector_budget_changes_total", "Changes of the sampling frequency by --cpu-budget.",
+                 counts.budget_changes);
     page.counter("perfleet_collector_log_suppressed_total", "Log messages left out because of their number.",
                  log_suppressed);
 }

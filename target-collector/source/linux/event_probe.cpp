@@ -108,6 +108,7 @@ void EventSet::settle_fields(OpenEvent& event) const {
                     (attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0,
                     (attr.sample_type & PERF_SAMPLE_RAW) != 0,
                     false,
+                    false,
                     0,
                     0};
     if ((attr.sample_type & PERF_SAMPLE_STACK_USER) != 0) {

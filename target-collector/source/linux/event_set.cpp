@@ -12,6 +12,7 @@
 #include <ctime>
 #include <string>
 
+#include "schemas/vocabulary/off_cpu.h"
 #include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/event_table.h"
@@ -70,7 +71,11 @@ Result<Done> EventSet::plan(const Notice& notice) {
     if (auto done = find_targets(); !done.ok()) {
         return done;
     }
-    return probe_events(notice);
+    if (auto done = probe_events(notice); !done.ok()) {
+        return done;
+    }
+    add_off_cpu_events();
+    return Done{};
 }
 
 Result<Done> EventSet::choose_cpus() {
@@ -302,7 +307,8 @@ Result<Done> EventSet::connect(OpenFd& open) const {
 
 std::optional<std::uint32_t> EventSet::unwound_ordinal(std::uint32_t event_index) const {
     const auto is_unwound = [this](const OpenEvent& event) {
-        return options_.kernel_unwinder != nullptr && can_unwind_in_kernel(event.spec, event.rate, attr_options());
+        return options_.kernel_unwinder != nullptr && !event.spec.is_off_cpu &&
+               can_unwind_in_kernel(event.spec, event.rate, attr_options());
     };
     const auto ordinal = std::count_if(events_.begin(), events_.begin() + event_index, is_unwound);
     return is_unwound(events_[event_index]) && ordinal < KernelUnwinder::kEventsMax
@@ -332,19 +338,68 @@ Result<Done> EventSet::open_outputs() {
     for (std::uint32_t i = 0; i < events_.size(); ++i) {
         const auto ordinal = unwound_ordinal(i);
         for (std::uint32_t cpu_index = 0; ordinal && cpu_index < cpus_.size(); ++cpu_index) {
-            const std::uint32_t cpu = cpus_[cpu_index];
-            const int fd = open_perf_event(unwound_output_attr(events_[i].spec, attr_options(), features_), -1,
-                                           static_cast<std::int32_t>(cpu));
-            if (fd < 0) {
-                return error_from_errno(errno, "can't open the output of the BPF program that unwinds");
+            const auto fd =
+                open_output(unwound_output_attr(events_[i].spec, attr_options(), features_), i, cpu_index, false);
+            if (!fd.ok()) {
+                return Error{fd.error()};
             }
-            fds_.push_back({fd, OpeningRole::kOutput, i, cpu_index, 0, 0});
-            if (auto done = connect(fds_.back()); !done.ok()) {
+            if (auto done = options_.kernel_unwinder->set_output(*ordinal, cpus_[cpu_index], *fd); !done.ok()) {
                 return done;
             }
-            if (auto done = options_.kernel_unwinder->set_output(*ordinal, cpu, fd); !done.ok()) {
-                return done;
+        }
+    }
+    return open_off_cpu_outputs();
+}
+
+Result<int> EventSet::open_output(const perf_event_attr& attr, std::uint32_t event_index, std::uint32_t cpu_index,
+                                  bool has_copy) {
+    const int fd = open_perf_event(attr, -1, static_cast<std::int32_t>(cpus_[cpu_index]));
+    if (fd < 0) {
+        return error_from_errno(errno, "can't open the output of a BPF program");
+    }
+    fds_.push_back({fd, OpeningRole::kOutput, event_index, cpu_index, 0, 0, has_copy, 0});
+    auto done = connect(fds_.back());
+    return done.ok() ? Result<int>{fd} : Error{done.error()};
+}
+
+void EventSet::add_off_cpu_events() {
+    if (options_.off_cpu == nullptr) {
+        return;
+    }
+    off_cpu_index_ = static_cast<std::uint32_t>(events_.size());
+    for (const std::string_view name : off_cpu::kEvents) {
+        OpenEvent event;
+        event.spec.name = name;
+        event.spec.type = PERF_TYPE_SOFTWARE;
+        event.spec.config = PERF_COUNT_SW_BPF_OUTPUT;
+        event.spec.unit = "ns";
+        event.spec.exclude_kernel = options_.all_user;
+        event.spec.is_off_cpu = true;
+        event.spec.is_nowhere = true;
+        event.rate = {false, options_.off_cpu_period_ns};
+        event.fields.callchain = true;
+        events_.push_back(std::move(event));
+    }
+}
+
+Result<Done> EventSet::open_off_cpu_outputs() {
+    for (std::uint32_t cpu_index = 0; off_cpu_index_ && cpu_index < cpus_.size(); ++cpu_index) {
+        const std::uint32_t cpu = cpus_[cpu_index];
+        if (!options_.cpus.empty() &&
+            std::find(options_.cpus.begin(), options_.cpus.end(), cpu) == options_.cpus.end()) {
+            continue;
+        }
+        std::array<int, 2> fds{};
+        for (const bool has_copy : {false, true}) {
+            const auto fd = open_output(off_cpu_output_attr(options_.all_user, has_copy, features_), *off_cpu_index_,
+                                        cpu_index, has_copy);
+            if (!fd.ok()) {
+                return Error{fd.error()};
             }
+            fds[has_copy ? 1 : 0] = *fd;
+        }
+        if (auto done = options_.off_cpu->set_outputs(cpu, fds[0], fds[1]); !done.ok()) {
+            return done;
         }
     }
     return Done{};
@@ -352,7 +407,9 @@ Result<Done> EventSet::open_outputs() {
 
 Result<int> EventSet::open_one(std::span<const Opening> plan, std::uint32_t plan_index, const Target& target,
                                std::uint32_t cpu_index, int group_fd) {
-    const Opening& opening = plan[plan_index];
+    Opening opening = plan[plan_index];
+    const std::uint64_t weight =
+        opening.role == OpeningRole::kSideBand ? 0 : draw_period(opening, events_[opening.event_index]);
     const int fd = open_perf_event(opening.attr, target.tid, static_cast<std::int32_t>(cpus_[cpu_index]), group_fd);
     if (fd < 0) {
         const int error = errno;
@@ -361,7 +418,7 @@ Result<int> EventSet::open_one(std::span<const Opening> plan, std::uint32_t plan
         }
         return error == ESRCH ? process_ended() : opening_error(opening, error);
     }
-    fds_.push_back({fd, opening.role, opening.event_index, cpu_index, plan_index, 0});
+    fds_.push_back({fd, opening.role, opening.event_index, cpu_index, plan_index, 0, false, weight});
     if (auto done = connect(fds_.back()); !done.ok()) {
         return std::move(done).error();
     }
@@ -413,8 +470,7 @@ void EventSet::index_ids() {
     };
     for (const OpenFd& open : fds_) {
         if (open.role != OpeningRole::kReader) {
-            add(open.id, open.role == OpeningRole::kOutput ? origin_of_output(open.event_index)
-                                                           : origin_of_event(open.event_index));
+            add(open.id, open.role == OpeningRole::kOutput ? origin_of_output(open) : origin_of_event(open));
         }
     }
     for (const ClosedFd& closed : closed_) {
@@ -422,20 +478,27 @@ void EventSet::index_ids() {
     }
 }
 
-RecordOrigin EventSet::origin_of_event(std::uint32_t event_index) const {
-    return event_index == kSideBandIndex
-               ? RecordOrigin{kSideBandIndex, {}, 0}
-               : RecordOrigin{event_index, events_[event_index].fields, events_[event_index].weight};
+RecordOrigin EventSet::origin_of_event(const OpenFd& open) const {
+    if (open.event_index == kSideBandIndex) {
+        return {kSideBandIndex, {}, 0};
+    }
+    const OpenEvent& event = events_[open.event_index];
+    return {open.event_index, event.fields, open.weight != 0 ? open.weight : event.weight};
 }
 
 // Each of its samples carries its period.
-RecordOrigin EventSet::origin_of_output(std::uint32_t event_index) {
+RecordOrigin EventSet::origin_of_output(const OpenFd& open) const {
     SampleFields fields;
     fields.period = true;
     fields.callchain = true;
     fields.raw = true;
     fields.unwound = true;
-    return {event_index, fields, 0};
+    fields.off_cpu = open.event_index == off_cpu_index_;
+    if (open.has_copy) {
+        fields.user_register_count = static_cast<std::uint8_t>(
+            std::popcount(off_cpu_output_attr(options_.all_user, true, features_).sample_regs_user));
+    }
+    return {open.event_index, fields, 0};
 }
 
 const RecordOrigin* EventSet::origin_of(std::uint64_t id) const {
@@ -524,9 +587,30 @@ Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, con
     }
     std::vector<OpenEvent> changed = events_;
     for (std::uint32_t i = 0; i < changed.size(); ++i) {
-        const bool is_sampled = changed[i].rate.value > 0;
+        const bool is_sampled = changed[i].rate.value > 0 && !changed[i].spec.is_off_cpu;
         changed[i].rate = is_sampled && (!event_index || i == *event_index) ? rate : changed[i].rate;
     }
+    return reopen(event_index, std::move(changed), now_ns);
+}
+
+void EventSet::redraw_periods(std::uint64_t now_ns) {
+    for (std::uint32_t i = 0; options_.all_cpus && i < events_.size(); ++i) {
+        if (options_.jitter.changes(events_[i].spec, events_[i].rate) && events_[i].spec.group == 0) {
+            (void)reopen(i, events_, now_ns);
+        }
+    }
+}
+
+std::uint64_t EventSet::draw_period(Opening& opening, const OpenEvent& event) {
+    if (opening.role == OpeningRole::kReader || !options_.jitter.changes(event.spec, event.rate)) {
+        return 0;
+    }
+    opening.attr.sample_period = options_.jitter.next(event.rate.value);
+    return opening.attr.sample_period;
+}
+
+Result<Done> EventSet::reopen(std::optional<std::uint32_t> event_index, std::vector<OpenEvent> changed,
+                              std::uint64_t now_ns) {
     const std::vector<Opening> plan = plan_openings(changed, attr_options(), features_);
     std::vector<OpenFd*> old;
     std::vector<OpenFd> anew;
@@ -537,8 +621,9 @@ Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, con
         if (!is_meant(open, event_index)) {
             continue;
         }
-        const Opening& opening = plan[open.plan_index];
+        Opening opening = plan[open.plan_index];
         OpenFd fresh = open;
+        fresh.weight = draw_period(opening, changed[open.event_index]);
         fresh.fd = open_perf_event(opening.attr, -1, static_cast<std::int32_t>(cpus_[open.cpu_index]),
                                    joins_group(opening.role) ? leader_fd : -1);
         if (fresh.fd < 0) {
@@ -570,7 +655,7 @@ Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, con
     for (std::size_t i = 0; i < old.size(); ++i) {
         ::close(closing[i].fd);
         if (closing[i].role != OpeningRole::kReader) {
-            closed_.push_back({closing[i].id, origin_of_event(closing[i].event_index), now_ns});
+            closed_.push_back({closing[i].id, origin_of_event(closing[i]), now_ns});
         }
         *old[i] = anew[i];
         if (is_switch(anew[i]) && !events_[anew[i].event_index].is_stopped) {
@@ -578,7 +663,7 @@ Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, con
         }
     }
     for (std::uint32_t i = 0; i < events_.size(); ++i) {
-        if (!event_index || i == *event_index) {
+        if ((!event_index || i == *event_index) && !events_[i].spec.is_off_cpu) {
             events_[i].rate = changed[i].rate;
             settle_fields(events_[i]);
         }

@@ -15,10 +15,12 @@
 
 #include "schemas/vocabulary/error.h"
 #include "target-collector/source/linux/bpf/kernel_unwinder.h"
+#include "target-collector/source/linux/bpf/off_cpu_tracer.h"
 #include "target-collector/source/linux/event_spec.h"
 #include "target-collector/source/linux/kernel_ring.h"
 #include "target-collector/source/linux/opening_plan.h"
 #include "target-collector/source/linux/perf_attr.h"
+#include "target-collector/source/linux/period_jitter.h"
 #include "target-collector/source/linux/record_reader.h"
 
 namespace perfleet {
@@ -27,8 +29,11 @@ struct EventSetOptions {
     std::vector<EventSpec> events;  // empty: cycles, or cpu-clock where there is none
     SamplingChoice sampling;
     bool callchain = false;
-    std::uint32_t user_stack_bytes = 0;           // AttrOptions
-    KernelUnwinder* kernel_unwinder = nullptr;    // borrowed; null: no BPF program unwinds
+    std::uint32_t user_stack_bytes = 0;         // AttrOptions
+    KernelUnwinder* kernel_unwinder = nullptr;  // borrowed; null: no BPF program unwinds
+    OffCpuTracer* off_cpu = nullptr;            // borrowed; null: threads aren't followed off the CPU
+    std::uint64_t off_cpu_period_ns = 0;
+    PeriodJitter jitter;                          // of fixed periods; none by default
     bool all_cpus = false;                        // everything that runs; else `pids`
     bool all_user = false;                        // exclude the kernel from all events
     bool all_kernel = false;                      // exclude user space
@@ -97,6 +102,9 @@ public:
     // then.
     [[nodiscard]] Result<Done> change_rate(std::optional<std::uint32_t> event_index, const SamplingRate& rate,
                                            std::uint64_t now_ns);
+    // Fixed periods with jitter become others, where events aren't inherited: those keep the ones that they began with.
+    // Those that can't be opened anew stay as they are.
+    void redraw_periods(std::uint64_t now_ns);
     // All records up to this time have been taken.
     void forget_closed(std::uint64_t taken_until_ns);
 
@@ -104,6 +112,9 @@ public:
     [[nodiscard]] const RecordOrigin* origin_of(std::uint64_t id) const;
     // Which event a record of the sample rings is of; empty: none of ours, or the side-band.
     [[nodiscard]] std::optional<std::uint32_t> event_of(std::uint64_t id) const;
+
+    // Of the off-CPU events the first (schemas/vocabulary/off_cpu.h has their order); empty: there are none.
+    [[nodiscard]] std::optional<std::uint32_t> off_cpu_index() const { return off_cpu_index_; }
 
     struct Reading {
         std::uint64_t value = 0;
@@ -129,6 +140,8 @@ private:
         std::uint32_t cpu_index = 0;
         std::uint32_t plan_index = 0;  // of its opening
         std::uint64_t id = 0;
+        bool has_copy = false;     // of an output: of stacks
+        std::uint64_t weight = 0;  // of its samples, where they don't carry it; 0: as the event says
     };
     // What one descriptor reads of its event.
     struct OwnReading {
@@ -173,8 +186,8 @@ private:
     Result<Done> make_room_for_descriptors() const;
     Result<Done> map_rings(const Notice& notice);
     Result<Done> open_events();
-    [[nodiscard]] RecordOrigin origin_of_event(std::uint32_t event_index) const;
-    [[nodiscard]] static RecordOrigin origin_of_output(std::uint32_t event_index);
+    [[nodiscard]] RecordOrigin origin_of_event(const OpenFd& open) const;
+    [[nodiscard]] RecordOrigin origin_of_output(const OpenFd& open) const;
     [[nodiscard]] static bool is_meant(const OpenFd& open, std::optional<std::uint32_t> event_index) {
         return open.role != OpeningRole::kSideBand && open.role != OpeningRole::kOutput &&
                (!event_index || open.event_index == *event_index);
@@ -191,8 +204,17 @@ private:
     // BPF programs: attached to an event; and what they emit through.
     Result<Done> attach_unwinder(int fd, std::uint32_t event_index) const;
     Result<Done> open_outputs();
+    void add_off_cpu_events();
+    Result<Done> open_off_cpu_outputs();
+    // On a CPU, for BPF programs; the descriptor.
+    Result<int> open_output(const perf_event_attr& attr, std::uint32_t event_index, std::uint32_t cpu_index,
+                            bool has_copy);
     // Which of the events that are unwound in the kernel it is; empty: it isn't.
     [[nodiscard]] std::optional<std::uint32_t> unwound_ordinal(std::uint32_t event_index) const;
+    // Opens those that are meant anew, at the rates that `changed` has.
+    Result<Done> reopen(std::optional<std::uint32_t> event_index, std::vector<OpenEvent> changed, std::uint64_t now_ns);
+    // The period of an opening, which is jittered where its event's are.
+    [[nodiscard]] std::uint64_t draw_period(Opening& opening, const OpenEvent& event);
     // The descriptor; -1 when the thread has gone, which may be.
     Result<int> open_one(std::span<const Opening> plan, std::uint32_t plan_index, const Target& target,
                          std::uint32_t cpu_index, int group_fd);
@@ -207,6 +229,7 @@ private:
     PerfFeatures features_;
     bool events_were_named_ = false;
     std::vector<OpenEvent> events_;
+    std::optional<std::uint32_t> off_cpu_index_;
     std::vector<std::uint32_t> cpus_;
     std::vector<Target> targets_;
     std::vector<std::uint32_t> pids_;

@@ -50,6 +50,7 @@ struct EventSpec {
     bool is_group_weak = false;         // its events are counted apart if the kernel doesn't take them as a group
     bool samples_group = false;         // of a leader: its samples carry the counts of the whole group
     bool is_sampled_by_leader = false;  // of the group's other events then: they have no samples of their own
+    bool is_off_cpu = false;            // its rows come from an OffCpuTracer: nothing is opened for it
 
     [[nodiscard]] bool is_tracepoint() const { return type == perf::kTypeTracepoint; }
     [[nodiscard]] bool is_breakpoint() const { return type == perf::kTypeBreakpoint; }

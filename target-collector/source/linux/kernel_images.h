@@ -53,6 +53,8 @@ public:
 
     [[nodiscard]] const ImageContentId& kernel_content() const { return kernel_content_; }
     [[nodiscard]] const std::string& symbols() const { return symbols_; }
+    // Its text: where it begins, and how much is known of it.
+    [[nodiscard]] const Image& kernel() const { return kernel_; }
     [[nodiscard]] bool addresses_hidden() const { return kernel_.address == 0; }
 
     // Puts its images into the table; to be called again after a sweep that forgot them.

@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "schemas/perf/perf_event.h"
+#include "target-collector/source/linux/call_chain_mode.h"
 
 namespace perfleet {
 namespace {
@@ -168,6 +169,20 @@ perf_event_attr unwound_output_attr(const EventSpec& event, const AttrOptions& o
     attr.sample_type |= perf::sample_type::kCallchain | perf::sample_type::kRaw;
     attr.exclude_callchain_kernel = event.exclude_kernel ? 1 : 0;
     attr.exclude_callchain_user = 1;
+    return attr;
+}
+
+perf_event_attr off_cpu_output_attr(bool exclude_kernel, bool has_copy, const PerfFeatures& features) {
+    EventSpec event;
+    event.exclude_kernel = exclude_kernel;
+    perf_event_attr attr = unwound_output_attr(event, {}, features);
+    if (has_copy) {
+        attr.sample_type |= perf::sample_type::kRegsUser | perf::sample_type::kStackUser;
+        attr.sample_regs_user = kUserRegisters;
+        attr.sample_stack_user = kRareUserStackBytes;
+        attr.watermark = 0;
+        attr.wakeup_events = 1;
+    }
     return attr;
 }
 

@@ -61,6 +61,10 @@ struct AttrOptions {
 [[nodiscard]] perf_event_attr unwound_output_attr(const EventSpec& event, const AttrOptions& options,
                                                   const PerfFeatures& features);
 
+// What threads that come back to a CPU are shown through (bpf/off_cpu_tracer.h): as unwound_output_attr(); with a copy
+// of the stack where the chain couldn't be unwound.
+[[nodiscard]] perf_event_attr off_cpu_output_attr(bool exclude_kernel, bool has_copy, const PerfFeatures& features);
+
 // A dummy event that reports mappings, names, forks and exits. It never asks for build-ids: Linux 6.18 then says of the
 // records of every other listener that they hold one, too, and perf aborts over them.
 [[nodiscard]] perf_event_attr side_band_attr(const AttrOptions& options, const PerfFeatures& features);

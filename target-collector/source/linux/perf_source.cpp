@@ -16,6 +16,7 @@
 #include "schemas/columns/layout.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "target-collector/source/linux/call_chain_mode.h"
 #include "target-collector/source/linux/process_scan.h"
 #include "target-collector/source/linux/record_reader.h"
 #include "target-collector/source/linux/task_rows.h"
@@ -30,10 +31,18 @@ constexpr std::uint64_t kExitedKeptNs = 5'000'000'000;    // for the last sample
 constexpr std::uint64_t kEpochPauseNs = 200'000'000;      // between epochs, when definitions can't get through
 constexpr std::uint64_t kResyncPauseNs = 10'000'000'000;  // between epochs that lost side-band records make necessary
 constexpr std::uint64_t kUnwinderTickNs = 1'000'000'000;
+constexpr std::uint64_t kPeriodsDrawnEveryNs = 10'000'000'000;
 constexpr std::uint32_t kShortEpochsMax = 3;
 constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
 constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
 constexpr std::uint32_t kNoThread = 0xffff'ffff;  // of a counter that many threads share
+
+// Behind the words of a chain that isn't whole, with its UnwindEnd: no address, and no context that the kernel has.
+constexpr std::uint64_t kTruncatedFirst = static_cast<std::uint64_t>(-4'000);
+static_assert(kTruncatedFirst > perf::context::kMax);
+constexpr std::array<std::string_view, 5> kTruncatedNames{"", "[truncated: no tables]", "[truncated: bad address]",
+                                                          "[truncated: depth]", "[truncated: stack not dumped]"};
+static_assert(static_cast<std::size_t>(UnwindEnd::kNoTable) == 1 && static_cast<int>(UnwindEnd::kStackNotCopied) == 4);
 
 #if defined(__aarch64__)
 constexpr UnwindMachine kMachine = UnwindMachine::kAarch64;
@@ -54,24 +63,63 @@ Ticks PerfSource::now() {
 }
 
 Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, const Notice& notice) {
-    options.events.kernel_unwinder = options.kernel_unwinder.get();
-    auto events = EventSet::open(std::move(options.events), notice);
+    options.events.kernel_unwinder = options.unwinds_samples ? options.kernel_unwinder.get() : nullptr;
+    std::unique_ptr<OffCpuTracer> off_cpu;
+    if (options.off_cpu_period_ns > 0) {
+        OffCpuTracer::Options wanted;
+        wanted.period_ns = options.off_cpu_period_ns;
+        wanted.is_system_wide = options.events.all_cpus;
+        wanted.own_pid = wanted.is_system_wide && !options.include_self ? static_cast<std::uint32_t>(::getpid()) : 0;
+        wanted.by_thread = !options.events.tids.empty();
+        wanted.is_inherited = options.events.is_inherited;
+        wanted.is_after_schedule = options.off_cpu_after_schedule;
+        auto opened = OffCpuTracer::open(*options.kernel_unwinder, wanted);
+        if (!opened.ok()) {
+            return std::move(opened).error();
+        }
+        off_cpu = std::move(*opened);
+        options.events.off_cpu = off_cpu.get();
+        options.events.off_cpu_period_ns = options.off_cpu_period_ns;
+    }
+    auto events = EventSet::open(options.events, notice);
     if (!events.ok()) {
         return std::move(events).error();
     }
-    std::unique_ptr<PerfSource> source(new PerfSource(std::move(options), std::move(*events)));
+    std::unique_ptr<PerfSource> source(new PerfSource(std::move(options), std::move(off_cpu), std::move(*events)));
+    if (auto done = source->follow_targets(); !done.ok()) {
+        return std::move(done).error();
+    }
+    if (auto done = source->off_cpu_ != nullptr ? source->off_cpu_->attach() : Result<Done>{Done{}}; !done.ok()) {
+        return std::move(done).error();
+    }
     if (auto started = source->reader_.start(); !started.ok()) {
         return std::move(started).error();
     }
     return source;
 }
 
-PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> events)
+Result<Done> PerfSource::follow_targets() {
+    if (off_cpu_ == nullptr || events_->is_system_wide()) {
+        return Done{};
+    }
+    const auto ids = events_->tids().empty() ? events_->pids() : events_->tids();
+    for (const std::uint32_t id : ids) {
+        if (auto done = off_cpu_->add_target(id, options_.events.enable_on_exec); !done.ok()) {
+            return done;
+        }
+    }
+    return Done{};
+}
+
+PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> off_cpu,
+                       std::unique_ptr<EventSet> events)
     : options_{std::move(options)},
       kernel_unwinder_{options_.kernel_unwinder},
+      off_cpu_{std::move(off_cpu)},
       events_{std::move(events)},
       reader_{events_->rings(), kernel_unwinder_ != nullptr},
       kernel_{sees_kernel() ? KernelImages::read() : KernelImages{}},
+      scheduler_{kernel_},
       finder_{images_},
       code_{images_},
       merge_{events_->rings()},
@@ -91,6 +139,9 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> even
       losses_{*events_},
       own_pid_{static_cast<std::uint32_t>(::getpid())},
       skips_own_{events_->is_system_wide() && !options_.include_self} {
+    for (const OpenEvent& event : events_->events()) {
+        wanted_hz_.push_back(event.rate.is_frequency ? event.rate.value : 0);
+    }
     kernel_.intern(images_);
     unknown_image_ = intern_unknown(images_);
 }
@@ -105,11 +156,15 @@ void PerfSource::begin(RowSink& sink) {
     definitions_.emplace(sink, images_, options_.stack_node_count_max);
     time_ = now().value;
     epoch_began_ = time_;
+    periods_drawn_ns_ = time_;
     events_->enable_side_band();
     read_processes();
     write_presence();
     read_counters();
     events_->enable_sampling();
+    if (off_cpu_ != nullptr) {
+        off_cpu_->enable(!options_.events.begins_stopped);
+    }
 }
 
 // So much waits that a record out of order is better than one lost.
@@ -134,6 +189,10 @@ void PerfSource::drain() {
     (void)can_go_on();
     if (losses_.lost_side_band() && time_ - epoch_began_ > kResyncPauseNs) {
         restart_epoch();
+    }
+    if (before - periods_drawn_ns_ > kPeriodsDrawnEveryNs) {
+        periods_drawn_ns_ = before;
+        events_->redraw_periods(before);
     }
     processes_.prune(before - kExitedKeptNs);
     publish_changed();
@@ -192,10 +251,13 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         return;
     }
     const Series series = events_->series_of(origin->event_index);
-    const auto sample = read_sample(record, origin->fields);
+    auto sample = read_sample(record, origin->fields);
     if (!sample || sample->raw.size() > limits::kRawBytesMax) {
         sink_->count_lost(series, TallyName::kLostMalformed, 1);
         return;
+    }
+    if (origin->fields.off_cpu) {
+        leave_out_scheduler(*sample);
     }
     EventCounts& counts = counts_[origin->event_index];
     if (is_own(sample->pid)) {
@@ -217,6 +279,10 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         }
         stack = stack_of(*sample, counts);
     }
+    if (origin->fields.off_cpu) {
+        append_off_cpu(*sample, cpu, stack);
+        return;
+    }
     append_sample(series, *sample, cpu, stack, origin->fields.period ? sample->period : origin->weight);
     take_group_counts(*origin, *sample, cpu, stack);
 }
@@ -231,6 +297,54 @@ void PerfSource::append_sample(Series series, const SampleRecord& sample, std::u
     } else {
         const std::array<std::uint64_t, 6> integers{sample.time, cpu, sample.pid, sample.tid, stack.value, weight};
         sink_->append(series, Ticks{sample.time}, integers, {});
+    }
+}
+
+void PerfSource::leave_out_scheduler(SampleRecord& sample) {
+    const std::span<const std::uint64_t> chain = sample.callchain;
+    const auto addresses = chain.subspan(chain.empty() ? 0 : 1);  // behind the marker of the kernel's part
+    const auto rest = addresses.subspan(scheduler_.count(addresses));
+    kernel_words_.clear();
+    if (!rest.empty()) {
+        kernel_words_.push_back(perf::context::kKernel);
+        kernel_words_.insert(kernel_words_.end(), rest.begin(), rest.end());
+    }
+    sample.callchain = kernel_words_;
+    sample.is_kernel = !rest.empty();
+}
+
+void PerfSource::append_off_cpu(const SampleRecord& sample, std::uint32_t cpu, StackNumber stack) {
+    const std::uint32_t first = *events_->off_cpu_index();
+    const OffCpuTime& time = sample.off_cpu;
+    if (time.blocked_ns > 0) {
+        append_sample(events_->series_of(first), sample, cpu, stack, time.blocked_ns);
+    }
+    if (time.runnable_ns > 0) {
+        append_sample(events_->series_of(first + 1), sample, cpu, stack, time.runnable_ns);
+    }
+    if (time.blocked_ns == 0) {
+        return;
+    }
+    const std::optional<StackNumber> waker = label_stack(time.waker, time.waker_tid);
+    if (!waker || sink_->epoch_is_over()) {
+        sink_->count_lost(events_->series_of(first + 2), TallyName::kLostRingFull, 1);
+        return;
+    }
+    append_sample(events_->series_of(first + 2), sample, cpu, *waker, time.blocked_ns);
+}
+
+std::optional<StackNumber> PerfSource::label_stack(std::string_view name, std::uint64_t offset) {
+    const auto image = images_.intern({std::string{name}, image_flags::kUnknown, 0, 0, {}});
+    const auto number = image ? definitions_->image(*image, Ticks{time_}) : std::nullopt;
+    return number ? definitions_->stack_node(kEmptyStack, *number, offset, Ticks{time_}) : std::nullopt;
+}
+
+void PerfSource::count_missed() {
+    const std::uint64_t missed = off_cpu_ == nullptr ? 0 : off_cpu_->missed_count();
+    if (missed > missed_count_) {
+        sink_->count_lost(events_->series_of(*events_->off_cpu_index()), TallyName::kLostSaturated,
+                          missed - missed_count_);
+        missed_count_ = missed;
     }
 }
 
@@ -258,11 +372,11 @@ StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts
     if (sample.is_unwound) {
         count_end(static_cast<UnwindEnd>(sample.unwound_end), counts);
     }
-    const std::span<const std::uint64_t> words = sample.is_unwound ? join_words(sample, sample.user_chain)
-                                                 : sample.user_stack.has_registers && process != nullptr
-                                                     ? unwound_words(sample, mappings, counts)
-                                                 : sample.callchain.size() >= leaf.size() ? sample.callchain
-                                                                                          : leaf;
+    const std::span<const std::uint64_t> words =
+        sample.is_unwound ? join_words(sample, sample.user_chain, static_cast<UnwindEnd>(sample.unwound_end))
+        : sample.user_stack.has_registers && process != nullptr ? unwound_words(sample, mappings, counts)
+        : sample.callchain.size() >= leaf.size()                ? sample.callchain
+                                                                : leaf;
     const auto key = [&] {
         const bool has_code = process != nullptr && process->code != nullptr;
         return ChainCache::key_of({mappings.generation(), has_code ? process->code->generation() : 0}, words);
@@ -271,6 +385,7 @@ StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts
     CachedStack made;
     if (found == nullptr) {
         resolve_stack(words, mappings, kernel_, unknown_image_, UnmappedFrames::kDropped, *resolved_);
+        mark_truncated(words);
         if (process != nullptr) {
             code_.name_frames(*process, *resolved_, now().value);
         }
@@ -302,11 +417,12 @@ std::span<const std::uint64_t> PerfSource::unwound_words(const SampleRecord& sam
     unwinder_.unwind(registers, {registers.sp, user.bytes, user.is_cut}, sample.pid, mappings, limits::kStackDepthMax,
                      unwound_);
     count_end(unwound_.end, counts);
-    if (kernel_unwinder_ != nullptr) {
+    if (kernel_unwinder_ != nullptr &&
+        (options_.unwinds_samples || sample.off_cpu.blocked_ns + sample.off_cpu.runnable_ns > 0)) {
         ++counts.stacks_copied;
         note_changed(sample.pid, true);
     }
-    return join_words(sample, std::span{unwound_.addresses}.first(unwound_.count));
+    return join_words(sample, std::span{unwound_.addresses}.first(unwound_.count), unwound_.end);
 }
 
 void PerfSource::count_end(UnwindEnd end, EventCounts& counts) const {
@@ -317,14 +433,33 @@ void PerfSource::count_end(UnwindEnd end, EventCounts& counts) const {
 }
 
 std::span<const std::uint64_t> PerfSource::join_words(const SampleRecord& sample,
-                                                      std::span<const std::uint64_t> user_chain) {
+                                                      std::span<const std::uint64_t> user_chain, UnwindEnd end) {
     words_.assign(sample.callchain.begin(), sample.callchain.end());
     if (words_.empty() && (sample.is_kernel || user_chain.empty())) {
         words_ = {sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
     }
     words_.push_back(perf::context::kUser);
     words_.insert(words_.end(), user_chain.begin(), user_chain.end());
+    if (!user_chain.empty() && end != UnwindEnd::kOutermost) {
+        words_.push_back(kTruncatedFirst + static_cast<std::uint64_t>(end));
+    }
     return words_;
+}
+
+void PerfSource::mark_truncated(std::span<const std::uint64_t> words) {
+    const std::uint64_t end = words.empty() ? 0 : words.back() - kTruncatedFirst;
+    if (end == 0 || end >= kTruncatedNames.size()) {
+        return;
+    }
+    const auto label = images_.intern({std::string{kTruncatedNames[end]}, image_flags::kUnknown, 0, 0, {}});
+    if (!label) {
+        return;
+    }
+    if (resolved_->frame_count == resolved_->frames.size()) {
+        --resolved_->frame_count;
+        ++resolved_->truncated_count;
+    }
+    resolved_->frames[resolved_->frame_count++] = {*label, 0};
 }
 
 void PerfSource::note_changed(std::uint32_t pid, bool is_wanted) {
@@ -359,7 +494,7 @@ void PerfSource::publish_changed() {
         kernel_unwinder_->tick();
     }
     has_news_ = std::any_of(events_->rings().begin(), events_->rings().end(), [this](const auto& ring) {
-        return ring->unread_bytes() >= options_.events.user_stack_bytes;  // copies among them
+        return ring->unread_bytes() >= std::max(options_.events.user_stack_bytes, kRareUserStackBytes);  // copies
     });
 }
 
@@ -662,6 +797,7 @@ void PerfSource::read_counters() {
         }
     }
     losses_.count(readings, *sink_);
+    count_missed();
 }
 
 bool PerfSource::all_processes_ended() const {
@@ -693,11 +829,19 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
         }
         event_index = order.event.value;
         const EventSpec& spec = events_->events()[*event_index].spec;
+        if (spec.is_off_cpu && order.command != ControlCommand::kStart && order.command != ControlCommand::kStop) {
+            refusal_ = spec.name + " has the rate that the session began with; stop and start work";
+            return {ControlOutcome::kUnsupported, refusal_};
+        }
         if (spec.group != 0) {
             refusal_ =
                 spec.name + " is counted in a group, all or none; send the request for all events of the session";
             return {ControlOutcome::kUnsupported, refusal_};
         }
+    }
+    const bool is_switch = order.command == ControlCommand::kStart || order.command == ControlCommand::kStop;
+    if (is_switch && off_cpu_ != nullptr && (!event_index || events_->events()[*event_index].spec.is_off_cpu)) {
+        off_cpu_->enable(order.command == ControlCommand::kStart);  // all three events
     }
     std::uint64_t time = now().value;
     switch (order.command) {
@@ -709,7 +853,7 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
         case ControlCommand::kSetFrequency:
         case ControlCommand::kSetPeriod: {
             const SamplingRate rate{order.command == ControlCommand::kSetFrequency, order.value};
-            if (auto done = events_->change_rate(event_index, rate, time); !done.ok()) {
+            if (auto done = set_rate(event_index, rate); !done.ok()) {
                 refusal_ = done.error().message;
                 return {done.error().code == ErrorCode::kUsage         ? ControlOutcome::kOutOfRange
                         : done.error().code == ErrorCode::kUnsupported ? ControlOutcome::kUnsupported
@@ -720,13 +864,62 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
         }
         default: return {ControlOutcome::kUnsupported, "a control request that this collector does not support"};
     }
-    const std::array<std::uint64_t, 4> integers{time, static_cast<std::uint64_t>(order.command), order.event.value,
-                                                order.value};
-    sink_->append({Kind::kControl, kNoEvent}, Ticks{time}, integers, {});
+    append_request(order, time);
     return {ControlOutcome::kApplied, {}};
 }
 
+void PerfSource::append_request(const ControlRequest& order, std::uint64_t time) {
+    const std::array<std::uint64_t, 4> integers{time, static_cast<std::uint64_t>(order.command), order.event.value,
+                                                order.value};
+    sink_->append({Kind::kControl, kNoEvent}, Ticks{time}, integers, {});
+}
+
+// What an operator requests is wanted from now on.
+Result<Done> PerfSource::set_rate(std::optional<std::uint32_t> event_index, const SamplingRate& rate) {
+    auto done = events_->change_rate(event_index, rate, now().value);
+    for (std::uint32_t i = 0; done.ok() && i < wanted_hz_.size(); ++i) {
+        if (!event_index || i == *event_index) {
+            wanted_hz_[i] = rate.is_frequency && events_->events()[i].rate.is_frequency ? rate.value : 0;
+        }
+    }
+    return done;
+}
+
+void PerfSource::scale_frequencies(double scale) {
+    for (std::uint32_t i = 0; i < wanted_hz_.size(); ++i) {
+        const OpenEvent& event = events_->events()[i];
+        const auto scaled = static_cast<std::uint64_t>(static_cast<double>(wanted_hz_[i]) * scale);
+        const SamplingRate rate{true, std::max<std::uint64_t>(scaled, 1)};
+        if (wanted_hz_[i] == 0 || event.spec.group != 0 || rate.value == event.rate.value) {
+            continue;
+        }
+        const std::uint64_t time = now().value;
+        if (events_->change_rate(i, rate, time).ok()) {
+            append_request(
+                {protocol::ControlCommand::kSetFrequency, EventNumber{static_cast<std::uint16_t>(i)}, rate.value},
+                time);
+        }
+    }
+    if (off_cpu_ != nullptr) {
+        off_cpu_->set_period(static_cast<std::uint64_t>(static_cast<double>(options_.off_cpu_period_ns) / scale));
+    }
+}
+
+void PerfSource::measure_bpf() {
+    if (kernel_unwinder_ != nullptr) {
+        kernel_unwinder_->measure_run_time();
+    }
+}
+
+std::uint64_t PerfSource::bpf_run_ns() const {
+    return (kernel_unwinder_ != nullptr ? kernel_unwinder_->run_time_ns() : 0) +
+           (off_cpu_ != nullptr ? off_cpu_->run_time_ns() : 0);
+}
+
 void PerfSource::finish() {
+    if (off_cpu_ != nullptr) {
+        off_cpu_->enable(false);
+    }
     events_->disable();
     reader_.stop();
     for (int round = 0; round < 2; ++round) {  // what waited left no room for all of a ring

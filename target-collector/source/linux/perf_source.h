@@ -29,6 +29,7 @@
 #include "target-collector/source/linux/process_table.h"
 #include "target-collector/source/linux/ring_reader.h"
 #include "target-collector/source/linux/run_time_code.h"
+#include "target-collector/source/linux/scheduler_frames.h"
 #include "target-collector/source/linux/stack_resolver.h"
 #include "target-collector/source/linux/stack_unwinder.h"
 #include "target-collector/source/linux/time_merge.h"
@@ -41,6 +42,10 @@ struct PerfSourceOptions {
     bool include_self = false;  // system-wide: this process, too
     // By BPF programs, with copies of the stack (events.user_stack_bytes) where they can't. Null: none does.
     std::shared_ptr<KernelUnwinder> kernel_unwinder = nullptr;
+    bool unwinds_samples = true;  // it; else only the stacks of threads that are off the CPU
+    // Threads are followed off the CPU, with about a row for so much time; it takes a kernel_unwinder. 0: they aren't.
+    std::uint64_t off_cpu_period_ns = 0;
+    bool off_cpu_after_schedule = false;  // for tests: OffCpuTracer::Options::is_after_schedule
     std::uint32_t stack_node_count_max = 1U << 19;
     // Called with each file that a frame of a sample lies in, once for each of its contents while it is mapped. The
     // path is borrowed until it returns.
@@ -76,6 +81,13 @@ public:
     // Between begin() and finish(), on the same thread as drain(). What is done stands as a row in the sink.
     [[nodiscard]] ControlAnswer take_request(const ControlRequest& order) override;
 
+    // Of the frequencies that were chosen, or requested since, so much is sampled from now on: what is measured
+    // system-wide, and no group. Time off the CPU likewise. A row of the sink says so for each event.
+    void scale_frequencies(double scale);
+    // What BPF programs take is measured from now on: that they have taken, 0 where none is there or it can't be known.
+    void measure_bpf();
+    [[nodiscard]] std::uint64_t bpf_run_ns() const;
+
     // Stops recording, and takes the rest.
     void finish();
 
@@ -98,7 +110,7 @@ private:
         std::uint64_t stacks_copied = 0;
     };
 
-    PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> events);
+    PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> off_cpu, std::unique_ptr<EventSet> events);
 
     void pass_until(std::uint64_t time_limit);
     [[nodiscard]] bool is_behind() const;
@@ -109,6 +121,16 @@ private:
     // What the other events of its group have counted since the last sample: a sample of each. Own: taken off, too.
     void take_group_counts(const RecordOrigin& origin, const SampleRecord& sample, std::uint32_t cpu,
                            std::optional<StackNumber> stack);
+    // Of a chain of a thread that was off the CPU: its kernel part begins with what called the scheduler.
+    void leave_out_scheduler(SampleRecord& sample);
+    // Rows of a thread that was off the CPU: blocked, runnable, and who woke it.
+    void append_off_cpu(const SampleRecord& sample, std::uint32_t cpu, StackNumber stack);
+    // A stack of one frame that isn't code.
+    std::optional<StackNumber> label_stack(std::string_view name, std::uint64_t offset);
+    Result<Done> follow_targets();
+    [[nodiscard]] Result<Done> set_rate(std::optional<std::uint32_t> event_index, const SamplingRate& rate);
+    void append_request(const ControlRequest& order, std::uint64_t time);
+    void count_missed();
     void take_side_band(std::span<const std::byte> record);
     void take_lost(std::span<const std::byte> record, std::size_t ring_index);
     void take_throttle(std::span<const std::byte> record, bool is_start);
@@ -123,7 +145,10 @@ private:
     std::span<const std::uint64_t> unwound_words(const SampleRecord& sample, const MappingList& mappings,
                                                  EventCounts& counts);
     // The kernel's part of the chain, and behind it the user's.
-    std::span<const std::uint64_t> join_words(const SampleRecord& sample, std::span<const std::uint64_t> user_chain);
+    std::span<const std::uint64_t> join_words(const SampleRecord& sample, std::span<const std::uint64_t> user_chain,
+                                              UnwindEnd end);
+    // Marks a chain that isn't whole by an outermost frame that says why.
+    void mark_truncated(std::span<const std::uint64_t> words);
     void count_end(UnwindEnd end, EventCounts& counts) const;
     // What BPF programs know of processes is brought up to date at the end of a round.
     void note_changed(std::uint32_t pid, bool is_wanted = false);
@@ -147,9 +172,13 @@ private:
 
     PerfSourceOptions options_;
     std::shared_ptr<KernelUnwinder> kernel_unwinder_;  // null: no BPF program unwinds
+    std::unique_ptr<OffCpuTracer> off_cpu_;            // null: threads aren't followed
     std::unique_ptr<EventSet> events_;
     RingReader reader_;
     KernelImages kernel_;
+    SchedulerFrames scheduler_;
+    std::uint64_t missed_count_ = 0;
+    std::vector<std::uint64_t> wanted_hz_;  // by event; 0: it has no frequency
     ImageTable images_;
     ImageFinder finder_;
     RunTimeCode code_;
@@ -161,6 +190,7 @@ private:
     StackUnwinder unwinder_;
     StackUnwinder::Chain unwound_;
     std::vector<std::uint64_t> words_;  // of the sample at hand
+    std::vector<std::uint64_t> kernel_words_;
     std::unique_ptr<ResolvedStack> resolved_;
     std::vector<bool> is_file_noted_;                                // by image
     std::vector<EventCounts> counts_;                                // by event
@@ -173,6 +203,7 @@ private:
     std::vector<std::uint32_t> changed_pids_;
     bool has_news_ = false;
     std::uint64_t unwinder_ticked_ns_ = 0;
+    std::uint64_t periods_drawn_ns_ = 0;
 
     std::string refusal_;  // why the last request wasn't done
 

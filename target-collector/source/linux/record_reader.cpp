@@ -72,16 +72,33 @@ bool read_user_stack(std::span<const std::byte> record, std::size_t at, std::siz
     return true;
 }
 
+constexpr std::uint32_t kEndCopy = 4;  // of bpf/unwind_walk.bpf.h: there is no chain, but a copy of the stack
+
 // What a BPF program has emitted (bpf/unwind_layout.h: unwind_sample, from `status` on); its words are aligned.
 bool read_unwound(std::span<const std::byte> raw, SampleRecord& sample) {
     constexpr std::size_t kWordsAt = 12;
     if (raw.size() < kWordsAt) {
         return false;
     }
-    sample.is_unwound = true;
     sample.unwound_end = load<std::uint32_t>(raw, 0);
     sample.period = load<std::uint64_t>(raw, 4);
     sample.user_chain = {reinterpret_cast<const std::uint64_t*>(raw.data() + kWordsAt), (raw.size() - kWordsAt) / 8};
+    return true;
+}
+
+// What stands before (bpf/unwind_layout.h: off_cpu_head, without its first word).
+bool take_off_cpu(std::span<const std::byte>& raw, OffCpuTime& time) {
+    constexpr std::size_t kNameAt = 20;
+    constexpr std::size_t kNameBytes = 16;
+    constexpr std::size_t kHeadBytes = kNameAt + kNameBytes;
+    if (raw.size() < kHeadBytes + sizeof(std::uint32_t)) {
+        return false;
+    }
+    time.waker_tid = load<std::uint32_t>(raw, 0);
+    time.blocked_ns = load<std::uint64_t>(raw, 4);
+    time.runnable_ns = load<std::uint64_t>(raw, 12);
+    time.waker = text_at(raw.first(kHeadBytes), kNameAt);
+    raw = raw.subspan(kHeadBytes + sizeof(std::uint32_t));
     return true;
 }
 
@@ -170,10 +187,11 @@ std::optional<SampleRecord> read_sample(std::span<const std::byte> record, const
         at += size;
     }
     if (fields.unwound) {
-        if (!read_unwound(sample.raw, sample)) {
+        if ((fields.off_cpu && !take_off_cpu(sample.raw, sample.off_cpu)) || !read_unwound(sample.raw, sample)) {
             return std::nullopt;
         }
         sample.raw = {};
+        sample.is_unwound = sample.unwound_end != kEndCopy;
     }
     if (fields.user_register_count > 0 && !read_user_stack(record, at, fields.user_register_count, sample.user_stack)) {
         return std::nullopt;

@@ -20,6 +20,7 @@ struct SampleFields {
     bool callchain = false;
     bool raw = false;
     bool unwound = false;                  // `raw` is what a BPF program says of it: how the walk ended, period, chain
+    bool off_cpu = false;                  // before that it says how long the thread was away
     std::uint8_t user_register_count = 0;  // with a copy of the user's stack; 0: neither
     std::uint8_t group_count_words = 0;    // for each event of its group: value, id and, if counted, lost; 0: no counts
 };
@@ -32,6 +33,14 @@ struct UserStack {
     std::array<std::uint64_t, kRegistersMax> registers{};
     std::span<const std::byte> bytes;  // from the stack pointer on
     bool is_cut = false;               // the stack may go on behind them
+};
+
+// What an OffCpuTracer says of a thread that has come back to a CPU.
+struct OffCpuTime {
+    std::uint64_t blocked_ns = 0;  // 0: no row
+    std::uint64_t runnable_ns = 0;
+    std::uint32_t waker_tid = 0;
+    std::string_view waker;  // its name
 };
 
 struct SampleRecord {
@@ -49,6 +58,7 @@ struct SampleRecord {
     std::uint32_t unwound_end = 0;                // UnwindEnd
     std::span<const std::uint64_t> user_chain;    // the leaf first
     std::span<const std::uint64_t> group_counts;  // group_count_words for each event
+    OffCpuTime off_cpu;
 };
 
 // The trailer that sample_id_all puts behind every record that isn't a sample.

@@ -2,8 +2,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "target-collector/source/linux/bpf/bpf_object.h"
 #include "target-collector/source/linux/bpf/region_allocator.h"
 #include "target-collector/source/linux/bpf/unwind_layout.h"
 #include "target-collector/source/linux/unwind/unwind_step.h"
@@ -56,52 +55,6 @@ std::uint32_t align_up(std::size_t size) {
 
 int ignore_text(libbpf_print_level /*level*/, const char* /*format*/, va_list /*values*/) { return 0; }
 
-Error trouble(int error, const std::string& what) {
-    if (error == EPERM || error == EACCES) {
-        return Error{ErrorCode::kPermission, what + " isn't permitted: it needs root, or CAP_BPF and CAP_PERFMON"};
-    }
-    return Error{ErrorCode::kUnsupported, what + " isn't possible with this kernel (" + std::strerror(error) +
-                                              "); it takes Linux 5.17 with BTF"};
-}
-
-struct ObjectCloser {
-    void operator()(bpf_object* object) const { bpf_object__close(object); }
-};
-using Object = std::unique_ptr<bpf_object, ObjectCloser>;
-
-// Shared memory of a map; a resource.
-class MappedMap {
-public:
-    MappedMap() = default;
-    MappedMap(MappedMap&& other) noexcept
-        : bytes_{std::exchange(other.bytes_, nullptr)}, size_bytes_{other.size_bytes_} {}
-    MappedMap& operator=(MappedMap&& other) noexcept {
-        std::swap(bytes_, other.bytes_);
-        std::swap(size_bytes_, other.size_bytes_);
-        return *this;
-    }
-    ~MappedMap() {
-        if (bytes_ != nullptr) {
-            ::munmap(bytes_, size_bytes_);
-        }
-    }
-    // False: it can't be, errno says why.
-    bool map(int fd, std::size_t size_bytes) {
-        void* const bytes = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (bytes == MAP_FAILED) {
-            return false;
-        }
-        bytes_ = static_cast<std::byte*>(bytes);
-        size_bytes_ = size_bytes;
-        return true;
-    }
-    [[nodiscard]] std::byte* bytes() const { return bytes_; }
-
-private:
-    std::byte* bytes_ = nullptr;
-    std::size_t size_bytes_ = 0;
-};
-
 class BpfUnwinder final : public KernelUnwinder {
 public:
     explicit BpfUnwinder(const Options& options)
@@ -111,23 +64,31 @@ public:
         lists_.give(0, UNWIND_MAPPINGS_MAX);
     }
 
+    ~BpfUnwinder() override {
+        if (stats_fd_ >= 0) {
+            ::close(stats_fd_);
+        }
+    }
+    BpfUnwinder(const BpfUnwinder&) = delete;
+    BpfUnwinder& operator=(const BpfUnwinder&) = delete;
+
     Result<Done> prepare() {
         if (auto loaded = load(0); !loaded.ok()) {
             return std::move(loaded).error();
         }
         const auto page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         const auto whole = [&](std::size_t size) { return (size + page_size - 1) / page_size * page_size; };
-        processes_fd_ = fd_of("processes");
-        slabs_fd_ = fd_of("slabs");
-        outputs_fd_ = fd_of("outputs");
-        if (!mappings_.map(fd_of("mappings"), whole(sizeof(unwind_mapping) * UNWIND_MAPPINGS_MAX)) ||
-            !tables_.map(fd_of("tables"), whole(sizeof(unwind_table) * UNWIND_TABLES_MAX)) ||
-            !state_.map(fd_of("state"), whole(sizeof(unwind_state)))) {
-            return trouble(errno, "memory shared with a BPF program");
+        processes_fd_ = map_fd("processes");
+        slabs_fd_ = map_fd("slabs");
+        outputs_fd_ = map_fd("outputs");
+        if (!mappings_.map(map_fd("mappings"), whole(sizeof(unwind_mapping) * UNWIND_MAPPINGS_MAX)) ||
+            !tables_.map(map_fd("tables"), whole(sizeof(unwind_table) * UNWIND_TABLES_MAX)) ||
+            !state_.map(map_fd("state"), whole(sizeof(unwind_state)))) {
+            return bpf_error(errno, "memory shared with a BPF program");
         }
         state().clock = 1;
         if (!add_slab()) {
-            return trouble(errno, "memory for a BPF program's tables");
+            return bpf_error(errno, "memory for a BPF program's tables");
         }
         return Done{};
     }
@@ -144,7 +105,7 @@ public:
     Result<Done> set_output(std::uint32_t ordinal, std::uint32_t cpu, int event_fd) override {
         const std::uint32_t index = (ordinal * cpu_count_) + cpu;
         if (bpf_map_update_elem(outputs_fd_, &index, &event_fd, BPF_ANY) != 0) {
-            return trouble(errno, "a BPF program's output to a ring");
+            return bpf_error(errno, "a BPF program's output to a ring");
         }
         return Done{};
     }
@@ -270,6 +231,24 @@ public:
 
     void tick() override { ++state().clock; }
 
+    void measure_run_time() override {
+        if (stats_fd_ < 0) {
+            stats_fd_ = bpf_enable_stats(BPF_STATS_RUN_TIME);
+        }
+    }
+
+    [[nodiscard]] std::uint64_t run_time_ns() const override {
+        std::uint64_t sum = 0;
+        for (const BpfObject& object : objects_) {
+            sum += bpf_run_time_ns(object);
+        }
+        return sum;
+    }
+
+    [[nodiscard]] int map_fd(const char* name) const override {
+        return bpf_object__find_map_fd_by_name(objects_.front().get(), name);
+    }
+
     [[nodiscard]] std::size_t tables_bytes() const override {
         return (slabs_.size() * UNWIND_SLAB_BYTES) - arena_.free_size();
     }
@@ -307,9 +286,9 @@ private:
     // The maps are those of the first.
     Result<Done> load(std::uint32_t ordinal) {
         LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "perfleet");
-        Object object{bpf_object__open_mem(kUnwindObject, kUnwindObjectBytes, &open_options)};
+        BpfObject object{bpf_object__open_mem(kUnwindObject, kUnwindObjectBytes, &open_options)};
         if (object == nullptr) {
-            return trouble(errno, "to open a BPF program");
+            return bpf_error(errno, "to open a BPF program");
         }
         for (bpf_map* map = bpf_object__next_map(object.get(), nullptr); map != nullptr;
              map = bpf_object__next_map(object.get(), map)) {
@@ -321,28 +300,24 @@ private:
                 const auto* const initial = static_cast<const std::byte*>(bpf_map__initial_value(map, &size_bytes));
                 std::vector<std::byte> bytes(initial, initial + size_bytes);
                 if (bytes.size() < sizeof(constants)) {
-                    return trouble(EINVAL, "to set up a BPF program");
+                    return bpf_error(EINVAL, "to set up a BPF program");
                 }
                 std::memcpy(bytes.data(), constants, sizeof(constants));
                 if (bpf_map__set_initial_value(map, bytes.data(), bytes.size()) != 0) {
-                    return trouble(errno, "to set up a BPF program");
+                    return bpf_error(errno, "to set up a BPF program");
                 }
             } else if (!objects_.empty()) {
-                const int fd = fd_of(name.c_str());
+                const int fd = map_fd(name.c_str());
                 if (bpf_map__reuse_fd(map, fd) != 0) {
-                    return trouble(errno, "to share a BPF program's maps");
+                    return bpf_error(errno, "to share a BPF program's maps");
                 }
             }
         }
         if (const int error = bpf_object__load(object.get()); error != 0) {
-            return trouble(-error, "unwinding by BPF");
+            return bpf_error(-error, "unwinding by BPF");
         }
         objects_.push_back(std::move(object));
         return Done{};
-    }
-
-    [[nodiscard]] int fd_of(const char* name) const {
-        return bpf_object__find_map_fd_by_name(objects_.front().get(), name);
     }
 
     [[nodiscard]] unwind_state& state() const { return *reinterpret_cast<unwind_state*>(state_.bytes()); }
@@ -463,7 +438,8 @@ private:
     Options options_;
     std::uint32_t cpu_count_;
     std::uint32_t slab_count_max_ = 0;
-    std::vector<Object> objects_;  // one an event
+    std::vector<BpfObject> objects_;  // one an event
+    int stats_fd_ = -1;
     int processes_fd_ = -1;
     int slabs_fd_ = -1;
     int outputs_fd_ = -1;

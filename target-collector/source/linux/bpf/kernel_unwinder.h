@@ -48,6 +48,14 @@ public:
     virtual void tick() = 0;
 
     [[nodiscard]] virtual std::size_t tables_bytes() const = 0;
+
+    // The time that its programs have taken, where the kernel measures it: from measure_run_time() on, which costs each
+    // run of any BPF program on the machine two readings of a clock.
+    virtual void measure_run_time() = 0;
+    [[nodiscard]] virtual std::uint64_t run_time_ns() const = 0;
+
+    // Of its maps, for other programs that unwind; -1: there is none of this name.
+    [[nodiscard]] virtual int map_fd(const char* name) const = 0;
 };
 
 }  // namespace perfleet

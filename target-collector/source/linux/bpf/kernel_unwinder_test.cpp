@@ -4,11 +4,13 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <ctime>
 #include <functional>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -71,6 +73,7 @@ struct Compared {
     std::uint64_t equal_count = 0;    // of them
     std::uint64_t copied_count = 0;   // not
     std::uint64_t incomplete_count = 0;
+    std::set<std::string> images;
 };
 
 // Every sample comes with a copy, behind what the program says of it. The copy was begun before.
@@ -111,6 +114,9 @@ Compared compare(const std::function<void()>& work) {
                                 sink.count_of(kFirst, TallyName::kStacksBadAddress) +
                                 sink.count_of(kFirst, TallyName::kStacksNotCopied);
     EXPECT_EQ(samples.size(), compared.unwound_count + copied);
+    for (const auto& image : sink.of(Kind::kImage)) {
+        compared.images.insert(image.bytes.at(ColumnId::kNameBytes));
+    }
     return compared;
 }
 
@@ -189,6 +195,25 @@ INSTANTIATE_TEST_SUITE_P(
                  const std::string bytes(100'000, 'x');
                  repeat_for_a_second([&] { checksum(1, bytes.data(), 100'000); });
              }},
+        Case{"ForkedWithoutExec",
+             [] {
+                 const pid_t child = ::fork();
+                 for (int i = 0; i < 3; ++i) {
+                     repeat_for_a_second([] { recurse(10, 100'000); });
+                 }
+                 if (child == 0) {
+                     ::_exit(0);
+                 }
+                 ::waitpid(child, nullptr, 0);
+             }},
+        Case{"Static",
+             [] {
+                 run_program(
+                     {"sh", "-c",
+                      "p=$(mktemp) && echo 'volatile long s; __attribute__((noinline)) void r(int d) { if (d) "
+                      "r(d - 1); else for (long i = 0; i < 1000000; ++i) s += i; s++; } int main() { for (int i "
+                      "= 0; i < 400; ++i) r(20); }' | gcc -O1 -static -x c -o $p - && chmod +x $p && $p; rm $p"});
+             }},
         Case{"Python",
              [] {
                  run_program({"/usr/bin/python3", "-c", "print(sum(i*i for i in range(10000000)))"});
@@ -210,6 +235,13 @@ INSTANTIATE_TEST_SUITE_P(
                               "int> m;int main(){m[\"a\"]++;}' | g++ -O2 -x c++ -c -o /dev/null -; done"});
              }}),
     [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
+
+TEST_F(KernelUnwinderTest, ChainsThatAreNotWholeSayWhy) {
+    const Compared deep = compare([] { repeat_for_a_second([] { recurse(500, 100'000); }); });
+    EXPECT_TRUE(deep.images.contains("[truncated: depth]"));
+    const Compared whole = compare([] { repeat_for_a_second([] { recurse(5, 100'000); }); });
+    EXPECT_FALSE(whole.images.contains("[truncated: depth]"));
+}
 
 // Each sample once, whether the program or the event emits it.
 TEST_F(KernelUnwinderTest, EachSampleIsThereOnce) {

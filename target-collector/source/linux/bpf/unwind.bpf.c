@@ -4,51 +4,11 @@
  * Attached to sampling events, which ask for a copy of the stack. Where the stack could be unwound the program emits
  * a record of its own to the event's ring and suppresses the event's; else it lets the event emit its own, with the
  * copy, which the collector unwinds. So each sample has one record either way, in its place and with its time.
- *
- * Everything of the program that is sampled is untrusted. The rules are those of unwind/unwind_step.cpp.
  */
-/* Of linux/types.h and linux/bpf.h what is needed here: they include headers of one machine's C library. */
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef short __s16;
-typedef int __s32;
-typedef long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-enum bpf_map_type {
-    BPF_MAP_TYPE_HASH = 1,
-    BPF_MAP_TYPE_ARRAY = 2,
-    BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
-    BPF_MAP_TYPE_PERCPU_ARRAY = 6,
-    BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
-};
-#define BPF_F_NO_PREALLOC 1
-#define BPF_F_MMAPABLE (1u << 10)
-#define ENOSPC 28
-
-#include <bpf/bpf_helpers.h>
-
-#include "target-collector/source/linux/bpf/unwind_layout.h"
-
-struct mm_struct {
-    unsigned long start_code;
-} __attribute__((preserve_access_index));
-
-struct task_struct {
-    struct mm_struct* mm;
-} __attribute__((preserve_access_index));
+#include "target-collector/source/linux/bpf/unwind_walk.bpf.h"
 
 /* The context: registers first, the period behind them. */
 #if defined(__TARGET_ARCH_arm64)
-struct pt_regs {
-    unsigned long long regs[31];
-    unsigned long long sp;
-    unsigned long long pc;
-    unsigned long long pstate;
-} __attribute__((preserve_access_index));
 struct context {
     __u64 regs[31];
     __u64 sp;
@@ -56,301 +16,16 @@ struct context {
     __u64 pstate;
     __u64 sample_period;
 };
-#define ADDRESS_MASK ((1ull << 48) - 1)
 #else
-struct pt_regs {
-    unsigned long bp;
-    unsigned long ip;
-    unsigned long sp;
-} __attribute__((preserve_access_index));
 struct context {
     __u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
     __u64 sample_period;
 };
-#define ADDRESS_MASK (~0ull)
 #endif
-
-/* enum CfaBase, SavedAt, UnwindEnd: tested to be the same. */
-enum { CFA_NONE, CFA_OUTERMOST, CFA_SP, CFA_FP, CFA_AT_SP, CFA_AT_FP, CFA_STUB };
-enum { SAVED_SAME, SAVED_CFA, SAVED_SP, SAVED_FP };
-enum { END_OUTERMOST, END_NO_TABLE, END_BAD_ADDRESS, END_DEPTH, END_COPY };
-
-struct walk {
-    __u64 pc, sp, fp, lr;
-    /* the mapping at hand */
-    __u64 start, size, file_offset;
-    __u32 slot;
-    __u32 first_mapping, mapping_count;
-    __u32 return_offset; /* 1 where pc is a return address: it belongs to what is before it */
-    __u32 count;
-    struct unwind_sample sample;
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, UNWIND_PROCESSES_MAX);
-    __type(key, __u32);
-    __type(value, struct unwind_process);
-} processes SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, UNWIND_MAPPINGS_MAX);
-    __type(key, __u32);
-    __type(value, struct unwind_mapping);
-} mappings SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, UNWIND_TABLES_MAX);
-    __type(key, __u32);
-    __type(value, struct unwind_table);
-} tables SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct unwind_state);
-} state SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-    __uint(max_entries, UNWIND_SLABS_MAX);
-    __type(key, __u32);
-    __array(
-        values, struct {
-            __uint(type, BPF_MAP_TYPE_ARRAY);
-            __uint(map_flags, BPF_F_MMAPABLE);
-            __uint(max_entries, 1);
-            __uint(key_size, sizeof(__u32));
-            __uint(value_size, UNWIND_SLAB_BYTES);
-        });
-} slabs SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-    __uint(max_entries, UNWIND_OUTPUTS_MAX);
-    __type(key, __u32);
-    __type(value, __u32);
-} outputs SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct walk);
-} walks SEC(".maps");
 
 const volatile __u32 first_output = 0; /* of the event, in `outputs`; one for each CPU */
 const volatile __u32 own_pid = 0;
 const volatile __u32 emits_both = 0; /* for tests: the event's own record follows */
-
-/* `size` bytes of the arena, which don't lie across slabs: `at` is a multiple of it. */
-static __always_inline void* arena(__u32 at, __u32 size) {
-    const __u32 slab_index = at >> UNWIND_SLAB_SHIFT;
-    void* const slab = bpf_map_lookup_elem(&slabs, &slab_index);
-    if (!slab) {
-        return 0;
-    }
-    const __u32 zero = 0;
-    char* const bytes = bpf_map_lookup_elem(slab, &zero);
-    return bytes ? bytes + (at & (UNWIND_SLAB_BYTES - size)) : 0;
-}
-
-static __always_inline __u32 arena_word(__u32 at) {
-    const __u32* const word = arena(at, sizeof(*word));
-    return word ? *word : 0;
-}
-
-/* One step of a search for the first element that is greater than `wanted`, without a branch: the verifier would follow
- * both ways of each step. The elements searched are `count` from `first` on; `at_middle` is that at first + count / 2.
- */
-static __always_inline void search_on(__u64 wanted, __u64 at_middle, __u32* first, __u32* count) {
-    const __u32 half = *count / 2;
-    const __u32 is_greater = (__u32)((__s64)(wanted - at_middle) >> 63);
-    *first += (half + 1) & ~is_greater;
-    *count = (half & is_greater) | ((*count - half - 1) & ~is_greater);
-}
-
-/* The two searches are functions of their own for the verifier: it goes through them once. */
-
-/* Where in the arena the rule is; 0: the table says nothing of this place. */
-__attribute__((noinline)) __u32 find_rule(__u32 slot, __u32 offset) {
-    const struct unwind_table* const table = bpf_map_lookup_elem(&tables, &slot);
-    if (!table) {
-        return 0;
-    }
-    const __u32 block = (offset >> UNWIND_BLOCK_SHIFT) - table->first_block;
-    if (block >= table->block_count) {
-        return 0;
-    }
-    __u32 row = arena_word(table->index_at + block * 4);
-    __u32 count = arena_word(table->index_at + block * 4 + 4) - row;
-    for (int i = 0; i < UNWIND_BLOCK_STEPS_MAX && count > 0; ++i) {
-        search_on(offset, arena_word(table->places_at + (row + count / 2) * 4), &row, &count);
-    }
-    if (row == 0) {
-        return 0;
-    }
-    const __u16* const rule = arena(table->rules_at + (row - 1) * 2, sizeof(*rule));
-    return rule ? table->rule_words_at + *rule * sizeof(struct unwind_rule_words) : 0;
-}
-
-/* Makes the mapping that holds `address` the walk's. 0: there is none. */
-__attribute__((noinline)) int find_mapping(__u64 address) {
-    const __u32 zero = 0;
-    struct walk* const walk = bpf_map_lookup_elem(&walks, &zero);
-    if (!walk) {
-        return 0;
-    }
-    __u32 place = walk->first_mapping;
-    __u32 count = walk->mapping_count;
-    for (int i = 0; i < UNWIND_MAPPING_STEPS_MAX && count > 0; ++i) {
-        const __u32 middle = place + count / 2;
-        const struct unwind_mapping* const mapping = bpf_map_lookup_elem(&mappings, &middle);
-        search_on(address, mapping ? mapping->start : 0, &place, &count);
-    }
-    --place;
-    const struct unwind_mapping* const mapping = bpf_map_lookup_elem(&mappings, &place);
-    if (!mapping || place - walk->first_mapping >= walk->mapping_count ||
-        address - mapping->start >= mapping->end - mapping->start) {
-        return 0;
-    }
-    walk->start = mapping->start;
-    walk->size = mapping->end - mapping->start;
-    walk->file_offset = mapping->file_offset;
-    walk->slot = mapping->slot;
-    return 1;
-}
-
-static __always_inline int is_mapped(const struct walk* walk, __u64 address) {
-    return address - walk->start < walk->size || find_mapping(address);
-}
-
-static __always_inline int read_word(__u64 at, __u64* value) {
-    return (at & 7) == 0 && bpf_probe_read_user(value, sizeof(*value), (const void*)at) == 0;
-}
-
-/* -1: it can't be read. */
-static __always_inline int saved(unsigned char place, int offset, __u64 cfa, const struct walk* walk, __u64 same,
-                                 __u64* value) {
-    if (place == SAVED_SAME) {
-        *value = same;
-        return 0;
-    }
-    const __u64 base = place == SAVED_CFA ? cfa : place == SAVED_SP ? walk->sp : walk->fp;
-    return read_word(base + (__s64)offset, value) ? 0 : -1;
-}
-
-/* The caller's registers; else why there is none. */
-static __always_inline int step_by_rule(struct walk* walk, const struct unwind_rule_words* rule) {
-    const unsigned char base = rule->cfa_base;
-    __u64 cfa = 0;
-    if (base == CFA_OUTERMOST) {
-        return END_OUTERMOST;
-    }
-    if (base == CFA_STUB) {
-        cfa = walk->sp + 8 + ((walk->pc & 15) >= (__u64)rule->cfa_offset ? 8 : 0);
-    } else {
-        cfa = (base == CFA_SP || base == CFA_AT_SP ? walk->sp : walk->fp) + (__s64)rule->cfa_offset;
-        if (base == CFA_AT_SP || base == CFA_AT_FP) {
-            if (!read_word(cfa, &cfa)) {
-                return END_BAD_ADDRESS;
-            }
-            cfa += (__s64)rule->cfa_addend;
-        }
-    }
-    __u64 pc = 0;
-    __u64 fp = 0;
-    if (saved(rule->return_address, rule->return_address_offset, cfa, walk, walk->lr, &pc) ||
-        saved(rule->frame_pointer, rule->frame_pointer_offset, cfa, walk, walk->fp, &fp)) {
-        return END_BAD_ADDRESS;
-    }
-    pc &= ADDRESS_MASK;
-    const int is_signal_frame = rule->is_signal_frame;
-    const int moves_on =
-        cfa > walk->sp || is_signal_frame || (cfa == walk->sp && rule->return_address == SAVED_SAME && pc != walk->pc);
-    if (!moves_on || (cfa & 7) != 0) {
-        return END_BAD_ADDRESS;
-    }
-    if (pc == 0) {
-        return END_OUTERMOST;
-    }
-    walk->pc = pc;
-    walk->lr = pc;
-    walk->sp = cfa;
-    walk->fp = fp;
-    walk->return_offset = is_signal_frame ? 0 : 1;
-    return -1;
-}
-
-static __always_inline int step_by_frame_pointer(struct walk* walk) {
-    __u64 fp = 0;
-    __u64 pc = 0;
-    if (walk->fp < walk->sp || !read_word(walk->fp, &fp) || !read_word(walk->fp + 8, &pc)) {
-        return END_NO_TABLE;
-    }
-    pc &= ADDRESS_MASK;
-    if (pc == 0) {
-        return END_OUTERMOST;
-    }
-    if (!is_mapped(walk, pc - 1)) {
-        return END_NO_TABLE;
-    }
-    walk->sp = walk->fp + 16;
-    walk->pc = pc;
-    walk->lr = pc;
-    walk->fp = fp;
-    walk->return_offset = 1;
-    return -1;
-}
-
-/* One frame. 1: the walk has ended. */
-static long visit_frame(__attribute__((unused)) __u32 index, __attribute__((unused)) void* context) {
-    const __u32 zero = 0;
-    struct walk* const walk = bpf_map_lookup_elem(&walks, &zero);
-    if (!walk) {
-        return 1;
-    }
-    const __u64 place = walk->pc - walk->return_offset;
-    if (!is_mapped(walk, place)) {
-        walk->sample.status = END_COPY; /* the collector may know more by now */
-        return 1;
-    }
-    const __u32 count = walk->count;
-    if (count >= UNWIND_DEPTH_MAX) {
-        walk->sample.status = END_DEPTH;
-        return 1;
-    }
-    walk->sample.words[count & 127] = walk->pc;
-    walk->count = count + 1;
-    const __u32 slot = walk->slot;
-    struct unwind_table* const table = bpf_map_lookup_elem(&tables, &slot);
-    if (!table || table->state == UNWIND_TABLE_WANTED) {
-        walk->sample.status = END_COPY;
-        return 1;
-    }
-    const struct unwind_rule_words* rule = 0;
-    if (table->state == UNWIND_TABLE_READY) {
-        const struct unwind_state* const now = bpf_map_lookup_elem(&state, &zero);
-        if (now && table->used != now->clock) {
-            table->used = now->clock;
-        }
-        const __u32 rule_at = find_rule(slot, place - walk->start + walk->file_offset);
-        rule = rule_at ? arena(rule_at, sizeof(*rule)) : 0;
-    }
-    const int end = rule && rule->cfa_base != CFA_NONE ? step_by_rule(walk, rule) : step_by_frame_pointer(walk);
-    if (end >= 0) {
-        walk->sample.status = end;
-        return 1;
-    }
-    return 0;
-}
 
 /* False: it has none, or isn't of 64 bits. */
 static __always_inline int set_out(struct walk* walk, struct context* context, struct task_struct* task) {
@@ -362,11 +37,6 @@ static __always_inline int set_out(struct walk* walk, struct context* context, s
         walk->lr = context->regs[30];
         return 1;
     }
-    const struct pt_regs* const user = (const struct pt_regs*)bpf_task_pt_regs(task);
-    walk->pc = user->pc;
-    walk->sp = user->sp;
-    walk->fp = user->regs[29];
-    walk->lr = user->regs[30];
 #else
     if ((*(volatile __u64*)&context->cs & 3) == 3) {
         walk->pc = context->ip;
@@ -374,39 +44,9 @@ static __always_inline int set_out(struct walk* walk, struct context* context, s
         walk->fp = context->bp;
         return (*(volatile __u64*)&context->cs & 0xffff) == 0x33;
     }
-    const struct pt_regs* const user = (const struct pt_regs*)bpf_task_pt_regs(task);
-    walk->pc = user->ip;
-    walk->sp = user->sp;
-    walk->fp = user->bp;
 #endif
+    set_out_from_kernel(walk, task);
     return 1;
-}
-
-/* False: the event has to emit its own record. */
-static __always_inline int unwind(struct walk* walk, struct context* context, struct task_struct* task,
-                                  struct mm_struct* mm) {
-    const __u32 zero = 0;
-    const __u32 pid = bpf_get_current_pid_tgid() >> 32;
-    const struct unwind_process* const process = bpf_map_lookup_elem(&processes, &pid);
-    const struct unwind_state* const now = bpf_map_lookup_elem(&state, &zero);
-    if (!process || !now || !set_out(walk, context, task)) {
-        return 0;
-    }
-    const __u64 generation = process->generation;
-    const __u32 tables_epoch = *(volatile const __u32*)&now->tables_epoch;
-    const __u64 start_code = mm->start_code;
-    if (start_code < process->code_start || start_code >= process->code_end) {
-        return 0;
-    }
-    walk->first_mapping = process->first_mapping;
-    walk->mapping_count = process->mapping_count;
-    walk->size = 0;
-    walk->return_offset = 0;
-    walk->sample.status = END_DEPTH;
-    bpf_loop(UNWIND_DEPTH_MAX + 1, visit_frame, 0, 0);
-    const struct unwind_process* const after = bpf_map_lookup_elem(&processes, &pid);
-    return walk->sample.status != END_COPY && after && after->generation == generation &&
-           *(volatile const __u32*)&now->tables_epoch == tables_epoch;
 }
 
 SEC("perf_event")
@@ -422,7 +62,7 @@ int unwind_sample(struct context* context) {
     walk->sample.status = END_OUTERMOST;
     walk->sample.period = context->sample_period;
     const int has_user_part = mm != 0 && bpf_get_current_pid_tgid() >> 32 != own_pid;
-    if (has_user_part && !unwind(walk, context, task, mm)) {
+    if (has_user_part && (!set_out(walk, context, task) || !unwind(walk, mm))) {
         return 1;
     }
     __u32 count = walk->count;

@@ -24,6 +24,9 @@
 #define UNWIND_PROCESS_MAPPINGS_MAX 4096 /* of one process */
 #define UNWIND_MAPPING_STEPS_MAX 13
 #define UNWIND_DEPTH_MAX 127
+#define OFF_CPU_TARGETS_MAX (1u << 16)
+#define OFF_CPU_OUTPUTS_MAX 8192 /* two a CPU */
+#define OFF_CPU_NAME_BYTES 16
 
 /* The program names them itself: its compiler has no headers of this machine's C library. */
 #define UNWIND_U16 unsigned short
@@ -86,4 +89,26 @@ struct unwind_sample {
     UNWIND_U32 status; /* UnwindEnd, unwind/unwind_step.h */
     UNWIND_U64 period;
     UNWIND_U64 words[UNWIND_DEPTH_MAX + 1];
+};
+
+/* What a thread's way back to a CPU adds, before its unwind_sample (off_cpu.bpf.c). Raw data begin behind `unused`. */
+struct off_cpu_head {
+    UNWIND_U32 unused;
+    UNWIND_U32 waker_tid;
+    UNWIND_U64 blocked_ns; /* weight of this stack, see off_cpu.bpf.c; 0: no row */
+    UNWIND_U64 runnable_ns;
+    char waker[OFF_CPU_NAME_BYTES];
+};
+
+/* How a session's threads are followed off the CPU: set before the programs are attached. */
+struct off_cpu_state {
+    UNWIND_U32 is_enabled;
+    UNWIND_U32 own_pid; /* never followed */
+    UNWIND_U32 is_system_wide;
+    UNWIND_U32 by_thread; /* targets are threads, else processes */
+    UNWIND_U32 is_inherited;
+    UNWIND_U32 cpu_count;      /* outputs of one kind */
+    UNWIND_U64 period_ns;      /* about so much time off the CPU has one record */
+    UNWIND_U64 missed;         /* times that a thread went off the CPU and there was no memory to note it */
+    UNWIND_U64 targets_missed; /* processes that were forked and found no room among the targets */
 };

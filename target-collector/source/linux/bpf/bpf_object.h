@@ -1,0 +1,80 @@
+// What those that load BPF programs share: objects and maps of libbpf as resources, and its errors.
+#pragma once
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+inline Error bpf_error(int error, const std::string& what) {
+    if (error == EPERM || error == EACCES) {
+        return Error{ErrorCode::kPermission, what + " isn't permitted: it needs root, or CAP_BPF and CAP_PERFMON"};
+    }
+    return Error{ErrorCode::kUnsupported, what + " isn't possible with this kernel (" + std::strerror(error) +
+                                              "); it takes Linux 5.17 with BTF"};
+}
+
+struct BpfObjectCloser {
+    void operator()(bpf_object* object) const { bpf_object__close(object); }
+};
+using BpfObject = std::unique_ptr<bpf_object, BpfObjectCloser>;
+
+// Of its programs, as far as the kernel has measured it.
+inline std::uint64_t bpf_run_time_ns(const BpfObject& object) {
+    std::uint64_t sum = 0;
+    bpf_program* program = nullptr;
+    bpf_object__for_each_program(program, object.get()) {
+        bpf_prog_info info{};
+        std::uint32_t size_bytes = sizeof(info);
+        if (const int fd = bpf_program__fd(program); fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size_bytes) == 0) {
+            sum += info.run_time_ns;
+        }
+    }
+    return sum;
+}
+
+// Shared memory of a map; a resource.
+class MappedMap {
+public:
+    MappedMap() = default;
+    MappedMap(MappedMap&& other) noexcept
+        : bytes_{std::exchange(other.bytes_, nullptr)}, size_bytes_{other.size_bytes_} {}
+    MappedMap& operator=(MappedMap&& other) noexcept {
+        std::swap(bytes_, other.bytes_);
+        std::swap(size_bytes_, other.size_bytes_);
+        return *this;
+    }
+    ~MappedMap() {
+        if (bytes_ != nullptr) {
+            ::munmap(bytes_, size_bytes_);
+        }
+    }
+    // False: it can't be, errno says why.
+    bool map(int fd, std::size_t size_bytes) {
+        void* const bytes = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (bytes == MAP_FAILED) {
+            return false;
+        }
+        bytes_ = static_cast<std::byte*>(bytes);
+        size_bytes_ = size_bytes;
+        return true;
+    }
+    [[nodiscard]] std::byte* bytes() const { return bytes_; }
+
+private:
+    std::byte* bytes_ = nullptr;
+    std::size_t size_bytes_ = 0;
+};
+
+}  // namespace perfleet
