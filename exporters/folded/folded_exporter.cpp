@@ -82,7 +82,7 @@ private:
 
 }  // namespace
 
-Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer) {
+Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer, const SourceOptions& options) {
     const Result<std::optional<EventChoice>> event = choose_event(scan);
     if (!event.ok()) {
         return Error{event.error()};
@@ -92,7 +92,8 @@ Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer) {
                      "no samples are in the selection: nothing to export (perfleet losses lists what there is)"};
     }
     Folding folding{symbolizer, scan.memory(), scan.worker_count()};
-    const Result<Done> visited = visit_stack_counts(
+    SourceExpansion expansion{symbolizer, scan.memory(), options};
+    const Result<Done> visited = expansion.visit(
         scan, StackCountOptions{.event = (*event)->name, .sum_weights = off_cpu::is_event((*event)->name)},
         [&](const EpochStackCounts& epoch) { folding.add(epoch); });
     if (!visited.ok()) {

@@ -4,7 +4,7 @@
 //
 // Lines ascend by their bytes; each chain stands once. In names a `;` becomes `:`, and control characters and bytes
 // that aren't UTF-8 are escaped. The event is chosen as in `top`. Errors: kNotFound when the selection holds no
-// samples; those of the store.
+// samples; those of the store. Of the options `has_inlines` is used.
 #pragma once
 
 #include <string>
@@ -12,6 +12,7 @@
 
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/source_expansion.h"
 #include "query-engine/symbol/symbolizer.h"
 
 namespace perfleet {
@@ -22,6 +23,7 @@ struct FoldedStacks {
     std::vector<std::string> warnings;
 };
 
-[[nodiscard]] Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer);
+[[nodiscard]] Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer,
+                                                 const SourceOptions& options = {});
 
 }  // namespace perfleet

@@ -12,6 +12,7 @@
 #include "exporters/script/script_exporter.h"
 #include "exporters/speedscope/speedscope_exporter.h"
 #include "query-engine/statistic/frame_filter.h"
+#include "query-engine/statistic/source_expansion.h"
 
 namespace perfleet {
 namespace {
@@ -31,7 +32,11 @@ Result<ExportOutcome> write_perf_data(const ExportInput& input, ExportSink& sink
 
 Result<ExportOutcome> write_folded(const ExportInput& input, ExportSink& sink) {
     Symbolizer symbolizer{&input.scan.store(), input.paths};
-    Result<FoldedStacks> folded = export_folded(input.scan, symbolizer);
+    const Result<SourceOptions> options = inline_option().read(input.values);
+    if (!options.ok()) {
+        return Error{options.error()};
+    }
+    Result<FoldedStacks> folded = export_folded(input.scan, symbolizer, *options);
     if (!folded.ok()) {
         return std::move(folded).error();
     }
@@ -46,6 +51,15 @@ template <Result<ExportOutcome> (*export_to)(const Scan&, Symbolizer&, ExportSin
 Result<ExportOutcome> write_by(const ExportInput& input, ExportSink& sink) {
     Symbolizer symbolizer{&input.scan.store(), input.paths};
     return export_to(input.scan, symbolizer, sink);
+}
+
+Result<ExportOutcome> write_pprof(const ExportInput& input, ExportSink& sink) {
+    const Result<SourceOptions> options = inline_option().read(input.values);
+    if (!options.ok()) {
+        return Error{options.error()};
+    }
+    Symbolizer symbolizer{&input.scan.store(), input.paths};
+    return export_pprof(input.scan, symbolizer, sink, *options);
 }
 
 Result<ExportOutcome> write_script(const ExportInput& input, ExportSink& sink) {
@@ -96,13 +110,21 @@ std::span<const ExportFormat> export_formats() {
          .options = perf_data_options().specs(),
          .check = check_by(perf_data_options()),
          .write = write_perf_data},
-        {.name = "folded", .summary = "collapsed stacks, for flame graphs", .write = write_folded},
+        {.name = "folded",
+         .summary = "collapsed stacks, for flame graphs",
+         .options = inline_option().specs(),
+         .check = check_by(inline_option()),
+         .write = write_folded},
         {.name = "html",
          .summary = "flame graph, a page for browsers",
          .options = html_options().specs(),
          .check = check_by(html_options()),
          .write = write_html},
-        {.name = "pprof", .summary = "for go tool pprof, speedscope and others", .write = write_by<export_pprof>},
+        {.name = "pprof",
+         .summary = "for go tool pprof, speedscope and others",
+         .options = inline_option().specs(),
+         .check = check_by(inline_option()),
+         .write = write_pprof},
         {.name = "speedscope",
          .summary = "for speedscope, with the time of each sample",
          .write = write_by<export_speedscope>},

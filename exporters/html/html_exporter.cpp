@@ -12,6 +12,7 @@
 #include "query-engine/statistic/diff.h"
 #include "query-engine/statistic/diff_command.h"
 #include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/off_cpu.h"
@@ -66,7 +67,7 @@ PageSide side_of(const Scan& scan, const std::string& event) {
 }
 
 Result<Done> count(const Scan& scan, const EventChoice& event, const HtmlOptions& options, const TimeSlices& slices,
-                   std::uint32_t first_slice, FlameGraphMaker& maker) {
+                   std::uint32_t first_slice, SourceExpansion& expansion, FlameGraphMaker& maker) {
     StackCountOptions wanted;
     wanted.event = event.name;
     wanted.sum_weights = options.sum_weights || off_cpu::is_event(event.name);
@@ -80,7 +81,7 @@ Result<Done> count(const Scan& scan, const EventChoice& event, const HtmlOptions
             return cuts;
         };
     }
-    return visit_stack_counts(scan, wanted, [&](const EpochStackCounts& epoch) { maker.add(epoch, first_slice); });
+    return expansion.visit(scan, wanted, [&](const EpochStackCounts& epoch) { maker.add(epoch, first_slice); });
 }
 
 std::string title_of(const PageData& data) {
@@ -211,8 +212,9 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
     data.side = side_of(scan, choice.name);
     data.side.slices = slices_of(scan, choice.name, options.slice_count);
     data.title = options.title.empty() ? title_of(data) : options.title;
+    SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
     FlameGraphMaker maker{symbolizer, scan.memory(), scan.worker_count(), options.each_address};
-    if (Result<Done> counted = count(scan, choice, options, data.side.slices, 0, maker); !counted.ok()) {
+    if (Result<Done> counted = count(scan, choice, options, data.side.slices, 0, expansion, maker); !counted.ok()) {
         return std::move(counted).error();
     }
     std::uint32_t second_side = data.side.slices.count;
@@ -220,7 +222,7 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
         data.has_before = true;
         data.before = side_of(*before, choice.name);
         data.before.slices = slices_of(*before, choice.name, options.slice_count);
-        if (Result<Done> counted = count(*before, choice, options, data.before.slices, second_side, maker);
+        if (Result<Done> counted = count(*before, choice, options, data.before.slices, second_side, expansion, maker);
             !counted.ok()) {
             return std::move(counted).error();
         }

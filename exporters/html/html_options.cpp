@@ -19,6 +19,8 @@ const OptionTable<HtmlOptions>& html_options() {
                     .max = kHtmlSlicesMax},
                    &HtmlOptions::slice_count)
             .flag("addresses", &HtmlOptions::each_address, "show each address that has no symbol, not its image alone")
+            .flag("inlines", &HtmlOptions::has_inlines,
+                  "show inlined functions as calls, from debug information (`NAME (inlined)`)")
             .flag("weight", &HtmlOptions::sum_weights, "sum the event's unit instead of counting samples");
     return kTable;
 }

@@ -16,10 +16,11 @@ struct HtmlOptions {
     std::string title;
     std::uint64_t slice_count = kHtmlSlices;  // 0: no strip of time, no intervals
     bool each_address = false;
+    bool has_inlines = false;
     bool sum_weights = false;
 };
 
-// before, title, slices, addresses, weight.
+// before, title, slices, addresses, inlines, weight.
 [[nodiscard]] const OptionTable<HtmlOptions>& html_options();
 
 }  // namespace perfleet

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "exporters/pprof/pprof_message.h"
+#include "exporters/profile/profile_sources.h"
 #include "exporters/profile/profile_tables.h"
 #include "exporters/report/report.h"
 #include "exporters/sink/gzip_stream.h"
@@ -59,8 +60,9 @@ private:
 // Fields of the message, in any order: those of one number follow one another.
 class ProfileMessage {
 public:
-    ProfileMessage(const Scan& scan, const ProfileTables& tables, ExportSink& sink)
-        : scan_{scan}, tables_{tables}, gzip_{sink}, share_{scan.memory()} {}
+    // Null: without source lines.
+    ProfileMessage(const Scan& scan, const ProfileTables& tables, const ProfileSources* sources, ExportSink& sink)
+        : scan_{scan}, tables_{tables}, sources_{sources}, gzip_{sink}, share_{scan.memory()} {}
 
     Result<Done> write(const ProfileNotes& notes) {
         write_types();
@@ -75,7 +77,9 @@ public:
         for (std::uint32_t i = 0; i < tables_.images().size(); ++i) {
             write_mapping(i == 0 ? main : i == main ? 0 : i);
         }
-        for (std::uint32_t i = 0; i < tables_.functions().size(); ++i) {
+        const std::size_t function_count =
+            sources_ != nullptr ? sources_->functions().size() : tables_.functions().size();
+        for (std::uint32_t i = 0; i < function_count; ++i) {
             write_function(i);
         }
         for (std::uint32_t i = 0; i < tables_.locations().size(); ++i) {
@@ -183,12 +187,16 @@ private:
     }
 
     void write_function(std::uint32_t number) {
-        const std::int64_t name = strings_.number_of(tables_.functions()[number].name);
+        const std::int64_t name = strings_.number_of(sources_ != nullptr ? sources_->functions()[number].name
+                                                                         : tables_.functions()[number].name);
         {
             pbf_builder<pprof::Function> function{profile_, pprof::Profile::kFunction};
             function.add_uint64(pprof::Function::kId, std::uint64_t{number} + 1);
             function.add_int64(pprof::Function::kName, name);
             function.add_int64(pprof::Function::kSystemName, name);
+            if (sources_ != nullptr && !sources_->functions()[number].file.empty()) {
+                function.add_int64(pprof::Function::kFilename, strings_.number_of(sources_->functions()[number].file));
+            }
         }
         flush_if_full();
     }
@@ -201,8 +209,16 @@ private:
             location.add_uint64(pprof::Location::kMappingId, std::uint64_t{place.image} + 1);
             location.add_uint64(pprof::Location::kAddress,
                                 tables_.images()[place.image].definition.address + place.offset);
-            pbf_builder<pprof::Line> line{location, pprof::Location::kLine};
-            line.add_uint64(pprof::Line::kFunctionId, std::uint64_t{place.function} + 1);
+            if (sources_ == nullptr) {
+                pbf_builder<pprof::Line> line{location, pprof::Location::kLine};
+                line.add_uint64(pprof::Line::kFunctionId, std::uint64_t{place.function} + 1);
+            } else {
+                for (const SourceLine& source : sources_->lines(number)) {
+                    pbf_builder<pprof::Line> line{location, pprof::Location::kLine};
+                    line.add_uint64(pprof::Line::kFunctionId, std::uint64_t{source.function} + 1);
+                    line.add_int64(pprof::Line::kLine, source.line);
+                }
+            }
         }
         flush_if_full();
     }
@@ -246,6 +262,7 @@ private:
 
     const Scan& scan_;
     const ProfileTables& tables_;
+    const ProfileSources* sources_;
     GzipStream gzip_;
     MemoryShare share_;
     StringTable strings_;
@@ -258,13 +275,22 @@ private:
 
 }  // namespace
 
-Result<ExportOutcome> export_pprof(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink) {
+Result<ExportOutcome> export_pprof(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink,
+                                   const SourceOptions& options) {
     ProfileTables tables{symbolizer, scan.memory(), scan.worker_count()};
     if (Result<Done> counted = tables.count(scan); !counted.ok()) {
         return std::move(counted).error();
     }
     ProfileNotes notes = tables.notes(scan);
-    if (Result<Done> written = ProfileMessage{scan, tables, sink}.write(notes); !written.ok()) {
+    std::optional<ProfileSources> sources;
+    if (options.has_inlines) {
+        sources.emplace(tables, symbolizer, scan.memory());
+        if (scan.memory().is_exceeded()) {
+            return scan.memory().exceeded();
+        }
+    }
+    if (Result<Done> written = ProfileMessage{scan, tables, sources ? &*sources : nullptr, sink}.write(notes);
+        !written.ok()) {
         return std::move(written).error();
     }
     ExportOutcome outcome;

@@ -5,7 +5,8 @@
 // `EVENT:samples` where there are several events) and, where the event has a unit, the sum of their weights (`EVENT`).
 // Functions have the names that `top` shows; addresses that no symbol covers have one function for their image. A
 // location is an address in its image: an offset in the file for ELF files, else an address in memory. Comments tell
-// what was lost, and all warnings. Targets aren't told apart.
+// what was lost, and all warnings. With `has_inlines` a location has a line of source for each function that was
+// inlined there, the innermost first, and one for its own. Targets aren't told apart.
 //
 // Errors: kNotFound when the selection holds no samples; kTooLarge when the query's memory is exceeded; those of store
 // and sink.
@@ -13,10 +14,12 @@
 
 #include "exporters/sink/export_sink.h"
 #include "query-engine/scan/scan.h"
+#include "query-engine/statistic/source_expansion.h"
 #include "query-engine/symbol/symbolizer.h"
 
 namespace perfleet {
 
-[[nodiscard]] Result<ExportOutcome> export_pprof(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink);
+[[nodiscard]] Result<ExportOutcome> export_pprof(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink,
+                                                 const SourceOptions& options = {});
 
 }  // namespace perfleet

@@ -37,8 +37,8 @@ enum class Mapping : protozero::pbf_tag_type {
 
 enum class Location : protozero::pbf_tag_type { kId = 1, kMappingId = 2, kAddress = 3, kLine = 4 };
 
-enum class Line : protozero::pbf_tag_type { kFunctionId = 1 };
+enum class Line : protozero::pbf_tag_type { kFunctionId = 1, kLine = 2 };
 
-enum class Function : protozero::pbf_tag_type { kId = 1, kName = 2, kSystemName = 3 };
+enum class Function : protozero::pbf_tag_type { kId = 1, kName = 2, kSystemName = 3, kFilename = 4 };
 
 }  // namespace perfleet::pprof

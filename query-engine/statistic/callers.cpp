@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "query-engine/statistic/frame_names.h"
+#include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/vocabulary/off_cpu.h"
 
@@ -92,9 +93,10 @@ Result<Answer> make_callers(const Scan& scan, Symbolizer& symbolizer, const TopO
                             const EventChoice& event) {
     const bool sum_weights = options.sum_weights || off_cpu::is_event(event.name);
     Callers callers{symbolizer, scan, options};
+    SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
     const Result<Done> visited =
-        visit_stack_counts(scan, StackCountOptions{.event = event.name, .sum_weights = sum_weights},
-                           [&](const EpochStackCounts& epoch) { callers.add(epoch); });
+        expansion.visit(scan, StackCountOptions{.event = event.name, .sum_weights = sum_weights},
+                        [&](const EpochStackCounts& epoch) { callers.add(epoch); });
     if (!visited.ok()) {
         return Error{visited.error()};
     }

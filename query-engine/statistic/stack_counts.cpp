@@ -562,7 +562,7 @@ Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& 
 
 void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<StackNumber>& chain) {
     chain.assign(1, stack);
-    while (stack != kEmptyStack && chain.size() < limits::kStackDepthMax) {
+    while (stack != kEmptyStack && chain.size() < limits::kStackChainMax) {
         stack = caller_of(dictionary, stack);
         if (stack != kEmptyStack) {
             chain.push_back(stack);

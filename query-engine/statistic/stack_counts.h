@@ -57,7 +57,7 @@ struct EpochStackCounts {
     std::vector<StackCount> counts;  // ascending by (runner, stack); each pair once
 };
 
-// The nodes of a call chain from the innermost frame outwards, at most limits::kStackDepthMax; kEmptyStack alone for a
+// The nodes of a call chain from the innermost frame outwards, at most limits::kStackChainMax; kEmptyStack alone for a
 // chain without frames.
 void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<StackNumber>& chain);
 

@@ -11,13 +11,14 @@
 #include "query-engine/statistic/callers.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_counts.h"
+#include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kColumnsMax = 15;
+constexpr std::size_t kColumnsMax = 16;
 
 double percent_of(std::uint64_t part, std::uint64_t total) {
     return total == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(total);
@@ -33,7 +34,12 @@ constexpr double kNsPerMs = 1e6;
 
 std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const Measure& measure) {
     const std::string& unit = measure.unit;
-    std::vector<AnswerColumn> columns{{"symbol", ""}, {"image", ""}, {"command", ""}};
+    std::vector<AnswerColumn> columns{{"symbol", ""}};
+    if (options.has_lines) {
+        columns.push_back({"line", ""});
+    }
+    columns.push_back({"image", ""});
+    columns.push_back({"command", ""});
     if (options.by_thread) {
         columns.push_back({"pid", ""});
         columns.push_back({"tid", ""});
@@ -183,7 +189,12 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
         };
         std::vector<AnswerValue> values;
         values.reserve(answer.columns.size());
-        values.push_back(text(options.by_symbol, counts.symbol(row.frame)));
+        std::string symbol = counts.symbol(row.frame);
+        const std::size_t line = options.has_lines ? symbol.find(SourceExpansion::kLineSeparator) : std::string::npos;
+        values.push_back(text(options.by_symbol, symbol.substr(0, line)));
+        if (options.has_lines) {
+            values.push_back(text(line < symbol.size() - 1, line < symbol.size() ? symbol.substr(line + 1) : ""));
+        }
         values.push_back(text(options.by_image, counts.image(row.frame)));
         values.push_back(text(options.by_command || options.by_thread, row.group->runner.command));
         if (options.by_thread) {
@@ -232,6 +243,10 @@ const OptionTable<TopOptions>& top_options() {
             .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
                    &TopOptions::row_count_max)
             .flag("addresses", &TopOptions::each_address, "show each address that has no symbol, not its image alone")
+            .flag("lines", &TopOptions::has_lines,
+                  "a row a source line of each function, from debug information (with --by: of symbol)")
+            .flag("inlines", &TopOptions::has_inlines,
+                  "count inlined functions as functions, from debug information (`NAME (inlined)`)")
             .flag("weight", &TopOptions::sum_weights, "sum the event's unit instead of counting samples");
     return kTable;
 }
@@ -255,19 +270,23 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
                                  options.by_symbol, options.by_image, options.each_address};
     const bool is_off_cpu = choice.name == off_cpu::kBlocked;
     const bool sum_weights = options.sum_weights || off_cpu::is_event(choice.name);
+    SourceExpansion expansion{
+        symbolizer,
+        scan.memory(),
+        {.has_inlines = options.has_inlines && options.by_symbol, .has_lines = options.has_lines && options.by_symbol}};
     const auto count = [&](std::string_view name, std::uint32_t slice) {
-        return visit_stack_counts(scan,
-                                  StackCountOptions{.event = std::string{name},
-                                                    .sum_weights = sum_weights,
-                                                    .per_thread = options.by_thread,
-                                                    .per_cgroup = options.needs_cgroups()},
-                                  [&](const EpochStackCounts& epoch) {
-                                      counts.add(epoch, [&](const Runner& runner) {
-                                          TopGroup group = group_of_runner(runner, options);
-                                          group.runner.slice = slice;
-                                          return group;
-                                      });
-                                  });
+        return expansion.visit(scan,
+                               StackCountOptions{.event = std::string{name},
+                                                 .sum_weights = sum_weights,
+                                                 .per_thread = options.by_thread,
+                                                 .per_cgroup = options.needs_cgroups()},
+                               [&](const EpochStackCounts& epoch) {
+                                   counts.add(epoch, [&](const Runner& runner) {
+                                       TopGroup group = group_of_runner(runner, options);
+                                       group.runner.slice = slice;
+                                       return group;
+                                   });
+                               });
     };
     Result<Done> visited = count(choice.name, 0);
     if (visited.ok() && is_off_cpu) {

@@ -27,6 +27,8 @@ struct TopOptions {
     bool by_pod = false;
     bool by_unit = false;
     bool each_address = false;  // addresses that no symbol covers are rows of their own, not one row an image
+    bool has_inlines = false;   // inlined functions are frames of their own (source_expansion.h)
+    bool has_lines = false;     // functions are told apart by the lines that samples fell on: a column `line`
     std::string callers_of;     // not empty: a row a caller of this function (callers.h)
     bool sum_weights = false;   // sums of the event's unit, not numbers of samples
     std::optional<std::uint64_t> row_count_max;
@@ -34,7 +36,7 @@ struct TopOptions {
     [[nodiscard]] bool needs_cgroups() const { return by_cgroup || by_container || by_pod || by_unit; }
 };
 
-// by, callers, addresses, limit, weight.
+// by, callers, addresses, lines, inlines, limit, weight.
 [[nodiscard]] const OptionTable<TopOptions>& top_options();
 
 [[nodiscard]] Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options);

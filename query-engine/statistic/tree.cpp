@@ -8,6 +8,7 @@
 #include "query-engine/statistic/answer_size.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
+#include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_totals.h"
 #include "schemas/vocabulary/off_cpu.h"
 
@@ -190,6 +191,8 @@ const OptionTable<TreeOptions>& tree_options() {
             .flag("addresses", &TreeOptions::each_address, "show each address that has no symbol, not its image alone")
             .flag("inverted", &TreeOptions::is_inverted,
                   "from the innermost function out to its callers, instead of from the outermost in")
+            .flag("inlines", &TreeOptions::has_inlines,
+                  "show inlined functions as calls, from debug information (`NAME (inlined)`)")
             .flag("weight", &TreeOptions::sum_weights, "sum the event's unit instead of counting samples");
     return kTable;
 }
@@ -214,9 +217,10 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
         return answer;
     }
     CallTree tree{symbolizer, scan.memory(), scan.worker_count(), options};
+    SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
     const Result<Done> visited =
-        visit_stack_counts(scan, StackCountOptions{.event = (*event)->name, .sum_weights = sum_weights},
-                           [&](const EpochStackCounts& epoch) { tree.add(epoch); });
+        expansion.visit(scan, StackCountOptions{.event = (*event)->name, .sum_weights = sum_weights},
+                        [&](const EpochStackCounts& epoch) { tree.add(epoch); });
     if (!visited.ok()) {
         return Error{visited.error()};
     }

@@ -15,11 +15,12 @@ namespace perfleet {
 struct TreeOptions {
     bool each_address = false;  // addresses that no symbol covers are branches of their own, not one an image
     bool is_inverted = false;   // the first level are innermost functions, below each its callers
+    bool has_inlines = false;   // inlined functions are branches, too (source_expansion.h)
     bool sum_weights = false;   // sums of the event's unit, not numbers of samples
     double percent_min = 0.0;   // branches below this share of the whole are left out
 };
 
-// min-percent, addresses, inverted, weight.
+// min-percent, addresses, inverted, inlines, weight.
 [[nodiscard]] const OptionTable<TreeOptions>& tree_options();
 
 [[nodiscard]] Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOptions& options);

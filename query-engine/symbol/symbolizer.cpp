@@ -25,6 +25,7 @@
 #include "query-engine/symbol/kept_symbols.h"
 #include "query-engine/symbol/kernel_symbols.h"
 #include "query-engine/symbol/mini_debug_info.h"
+#include "query-engine/symbol/source_frames.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "query-engine/symbol/symbol_table.h"
 #include "query-engine/symbol/told_files.h"
@@ -37,6 +38,7 @@ namespace {
 constexpr std::size_t kTablesMax = 4'096;
 constexpr std::size_t kWarningsMax = 256;
 constexpr std::size_t kModulesMax = 16'384;        // kernel modules whose kernel is remembered
+constexpr std::size_t kMadeSizeBytes = 96;         // of a made name beside its text, about
 constexpr std::size_t kDemangledKeptMax = 65'536;  // names of one table
 
 using FilePtr = std::unique_ptr<ElfFile>;
@@ -78,7 +80,32 @@ std::string SymbolPaths::default_build_id_cache() {
 class Symbolizer::Tables {
 public:
     Tables(const StoreReader* store, SymbolPaths paths, std::size_t size_bytes_max)
-        : store_{store}, paths_{std::move(paths)}, size_bytes_max_{std::min(size_bytes_max, kTablesSizeBytesMax)} {}
+        : store_{store},
+          paths_{std::move(paths)},
+          source_frames_{store, paths_},
+          size_bytes_max_{std::min(size_bytes_max, kTablesSizeBytesMax)} {}
+
+    SourceFrames& source_frames() { return source_frames_; }
+
+    std::uint64_t number_of_made(std::string name) {
+        const std::lock_guard lock{mutex_};
+        const auto [made, is_new] = made_numbers_.try_emplace(std::move(name), made_.size());
+        if (is_new) {
+            made_.push_back(&made->first);
+            made_size_bytes_ += kMadeSizeBytes + made->first.size();
+        }
+        return made->second;
+    }
+
+    std::string made_name(std::uint64_t number) const {
+        const std::lock_guard lock{mutex_};
+        return number < made_.size() ? *made_[number] : std::string{};
+    }
+
+    std::size_t made_size_bytes() const {
+        const std::lock_guard lock{mutex_};
+        return made_size_bytes_;
+    }
 
     // Symbols of one image; made once, by the first thread that asks.
     struct Entry {
@@ -168,6 +195,9 @@ public:
     std::vector<std::string> warnings() const {
         const std::lock_guard lock{mutex_};
         std::vector<std::string> all{warnings_.begin(), warnings_.end()};
+        for (std::string& warning : source_frames_.warnings()) {
+            all.push_back(std::move(warning));
+        }
         replaced_.append_to(all);
         missing_.append_to(all);
         return all;
@@ -421,6 +451,7 @@ private:
 
     const StoreReader* store_;
     const SymbolPaths paths_;
+    SourceFrames source_frames_;
     Debuginfod debuginfod_;
     const std::size_t size_bytes_max_;
     mutable std::mutex mutex_;
@@ -431,6 +462,9 @@ private:
     ReportedFiles replaced_{"have other build-ids than when they were recorded; no symbols are taken from them"};
     ReportedFiles missing_{"aren't here; their functions have no names (--symfs DIR looks elsewhere)"};
     std::unordered_map<std::string, ImageDefinition> kernels_;  // by module
+    std::unordered_map<std::string, std::uint64_t> made_numbers_;
+    std::vector<const std::string*> made_;  // keys of made_numbers_
+    std::size_t made_size_bytes_ = 0;
 };
 
 Symbolizer::Symbolizer(const StoreReader* store, SymbolPaths paths, std::size_t tables_size_bytes_max)
@@ -459,13 +493,16 @@ class Symbolizer::ImageNames {
 public:
     // Borrows both.
     ImageNames(Tables& tables, const ImageDefinition& image) : tables_{tables}, image_{image} {
-        if (!is_run_time_function(image)) {
+        if (!is_run_time_function(image) && !has(image, kMadeFrame)) {
             symbols_ = tables.entry_of(image);
         }
     }
 
     // Where nothing names the offset but its place, it isn't resolved and has no name.
     Symbol at(std::uint64_t offset) {
+        if (has(image_, kMadeFrame)) {
+            return {tables_.made_name(offset), true, offset, offset, offset};
+        }
         if (is_run_time_function(image_)) {
             return {image_.name, true, 0, 0, image_.size_bytes - 1};
         }
@@ -567,6 +604,12 @@ std::string Symbolizer::image_display_name(const ImageDefinition& image) {
     }
     return last;
 }
+
+SourceFrames& Symbolizer::source_frames() { return tables_->source_frames(); }
+
+std::uint64_t Symbolizer::number_of_made(std::string name) { return tables_->number_of_made(std::move(name)); }
+
+std::size_t Symbolizer::made_size_bytes() const { return tables_->made_size_bytes(); }
 
 bool Symbolizer::is_missing(const ImageDefinition& image) const { return tables_->is_missing(image); }
 

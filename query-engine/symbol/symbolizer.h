@@ -48,8 +48,13 @@ struct SymbolPaths {
     [[nodiscard]] static std::string default_build_id_cache();  // ~/.debug, or nothing where there is no HOME
 };
 
+class SourceFrames;
+
 class Symbolizer {
 public:
+    // Flag of an image whose offsets are numbers of number_of_made(); none that is stored has it.
+    static constexpr std::uint64_t kMadeFrame = 1ULL << 63U;
+
     static constexpr std::size_t kTablesSizeBytesMax = 128U << 20;
 
     // `store` is borrowed; may be null (no kernel symbols then). Of symbol tables it keeps no more than
@@ -78,6 +83,13 @@ public:
 
     // Images without symbols were looked for on debuginfod servers.
     [[nodiscard]] bool asks_debuginfod() const;
+
+    // Debug information of the same files; borrowed from here.
+    [[nodiscard]] SourceFrames& source_frames();
+
+    // A name of frames that stand for no symbol: of inlined functions, of lines. The same name has the same number.
+    [[nodiscard]] std::uint64_t number_of_made(std::string name);
+    [[nodiscard]] std::size_t made_size_bytes() const;  // of memory, about
 
     // Whether a warning says that the image's file isn't here, and hence its functions have no names.
     [[nodiscard]] bool is_missing(const ImageDefinition& image) const;

@@ -25,6 +25,7 @@ struct AnnotateOptions {
     std::string symbol;
     std::string objdump = "objdump";
     bool has_no_source = false;
+    bool has_inlines = false;
 
     // What --symbol or the argument names.
     [[nodiscard]] std::string query_symbol() const {
@@ -68,7 +69,8 @@ int run(AnnotateOptions& options) {
                       {"text", ""}};
     answer.ledger = counts->ledger;
     answer.warnings = counts->warnings;
-    const AnnotateTools tools{options.query.symbol_paths(), options.objdump, !options.has_no_source};
+    const AnnotateTools tools{options.query.symbol_paths(), options.objdump, !options.has_no_source,
+                              options.has_inlines};
     std::string text;
     for (const AnnotatedFunction& function : functions_of(*counts)) {
         const Result<std::vector<AnnotatedLine>> lines = annotate(function, tools, answer.warnings);
@@ -109,6 +111,8 @@ void add_annotate_command(CLI::App& app, Invocation& invocation) {
         ->check(check_not_empty)
         ->type_name("PATH");
     command->add_flag("--no-source", options->has_no_source, "leave out the lines of the source");
+    command->add_flag("--inlines", options->has_inlines, "name the functions that were inlined, and where")
+        ->excludes("--no-source");
     add_command_options(*command, query.options, options->query.values);
     add_output_options(*command, options->output);
     options->query.add_to(*command, query.selection());

@@ -143,8 +143,8 @@ Result<std::vector<AnnotatedLine>> annotate(const AnnotatedFunction& function, c
     for (const auto& [place, count] : function.samples) {
         samples[address(place)] += count;
     }
-    const Disassembly disassembly{tools.objdump, (*file)->path(), address(function.first), address(function.last),
-                                  tools.has_source};
+    const Disassembly disassembly{tools.objdump,          (*file)->path(),  address(function.first),
+                                  address(function.last), tools.has_source, tools.has_inlines};
     const Result<std::vector<DisassembledLine>> code = disassembly.read();
     if (!code.ok()) {
         return Error{code.error()};

@@ -42,6 +42,7 @@ struct AnnotateTools {
     SymbolPaths paths;
     std::string objdump = "objdump";
     bool has_source = true;
+    bool has_inlines = false;
 };
 
 // Ascending by address. Adds why there is no code to the warnings. Errors: those of objdump.

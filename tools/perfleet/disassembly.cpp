@@ -91,6 +91,9 @@ Result<std::vector<DisassembledLine>> Disassembly::read() const {
     std::vector<std::string> command{objdump, "-d", "-C", "--no-show-raw-insn"};
     if (has_source) {
         command.insert(command.end(), {"-l", "-S"});
+        if (has_inlines) {
+            command.emplace_back("--inlines");
+        }
     }
     command.push_back(fmt::format("--start-address={:#x}", first));
     command.push_back(fmt::format("--stop-address={:#x}", last + 1));

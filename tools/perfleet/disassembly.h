@@ -21,6 +21,7 @@ struct Disassembly {
     std::uint64_t first = 0;  // addresses, both included
     std::uint64_t last = 0;
     bool has_source = true;
+    bool has_inlines = false;  // with has_source: which functions were inlined where
 
     // Errors: kNotFound when there is no such objdump; kInvalid with its words when it fails, or prints nothing.
     [[nodiscard]] Result<std::vector<DisassembledLine>> read() const;

@@ -102,6 +102,19 @@ Result<ExportOutcome> write_export(ExportOptions& options, const ExportFormat& f
     return format.write({*scan, options.query.symbol_paths(), options.query.values, now}, sink);
 }
 
+// Of `export`: those of the page are of `flamegraph`. One that several formats have stands once.
+std::vector<OptionSpec> options_of_formats() {
+    std::vector<OptionSpec> all;
+    for (const char* name : {"perf.data", "folded", "pprof"}) {
+        for (const OptionSpec& option : find_export_format(name)->options) {
+            if (find_option(all, option.name) == nullptr) {
+                all.push_back(option);
+            }
+        }
+    }
+    return all;
+}
+
 }  // namespace
 
 int run_export(ExportOptions& options) {
@@ -113,9 +126,10 @@ int run_export(ExportOptions& options) {
     if (options.has_symbols && (to_standard_output || options.format != "perf.data")) {
         return report_error(Error{ErrorCode::kUsage, "--with-symbols: is for --to perf.data -o FILE"});
     }
-    for (const OptionSpec& option : find_export_format("perf.data")->options) {
+    for (const OptionSpec& option : options_of_formats()) {
         if (options.query.values.contains(option.name) && find_option(format.options, option.name) == nullptr) {
-            return report_error(Error{ErrorCode::kUsage, "--" + option.name + ": is for --to perf.data"});
+            return report_error(Error{ErrorCode::kUsage, "--" + option.name + ": isn't for --to " + format.name +
+                                                             " (perfleet export --help says for which formats it is)"});
         }
     }
     StandardOutputSink standard_output;
@@ -190,7 +204,7 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
         ->type_name("FILE");
     command->add_flag("--force", options->is_forced,
                       "replace the file if it exists (without: a perf.data is kept as FILE.old, others are an error)");
-    add_command_options(*command, find_export_format("perf.data")->options, options->query.values);
+    add_command_options(*command, options_of_formats(), options->query.values);
     command->add_flag("--with-symbols", options->has_symbols,
                       "perf.data: also copy the programs and libraries with samples into FILE.debug, in the layout of "
                       "perf's build-id cache, so that perf has their symbols on other machines");

@@ -1,0 +1,65 @@
+// Source lines and inlined functions of code addresses, from the DWARF 2 to 5 of one ELF file, through libdw.
+//
+// The file is untrusted, and libdw has no limits of its own: it is given no file whose debug sections are larger than
+// those below, no line program of a unit that is, and no more entries of a unit than are named here. What is beyond
+// gives no lines. Sections are read, not mapped: a file that shrinks gives no lines either, never a signal.
+//
+// Not thread-safe. Addresses are those of the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+inline constexpr std::uint64_t kDebugSectionsSizeBytesMax = 512ULL << 20;  // of a file, uncompressed
+inline constexpr std::uint64_t kLineProgramSizeBytesMax = 4ULL << 20;      // of a unit; a byte is a row at most
+inline constexpr std::uint64_t kLineProgramsSizeBytesMax = 16ULL << 20;    // decoded at once
+inline constexpr std::size_t kDebugUnitsMax = 1U << 18;
+inline constexpr std::size_t kDebugRangesMax = 4U << 20;         // of a file's units
+inline constexpr std::size_t kDebugEntriesOfUnitMax = 8U << 20;  // that are visited
+inline constexpr std::size_t kDebugFunctionsMax = 1U << 20;      // kept at once, with their ranges
+inline constexpr std::size_t kDebugDepthMax = 128;               // of entries within each other
+inline constexpr std::size_t kInlineDepthMax = 64;               // of functions at one address
+
+struct SourceFrame {
+    std::string function;  // as it is linked, else its name; not demangled; empty: not known
+    std::string file;      // empty: not known
+    std::uint32_t line = 0;
+
+    friend bool operator==(const SourceFrame&, const SourceFrame&) = default;
+};
+
+class DebugLines {
+public:
+    // The file of the debug entries that several files share (.gnu_debugaltlink), by its name there and its raw
+    // build-id; empty: none.
+    using FindShared = std::function<std::string(const std::string& name, std::string_view build_id)>;
+
+    // Errors: kNotFound (no file, or no DWARF in it), kTooLarge, kInvalid, kIo, with the path.
+    [[nodiscard]] static Result<std::unique_ptr<DebugLines>> open(const std::string& path,
+                                                                  const FindShared& find_shared);
+
+    DebugLines(const DebugLines&) = delete;
+    DebugLines& operator=(const DebugLines&) = delete;
+    ~DebugLines();
+
+    // The innermost inlined function first, last the function whose code it is; empty: nothing is known.
+    [[nodiscard]] std::vector<SourceFrame> frames_at(std::uint64_t address);
+
+    [[nodiscard]] std::uint64_t sections_size_bytes() const;
+
+private:
+    class Reader;
+    explicit DebugLines(std::unique_ptr<Reader> reader);
+    std::unique_ptr<Reader> reader_;
+};
+
+}  // namespace perfleet

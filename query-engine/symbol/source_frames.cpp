@@ -1,0 +1,231 @@
+#include "query-engine/symbol/source_frames.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "query-engine/symbol/debuginfod.h"
+#include "query-engine/symbol/elf_file.h"
+#include "query-engine/symbol/kept_symbols.h"
+#include "query-engine/symbol/symbol_files.h"
+#include "schemas/columns/layout.h"
+#include "schemas/wire/protocol.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kImagesMax = 1'024;  // that are remembered, with or without debug information
+constexpr std::size_t kWarningsMax = 64;
+
+bool has(const ImageDefinition& image, std::uint64_t flag) { return (image.flags & flag) != 0; }
+
+bool has_debug_info(const ElfFile& file) {
+    const auto section = file.find_section(".debug_info");
+    return (section && file.sections()[*section].type != SHT_NOBITS) || file.find_section(".zdebug_info").has_value();
+}
+
+}  // namespace
+
+class SourceFrames::Files {
+public:
+    Files(const StoreReader* store, SymbolPaths paths) : store_{store}, paths_{std::move(paths)} {}
+
+    std::vector<std::vector<SourceFrame>> frames_at(const ImageDefinition& image,
+                                                    std::span<const std::uint64_t> offsets) {
+        std::vector<std::vector<SourceFrame>> frames(offsets.size());
+        if (!has(image, image_flags::kFileOffset) ||
+            has(image, image_flags::kKernel | image_flags::kAnonymous | image_flags::kUnknown | image_flags::kVdso)) {
+            return frames;
+        }
+        const std::lock_guard lock{mutex_};
+        const Image& opened = open(image);
+        if (opened.lines != nullptr) {
+            for (std::size_t i = 0; i < offsets.size(); ++i) {
+                if (const std::optional<std::uint64_t> address = address_of(opened, offsets[i])) {
+                    frames[i] = opened.lines->frames_at(*address);
+                }
+            }
+        }
+        return frames;
+    }
+
+    std::vector<std::string> warnings() const {
+        const std::lock_guard lock{mutex_};
+        return {warnings_.begin(), warnings_.end()};
+    }
+
+private:
+    struct Image {
+        std::string key;
+        std::unique_ptr<DebugLines> lines;  // null: there are none
+        std::vector<ElfSegment> segments;   // of the file that ran
+    };
+    using FilePtr = std::unique_ptr<ElfFile>;
+
+    static std::optional<std::uint64_t> address_of(const Image& image, std::uint64_t offset) {
+        for (const ElfSegment& segment : image.segments) {
+            if (offset >= segment.file_offset && offset - segment.file_offset < segment.size_bytes) {
+                return segment.address + (offset - segment.file_offset);
+            }
+        }
+        return std::nullopt;
+    }
+
+    const Image& open(const ImageDefinition& image) {
+        std::string key = image.name + '\0' + image.build_id;
+        const auto known =
+            std::find_if(images_.begin(), images_.end(), [&](const Image& one) { return one.key == key; });
+        if (known != images_.end()) {
+            images_.splice(images_.begin(), images_, known);
+            return images_.front();
+        }
+        images_.push_front(find(image));
+        images_.front().key = std::move(key);
+        std::uint64_t size_bytes = 0;
+        for (auto one = images_.begin(); one != images_.end();) {
+            size_bytes += one->lines == nullptr ? 0 : one->lines->sections_size_bytes();
+            const bool is_kept =
+                one == images_.begin() || one->lines == nullptr || size_bytes <= kDebugSectionsSizeBytesMax;
+            one = is_kept ? std::next(one) : images_.erase(one);
+        }
+        images_.resize(std::min(images_.size(), kImagesMax));
+        return images_.front();
+    }
+
+    Image find(const ImageDefinition& image) {
+        const std::string own_path = own_file_of(image, paths_);
+        FilePtr running = open_if_of(own_path, image);
+        std::vector<std::string> paths = symbol_files_of(image, paths_);
+        if (running != nullptr) {
+            const std::vector<std::string> linked = linked_debug_files_of(*running, image, paths_);
+            paths.insert(paths.end(), linked.begin(), linked.end());
+        } else {
+            running = open_kept(image);
+        }
+        std::string debug_path;
+        for (const std::string& path : paths) {
+            FilePtr file = open_if_of(path, image);
+            if (file == nullptr) {
+                continue;
+            }
+            debug_path = debug_path.empty() && has_debug_info(*file) ? path : debug_path;
+            running = running == nullptr && has_code(*file) ? std::move(file) : std::move(running);
+        }
+        if (debug_path.empty() && paths_.uses_debuginfod && has_debuginfod_urls() && !build_id_of(image).empty()) {
+            debug_path = download(Debuginfod::File::kDebugInfo, image);
+        }
+        Image found;
+        if (debug_path.empty()) {
+            return found;
+        }
+        if (running == nullptr && paths_.uses_debuginfod && has_debuginfod_urls()) {
+            running = open_if_of(download(Debuginfod::File::kExecutable, image), image);
+        }
+        if (running == nullptr) {
+            return found;  // nothing says where its code lies
+        }
+        auto lines = DebugLines::open(debug_path, [&](const std::string& name, std::string_view build_id) {
+            return find_shared(debug_path, name, build_id);
+        });
+        if (lines.ok()) {
+            found.segments = running->segments();
+            found.lines = std::move(lines).value();
+        } else if (lines.error().code != ErrorCode::kNotFound) {
+            warn(lines.error().message);
+        }
+        return found;
+    }
+
+    // Not a debug file alone: those have sections without bytes in the place of code.
+    static bool has_code(const ElfFile& file) {
+        const auto section = file.find_section(".text");
+        return section && file.sections()[*section].type != SHT_NOBITS;
+    }
+
+    static FilePtr open_if_of(const std::string& path, const ImageDefinition& image) {
+        auto file = path.empty() ? Result<FilePtr>{Error{ErrorCode::kNotFound, {}}} : ElfFile::open(path);
+        if (!file.ok()) {
+            return nullptr;
+        }
+        const bool is_of = has(image, image_flags::kContentHash)
+                               ? (*file)->build_id().empty() && (*file)->content_hash() == image.build_id
+                               : (*file)->build_id() == image.build_id;
+        return is_of ? std::move(file).value() : nullptr;
+    }
+
+    FilePtr open_kept(const ImageDefinition& image) const {
+        if (store_ == nullptr || build_id_of(image).empty()) {
+            return nullptr;
+        }
+        auto content = store_->image(image.build_id);
+        if (!content.ok() || !*content ||
+            (*content)->type != static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols)) {
+            return nullptr;
+        }
+        auto file = open_kept_symbols((*content)->bytes, image.name);
+        return file.ok() && (*file)->build_id() == build_id_of(image) ? std::move(file).value() : nullptr;
+    }
+
+    // Empty where no server has it.
+    std::string download(Debuginfod::File kind, const ImageDefinition& image) {
+        const auto path = debuginfod_.find(kind, build_id_of(image));
+        if (!path.ok() && path.error().code != ErrorCode::kNotFound) {
+            warn(path.error().message);
+        }
+        return path.ok() && open_if_of(*path, image) != nullptr ? *path : std::string{};
+    }
+
+    // By its build-id below the folders of debug files, or where the file that needs it says.
+    [[nodiscard]] std::string find_shared(const std::string& debug_path, const std::string& name,
+                                          std::string_view build_id) {
+        const std::string id = build_id_text(build_id);
+        std::vector<std::string> paths;
+        for (const std::string& folder : paths_.debug_folders) {
+            if (id.size() > 2) {
+                paths.push_back(folder + "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug");
+            }
+        }
+        paths.push_back(name.starts_with('/') ? paths_.symfs + name
+                                              : debug_path.substr(0, debug_path.rfind('/') + 1) + name);
+        for (const std::string& path : paths) {
+            if (auto file = ElfFile::open(path); file.ok() && (*file)->build_id() == build_id) {
+                return path;
+            }
+        }
+        warn(debug_path + ": names of inlined functions are missing: the file that it shares them with, " + name +
+             ", isn't here");
+        return {};
+    }
+
+    void warn(std::string text) {
+        if (warnings_.size() < kWarningsMax) {
+            warnings_.insert(std::move(text));
+        }
+    }
+
+    const StoreReader* store_;
+    const SymbolPaths paths_;
+    Debuginfod debuginfod_;
+    mutable std::mutex mutex_;
+    std::list<Image> images_;  // the last used one first
+    std::set<std::string> warnings_;
+};
+
+SourceFrames::SourceFrames(const StoreReader* store, SymbolPaths paths)
+    : files_{std::make_unique<Files>(store, std::move(paths))} {}
+
+SourceFrames::~SourceFrames() = default;
+
+std::vector<std::vector<SourceFrame>> SourceFrames::frames_at(const ImageDefinition& image,
+                                                              std::span<const std::uint64_t> offsets) {
+    return files_->frames_at(image, offsets);
+}
+
+std::vector<std::string> SourceFrames::warnings() const { return files_->warnings(); }
+
+}  // namespace perfleet

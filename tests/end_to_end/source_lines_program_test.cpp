@@ -1,0 +1,119 @@
+// Source lines and inlined functions of a real program, in each of the ways to look at a profile.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/end_to_end/process.h"
+
+namespace perfleet::end_to_end::source_lines_program_test {
+namespace {
+
+class SourceLinesProgram : public testing::Test {
+protected:
+    void SetUp() override {
+        const Finished recorded = run({program_path("perfleet"), "record", "-q", "-e", "cpu-clock", "-F", "1999", "-g",
+                                       "--data", data_, "--", PERFLEET_INLINE_FIXTURE, "800"});
+        ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    }
+
+    [[nodiscard]] Finished perfleet(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.begin(), program_path("perfleet"));
+        arguments.insert(arguments.end(), {"--data", data_});
+        Finished finished = run(arguments);
+        EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+        return finished;
+    }
+    [[nodiscard]] nlohmann::json table(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.end(), {"--format", "json"});
+        return nlohmann::json::parse(perfleet(arguments).output);
+    }
+    static std::size_t index_of(const nlohmann::json& table, const std::string& name) {
+        std::size_t index = 0;
+        while (table["columns"][index]["name"] != name) {
+            ++index;
+        }
+        return index;
+    }
+    static std::uint64_t sum_of(const nlohmann::json& table, const std::string& column) {
+        std::uint64_t sum = 0;
+        for (const auto& row : table["rows"]) {
+            sum += row[index_of(table, column)].get<std::uint64_t>();
+        }
+        return sum;
+    }
+
+    TemporaryFolder folder_;
+    std::string data_ = folder_ / "data";
+};
+
+TEST_F(SourceLinesProgram, InlinedFunctionsAreFrames) {
+    const auto plain = table({"top"});
+    const auto inlined = table({"top", "--inlines"});
+    EXPECT_EQ(sum_of(plain, "self"), sum_of(inlined, "self"));
+    const auto children_of = [](const nlohmann::json& top, const std::string& symbol) {
+        for (const auto& row : top["rows"]) {
+            if (row[index_of(top, "symbol")] == symbol) {
+                return row[index_of(top, "children")].get<std::uint64_t>();
+            }
+        }
+        return std::uint64_t{0};
+    };
+    EXPECT_GT(children_of(plain, "fixture::outer"), 0U);
+    EXPECT_EQ(children_of(inlined, "fixture::outer"), children_of(plain, "fixture::outer"));
+    EXPECT_EQ(children_of(inlined, "main"), children_of(plain, "main"));
+    EXPECT_EQ(children_of(plain, "fixture::innermost (inlined)"), 0U);
+    EXPECT_GT(children_of(inlined, "fixture::innermost (inlined)"), 0U);
+
+    // In the order of the source.
+    std::vector<std::string> path;
+    bool is_seen = false;
+    const auto tree = table({"tree", "--inlines"});
+    for (const auto& row : tree["rows"]) {
+        path.resize(row[index_of(tree, "depth")].get<std::size_t>());
+        path.push_back(row[index_of(tree, "symbol")]);
+        const std::vector<std::string> wanted{"fixture::outer", "fixture::Values::sum (inlined)",
+                                              "fixture::middle (inlined)", "fixture::innermost (inlined)"};
+        is_seen = is_seen || (path.size() > 4 && std::equal(wanted.begin(), wanted.end(), path.end() - 4));
+    }
+    EXPECT_TRUE(is_seen);
+    const std::string chain =
+        "main;fixture::outer;fixture::Values::sum (inlined);fixture::middle (inlined);"
+        "fixture::innermost (inlined) ";
+    EXPECT_NE(perfleet({"export", "--to", "folded", "-o", "-", "--inlines"}).output.find(chain), std::string::npos);
+    EXPECT_EQ(perfleet({"export", "--to", "folded", "-o", "-"}).output.find("(inlined)"), std::string::npos);
+    const std::string page = folder_ / "page.html";
+    (void)perfleet({"flamegraph", "--inlines", "-o", page});
+    EXPECT_NE(run({"grep", "-c", "fixture::innermost (inlined)", page}).output, "0\n");
+}
+
+TEST_F(SourceLinesProgram, LinesAddUpToTheirFunctions) {
+    const auto plain = table({"top", "--image", "inline_fixture_5"});
+    const auto lines = table({"top", "--lines", "--image", "inline_fixture_5"});
+    EXPECT_EQ(sum_of(plain, "self"), sum_of(lines, "self"));
+    std::map<std::string, std::uint64_t> selves;
+    bool has_line = false;
+    for (const auto& row : lines["rows"]) {
+        selves[row[index_of(lines, "symbol")]] += row[index_of(lines, "self")].get<std::uint64_t>();
+        const auto& line = row[index_of(lines, "line")];
+        has_line = has_line || (line.is_string() && line.get<std::string>().starts_with("inline_fixture.cpp:"));
+    }
+    EXPECT_TRUE(has_line);
+    for (const auto& row : plain["rows"]) {
+        EXPECT_EQ(selves[row[index_of(plain, "symbol")]], row[index_of(plain, "self")].get<std::uint64_t>());
+    }
+}
+
+TEST_F(SourceLinesProgram, OptionsAreRefusedWhereTheyMeanNothing) {
+    const Finished refused = run({program_path("perfleet"), "export", "--to", "speedscope", "--inlines", "-o",
+                                  folder_ / "x.json", "--data", data_});
+    EXPECT_EQ(refused.ending.status, 2);
+    EXPECT_NE(refused.error_output.find("--inlines: isn't for --to speedscope"), std::string::npos)
+        << refused.error_output;
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end::source_lines_program_test
