@@ -60,7 +60,9 @@ protected:
                                          "--target",
                                          "board",
                                          "-e",
-                                         "cpu-clock"};
+                                         "cpu-clock",
+                                         "--jitter",
+                                         "0"};
         command.insert(command.end(), more.begin(), more.end());
         return command;
     }

@@ -130,7 +130,15 @@ TEST_F(ExportProgram, WhatIsImportedAgainHasTheSameProfile) {
         const Finished top =
             run({program_path("perfleet"), "top", "--all", "--format", "json", "--data", folder_ / data});
         EXPECT_EQ(top.ending.status, 0) << top.error_output;
-        return nlohmann::json::parse(top.output)["rows"];
+        // The mark of a chain that isn't whole has no name in perf.data.
+        nlohmann::json rows = nlohmann::json::array();
+        for (const nlohmann::json& row : nlohmann::json::parse(top.output)["rows"]) {
+            const std::string symbol = row.at(0);
+            if (!symbol.starts_with("[truncated: ") && symbol != "[unknown]") {
+                rows.push_back(row);
+            }
+        }
+        return rows;
     };
     const Finished imported =
         run({program_path("perfleet"), "import", folder_ / "out.data", "--data", folder_ / "again"});

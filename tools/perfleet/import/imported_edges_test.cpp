@@ -24,7 +24,7 @@ std::unique_ptr<Store> two_versions(const std::string& before, const std::string
 }
 
 Answer compare(const Store& store, OptionTexts options) {
-    options.insert({{"before", "{version=\"1\"}"}, {"after", "{version=\"2\"}"}});
+    options.insert({{"before", "{version=\"1\"}"}, {"after", "{version=\"2\"}"}, {"within-run", "yes"}});
     auto answer = run_text_query("diff", options, store, {}, kImportTime);
     EXPECT_TRUE(answer.ok()) << (answer.ok() ? "" : answer.error().message);
     return answer.ok() ? std::move(*answer) : Answer{};
