@@ -600,7 +600,7 @@ def commands_that_perf_alone_has_name_another_way(user):
 
 @step
 def a_program_that_hardly_ran_is_told(user):
-    check("-F max" in user.run("perfleet record -- true").err, "no way out")
+    check("-F max" in user.run("perfleet record -F 1 -- true").err, "no way out")
     user.run("perfleet sessions rm last")
 
 
