@@ -228,6 +228,19 @@ TEST_P(TimedFormat, HasTheCountsOfTopWithAnyNames) {
     EXPECT_EQ(counts.size(), expected.size());
 }
 
+TEST_P(TimedFormat, HasSamplesOfSessionsWithoutAnyCallChain) {
+    ProfileScenario scenario = make_scenario(8);
+    for (ScenarioSession& session : scenario.sessions) {
+        for (ScenarioEpoch& epoch : session.epochs) {
+            for (ScenarioSample& sample : epoch.samples) {
+                sample.frames.clear();
+            }
+        }
+    }
+    deliver(scenario, {}, *store_);
+    EXPECT_FALSE(GetParam().read(exported(), {}).empty());
+}
+
 TEST_P(TimedFormat, OfNothingIsAValidFileAndAWarning) {
     EXPECT_TRUE(GetParam().read(exported(), {}).empty());
     ASSERT_FALSE(warnings_.empty());

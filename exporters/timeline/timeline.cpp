@@ -113,15 +113,17 @@ private:
         Epoch& made = epochs_[epoch.index];
         made.dictionary = &dictionary;
         symbolizer_.learn_kernel(dictionary);
+        // The empty stack is one even where nothing is defined.
+        const std::size_t stack_count = std::max<std::size_t>(dictionary.stack_count(), 1);
         std::vector<StackCount> all;
-        for (std::size_t number = 0; number < dictionary.stack_count(); ++number) {
+        for (std::size_t number = 0; number < stack_count; ++number) {
             all.push_back({0, StackNumber{static_cast<std::uint32_t>(number)}, 1});
         }
         names_.name_epoch(dictionary, all);
-        made.nodes.assign(dictionary.stack_count(), 0);
+        made.nodes.assign(stack_count, 0);
         made.nodes[0] = node_of(0, frame_of(dictionary, kEmptyStack));
         // A stack's caller has a smaller number, but for damaged definitions, whose chains end there.
-        for (std::uint32_t number = 1; number < dictionary.stack_count(); ++number) {
+        for (std::uint32_t number = 1; number < stack_count; ++number) {
             const StackNumber stack{number};
             const std::uint32_t parent = dictionary.stack(stack).parent.value;
             const std::uint32_t caller = parent == 0 || parent >= number ? 0 : made.nodes[parent];
