@@ -189,7 +189,12 @@ std::uint64_t values_needed(Quantile quantile, long double confidence) {
 class LatencyDiff {
 public:
     LatencyDiff(const Scan& before, const Scan& after, const DiffOptions& options)
-        : options_{options}, before_{&before, {}}, after_{&after, {}}, lines_{identity(options), evidence()} {}
+        : options_{options},
+          before_{&before, {}},
+          after_{&after, {}},
+          before_values_{before.memory()},
+          after_values_{after.memory()},
+          lines_{identity(options), evidence()} {}
 
     Result<Answer> make() {
         auto before = find_sources(*before_.scan, options_.by);
@@ -294,10 +299,8 @@ private:
         const unsigned decimals = std::max(greatest_decimals(before), greatest_decimals(after));
         const DiffRuns runs =
             diff_runs({before_.scan, sessions_of(before)}, {after_.scan, sessions_of(after)}, options_.within_run);
-        MemoryShare first_share{before_.scan->memory()};
-        MemoryShare second_share{after_.scan->memory()};
-        auto first = read_runs(*before_.scan, before, runs.before, decimals, first_share);
-        auto second = read_runs(*after_.scan, after, runs.after, decimals, second_share);
+        auto first = read_runs(*before_.scan, before, runs.before, decimals, before_values_);
+        auto second = read_runs(*after_.scan, after, runs.after, decimals, after_values_);
         if (!first.ok() || !second.ok()) {
             return first.ok() ? std::move(second).error() : std::move(first).error();
         }
@@ -468,6 +471,8 @@ private:
     const DiffOptions& options_;
     DiffSide before_;
     DiffSide after_;
+    MemoryShare before_values_;  // of all series: lines hold them to the end
+    MemoryShare after_values_;
     DiffLines lines_;
     std::size_t family_count_ = 0;
     Answer answer_;

@@ -77,29 +77,33 @@ INSTANTIATE_TEST_SUITE_P(
                     Query{"diff", "diff", {{"before", std::string{"last"}}, {"after", std::string{"last"}}}}),
     [](const auto& each) { return each.param.name; });
 
-// Of a series of measured values.
-std::unique_ptr<Store> store_of_values(std::size_t batch_count) {
-    constexpr TargetId kTarget{7};
+// Of a series of measured values on each target.
+std::unique_ptr<Store> store_of_values(std::size_t batch_count, std::size_t target_count = 1) {
     constexpr SessionId kSession{1, 2};
     constexpr Series kPoints{Kind::kTracepoint, EventNumber{1}};
     constexpr std::size_t kRows = 4'000;
     constexpr BucketNumber kBucket{472'223};
     std::unique_ptr<Store> store = make_memory_store();
-    const Partition partition = partition_of(kTarget, kBucket);
-    EXPECT_TRUE(store->define(partition, sample_session(kTarget, kSession)).ok());
-    for (std::uint64_t seq = 1; seq <= batch_count; ++seq) {
-        SampleIntegers rows;
-        for (std::uint64_t i = 0; i < kRows; ++i) {
-            rows[ColumnId::kTime].push_back(seq * kRows + i);
-            rows[ColumnId::kValue].push_back(1 + (seq * kRows + i) * 7'919 % 100'003);
+    for (std::size_t i = 0; i < target_count; ++i) {
+        const TargetId target{7 + i};
+        const Partition partition = partition_of(target, kBucket);
+        SessionRecord session = sample_session(target, kSession);
+        session.target_name = std::to_string(i);
+        EXPECT_TRUE(store->define(partition, session).ok());
+        for (std::uint64_t seq = 1; seq <= batch_count; ++seq) {
+            SampleIntegers rows;
+            for (std::uint64_t row = 0; row < kRows; ++row) {
+                rows[ColumnId::kTime].push_back(seq * kRows + row);
+                rows[ColumnId::kValue].push_back(1 + (seq * kRows + row) * 7'919 % 100'003);
+            }
+            for (const ColumnId column : {ColumnId::kPid, ColumnId::kTid, ColumnId::kStack, ColumnId::kWeight}) {
+                rows[column].assign(kRows, 0);
+            }
+            SampleBatch batch{target, kSession, Seq{seq}, EpochNumber{0}, kBucket};
+            batch.add(kPoints, rows).tally(kPoints, TallyName::kProduced, kRows * seq);
+            const auto built = batch.build();
+            EXPECT_TRUE(store->put(partition, std::span{&built, 1}).ok());
         }
-        for (const ColumnId column : {ColumnId::kPid, ColumnId::kTid, ColumnId::kStack, ColumnId::kWeight}) {
-            rows[column].assign(kRows, 0);
-        }
-        SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{0}, kBucket};
-        batch.add(kPoints, rows).tally(kPoints, TallyName::kProduced, kRows * seq);
-        const auto built = batch.build();
-        EXPECT_TRUE(store->put(partition, std::span{&built, 1}).ok());
     }
     return store;
 }
@@ -114,6 +118,17 @@ TEST(QueryMemoryLimitOfValues, LatencyStaysWithinIt) {
         EXPECT_GT(outcomes.answered, 0U) << "with the largest limit";
         EXPECT_EQ(outcomes.rows, query.rows_min);
     }
+}
+
+// Each series takes a few MiB, and all of them far more than what may stand on top.
+TEST(QueryMemoryLimitOfValues, DiffOfManySeriesStaysWithinIt) {
+    constexpr std::size_t kTargets = 12;
+    const std::unique_ptr<Store> store = store_of_values(25, kTargets);
+    const std::string all = "{target=~\".*\"}";
+    const Query query{
+        "", "diff", {{"before", all}, {"after", all}, {"by", std::string{"target"}}, {"within-run", true}}};
+    const Outcomes outcomes = ask(query, *store, {4U << 20, 16U << 20, 512U << 20});
+    EXPECT_EQ(outcomes.answered, 1U) << "with the largest limit";
 }
 
 }  // namespace

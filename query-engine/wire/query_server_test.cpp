@@ -199,7 +199,7 @@ TEST_F(QueryServerTest, TellsHowFarAQueryHasCome) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
     asker->report_to([&](std::uint64_t done, std::uint64_t total) {
         told.emplace_back(done, total);
-        if (done != 0) {
+        if (done != 0 || told.size() > 5) {
             stop();  // ends the query
         }
     });

@@ -80,7 +80,7 @@ TEST(CgroupProgram, RowsAndFiltersByContainerAndUnit) {
     const TemporaryFolder folder;
     const std::string data = folder / "data";
     const std::string busy = folder / "busy";
-    std::ofstream{busy} << "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+    std::ofstream{busy} << "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
     // A runtime puts a process into its cgroup, which then runs another program, as here.
     const std::string script = "for procs in " + docker + " " + pod + " " + service +
                                "; do sh -c 'echo $$ > '$procs'; exec sh " + busy + "'; done";
