@@ -163,6 +163,8 @@ TEST(SpoolFolder, KeepsHalfItsSizeForANewSession) {
         const SpoolReading& reading = (*left)->reading();
         EXPECT_EQ(reading.final_tallies.get(kSamples, TallyName::kProduced), 2'000U);
         EXPECT_EQ(reading.rows_killed, 0U);
+        EXPECT_EQ(reading.final_tallies.get({Kind::kTask, kNoEvent}, TallyName::kUncleanEnd), 1U)
+            << "whoever made room in it since hasn't ended it";
         EXPECT_EQ(reading.entry.lost.get(kSamples, TallyName::kLostSpoolFull) + 10 * reading.batch_count, 2'000U);
     }
     EXPECT_LE(used_bytes, kSizeBytes / 2);

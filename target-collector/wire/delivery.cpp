@@ -87,6 +87,7 @@ void DeliveryCore::restore(const Options& options) {
     }
     end_point_ = options.end_point;
     has_final_ = true;
+    has_ended_itself_ = left.has_final;
     status_.last_sealed = left.last_sealed;
     for (SpooledBatch* batch = spool_.front(); batch != nullptr; batch = spool_.next(batch)) {
         // An entry that was never written can't know it refused: its rows weren't counted.
@@ -108,8 +109,8 @@ void DeliveryCore::write_journal() {
     }
     const SpooledBatch* const front = spool_.front();
     const Seq first_kept = front != nullptr ? front->seq : Seq{0};
-    journal_->write({spool_.places(), status_.last_sealed, losses_.last_dropped(), first_kept, has_final_, end_point_,
-                     losses_.ranges(), losses_.acknowledged(), losses_.since_drop(), losses_.tallies()});
+    journal_->write({spool_.places(), status_.last_sealed, losses_.last_dropped(), first_kept, has_ended_itself_,
+                     end_point_, losses_.ranges(), losses_.acknowledged(), losses_.since_drop(), losses_.tallies()});
     is_journal_due_ = false;
 }
 
@@ -387,6 +388,7 @@ void DeliveryCore::take_final(const SealedRecord& header, std::span<const std::b
     }
     end_point_ = header.end_point;
     has_final_ = true;
+    has_ended_itself_ = true;
     timeout_.forget();  // the time that is left is short
 }
 

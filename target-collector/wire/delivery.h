@@ -217,6 +217,7 @@ private:
     bool is_late_offered_ = false;       // since the last Welcome
 
     bool has_final_ = false;
+    bool has_ended_itself_ = false;  // the journal says so; not of a session that another process left
     bool has_given_up_ = false;
     bool was_bye_sent_ = false;
     std::uint64_t bye_sent_ns_ = 0;
