@@ -7,6 +7,7 @@
 
 #include "storage/block/block.h"
 #include "storage/engine/memory_engine.h"
+#include "storage/engine/testing/engine_over.h"
 #include "storage/key/key.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
@@ -23,36 +24,22 @@ constexpr Series kSeries{Kind::kCounter, EventNumber{0}};
 constexpr UtcNs kLater{2'000'000'000 * kNsPerSecond};
 
 // An engine in memory that does as it is told.
-class ObservedEngine : public Engine {
+class ObservedEngine : public EngineOver {
 public:
-    explicit ObservedEngine(MemoryEngine& memory) : memory_{memory} {}
+    explicit ObservedEngine(MemoryEngine& memory) : EngineOver{memory} {}
 
     std::function<Result<Done>(const Changes&)> before_write;
     bool recovers = false;
 
-    Result<std::optional<std::string>> get(std::string_view key) const override { return memory_.get(key); }
-    Result<Done> visit(const KeyRange& range,
-                       const std::function<Visit(std::string_view, std::string_view)>& visitor) const override {
-        return memory_.visit(range, visitor);
-    }
-    Result<Done> refresh() override { return Done{}; }
     Result<bool> recover(GoOn) override { return std::exchange(recovers, false); }
-    Result<Done> write(const Changes& changes) override {
+    Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
         if (before_write) {
             if (auto done = before_write(changes); !done.ok()) {
                 return done;
             }
         }
-        return memory_.write(changes);
+        return engine().write(domain, guard, changes);
     }
-    Result<Done> sync() override { return Done{}; }
-    Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return memory_.size_bytes(range); }
-    Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
-        return memory_.erase(range, is_stopping);
-    }
-
-private:
-    MemoryEngine& memory_;
 };
 
 class CompactionUnderDamage : public ::testing::Test {
@@ -87,10 +74,10 @@ protected:
     std::string flip(const std::string& key) {
         std::string bytes = **memory_.get(key);
         bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-        EXPECT_TRUE(memory_.write({{{key, bytes}}, {}}).ok());
+        EXPECT_TRUE(memory_.write(domain_of(partition_), 0, {{{key, bytes}}, {}}).ok());
         return bytes;
     }
-    void remove(const std::string& key) { ASSERT_TRUE(memory_.write({{}, {key}}).ok()); }
+    void remove(const std::string& key) { ASSERT_TRUE(memory_.write(domain_of(partition_), 0, {{}, {key}}).ok()); }
 
     Result<Done> compact() {
         return store_->compact(kLater, [](const CompactionStep&) { return Visit::kContinue; });
@@ -199,7 +186,7 @@ TEST_F(CompactionUnderDamage, WhatIsCompactedCountsWhereSmallOnesAreBackBesideIt
     const std::string block = **memory_.get(block_of(5));
     const std::string record = **memory_.get(record_of(5));
     ASSERT_TRUE(compact().ok());
-    ASSERT_TRUE(memory_.write({{{block_of(5), block}, {record_of(5), record}}, {}}).ok());
+    ASSERT_TRUE(memory_.write(domain_of(partition_), 0, {{{block_of(5), block}, {record_of(5), record}}, {}}).ok());
     EXPECT_EQ(block_seqs(), (Seqs{1}));
     EXPECT_EQ(rows().size(), 24U);
     Seqs seqs = record_seqs();
@@ -219,7 +206,7 @@ TEST_F(CompactionUnderDamage, ABlockThatIsNoPartOfTheCompactedOneAroundItCounts)
     remove(record_of(5));
     ASSERT_TRUE(compact().ok());
     EXPECT_EQ(rows().size(), 22U);
-    ASSERT_TRUE(memory_.write({{{block_of(5), block}, {record_of(5), record}}, {}}).ok());
+    ASSERT_TRUE(memory_.write(domain_of(partition_), 0, {{{block_of(5), block}, {record_of(5), record}}, {}}).ok());
     EXPECT_EQ(rows().size(), 24U);
     EXPECT_EQ(record_seqs().size(), 12U);
 }

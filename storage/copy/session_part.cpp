@@ -35,7 +35,7 @@ std::uint32_t add_to_checksum(std::uint32_t checksum, std::string_view bytes) {
 // Changes that are written whenever enough of them have gathered.
 class Pieces {
 public:
-    explicit Pieces(Engine& to) : to_{to} {}
+    Pieces(Engine& to, const Partition& partition) : to_{to}, domain_{domain_of(partition)} {}
 
     [[nodiscard]] Result<Done> put(std::string_view key, std::string_view value) {
         size_bytes_ += key.size() + value.size();
@@ -48,11 +48,12 @@ public:
     [[nodiscard]] Result<Done> write() {
         size_bytes_ = 0;
         const OwnedChanges changes = std::exchange(changes_, {});
-        return changes.changes.empty() ? Result<Done>{Done{}} : to_.write(changes.changes);
+        return changes.changes.empty() ? Result<Done>{Done{}} : to_.write(domain_, 0, changes.changes);
     }
 
 private:
     Engine& to_;
+    Domain domain_;
     OwnedChanges changes_;
     std::size_t size_bytes_ = 0;
 };
@@ -256,7 +257,7 @@ PartVerdict judge_part(const PartBatches& from, const PartBatches& to) {
 Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& part, bool is_alone) {
     PartCopy copy;
     std::optional<Error> failure;
-    Pieces pieces{to};
+    Pieces pieces{to, part.partition};
     std::set<std::string, std::less<>> stale;
     if (is_alone) {
         auto records = keys_in(to, records_of(part));
@@ -325,7 +326,7 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
     }
     records.changes.deletes.assign(stale.begin(), stale.end());
     records.changes.deletes.push_back(compacted_key(part.partition));  // something may wait to be compacted again
-    if (auto written = to.write(records.changes); !written.ok()) {
+    if (auto written = to.write(domain_of(part.partition), 0, records.changes); !written.ok()) {
         return written.error();
     }
     return copy;
@@ -374,7 +375,7 @@ Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& p
     for (const Changes::Put& put : changes.changes.puts) {
         copy.size_bytes += put.key.size() + put.value.size();
     }
-    auto written = to.write(changes.changes);
+    auto written = to.write(domain_of(part.partition), 0, changes.changes);
     return written.ok() ? Result<PartCopy>{std::move(copy)} : written.error();
 }
 

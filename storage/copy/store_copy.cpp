@@ -71,7 +71,8 @@ private:
         }
         OwnedChanges changes;
         changes.put(key, value);
-        return to_.write(changes.changes);
+        const auto domain = domain_of_key(key);
+        return domain.ok() ? to_.write(*domain, 0, changes.changes) : domain.error();
     }
 
     // As put_absent, of every readable key of the range.
@@ -210,10 +211,14 @@ private:
         if (verdict == PartVerdict::kPresent) {
             return Done{};
         }
+        OwnedChanges listed;
+        listed.put(session_partition_key(session.target, session.session, part.partition), encode_record(0));
+        if (auto written = to_.write(shard_domain(session.target), 0, listed.changes); !written.ok()) {
+            return written;
+        }
         OwnedChanges changes;
         changes.put(partition_session_key(part.partition, session.target, session.session), encode_record(session));
-        changes.put(session_partition_key(session.target, session.session, part.partition), encode_record(0));
-        if (auto written = to_.write(changes.changes); !written.ok()) {
+        if (auto written = to_.write(domain_of(part.partition), 0, changes.changes); !written.ok()) {
             return written;
         }
         const bool is_alone = verdict == PartVerdict::kReplaces || to->seals.empty();
@@ -364,7 +369,7 @@ private:
                 OwnedChanges changes;
                 changes.put(session_key(Table::kWatermark, session.target, session.session),
                             encode_record(from->value));
-                if (auto written = to_.write(changes.changes); !written.ok()) {
+                if (auto written = to_.write(shard_domain(session.target), 0, changes.changes); !written.ok()) {
                     return written;
                 }
             }

@@ -13,6 +13,7 @@
 #include "storage/engine/folder.h"
 #include "storage/engine/memory_engine.h"
 #include "storage/engine/rocksdb_engine.h"
+#include "storage/engine/testing/engine_over.h"
 #include "storage/key/key.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/open_store.h"
@@ -382,27 +383,15 @@ TEST_F(CopiedStore, RefusesTargetsThatCantBe) {
 }
 
 // An engine that stops after some writes: the copy's process was killed there.
-class MortalEngine final : public Engine {
+class MortalEngine final : public EngineOver {
 public:
-    MortalEngine(MemoryEngine& engine, int writes) : engine_{engine}, writes_{writes} {}
-    Result<std::optional<std::string>> get(std::string_view key) const override { return engine_.get(key); }
-    Result<Done> visit(const KeyRange& range,
-                       const std::function<Visit(std::string_view, std::string_view)>& visitor) const override {
-        return engine_.visit(range, visitor);
-    }
-    Result<Done> refresh() override { return Done{}; }
-    Result<Done> write(const Changes& changes) override {
-        return --writes_ < 0 ? Result<Done>{Error{ErrorCode::kIo, "killed"}} : engine_.write(changes);
-    }
-    Result<Done> sync() override { return Done{}; }
-    Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return engine_.size_bytes(range); }
-    Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
-        return engine_.erase(range, is_stopping);
+    MortalEngine(MemoryEngine& engine, int writes) : EngineOver{engine}, writes_{writes} {}
+    Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
+        return --writes_ < 0 ? Result<Done>{Error{ErrorCode::kIo, "killed"}} : engine().write(domain, guard, changes);
     }
     [[nodiscard]] bool is_alive() const { return writes_ >= 0; }
 
 private:
-    MemoryEngine& engine_;
     int writes_;
 };
 
@@ -436,7 +425,7 @@ TEST_F(CopiedStore, ShowsASessionsHourWholeOrNotAtAllAndGoesOnAfterAnInterruptio
         for (const auto& [key, value] : values) {
             changes.puts.push_back({key, value});
         }
-        ASSERT_TRUE(engine.write(changes).ok());
+        ASSERT_TRUE(engine.write({}, 0, changes).ok());
         MortalEngine to{engine, writes};
         const auto copied = copy_part(**source, to, part, true);
         was_whole = copied.ok();
@@ -493,12 +482,12 @@ protected:
         for (const auto& [key, value] : values) {
             changes.puts.push_back({key, value});
         }
-        ASSERT_TRUE(engine.write(changes).ok());
+        ASSERT_TRUE(engine.write({}, 0, changes).ok());
     }
     static void damage(MemoryEngine& engine, const std::string& key) {
         Changes changes;
         changes.puts.push_back({key, "damaged"});
-        ASSERT_TRUE(engine.write(changes).ok());
+        ASSERT_TRUE(engine.write({}, 0, changes).ok());
     }
     static std::vector<std::pair<std::string, std::string>> content_of(const Engine& engine,
                                                                        const KeyRange& range = everything()) {

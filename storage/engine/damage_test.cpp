@@ -251,7 +251,7 @@ protected:
         bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
         Changes changes;
         changes.puts.push_back({key, bytes});
-        ASSERT_TRUE((*engine)->write(changes).ok());
+        ASSERT_TRUE((*engine)->write({}, 0, changes).ok());
         ASSERT_TRUE((*engine)->sync().ok());
     }
 

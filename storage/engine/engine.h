@@ -16,10 +16,16 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "storage/key/domain.h"
 #include "storage/key/key.h"
 #include "storage/model/visit.h"
 
 namespace perfleet {
+
+// The number of the lease under which a domain's shard is written, where several processes share a store: an engine
+// that has them refuses a write under another one than its domain's own (kConflict), and nothing of it is there. 0
+// where one process holds the whole store.
+using Guard = std::uint64_t;
 
 // What is written together. Values are borrowed until write() returns.
 struct Changes {
@@ -68,53 +74,50 @@ public:
     // As visit, as if these files weren't there: where one of them is damaged, what others hold can be read so. What
     // they replace or delete may be among it.
     [[nodiscard]] virtual Result<Done> visit_without(
-        const std::set<EngineFile>&, const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const {
-        return visit(range, visitor);
-    }
+        const std::set<EngineFile>& files, const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const = 0;
 
     // The file that the error of a visit names; nothing where it names none that can be left out.
-    [[nodiscard]] virtual std::optional<EngineFile> file_of(const Error&) const { return std::nullopt; }
-    [[nodiscard]] virtual std::string name_of(EngineFile file) const { return std::to_string(file); }
+    [[nodiscard]] virtual std::optional<EngineFile> file_of(const Error& error) const = 0;
+    [[nodiscard]] virtual std::string name_of(EngineFile file) const = 0;
 
     // What it says of the file alone: the same for all reads that meet the same damage.
-    [[nodiscard]] virtual std::string damage_in(const Error& error) const { return error.message; }
+    [[nodiscard]] virtual std::string damage_in(const Error& error) const = 0;
 
     // What stood in files that can't be opened at all. Visits and gets go on as if those weren't there, without an
     // error; nothing is written over what they hold, so that they can be put back. Never null.
-    [[nodiscard]] virtual std::shared_ptr<const std::vector<DamagedRange>> lost() const {
-        return std::make_shared<const std::vector<DamagedRange>>();
-    }
+    [[nodiscard]] virtual std::shared_ptr<const std::vector<DamagedRange>> lost() const = 0;
 
     [[nodiscard]] virtual Result<Done> refresh() = 0;
 
     // What was seen to be damaged when it was opened, without reading it, a sentence each: a file that is missing, or
     // has another size than it should.
-    [[nodiscard]] virtual std::vector<std::string> damage_at_open() const { return {}; }
-    [[nodiscard]] virtual bool has_lost_logs() const { return false; }  // acknowledged changes with them
+    [[nodiscard]] virtual std::vector<std::string> damage_at_open() const = 0;
+    [[nodiscard]] virtual bool has_lost_logs() const = 0;  // acknowledged changes with them
 
     // After a write, sync or erase has failed nothing more is written or synced until this has succeeded; reads may
     // fail, too. It goes on from what is on disk: of what was written since the last sync that may be all, some or
     // nothing. False when there was nothing to do. Errors: what still hinders it; it can be tried again.
-    [[nodiscard]] virtual Result<bool> recover(GoOn) { return false; }
+    [[nodiscard]] virtual Result<bool> recover(GoOn purpose) = 0;
 
     // The room that is kept for drops was given up for one, and isn't there again: nothing else may be written.
-    [[nodiscard]] virtual bool is_for_drops_only() const { return false; }
+    [[nodiscard]] virtual bool is_for_drops_only() const = 0;
 
-    // All or nothing. Durable with the next sync().
-    [[nodiscard]] virtual Result<Done> write(const Changes& changes) = 0;
+    // All or nothing; the keys are all of this domain. Durable with the next sync(); after a crash none is
+    // there without all before it.
+    [[nodiscard]] virtual Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) = 0;
 
     // The same for what can be made again, of what it deletes, too: cheaper, but durable, and seen by readers beside,
     // only with the next settle(), or sooner. After a crash or recover() it may be undone, then with every
     // write_unlogged() since; what was written between them is not.
-    [[nodiscard]] virtual Result<Done> write_unlogged(const Changes& changes) { return write(changes); }
+    [[nodiscard]] virtual Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) = 0;
     // By one thread at a time, beside all others.
-    [[nodiscard]] virtual Result<Done> settle() { return Done{}; }
+    [[nodiscard]] virtual Result<Done> settle() = 0;
 
     // Gives back the space of what write() has deleted in the range, as far as the disk has room for that;
     // `is_stopping` as in erase(). What stands in the range and what it gives stay the same. By one thread at a time,
     // beside all others.
-    [[nodiscard]] virtual Result<Done> reclaim(const KeyRange&, std::atomic<bool>*) { return Done{}; }
+    [[nodiscard]] virtual Result<Done> reclaim(const KeyRange& range, std::atomic<bool>* is_stopping) = 0;
 
     // Every write before is on disk when this returns Done.
     [[nodiscard]] virtual Result<Done> sync() = 0;

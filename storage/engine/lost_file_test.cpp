@@ -368,7 +368,7 @@ protected:
             }
         }
         EXPECT_GT(changes.puts.size(), kBatchesPerRun);
-        ASSERT_TRUE((*engine)->write(changes).ok());
+        ASSERT_TRUE((*engine)->write({}, 0, changes).ok());
         ASSERT_TRUE((*engine)->sync().ok());
     }
 };

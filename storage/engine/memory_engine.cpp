@@ -33,7 +33,7 @@ MemoryEngine::Values& MemoryEngine::own_values() {
     return *values_;
 }
 
-Result<Done> MemoryEngine::write(const Changes& changes) {
+Result<Done> MemoryEngine::write(const Domain&, Guard, const Changes& changes) {
     const std::lock_guard lock{mutex_};
     Values& values = own_values();
     for (const std::string& key : changes.deletes) {

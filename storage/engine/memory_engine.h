@@ -16,8 +16,29 @@ public:
     [[nodiscard]] Result<Done> visit(
         const KeyRange& range,
         const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override;
+    // It has no files, and so no damage.
+    [[nodiscard]] Result<Done> visit_without(
+        const std::set<EngineFile>&, const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
+        return visit(range, visitor);
+    }
+    [[nodiscard]] std::optional<EngineFile> file_of(const Error&) const override { return std::nullopt; }
+    [[nodiscard]] std::string name_of(EngineFile file) const override { return std::to_string(file); }
+    [[nodiscard]] std::string damage_in(const Error& error) const override { return error.message; }
+    [[nodiscard]] std::shared_ptr<const std::vector<DamagedRange>> lost() const override {
+        return std::make_shared<const std::vector<DamagedRange>>();
+    }
+    [[nodiscard]] std::vector<std::string> damage_at_open() const override { return {}; }
+    [[nodiscard]] bool has_lost_logs() const override { return false; }
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
-    [[nodiscard]] Result<Done> write(const Changes& changes) override;
+    [[nodiscard]] Result<bool> recover(GoOn) override { return false; }
+    [[nodiscard]] bool is_for_drops_only() const override { return false; }
+    [[nodiscard]] Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override;
+    [[nodiscard]] Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) override {
+        return write(domain, guard, changes);
+    }
+    [[nodiscard]] Result<Done> settle() override { return Done{}; }
+    [[nodiscard]] Result<Done> reclaim(const KeyRange&, std::atomic<bool>*) override { return Done{}; }
     [[nodiscard]] Result<Done> sync() override { return Done{}; }
     [[nodiscard]] Result<std::uint64_t> size_bytes(const KeyRange& range) const override;
     [[nodiscard]] Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override;

@@ -200,10 +200,15 @@ public:
 
     [[nodiscard]] bool is_for_drops_only() const override { return reserve_.is_missing(); }
 
-    [[nodiscard]] Result<Done> write(const Changes& changes) override { return write_changes(changes, true); }
+    // Whatever the domain: the folder's lock keeps others out, and all of it is one database.
+    [[nodiscard]] Result<Done> write(const Domain&, Guard, const Changes& changes) override {
+        return write_changes(changes, true);
+    }
 
     // Not to the log: it is in a table file sooner or later, behind everything before.
-    [[nodiscard]] Result<Done> write_unlogged(const Changes& changes) override { return write_changes(changes, false); }
+    [[nodiscard]] Result<Done> write_unlogged(const Domain&, Guard, const Changes& changes) override {
+        return write_changes(changes, false);
+    }
 
     [[nodiscard]] Result<Done> settle() override {
         if (auto before = failure()) {
@@ -459,7 +464,12 @@ public:
         return Done{};
     }
 
-    [[nodiscard]] Result<Done> write(const Changes&) override { return refusal(); }
+    [[nodiscard]] Result<bool> recover(GoOn) override { return refusal(); }
+    [[nodiscard]] bool is_for_drops_only() const override { return false; }
+    [[nodiscard]] Result<Done> write(const Domain&, Guard, const Changes&) override { return refusal(); }
+    [[nodiscard]] Result<Done> write_unlogged(const Domain&, Guard, const Changes&) override { return refusal(); }
+    [[nodiscard]] Result<Done> settle() override { return refusal(); }
+    [[nodiscard]] Result<Done> reclaim(const KeyRange&, std::atomic<bool>*) override { return refusal(); }
     [[nodiscard]] Result<Done> sync() override { return refusal(); }
     [[nodiscard]] Result<Done> erase(const KeyRange&, std::atomic<bool>*) override { return refusal(); }
 

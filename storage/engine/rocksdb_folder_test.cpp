@@ -225,7 +225,7 @@ TEST_F(RocksdbStore, OfAnotherFormatIsRefusedByWriterAndReader) {
         const std::string version = encode_record(kStoreFormatVersion + 1);
         Changes changes;
         changes.puts.push_back({format_key(), version});
-        ASSERT_TRUE((*engine)->write(changes).ok());
+        ASSERT_TRUE((*engine)->write({}, 0, changes).ok());
         ASSERT_TRUE((*engine)->sync().ok());
     }
     auto store = open_rocksdb_store(directory_);
@@ -243,7 +243,7 @@ TEST_F(RocksdbStore, RefusesADatabaseOfSomebodyElse) {
         ASSERT_TRUE(engine.ok());
         Changes changes;
         changes.puts.push_back({"their key", "their value"});
-        ASSERT_TRUE((*engine)->write(changes).ok());
+        ASSERT_TRUE((*engine)->write({}, 0, changes).ok());
     }
     auto store = open_rocksdb_store(directory_);
     ASSERT_FALSE(store.ok());

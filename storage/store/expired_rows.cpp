@@ -1,5 +1,7 @@
 #include "storage/store/expired_rows.h"
 
+#include <algorithm>
+
 #include "storage/engine/damaged_reads.h"
 #include "storage/model/record.h"
 
@@ -23,19 +25,19 @@ void ExpiredRows::add(const BatchKey& key, const BatchRecord& batch) {
     }
 }
 
-Result<std::uint64_t> ExpiredRows::finish(bool adds) {
+Result<std::uint64_t> ExpiredRows::finish() {
     if (error_) {
         return *error_;
     }
     std::uint64_t sum = 0;
     for (const auto& [name, row_count] : rows_) {
         const auto& [target, session, series] = name;
-        auto before = adds ? reads_->expired_rows(target, session, series, partition_) : Result<std::uint64_t>{0};
+        auto before = reads_->expired_rows(target, session, series, partition_);
         if (!before.ok() && !is_damage(before.error())) {
             return before;
         }
         changes_->put(expired_key(target, session, series, partition_),
-                      encode_record(row_count + (before.ok() ? *before : 0)));
+                      encode_record(std::max(row_count, before.ok() ? *before : 0)));
         sum += is_definition(series.kind) ? 0 : row_count;
     }
     return sum;

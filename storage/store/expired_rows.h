@@ -23,9 +23,9 @@ public:
 
     void add(const BatchKey& key, const BatchRecord& batch);
 
-    // Once, after the last batch. Gives all rows, definitions left out. `adds`: to what has expired of the partition
-    // before, in an earlier removal that was interrupted. Errors: of reads.
-    [[nodiscard]] Result<std::uint64_t> finish(bool adds);
+    // Once, after the last batch. Gives all rows, definitions left out. Counted again, after an interruption, they are
+    // as many as before, or fewer where something is damaged by now: the greater count stays. Errors: of reads.
+    [[nodiscard]] Result<std::uint64_t> finish();
 
 private:
     const KeyedReads* reads_;

@@ -51,7 +51,7 @@ Result<Done> write(Engine& engine, const std::map<std::string, std::string>& con
     for (const auto& [key, value] : content) {
         changes.puts.push_back({key, value});
     }
-    auto written = engine.write(changes);
+    auto written = engine.write({}, 0, changes);
     return written.ok() ? engine.sync() : std::move(written);
 }
 

@@ -32,8 +32,9 @@ constexpr int kCountsOfADropMax = 3;
 
 class KeyedStore final : public ReaderOver<Store> {
 public:
-    KeyedStore(std::unique_ptr<Engine> engine, const StoreOptions& options)
+    KeyedStore(std::unique_ptr<Engine> engine, const StoreOptions& options, Guard guard)
         : ReaderOver<Store>{std::move(engine)},
+          guard_{guard},
           known_{reads()},
           backlog_{options.compact_batches},
           makers_{options.rollups, options.dictionaries} {}
@@ -67,16 +68,22 @@ public:
         if (!is_changed && !is_new_here) {
             return Done{};
         }
+        // The shard lists the partition before anything is there: what is listed and isn't there does no harm, but what
+        // isn't listed would be overlooked by whoever removes the session.
         const std::string bytes = encode_record(session);
-        Changes changes;
-        changes.puts.push_back({session_key(Table::kSession, session.target, session.session), bytes});
         const std::string nothing = encode_record(0);
+        Changes listed;
+        listed.puts.push_back({session_key(Table::kSession, session.target, session.session), bytes});
+        Changes changes;
         if (!is_expired) {
+            listed.puts.push_back({session_partition_key(session.target, session.session, partition), nothing});
             changes.puts.push_back({partition_session_key(partition, session.target, session.session), bytes});
-            changes.puts.push_back({session_partition_key(session.target, session.session, partition), nothing});
         }
         disturb_count(partition);
-        auto written = write(changes);
+        auto written = write(shard_domain(session.target), listed);
+        if (written.ok()) {
+            written = write(domain_of(partition), changes);
+        }
         if (written.ok() && is_new_here) {
             (*known)->partitions.insert(partition);
             (*known)->defined.insert(partition);
@@ -115,9 +122,13 @@ public:
         }
         if (!call.changes().empty()) {
             disturb_count(partition);
-            if (auto written = write(call.changes()); !written.ok()) {
-                return written.error();
-            }
+        }
+        // Each batch is in one of them; the caller puts all of them again when one fails.
+        if (auto written = write(shard_domain(partition.shard), call.expired()); !written.ok()) {
+            return written.error();
+        }
+        if (auto written = write(domain_of(partition), call.changes()); !written.ok()) {
+            return written.error();
         }
         call.keep();
         for (const SessionName& session : call.stored()) {
@@ -136,7 +147,7 @@ public:
         if (auto ready = be_ready(); !ready.ok()) {
             return ready;
         }
-        OwnedChanges changes;
+        std::map<std::uint16_t, OwnedChanges> changes;  // by shard
         std::vector<std::pair<KnownSession*, Seq>> advanced;
         for (const auto& [target, session, prefix] : prefixes) {
             auto known = known_.session(target, session);
@@ -144,14 +155,15 @@ public:
                 return known.error();
             }
             if (prefix > (*known)->watermark) {
-                changes.put(session_key(Table::kWatermark, target, session), encode_record(prefix.value));
+                changes[shard_domain(target).partition.shard].put(session_key(Table::kWatermark, target, session),
+                                                                  encode_record(prefix.value));
                 advanced.emplace_back(*known, prefix);
             }
         }
-        if (advanced.empty()) {
-            return Done{};
+        Result<Done> written = Done{};
+        for (auto at = changes.begin(); at != changes.end() && written.ok(); ++at) {
+            written = write(shard_domain(at->first), at->second.changes);
         }
-        auto written = write(changes.changes);
         for (std::size_t i = 0; i < advanced.size() && written.ok(); ++i) {
             advanced[i].first->advance(advanced[i].second);
         }
@@ -172,7 +184,7 @@ public:
         }
         OwnedChanges changes;
         changes.put(session_key(Table::kSessionEnd, target, session), encode_record(end));
-        return write(changes.changes);
+        return write(shard_domain(target), changes.changes);
     }
 
     [[nodiscard]] Result<Done> name_session(const SessionName& session, std::string_view given_name) override {
@@ -190,7 +202,7 @@ public:
         note->given_name = given_name;
         OwnedChanges changes;
         changes.put(session_key(Table::kSessionNote, session.target, session.session), encode_record(*note));
-        auto written = engine().write(changes.changes);
+        auto written = engine().write(shard_domain(session.target), guard_, changes.changes);
         return written.ok() ? sync_beside() : std::move(written);
     }
 
@@ -216,7 +228,7 @@ public:
         }
         OwnedChanges changes;
         changes.put(image_key(build_id), encode_record(content));
-        return write(changes.changes);
+        return write(Domain{Domain::Type::kImage}, changes.changes);
     }
 
     [[nodiscard]] Result<std::uint64_t> drop(std::span<const Partition> partitions,
@@ -260,10 +272,12 @@ public:
         if (auto ready = be_ready(); !ready.ok()) {
             return ready.error();
         }
-        Changes changes;
-        changes.deletes = std::move(unused->keys);
-        if (auto written = write(changes); !written.ok()) {
-            return written.error();
+        for (std::string& key : unused->keys) {
+            Changes changes;
+            changes.deletes.push_back(std::move(key));
+            if (auto written = write(Domain{Domain::Type::kImage}, changes); !written.ok()) {
+                return written.error();
+            }
         }
         auto reclaimed = engine().reclaim(all_images_range(), nullptr);
         return reclaimed.ok() ? Result<std::uint64_t>{unused->size_bytes} : reclaimed.error();
@@ -376,8 +390,11 @@ private:
         return Done{};
     }
 
-    [[nodiscard]] Result<Done> write(const Changes& changes) {
-        auto written = engine().write(changes);
+    [[nodiscard]] Result<Done> write(const Domain& domain, const Changes& changes) {
+        if (changes.empty()) {
+            return Done{};
+        }
+        auto written = engine().write(domain, guard_, changes);
         is_owing_ = written.ok();  // after an error the caller knows
         return written;
     }
@@ -448,7 +465,8 @@ private:
                 return drop.error();
             }
             if (is_valid) {
-                if (auto written = engine().write(drop->changes.changes); !written.ok()) {
+                if (auto written = engine().write(shard_domain(partition.shard), guard_, drop->changes.changes);
+                    !written.ok()) {
                     return written.error();
                 }
                 known_.forget_partition(partition);
@@ -477,16 +495,18 @@ private:
         return sync_beside();
     }
 
-    // Partition by partition; each one's changes go into a table file of their own, for one with those of several would
-    // overlap, and have rewritten, all that stands between them. Then the marks of what has nothing any more.
+    // First the mark and the counts of a session, in one write: from then on its rows count as expired, and no query
+    // looks for them. Then what partitions have of it; each one's changes go into a table file of their own, for one
+    // with those of several would overlap, and have rewritten, all that stands between them. What is left of that after
+    // an error or a crash costs space only, and is found by the list of the session's partitions, which ends last.
     [[nodiscard]] Result<Done> try_remove(std::span<const SessionName> sessions, std::uint64_t& row_count,
                                           std::set<Partition>& partitions) {
         const std::lock_guard lock{writing_};
         if (auto recovered = recover(GoOn::kToDrop); !recovered.ok()) {
             return recovered;
         }
-        OwnedChanges marks;
         std::map<Partition, std::vector<SessionName>> parts;
+        std::map<SessionName, std::vector<Partition>> lists;
         for (const SessionName& session : sessions) {
             auto note = note_of(session);
             auto theirs = reads().session_partitions(session.target, session.session);
@@ -496,23 +516,38 @@ private:
             for (const Partition& partition : *theirs) {
                 parts[partition].push_back(session);
             }
-            marks.put(session_key(Table::kSessionNote, session.target, session.session),
-                      encode_record(SessionNote{.given_name = {}, .is_removed = true}));
+            lists[session] = std::move(*theirs);
+        }
+        std::uint64_t counted = 0;
+        for (const auto& [session, theirs] : lists) {
+            OwnedChanges counts;
+            counts.put(session_key(Table::kSessionNote, session.target, session.session),
+                       encode_record(SessionNote{.given_name = {}, .is_removed = true}));
+            auto rows = count_removed(reads(), session, theirs, counts);
+            if (!rows.ok()) {
+                return rows.error();
+            }
             known_.forget_session(session);
+            for (const Partition& partition : theirs) {
+                disturb_count(partition);
+            }
+            if (auto written = engine().write(shard_domain(session.target), guard_, counts.changes); !written.ok()) {
+                return written;
+            }
+            counted += *rows;
+            row_count = std::max(row_count, counted);
         }
         for (const auto& [partition, theirs] : parts) {
-            disturb_count(partition);
             partitions.insert(partition);
             for (const SessionName& session : theirs) {
                 auto removal = make_session_removal(engine(), reads(), partition, session);
                 if (!removal.ok()) {
                     return removal.error();
                 }
-                if (auto written = engine().write(removal->changes.changes); !written.ok()) {
+                if (auto written = engine().write(domain_of(partition), guard_, removal->changes); !written.ok()) {
                     return written;
                 }
                 ++generation_;  // what compaction has read of it until now is gone
-                row_count += removal->row_count;
                 if (removal->is_partition_empty) {
                     backlog_.forget_partition(partition);
                 }
@@ -521,8 +556,15 @@ private:
                 return settled;
             }
         }
-        if (auto written = engine().write(marks.changes); !written.ok()) {
-            return written;
+        for (const auto& [session, theirs] : lists) {
+            Changes list;
+            for (const Partition& partition : theirs) {
+                list.deletes.push_back(session_partition_key(session.target, session.session, partition));
+            }
+            if (auto written = list.empty() ? Done{} : engine().write(shard_domain(session.target), guard_, list);
+                !written.ok()) {
+                return written;
+            }
         }
         return sync_beside();
     }
@@ -594,7 +636,7 @@ private:
         if (!valid.ok() || !*valid) {
             return valid;
         }
-        auto written = engine().write_unlogged(changes);
+        auto written = engine().write_unlogged(domain_of(partition), guard_, changes);
         has_compacted_ = true;
         return written.ok() ? Result<bool>{true} : written.error();
     }
@@ -617,7 +659,7 @@ private:
         }
         OwnedChanges changes;
         changes.put(compacted_key(work.partition), encode_record(makers_.rollups ? kMarkRolledUp : kMarkCompacted));
-        auto written = engine().write_unlogged(changes.changes);
+        auto written = engine().write_unlogged(domain_of(work.partition), guard_, changes.changes);
         if (written.ok()) {
             backlog_.forget_partition(work.partition);
         }
@@ -636,7 +678,7 @@ private:
         if (*valid && mark.ok() && *mark == kMarkRolledUp) {
             OwnedChanges changes;
             changes.put(compacted_key(work.partition), encode_record(kMarkDayRolledUp));
-            written = engine().write_unlogged(changes.changes);
+            written = engine().write_unlogged(domain_of(work.partition), guard_, changes.changes);
         }
         if (written.ok()) {
             backlog_.forget_day(work.partition);
@@ -644,6 +686,7 @@ private:
         return written;
     }
 
+    Guard guard_;
     std::mutex writing_;  // between the writer and the threads that compact and drop
     KnownSeqs known_;
     bool is_owing_ = false;             // something was written and neither synced nor said to have failed
@@ -673,8 +716,8 @@ Result<Done> StoreWriter::advance_watermark(TargetId target, SessionId session, 
     return advance_watermarks({&one, 1});
 }
 
-std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine, const StoreOptions& options) {
-    return std::make_unique<KeyedStore>(std::move(engine), options);
+std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine, const StoreOptions& options, Guard guard) {
+    return std::make_unique<KeyedStore>(std::move(engine), options, guard);
 }
 
 std::unique_ptr<StoreReader> make_keyed_reader(std::unique_ptr<Engine> engine) {

@@ -12,6 +12,7 @@
 
 #include "storage/engine/memory_engine.h"
 #include "storage/engine/store_format.h"
+#include "storage/engine/testing/engine_over.h"
 #include "storage/key/key.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
@@ -27,7 +28,7 @@ using test_writer::kSession;
 using test_writer::kTarget;
 
 // An engine in memory that fails when it is told to.
-class FragileEngine final : public Engine {
+class FragileEngine final : public EngineOver {
 public:
     struct Shared {
         MemoryEngine engine;
@@ -38,9 +39,8 @@ public:
         std::function<void()> after_visit;  // each
         std::function<void()> after_write;  // likewise
     };
-    explicit FragileEngine(std::shared_ptr<Shared> shared) : shared_{std::move(shared)} {}
+    explicit FragileEngine(std::shared_ptr<Shared> shared) : EngineOver{shared->engine}, shared_{std::move(shared)} {}
 
-    Result<std::optional<std::string>> get(std::string_view key) const override { return shared_->engine.get(key); }
     Result<Done> visit(const KeyRange& range,
                        const std::function<Visit(std::string_view, std::string_view)>& visitor) const override {
         auto visited = shared_->engine.visit(range, visitor);
@@ -52,11 +52,10 @@ public:
         }
         return visited;
     }
-    Result<Done> refresh() override { return Done{}; }
-    Result<Done> write(const Changes& changes) override {
+    Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
         shared_->calls.emplace_back("write");
-        auto written =
-            shared_->fails_write ? Result<Done>{Error{ErrorCode::kFull, "no space"}} : shared_->engine.write(changes);
+        auto written = shared_->fails_write ? Result<Done>{Error{ErrorCode::kFull, "no space"}}
+                                            : shared_->engine.write(domain, guard, changes);
         if (shared_->after_write) {
             shared_->after_write();
         }
@@ -66,7 +65,6 @@ public:
         shared_->calls.emplace_back("sync");
         return Done{};
     }
-    Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return shared_->engine.size_bytes(range); }
     Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
         shared_->calls.emplace_back("erase");
         return shared_->fails_erase ? Result<Done>{Error{ErrorCode::kIo, "no erase"}}
@@ -108,7 +106,7 @@ protected:
     void damage(const std::string& key, const std::string& value) {
         Changes changes;
         changes.puts.push_back({key, value});
-        ASSERT_TRUE(shared_->engine.write(changes).ok());
+        ASSERT_TRUE(shared_->engine.write({}, 0, changes).ok());
     }
 
     std::string value_of(const std::string& key) {
@@ -390,7 +388,7 @@ TEST(CheckFormat, TellsMissingAndOtherStores) {
         const std::string version = encode_record(number);
         Changes changes;
         changes.puts.push_back({key, version});
-        ASSERT_TRUE(engine.write(changes).ok());
+        ASSERT_TRUE(engine.write({}, 0, changes).ok());
         auto checked = check_format(engine, "/data");
         ASSERT_FALSE(checked.ok());
         EXPECT_EQ(checked.error().code, ErrorCode::kUnsupported);

@@ -22,7 +22,7 @@ Result<PartitionDrop> make_partition_drop(const KeyedReads& reads, const Partiti
     if (!visited.ok() && !is_damage(visited.error())) {
         return visited.error();
     }
-    auto row_count = rows.finish(false);
+    auto row_count = rows.finish();
     if (!row_count.ok()) {
         return row_count.error();
     }

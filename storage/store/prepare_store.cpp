@@ -11,7 +11,7 @@ namespace perfleet {
 namespace {
 
 // The format's version is the first thing that is written, so a database with other content but without it is foreign.
-Result<Done> start_store(Engine& engine, const std::string& where) {
+Result<Done> start_store(Engine& engine, const std::string& where, Guard guard) {
     bool is_empty = true;
     auto visited = engine.visit(everything(), [&](std::string_view, std::string_view) {
         is_empty = false;
@@ -27,14 +27,14 @@ Result<Done> start_store(Engine& engine, const std::string& where) {
     const std::string version = encode_record(kStoreFormatVersion);
     Changes changes;
     changes.puts.push_back({format_key(), version});
-    if (auto written = engine.write(changes); !written.ok()) {
+    if (auto written = engine.write(Domain{Domain::Type::kStore}, guard, changes); !written.ok()) {
         return written;
     }
     return engine.sync();
 }
 
 // Where damage hides the version it is taken for this build's, and so it is written.
-Result<Done> write_lost_version(Engine& engine) {
+Result<Done> write_lost_version(Engine& engine, Guard guard) {
     bool is_damaged = false;
     const auto found = get_readable(engine, format_key(), [&](const DamagedRange&) { is_damaged = true; });
     if (!found.ok() || (found->has_value() && !is_damaged)) {
@@ -43,7 +43,7 @@ Result<Done> write_lost_version(Engine& engine) {
     const std::string bytes = encode_record(kStoreFormatVersion);
     Changes changes;
     changes.puts.push_back({format_key(), bytes});
-    auto written = engine.write(changes);
+    auto written = engine.write(Domain{Domain::Type::kStore}, guard, changes);
     return written.ok() ? engine.sync() : std::move(written);
 }
 
@@ -64,13 +64,13 @@ Result<Done> finish_drops(Engine& engine) {
     return Done{};
 }
 
-Result<Done> prepare_keyed_store(Engine& engine, const std::string& where) {
+Result<Done> prepare_keyed_store(Engine& engine, const std::string& where, Guard guard) {
     auto checked = check_format(engine, where);
     if (!checked.ok() && checked.error().code == ErrorCode::kNotFound) {
-        checked = start_store(engine, where);
+        checked = start_store(engine, where, guard);
     }
     if (checked.ok()) {
-        checked = write_lost_version(engine);
+        checked = write_lost_version(engine, guard);
     }
     return checked.ok() ? finish_drops(engine) : std::move(checked);
 }
@@ -81,11 +81,11 @@ bool has_same_meaning(const SessionRecord& a, const SessionRecord& b) {
 }
 
 Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where,
-                                                const StoreOptions& options) {
-    if (auto prepared = prepare_keyed_store(*engine, where); !prepared.ok()) {
+                                                const StoreOptions& options, Guard guard) {
+    if (auto prepared = prepare_keyed_store(*engine, where, guard); !prepared.ok()) {
         return prepared.error();
     }
-    return make_keyed_store(std::move(engine), options);
+    return make_keyed_store(std::move(engine), options, guard);
 }
 
 }  // namespace perfleet

@@ -99,7 +99,7 @@ void PutCall::add_expired(const AdmittedBatch& batch) {
     for (const BatchSeries& series : batch.series) {
         expired.rows.emplace_back(series.series, series.row_count);
     }
-    changes_.put(expired_batch_key(batch.key), encode_record(expired));
+    expired_.put(expired_batch_key(batch.key), encode_record(expired));
 }
 
 }  // namespace perfleet

@@ -29,7 +29,9 @@ public:
     // Every batch to be stored, not expired.
     [[nodiscard]] const std::vector<SessionName>& stored() const { return stored_; }
 
+    // Of the partition; and of its shard, those of expired batches.
     [[nodiscard]] Changes& changes() { return changes_.changes; }
+    [[nodiscard]] const Changes& expired() const { return expired_.changes; }
 
     // What was told to KnownSeqs stays: it was written.
     void keep() { told_.clear(); }
@@ -46,6 +48,7 @@ private:
     Partition partition_;
     bool is_dropped_;
     OwnedChanges changes_;
+    OwnedChanges expired_;
     std::vector<SessionName> stored_;
     std::vector<std::pair<KnownSession*, std::uint64_t>> told_;
 };

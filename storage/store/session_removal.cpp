@@ -22,17 +22,37 @@ Result<Done> delete_keys(const Engine& engine, const KeyRange& range, Changes& c
 
 }  // namespace
 
+Result<std::uint64_t> count_removed(const KeyedReads& reads, const SessionName& session,
+                                    std::span<const Partition> partitions, OwnedChanges& changes) {
+    std::uint64_t sum = 0;
+    for (const Partition& partition : partitions) {
+        ExpiredRows rows{reads, partition, changes};
+        auto visited =
+            reads.visit_batches(partition, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
+                rows.add({session.target, session.session, batch.seq}, batch);
+                return Visit::kContinue;
+            });
+        if (!visited.ok() && !is_damage(visited.error())) {
+            return visited.error();
+        }
+        auto row_count = rows.finish();
+        if (!row_count.ok()) {
+            return row_count;
+        }
+        sum += *row_count;
+    }
+    return sum;
+}
+
 Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedReads& reads, const Partition& partition,
                                             const SessionName& session) {
     SessionRemoval removal;
-    std::vector<std::string>& deletes = removal.changes.changes.deletes;
-    ExpiredRows rows{reads, partition, removal.changes};
+    std::vector<std::string>& deletes = removal.changes.deletes;
     // Each batch's own record and blocks, whether they were compacted or not: a crash may undo compaction, and what it
     // brings back must be deleted, too.
     auto visited =
         reads.visit_batches(partition, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
             const BatchKey key{session.target, session.session, batch.seq};
-            rows.add(key, batch);
             deletes.push_back(partition_batch_key(partition, key));
             for (const BatchRecord::Rows& series : batch.rows) {
                 deletes.push_back(block_key({partition, key.target, key.session, series.series, key.seq}));
@@ -42,19 +62,13 @@ Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedRea
     if (!visited.ok() && !is_damage(visited.error())) {
         return visited.error();
     }
-    auto row_count = rows.finish(true);
-    if (!row_count.ok()) {
-        return row_count.error();
-    }
-    removal.row_count = *row_count;
     for (const KeyRange& range :
          visited.ok() ? session_summary_ranges(partition, session) : session_ranges(partition, session)) {
-        if (auto found = delete_keys(engine, range, removal.changes.changes); !found.ok()) {
+        if (auto found = delete_keys(engine, range, removal.changes); !found.ok()) {
             return found.error();
         }
     }
     deletes.push_back(partition_session_key(partition, session.target, session.session));
-    deletes.push_back(session_partition_key(session.target, session.session, partition));
     auto others = reads.session_names(partition);
     if (!others.ok()) {
         return others.error();

@@ -1,7 +1,8 @@
-// What is written when all that one partition has of a session is removed.
+// What is written when a session is removed: first its counts, then partition by partition the end of what is there.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "storage/engine/engine.h"
 #include "storage/engine/owned_changes.h"
@@ -11,14 +12,19 @@
 
 namespace perfleet {
 
+// The counts of what expires with the session's part of each of these partitions, and the seals of batches that may
+// come again: all of the session's shard. Gives the rows, definitions left out. Errors: those of reads; damaged records
+// are left out.
+[[nodiscard]] Result<std::uint64_t> count_removed(const KeyedReads& reads, const SessionName& session,
+                                                  std::span<const Partition> partitions, OwnedChanges& changes);
+
 struct SessionRemoval {
-    OwnedChanges changes;             // the counts of expired rows, and the end of all else
-    std::uint64_t row_count = 0;      // that expire, definitions left out
+    Changes changes;                  // the end of all that is there, of the partition alone
     bool is_partition_empty = false;  // then: no other session has anything there
 };
 
 // Reads the session's batch records and rollups there; blocks only where records are damaged. Valid as long as nobody
-// writes to the partition meanwhile. Errors: those of reads; damaged records are left out of the counts.
+// writes to the partition meanwhile. Errors: those of reads.
 [[nodiscard]] Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedReads& reads,
                                                           const Partition& partition, const SessionName& session);
 

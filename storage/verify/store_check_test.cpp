@@ -83,7 +83,7 @@ protected:
         } else {
             changes.puts.push_back({key, bytes});
         }
-        ASSERT_TRUE((*engine)->write(changes).ok());
+        ASSERT_TRUE((*engine)->write({}, 0, changes).ok());
         ASSERT_TRUE((*engine)->sync().ok());
     }
 
@@ -334,7 +334,7 @@ TEST_F(CheckedStore, NamesABlockOfNoBatchAndAKeyOfNoTable) {
         ASSERT_TRUE(engine.ok());
         Changes changes;
         changes.puts.push_back({unknown, "?"});
-        ASSERT_TRUE((*engine)->write(changes).ok());
+        ASSERT_TRUE((*engine)->write({}, 0, changes).ok());
         ASSERT_TRUE((*engine)->sync().ok());
     }
     found = check(damaged_);

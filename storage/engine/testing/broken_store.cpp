@@ -6,49 +6,12 @@
 #include <utility>
 
 #include "schemas/columns/crc32c.h"
+#include "storage/engine/testing/engine_over.h"
 #include "storage/key/key.h"
 #include "storage/store/testing/store_over.h"
 
 namespace perfleet {
 namespace {
-
-class EngineOver : public Engine {
-public:
-    explicit EngineOver(std::unique_ptr<Engine> engine) : engine_{std::move(engine)} {}
-
-    Result<std::optional<std::string>> get(std::string_view key) const override { return engine_->get(key); }
-    Result<Done> visit(
-        const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
-        return engine_->visit(range, visitor);
-    }
-    Result<Done> visit_without(
-        const std::set<EngineFile>& files, const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
-        return engine_->visit_without(files, range, visitor);
-    }
-    std::optional<EngineFile> file_of(const Error& error) const override { return engine_->file_of(error); }
-    std::string name_of(EngineFile file) const override { return engine_->name_of(file); }
-    std::string damage_in(const Error& error) const override { return engine_->damage_in(error); }
-    std::shared_ptr<const std::vector<DamagedRange>> lost() const override { return engine_->lost(); }
-    std::vector<std::string> damage_at_open() const override { return engine_->damage_at_open(); }
-    Result<Done> refresh() override { return engine_->refresh(); }
-    Result<bool> recover(GoOn purpose) override { return engine_->recover(purpose); }
-    bool is_for_drops_only() const override { return engine_->is_for_drops_only(); }
-    Result<Done> write(const Changes& changes) override { return engine_->write(changes); }
-    Result<Done> settle() override { return engine_->settle(); }
-    Result<Done> sync() override { return engine_->sync(); }
-    Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return engine_->size_bytes(range); }
-    Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
-        return engine_->erase(range, is_stopping);
-    }
-
-protected:
-    [[nodiscard]] Engine& engine() { return *engine_; }
-
-private:
-    std::unique_ptr<Engine> engine_;
-};
 
 class AckBeforeSync final : public EngineOver {
 public:
@@ -60,13 +23,13 @@ public:
         }
         return Done{};
     }
-    Result<Done> write(const Changes& changes) override {
+    Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
         if (std::exchange(is_owed_, false)) {
             if (auto synced = engine().sync(); !synced.ok()) {
                 return synced;
             }
         }
-        return engine().write(changes);
+        return engine().write(domain, guard, changes);
     }
 
 private:
@@ -77,12 +40,14 @@ class WatermarkBeforeRows final : public EngineOver {
 public:
     using EngineOver::EngineOver;
 
-    Result<Done> write(const Changes& changes) override {
+    Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
         const auto is_of = [&](Table table) {
             return !changes.puts.empty() && changes.puts.front().key.front() == static_cast<char>(table);
         };
         if (is_of(Table::kPartition)) {
             Held held;
+            held.domain = domain;
+            held.guard = guard;
             held.deletes = changes.deletes;
             for (const Changes::Put& put : changes.puts) {
                 held.puts.emplace_back(put.key, put.value);
@@ -90,7 +55,7 @@ public:
             held_.push_back(std::move(held));
             return Done{};
         }
-        auto written = engine().write(changes);
+        auto written = engine().write(domain, guard, changes);
         if (written.ok() && is_of(Table::kWatermark)) {
             written = engine().sync();
         }
@@ -108,6 +73,8 @@ public:
 
 private:
     struct Held {
+        Domain domain;
+        Guard guard = 0;
         std::vector<std::pair<std::string, std::string>> puts;
         std::vector<std::string> deletes;
     };
@@ -119,7 +86,7 @@ private:
             for (const auto& [key, value] : held_.front().puts) {
                 changes.puts.push_back({key, value});
             }
-            if (auto written = engine().write(changes); !written.ok()) {
+            if (auto written = engine().write(held_.front().domain, held_.front().guard, changes); !written.ok()) {
                 return written;
             }
         }
@@ -134,18 +101,18 @@ class CompactDropsBlock final : public EngineOver {
 public:
     using EngineOver::EngineOver;
 
-    Result<Done> write(const Changes& changes) override {
+    Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
         const bool is_compact = changes.puts.size() == 1 && !changes.deletes.empty() &&
                                 decode_block_key(changes.puts.front().key).ok() &&
                                 decode_block_key(changes.deletes.front()).ok();
         if (!is_compact || !(is_chosen(changes.puts.front().key) ||
                              std::any_of(changes.deletes.begin(), changes.deletes.end(), is_chosen))) {
-            return engine().write(changes);
+            return engine().write(domain, guard, changes);
         }
         Changes lossy;
         lossy.deletes = changes.deletes;
         lossy.deletes.emplace_back(changes.puts.front().key);
-        return engine().write(lossy);
+        return engine().write(domain, guard, lossy);
     }
 
 private:

@@ -9,15 +9,22 @@
 #include <string_view>
 
 #include "storage/engine/folder.h"
+#include "storage/engine/testing/tearing_engine.h"
+#include "storage/store/keyed_store.h"
 #include "storage/store/open_store.h"
 
 namespace perfleet {
 
-enum class TestEngine { kMemory, kRocksdb };
-inline constexpr std::array kTestEngines{TestEngine::kMemory, TestEngine::kRocksdb};
+enum class TestEngine { kMemory, kTearing, kRocksdb };
+inline constexpr std::array kTestEngines{TestEngine::kMemory, TestEngine::kTearing, TestEngine::kRocksdb};
 
 [[nodiscard]] constexpr std::string_view engine_name(TestEngine engine) {
-    return engine == TestEngine::kMemory ? "Memory" : "Rocksdb";
+    switch (engine) {
+        case TestEngine::kMemory: return "Memory";
+        case TestEngine::kTearing: return "Tearing";
+        case TestEngine::kRocksdb: return "Rocksdb";
+    }
+    return "";
 }
 
 // Opens an empty store; what it needs is removed at the end, after the store is closed.
@@ -28,6 +35,11 @@ public:
     [[nodiscard]] std::unique_ptr<Store> open() {
         if (engine_ == TestEngine::kMemory) {
             return make_memory_store(options_);
+        }
+        if (engine_ == TestEngine::kTearing) {
+            auto store = open_keyed_store(std::make_unique<TearingEngine>(disk_), "a test's", options_);
+            EXPECT_TRUE(store.ok()) << store.error().message;
+            return std::move(*store);
         }
         if (folder_ == nullptr) {
             auto folder = TemporaryFolder::make("perfleet-test-");
@@ -52,6 +64,7 @@ private:
     TestEngine engine_;
     StoreOptions options_;
     std::unique_ptr<TemporaryFolder> folder_;
+    std::shared_ptr<TearingEngine::Disk> disk_ = std::make_shared<TearingEngine::Disk>();
 };
 
 }  // namespace perfleet

@@ -1,0 +1,69 @@
+// An engine over another one, which it borrows or owns: what a double for tests doesn't change.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/engine/engine.h"
+
+namespace perfleet {
+
+class EngineOver : public Engine {
+public:
+    explicit EngineOver(Engine& engine) : engine_{engine} {}
+    explicit EngineOver(std::unique_ptr<Engine> engine) : owned_{std::move(engine)}, engine_{*owned_} {}
+
+    Result<std::optional<std::string>> get(std::string_view key) const override { return engine_.get(key); }
+    Result<Done> visit(
+        const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
+        return engine_.visit(range, visitor);
+    }
+    Result<Done> visit_without(
+        const std::set<EngineFile>& files, const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
+        return engine_.visit_without(files, range, visitor);
+    }
+    std::optional<EngineFile> file_of(const Error& error) const override { return engine_.file_of(error); }
+    std::string name_of(EngineFile file) const override { return engine_.name_of(file); }
+    std::string damage_in(const Error& error) const override { return engine_.damage_in(error); }
+    std::shared_ptr<const std::vector<DamagedRange>> lost() const override { return engine_.lost(); }
+    std::vector<std::string> damage_at_open() const override { return engine_.damage_at_open(); }
+    bool has_lost_logs() const override { return engine_.has_lost_logs(); }
+    Result<Done> refresh() override { return engine_.refresh(); }
+    Result<bool> recover(GoOn purpose) override { return engine_.recover(purpose); }
+    bool is_for_drops_only() const override { return engine_.is_for_drops_only(); }
+    Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
+        return engine_.write(domain, guard, changes);
+    }
+    // As write(), so that a double needs to change only that one.
+    Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) override {
+        return write(domain, guard, changes);
+    }
+    Result<Done> reclaim(const KeyRange& range, std::atomic<bool>* is_stopping) override {
+        return engine_.reclaim(range, is_stopping);
+    }
+    Result<Done> settle() override { return engine_.settle(); }
+    Result<Done> sync() override { return engine_.sync(); }
+    Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return engine_.size_bytes(range); }
+    Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
+        return engine_.erase(range, is_stopping);
+    }
+
+protected:
+    [[nodiscard]] Engine& engine() { return engine_; }
+
+private:
+    std::unique_ptr<Engine> owned_;
+    Engine& engine_;
+};
+
+}  // namespace perfleet
