@@ -37,10 +37,18 @@ public:
         Changes its;
         std::string other;
         for (const Changes::Put& put : changes.puts) {
-            is_of(domain, put.key) ? its.puts.push_back(put) : other.assign(put.key);
+            if (is_of(domain, put.key)) {
+                its.puts.push_back(put);
+            } else {
+                other = put.key;
+            }
         }
         for (const std::string& key : changes.deletes) {
-            is_of(domain, key) ? its.deletes.push_back(key) : other.assign(key);
+            if (is_of(domain, key)) {
+                its.deletes.push_back(key);
+            } else {
+                other = key;
+            }
         }
         auto written = EngineOver::write(domain, guard, its);
         if (written.ok() && !other.empty()) {
