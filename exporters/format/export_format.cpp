@@ -130,7 +130,7 @@ std::span<const ExportFormat> export_formats() {
          .write = write_by<export_speedscope>},
         {.name = "firefox", .summary = "for the Firefox Profiler", .write = write_by<export_firefox>},
         {.name = "perfetto",
-         .summary = "trace events with scheduling and tracepoints, for ui.perfetto.dev and about:tracing",
+         .summary = "for ui.perfetto.dev: samples, tracepoints and scheduling",
          .write = write_by<export_perfetto>},
         {.name = "script",
          .summary = "Print samples and tracepoints, a line or an object each, as perf script does",

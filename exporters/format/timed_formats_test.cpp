@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <protozero/pbf_reader.hpp>
 #include <set>
 #include <tuple>
 
@@ -117,19 +118,81 @@ EventCounts counts_of_firefox(const std::string& bytes, const std::set<std::stri
     return counts;
 }
 
-EventCounts counts_of_perfetto(const std::string& text, const std::set<std::string>& /*commands*/) {
-    const Json file = Json::parse(text);
-    EXPECT_TRUE(file["traceEvents"].is_array());
-    EventCounts counts;
-    for (const Json& sample : file["samples"]) {
-        Chain chain;
-        for (std::string node = sample["sf"]; node != "0" && !node.empty();) {
-            const Json& frame = file["stackFrames"].at(node);
-            chain.emplace_back(frame["name"], frame["category"]);
-            node = frame.value("parent", "");
+// Names of one sequence of packets.
+struct PerfettoNames {
+    std::string event;
+    std::map<std::uint64_t, std::string> functions;
+    std::map<std::uint64_t, std::string> images;
+    std::map<std::uint64_t, std::pair<std::string, std::string>> frames;
+    std::map<std::uint64_t, Chain> callstacks;
+};
+
+// A message's fields with bytes, and those with an integer.
+using Fields = std::pair<std::multimap<std::uint32_t, std::string>, std::map<std::uint32_t, std::uint64_t>>;
+
+Fields fields_of(const std::string& message) {
+    Fields fields;
+    protozero::pbf_reader reader{message};
+    while (reader.next()) {
+        if (reader.wire_type() == protozero::pbf_wire_type::varint) {
+            fields.second[reader.tag()] = reader.get_uint64();
+        } else {
+            fields.first.emplace(reader.tag(), reader.get_bytes());
         }
-        add(counts[sample["name"]], sample["comm"], chain);
     }
+    return fields;
+}
+
+template <class Visit>
+void for_each(const Fields& fields, std::uint32_t tag, const Visit& visit) {
+    const auto [first, last] = fields.first.equal_range(tag);
+    std::for_each(first, last, [&](const auto& field) { visit(fields_of(field.second)); });
+}
+
+void learn(PerfettoNames& names, const Fields& interned) {
+    const auto text = [](const Fields& name) { return name.first.find(2)->second; };
+    for_each(interned, 5, [&](const Fields& name) { names.functions[name.second.at(1)] = text(name); });
+    for_each(interned, 17, [&](const Fields& name) { names.images[name.second.at(1)] = text(name); });
+    for_each(interned, 6, [&](const Fields& frame) {
+        names.frames[frame.second.at(1)] = {names.functions.at(frame.second.at(2)),
+                                            names.images.at(frame.second.at(3))};
+    });
+    const auto [first, last] = interned.first.equal_range(7);
+    for (auto field = first; field != last; ++field) {
+        std::uint64_t number = 0;
+        Chain chain;
+        protozero::pbf_reader reader{field->second};
+        while (reader.next()) {
+            if (reader.tag() == 1) {
+                number = reader.get_uint64();
+            } else {
+                chain.insert(chain.begin(), names.frames.at(reader.get_uint64()));
+            }
+        }
+        names.callstacks[number] = std::move(chain);
+    }
+}
+
+EventCounts counts_of_perfetto(const std::string& bytes, const std::set<std::string>& /*commands*/) {
+    EventCounts counts;
+    std::map<std::uint64_t, PerfettoNames> sequences;
+    std::map<std::uint64_t, std::string> commands;  // by tid
+    for_each(fields_of(inflated(bytes)), 1, [&](const Fields& packet) {
+        PerfettoNames& names = sequences[packet.second.at(10)];
+        for_each(packet, 59, [&](const Fields& defaults) {
+            for_each(defaults, 12, [&](const Fields& of_samples) {
+                for_each(of_samples, 1, [&](const Fields& timebase) { names.event = timebase.first.find(10)->second; });
+            });
+        });
+        for_each(packet, 2, [&](const Fields& tree) {
+            for_each(tree, 2,
+                     [&](const Fields& thread) { commands[thread.second.at(1)] = thread.first.find(2)->second; });
+        });
+        for_each(packet, 12, [&](const Fields& interned) { learn(names, interned); });
+        for_each(packet, 66, [&](const Fields& sample) {
+            add(counts[names.event], commands.at(sample.second.at(3)), names.callstacks.at(sample.second.at(4)));
+        });
+    });
     return counts;
 }
 

@@ -2,127 +2,283 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <protozero/pbf_builder.hpp>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
-#include "exporters/timeline/json_file.h"
+#include "exporters/perfetto/perfetto_trace.h"
+#include "exporters/sink/gzip_stream.h"
 
 namespace perfleet {
 namespace {
 
-constexpr unsigned kMicroseconds = 3;            // decimals of ns
-constexpr std::uint64_t kCpusPid = 0xffff'fff0;  // whom the slices of CPUs belong to, less the target's number
+using namespace perfetto;
+using protozero::pbf_builder;
+
+constexpr std::size_t kBufferSizeBytes = 64U << 10U;
+constexpr std::uint32_t kNamesSequence = 1;
+constexpr std::uint32_t kFirstSampleSequence = 2;
 
 class PerfettoFile {
 public:
-    PerfettoFile(const Timeline& timeline, ExportSink& sink) : timeline_{timeline}, file_{sink, false} {}
+    PerfettoFile(const Timeline& timeline, ExportSink& sink) : timeline_{timeline}, gzip_{sink} {}
 
     Result<Done> write() {
-        file_.raw("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"exporter\":\"perfleet\"},\"traceEvents\":[");
-        write_names();
-        write_entries();
-        write_slices();
-        file_.raw("],\n\"stackFrames\":{");
-        bool is_first = true;
-        for (std::uint32_t node = 1; node < timeline_.nodes().size(); ++node) {
-            const TimelineFrame& frame = timeline_.frames()[timeline_.nodes()[node].frame];
-            file_.next(is_first).raw("\n").text(std::to_string(node)).raw(":{\"category\":").text(frame.image);
-            file_.raw(",\"name\":").text(frame.symbol);
-            if (const std::uint32_t caller = timeline_.nodes()[node].caller; caller != 0) {
-                file_.raw(",\"parent\":").text(std::to_string(caller));
+        place_cpus();
+        name_processes();
+        write_clock();
+        samples_.resize(timeline_.events().size());
+        const std::vector<TimelineRow>& rows = timeline_.rows();
+        auto entry = timeline_.entries().begin();
+        auto to = timeline_.switches().begin();
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            write_names(rows[i].thread);
+            write_sample(rows[i]);
+            for (; entry != timeline_.entries().end() && entry->row == i; ++entry) {
+                write_entry(rows[i], entry->text);
             }
-            file_.raw("}");
+            for (; to != timeline_.switches().end() && to->row == i; ++to) {
+                write_switch(rows[i], *to);
+            }
+            if (buffer_.size() >= kBufferSizeBytes) {
+                if (Result<Done> written = flush(); !written.ok()) {
+                    return written;
+                }
+            }
         }
-        file_.raw("},\n\"samples\":[");
-        is_first = true;
-        for (const TimelineRow& row : timeline_.rows()) {
-            write_sample(row, is_first);
+        if (Result<Done> written = flush(); !written.ok()) {
+            return written;
         }
-        file_.raw("]}\n");
-        return file_.finish();
+        return gzip_.finish();
     }
 
 private:
-    [[nodiscard]] std::uint64_t pid_of(const TimelineThread& thread) const {
-        return thread.target * kPidsOfTarget + thread.pid;
+    // What the packets of one event's samples have named so far.
+    struct Samples {
+        bool has_begun = false;
+        std::vector<bool> has_frame;
+        std::vector<bool> has_callstack;  // by node
+        std::vector<bool> has_mapping;
+        std::map<std::uint32_t, std::uint64_t> weights;  // by CPU
+    };
+
+    [[nodiscard]] static std::uint32_t pid_of(const TimelineThread& thread, std::uint32_t number) {
+        return thread.target * kPidsOfTarget + number;
     }
-    [[nodiscard]] std::uint64_t tid_of(const TimelineThread& thread) const {
-        return thread.target * kPidsOfTarget + thread.tid;
-    }
-    // "M": what a process or a thread is called.
-    void write_name(std::string_view what, std::uint64_t pid, std::uint64_t tid, const std::string& name) {
-        file_.next(is_first_event_).raw("\n{\"ph\":\"M\",\"name\":").text(what).raw(",\"pid\":").number(pid);
-        file_.raw(",\"tid\":").number(tid).raw(",\"args\":{\"name\":").text(name).raw("}}");
-    }
-    [[nodiscard]] std::string of_target(std::uint32_t target, const std::string& name) const {
-        return timeline_.targets().size() > 1 ? timeline_.targets()[target] + " " + name : name;
+    [[nodiscard]] std::uint32_t cpu_of(const TimelineRow& row) const {
+        return first_cpus_[timeline_.threads()[row.thread].target] + row.cpu;
     }
 
-    void write_names() {
-        std::set<std::uint64_t> named;
+    void place_cpus() {
+        std::vector<std::uint32_t> counts(timeline_.targets().size());
+        for (const TimelineRow& row : timeline_.rows()) {
+            std::uint32_t& count = counts[timeline_.threads()[row.thread].target];
+            count = std::max(count, row.cpu + 1);
+        }
+        std::uint32_t next = 0;
+        for (const std::uint32_t count : counts) {
+            first_cpus_.push_back(std::exchange(next, next + count));
+        }
+    }
+
+    // As their first thread, where it has rows.
+    void name_processes() {
         for (const TimelineThread& thread : timeline_.threads()) {
-            if (named.insert(pid_of(thread)).second) {
-                write_name("process_name", pid_of(thread), pid_of(thread), of_target(thread.target, thread.command));
-            }
-            write_name("thread_name", pid_of(thread), tid_of(thread), thread.command);
-        }
-        std::set<std::pair<std::uint32_t, std::uint32_t>> cpus;
-        for (const TimelineSwitch& one : timeline_.switches()) {
-            if (cpus.insert({one.target, one.cpu}).second) {
-                write_name("process_name", kCpusPid - one.target, 0, of_target(one.target, "CPUs"));
-                write_name("thread_name", kCpusPid - one.target, one.cpu, "CPU " + std::to_string(one.cpu));
+            std::string name = (timeline_.targets().size() > 1 ? timeline_.targets()[thread.target] + " " : "");
+            name += thread.command;
+            const auto [known, is_new] = process_names_.try_emplace(pid_of(thread, thread.pid), name);
+            if (!is_new && thread.pid == thread.tid) {
+                known->second = std::move(name);
             }
         }
     }
 
-    void write_entries() {
-        for (const TimelineEntry& entry : timeline_.entries()) {
-            const TimelineRow& row = timeline_.rows()[entry.row];
-            const TimelineThread& thread = timeline_.threads()[row.thread];
-            file_.next(is_first_event_).raw("\n{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"tracepoint\",\"name\":");
-            file_.text(timeline_.events()[row.event].name).raw(",\"ts\":").decimal(row.time_ns, kMicroseconds);
-            file_.raw(",\"pid\":").number(pid_of(thread)).raw(",\"tid\":").number(tid_of(thread));
-            file_.raw(",\"args\":{\"cpu\":").number(row.cpu).raw(",\"fields\":").text(entry.text).raw("}}");
-        }
+    void write_clock() {
+        pbf_builder<Packet> packet{trace_, Trace::kPacket};
+        packet.add_uint32(Packet::kSequence, kNamesSequence);
+        packet.add_uint32(Packet::kSequenceFlags, kBeginsSequence);
+        pbf_builder<ClockSnapshot> snapshot{packet, Packet::kClockSnapshot};
+        const auto add = [&](std::uint32_t id, std::uint64_t ns) {
+            pbf_builder<Clock> clock{snapshot, ClockSnapshot::kClock};
+            clock.add_uint32(Clock::kId, id);
+            clock.add_uint64(Clock::kTimestamp, ns);
+        };
+        add(kBoottime, timeline_.first_ns());
+        add(kRealtime, static_cast<std::uint64_t>(timeline_.first_utc().value));
     }
 
-    // From one switch of a CPU to its next; what isn't known to have ended lasts to the last row.
-    void write_slices() {
-        std::map<std::pair<std::uint32_t, std::uint32_t>, const TimelineSwitch*> running;
-        for (const TimelineSwitch& one : timeline_.switches()) {
-            const TimelineSwitch*& before = running[{one.target, one.cpu}];
-            if (before != nullptr) {
-                write_slice(*before, one.time_ns);
-            }
-            before = &one;
+    // A thread's name is there before the first row that has it, and again when it changes.
+    void write_names(std::uint32_t number) {
+        const TimelineThread& thread = timeline_.threads()[number];
+        const std::uint32_t tid = pid_of(thread, thread.tid);
+        const auto [named, is_new_thread] = thread_of_tid_.try_emplace(tid, number);
+        if (!is_new_thread && std::exchange(named->second, number) == number) {
+            return;
         }
-        for (const auto& [cpu, last] : running) {
-            write_slice(*last, timeline_.last_ns());
+        const std::uint32_t pid = pid_of(thread, thread.pid);
+        pbf_builder<Packet> packet{trace_, Trace::kPacket};
+        packet.add_uint32(Packet::kSequence, kNamesSequence);
+        pbf_builder<ProcessTree> tree{packet, Packet::kProcessTree};
+        if (const auto name = process_names_.find(pid); name != process_names_.end()) {
+            pbf_builder<Process> process{tree, ProcessTree::kProcess};
+            process.add_int32(Process::kPid, static_cast<std::int32_t>(pid));
+            process.add_string(Process::kCommandLine, name->second);
+            process.add_bool(Process::kIsCommand, true);
+            process_names_.erase(name);
         }
+        pbf_builder<Thread> made{tree, ProcessTree::kThread};
+        made.add_int32(Thread::kTid, static_cast<std::int32_t>(tid));
+        made.add_string(Thread::kName, thread.command);
+        made.add_int32(Thread::kPid, static_cast<std::int32_t>(pid));
     }
 
-    void write_slice(const TimelineSwitch& from, std::uint64_t end_ns) {
-        if (from.next_tid == 0) {
-            return;  // idle
-        }
-        file_.next(is_first_event_).raw("\n{\"ph\":\"X\",\"cat\":\"sched\",\"name\":").text(from.next_command);
-        file_.raw(",\"ts\":").decimal(from.time_ns, kMicroseconds);
-        file_.raw(",\"dur\":").decimal(end_ns - std::min(end_ns, from.time_ns), kMicroseconds);
-        file_.raw(",\"pid\":").number(kCpusPid - from.target).raw(",\"tid\":").number(from.cpu);
-        file_.raw(",\"args\":{\"tid\":").number(from.next_tid).raw("}}");
-    }
-
-    void write_sample(const TimelineRow& row, bool& is_first) {
+    void write_sample(const TimelineRow& row) {
         const TimelineThread& thread = timeline_.threads()[row.thread];
-        file_.next(is_first).raw("\n{\"name\":").text(timeline_.events()[row.event].name);
-        file_.raw(",\"cpu\":").number(row.cpu).raw(",\"pid\":").number(pid_of(thread));
-        file_.raw(",\"tid\":").number(tid_of(thread)).raw(",\"comm\":").text(thread.command);
-        file_.raw(",\"ts\":").decimal(row.time_ns, kMicroseconds).raw(",\"weight\":").number(row.weight);
-        file_.raw(",\"sf\":").text(std::to_string(row.node)).raw("}");
+        Samples& samples = samples_[row.event];
+        pbf_builder<Packet> packet{trace_, Trace::kPacket};
+        packet.add_uint64(Packet::kTimestamp, row.time_ns);
+        packet.add_uint32(Packet::kSequence, kFirstSampleSequence + row.event);
+        packet.add_uint32(Packet::kSequenceFlags,
+                          samples.has_begun ? kNeedsSequence : kBeginsSequence | kNeedsSequence);
+        if (!std::exchange(samples.has_begun, true)) {
+            samples.has_frame.resize(timeline_.frames().size());
+            samples.has_callstack.resize(timeline_.nodes().size());
+            pbf_builder<Defaults> defaults{packet, Packet::kDefaults};
+            pbf_builder<PerfSampleDefaults> of_samples{defaults, Defaults::kPerfSample};
+            pbf_builder<Timebase> timebase{of_samples, PerfSampleDefaults::kTimebase};
+            timebase.add_string(Timebase::kName, timeline_.events()[row.event].name);
+        }
+        if (row.node != 0 && !samples.has_callstack[row.node]) {
+            samples.has_callstack[row.node] = true;
+            pbf_builder<Interned> interned{packet, Packet::kInternedData};
+            write_callstack(interned, samples, row.node);
+        }
+        const std::uint32_t cpu = cpu_of(row);
+        pbf_builder<PerfSample> sample{packet, Packet::kPerfSample};
+        sample.add_uint32(PerfSample::kCpu, cpu);
+        sample.add_uint32(PerfSample::kPid, pid_of(thread, thread.pid));
+        sample.add_uint32(PerfSample::kTid, pid_of(thread, thread.tid));
+        if (row.node != 0) {
+            const bool is_kernel = timeline_.frames()[timeline_.nodes()[row.node].frame].is_kernel;
+            sample.add_uint64(PerfSample::kCallstack, row.node);
+            sample.add_enum(PerfSample::kMode, is_kernel ? kModeKernel : kModeUser);
+        }
+        sample.add_uint64(PerfSample::kCount, samples.weights[cpu] += row.weight);
+    }
+
+    // From the outermost frame in.
+    void write_callstack(pbf_builder<Interned>& interned, Samples& samples, std::uint32_t node) {
+        chain_.clear();
+        for (std::uint32_t at = node; at != 0; at = timeline_.nodes()[at].caller) {
+            const std::uint32_t frame = timeline_.nodes()[at].frame;
+            chain_.push_back(std::uint64_t{frame} + 1);
+            if (!samples.has_frame[frame]) {
+                samples.has_frame[frame] = true;
+                write_frame(interned, samples, frame);
+            }
+        }
+        pbf_builder<Callstack> callstack{interned, Interned::kCallstack};
+        callstack.add_uint64(Callstack::kNumber, node);
+        for (auto frame = chain_.rbegin(); frame != chain_.rend(); ++frame) {
+            callstack.add_uint64(Callstack::kFrames, *frame);
+        }
+    }
+
+    void write_frame(pbf_builder<Interned>& interned, Samples& samples, std::uint32_t number) {
+        const TimelineFrame& named = timeline_.frames()[number];
+        const std::uint64_t id = std::uint64_t{number} + 1;
+        const auto [image, is_new] = images_.try_emplace(named.image, images_.size() + 1);
+        samples.has_mapping.resize(images_.size() + 1);
+        const auto write_name = [&](Interned field, std::uint64_t of, const std::string& text) {
+            pbf_builder<Name> name{interned, field};
+            name.add_uint64(Name::kNumber, of);
+            name.add_bytes(Name::kText, text);
+        };
+        if (!samples.has_mapping[image->second]) {
+            samples.has_mapping[image->second] = true;
+            write_name(Interned::kMappingPath, image->second, named.image);
+            pbf_builder<Mapping> mapping{interned, Interned::kMapping};
+            mapping.add_uint64(Mapping::kNumber, image->second);
+            mapping.add_uint64(Mapping::kPath, image->second);
+        }
+        write_name(Interned::kFunctionName, id, named.symbol);
+        pbf_builder<perfetto::Frame> frame{interned, Interned::kFrame};
+        frame.add_uint64(perfetto::Frame::kNumber, id);
+        frame.add_uint64(perfetto::Frame::kFunctionName, id);
+        frame.add_uint64(perfetto::Frame::kMapping, image->second);
+    }
+
+    void write_entry(const TimelineRow& row, const std::string& fields) {
+        const TimelineThread& thread = timeline_.threads()[row.thread];
+        const std::uint32_t tid = pid_of(thread, thread.tid);
+        const std::uint64_t track = std::uint64_t{tid} + 1;
+        if (tracks_.insert(tid).second) {
+            pbf_builder<Packet> packet{trace_, Trace::kPacket};
+            packet.add_uint32(Packet::kSequence, kNamesSequence);
+            pbf_builder<TrackDescriptor> descriptor{packet, Packet::kTrackDescriptor};
+            descriptor.add_uint64(TrackDescriptor::kUuid, track);
+            pbf_builder<ThreadDescriptor> of_thread{descriptor, TrackDescriptor::kThread};
+            of_thread.add_int32(ThreadDescriptor::kPid, static_cast<std::int32_t>(pid_of(thread, thread.pid)));
+            of_thread.add_int64(ThreadDescriptor::kTid, tid);
+        }
+        pbf_builder<Packet> packet{trace_, Trace::kPacket};
+        packet.add_uint64(Packet::kTimestamp, row.time_ns);
+        packet.add_uint32(Packet::kSequence, kNamesSequence);
+        pbf_builder<TrackEvent> event{packet, Packet::kTrackEvent};
+        event.add_enum(TrackEvent::kType, kInstant);
+        event.add_uint64(TrackEvent::kTrack, track);
+        event.add_string(TrackEvent::kCategory, "tracepoint");
+        event.add_string(TrackEvent::kName, timeline_.events()[row.event].name);
+        {
+            pbf_builder<Annotation> cpu{event, TrackEvent::kAnnotation};
+            cpu.add_string(Annotation::kName, "cpu");
+            cpu.add_uint64(Annotation::kUnsigned, row.cpu);
+        }
+        pbf_builder<Annotation> text{event, TrackEvent::kAnnotation};
+        text.add_string(Annotation::kName, "fields");
+        text.add_string(Annotation::kString, fields);
+    }
+
+    void write_switch(const TimelineRow& row, const TimelineSwitch& to) {
+        const TimelineThread& from = timeline_.threads()[row.thread];
+        const auto tid_of = [&](std::uint32_t tid) {
+            return static_cast<std::int32_t>(tid == 0 ? 0 : pid_of(from, tid));  // one idle thread for all CPUs
+        };
+        pbf_builder<Packet> packet{trace_, Trace::kPacket};
+        packet.add_uint32(Packet::kSequence, kNamesSequence);
+        pbf_builder<FtraceBundle> bundle{packet, Packet::kFtraceEvents};
+        bundle.add_uint32(FtraceBundle::kCpu, cpu_of(row));
+        pbf_builder<FtraceEvent> event{bundle, FtraceBundle::kEvent};
+        event.add_uint64(FtraceEvent::kTimestamp, row.time_ns);
+        event.add_uint32(FtraceEvent::kTid, static_cast<std::uint32_t>(tid_of(from.tid)));
+        pbf_builder<SchedSwitch> made{event, FtraceEvent::kSchedSwitch};
+        made.add_string(SchedSwitch::kPreviousCommand, from.command);
+        made.add_int32(SchedSwitch::kPreviousTid, tid_of(from.tid));
+        made.add_int32(SchedSwitch::kPreviousPriority, to.previous_priority);
+        made.add_int64(SchedSwitch::kPreviousState, to.previous_state);
+        made.add_string(SchedSwitch::kNextCommand, to.next_command);
+        made.add_int32(SchedSwitch::kNextTid, tid_of(to.next_tid));
+        made.add_int32(SchedSwitch::kNextPriority, to.next_priority);
+    }
+
+    [[nodiscard]] Result<Done> flush() {
+        Result<Done> written = gzip_.write(buffer_);
+        buffer_.clear();
+        return written;
     }
 
     const Timeline& timeline_;
-    JsonFile file_;
-    bool is_first_event_ = true;
+    GzipStream gzip_;
+    std::string buffer_;
+    pbf_builder<Trace> trace_{buffer_};
+    std::vector<std::uint32_t> first_cpus_;                           // by target
+    std::unordered_map<std::uint32_t, std::string> process_names_;    // by pid, until they are written
+    std::unordered_map<std::uint32_t, std::uint32_t> thread_of_tid_;  // as last named
+    std::unordered_set<std::uint32_t> tracks_;                        // by tid
+    std::unordered_map<std::string, std::uint64_t> images_;
+    std::vector<Samples> samples_;  // by event
+    std::vector<std::uint64_t> chain_;
 };
 
 }  // namespace

@@ -151,7 +151,7 @@ private:
         const std::uint64_t stack = row.columns->stack[row.row];
         made.node = stack < nodes.size() ? nodes[stack] : nodes.empty() ? 0 : nodes[0];
         if (TraceFormat* const format = formats_[made.event].get()) {
-            add_entry(*format, made, row.rows.bytes(ColumnId::kRawBytes, row.row), target_of(row));
+            add_entry(*format, made, row.rows.bytes(ColumnId::kRawBytes, row.row));
         }
         timeline_.rows_.push_back(made);
         if (timeline_.rows_.size() % kRowsBetweenChecks == 0) {
@@ -234,16 +234,23 @@ private:
         return number;
     }
 
-    void add_entry(TraceFormat& format, const TimelineRow& row, std::string_view raw, std::uint32_t target) {
+    void add_entry(TraceFormat& format, const TimelineRow& row, std::string_view raw) {
         timeline_.entries_.push_back({timeline_.rows_.size(), printable(format.text(row.cpu, raw))});
         texts_size_bytes_ += timeline_.entries_.back().text.size() + sizeof(TimelineEntry);
         if (timeline_.events_[row.event].name != "sched:sched_switch") {
             return;
         }
-        TimelineSwitch made{row.time_ns, target, row.cpu, 0, {}};
+        TimelineSwitch made;
+        made.row = timeline_.rows_.size();
         for (const auto& [name, value] : format.fields(raw)) {
             if (name == "next_pid") {
                 made.next_tid = static_cast<std::uint32_t>(integer_of(value));
+            } else if (name == "prev_state") {
+                made.previous_state = static_cast<std::int64_t>(integer_of(value));
+            } else if (name == "prev_prio") {
+                made.previous_priority = static_cast<std::int32_t>(integer_of(value));
+            } else if (name == "next_prio") {
+                made.next_priority = static_cast<std::int32_t>(integer_of(value));
             } else if (const auto* const text = std::get_if<std::string>(&value);
                        text != nullptr && name == "next_comm") {
                 made.next_command = printable(*text);

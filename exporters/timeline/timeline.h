@@ -65,11 +65,12 @@ struct TimelineEntry {
     std::string text;
 };
 
-// From here on the CPU runs another thread (sched:sched_switch).
+// From here on the CPU runs another thread than the row's (sched:sched_switch).
 struct TimelineSwitch {
-    std::uint64_t time_ns = 0;
-    std::uint32_t target = 0;
-    std::uint32_t cpu = 0;
+    std::size_t row = 0;
+    std::int64_t previous_state = 0;  // as the kernel numbers them
+    std::int32_t previous_priority = 0;
+    std::int32_t next_priority = 0;
     std::uint32_t next_tid = 0;
     std::string next_command;
 };
@@ -86,8 +87,8 @@ public:
     [[nodiscard]] const std::vector<TimelineFrame>& frames() const { return frames_; }
     [[nodiscard]] const std::vector<TimelineNode>& nodes() const { return nodes_; }
     [[nodiscard]] const std::vector<TimelineRow>& rows() const { return rows_; }
-    [[nodiscard]] const std::vector<TimelineEntry>& entries() const { return entries_; }  // ascending by row
-    [[nodiscard]] const std::vector<TimelineSwitch>& switches() const { return switches_; }
+    [[nodiscard]] const std::vector<TimelineEntry>& entries() const { return entries_; }     // ascending by row
+    [[nodiscard]] const std::vector<TimelineSwitch>& switches() const { return switches_; }  // as entries
 
     // Rows of one event and thread, in the order of time: the series of the formats that have one for each.
     struct Track {

@@ -89,7 +89,7 @@ LIBRARIES = [
             in_unit_tests=True),
     Library("prometheus-cpp", r"prometheus/", ("daemon/metrics/metrics_server.cpp",)),
     Library("libtraceevent", r"traceevent/", ("exporters/script/trace_format.cpp",)),
-    Library("protozero", r"protozero/", ("exporters/pprof/",)),
+    Library("protozero", r"protozero/", ("exporters/",)),
     Library("cairo", r"cairo(\.h$|-|/)", ("exporters/figure/png.cpp",)),
     Library("spdlog", r"spdlog/", ("daemon/log/log.cpp",)),
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),
