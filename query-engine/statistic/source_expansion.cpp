@@ -220,6 +220,10 @@ void SourceExpansion::look_up(const ImageDefinition& image, const std::vector<Pl
             made.push_back({true, symbolizer_.number_of_made(std::move(name))});
         };
         if (found[i].empty()) {
+            const std::string line = Symbolizer::interpreted_line(image, asked[i].first);
+            if (options_.has_lines && !line.empty()) {
+                make(symbolizer_.resolve(image, asked[i].first).name, line);
+            }
             continue;
         }
         if (!options_.has_lines) {

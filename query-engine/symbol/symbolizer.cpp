@@ -70,6 +70,9 @@ bool is_run_time_function(const ImageDefinition& image) {
     return has(image, image_flags::kAnonymous) && image.size_bytes > 0;
 }
 
+// One of an interpreter stands at no address.
+bool is_interpreted(const ImageDefinition& image) { return is_run_time_function(image) && image.address == 0; }
+
 }  // namespace
 
 std::string SymbolPaths::default_build_id_cache() {
@@ -579,13 +582,21 @@ std::string Symbolizer::place_name(std::string_view name, std::uint64_t offset) 
     return std::string{name} + text;
 }
 
+std::string Symbolizer::interpreted_line(const ImageDefinition& image, std::uint64_t offset) {
+    const std::size_t file = image.name.rfind(" (");
+    const std::size_t colon = image.name.rfind(':');
+    return is_interpreted(image) && file != std::string::npos && colon != std::string::npos && colon > file
+               ? image.name.substr(file + 2, colon - file - 2) + ":" + std::to_string(offset)
+               : std::string{};
+}
+
 std::string Symbolizer::image_display_name(const ImageDefinition& image) {
     const std::string& name = image.name;
     if (name.empty()) {
         return "[unknown]";
     }
     if (is_run_time_function(image)) {
-        return "[JIT]";
+        return is_interpreted(image) ? "[python]" : "[JIT]";
     }
     if (name.front() != '/' || name.starts_with("//")) {
         return name;

@@ -78,6 +78,10 @@ public:
     // `name+0xoffset`: what an address is called that no symbol covers.
     [[nodiscard]] static std::string place_name(std::string_view name, std::uint64_t offset);
 
+    // `file:line` of a frame of an interpreter, whose functions are images `name (file:first_line)` and whose offsets
+    // are lines; empty: it is of none.
+    [[nodiscard]] static std::string interpreted_line(const ImageDefinition& image, std::uint64_t offset);
+
     // Last part of the path, or the name in brackets: what perf report shows as "Shared Object".
     [[nodiscard]] static std::string image_display_name(const ImageDefinition& image);
 

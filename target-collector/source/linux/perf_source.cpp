@@ -122,6 +122,10 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> 
       scheduler_{kernel_},
       finder_{images_},
       code_{images_},
+      python_{images_, code_,
+              [this](ImageIndex index, std::uint32_t pid, const Mapping& mapping) {
+                  return python_symbols_of_image(index, pid, mapping);
+              }},
       merge_{events_->rings()},
       chains_{kCachedChainsMax, kCachedWordsMax},
       unwinder_{kMachine,
@@ -384,7 +388,13 @@ StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts
     const CachedStack* found = chains_.find(key());
     CachedStack made;
     if (found == nullptr) {
-        resolve_stack(words, mappings, kernel_, unknown_image_, UnmappedFrames::kDropped, *resolved_);
+        FindInterpretedFrame find_interpreted;
+        if (sample.is_unwound) {
+            find_interpreted = [this, process](std::uint64_t code, std::uint64_t detail) {
+                return process != nullptr ? python_.find(*process, code, detail) : std::nullopt;
+            };
+        }
+        resolve_stack(words, mappings, kernel_, unknown_image_, UnmappedFrames::kDropped, *resolved_, find_interpreted);
         mark_truncated(words);
         if (process != nullptr) {
             code_.name_frames(*process, *resolved_, now().value);
@@ -481,8 +491,9 @@ void PerfSource::publish_changed() {
     std::sort(changed_pids_.begin(), changed_pids_.end());
     changed_pids_.erase(std::unique(changed_pids_.begin(), changed_pids_.end()), changed_pids_.end());
     for (const std::uint32_t pid : changed_pids_) {
-        const Process* const process = processes_.find(pid);
+        Process* const process = processes_.find(pid);
         if (process != nullptr && process->exited_at == 0) {
+            process->python_runtime = python_.runtime_of(*process);
             kernel_unwinder_->publish(*process);
         } else {
             kernel_unwinder_->forget_process(pid);
@@ -514,15 +525,7 @@ std::optional<UnwindTable> PerfSource::unwind_table_of(ImageIndex index, std::ui
         auto table = UnwindTable::of_image(read, size_bytes);
         return table.ok() ? std::optional{std::move(*table)} : std::nullopt;
     }
-    MappedFile file = finder_.file_of(index);
-    if (file.inode == 0) {
-        return std::nullopt;
-    }
-    file.pid = pid;
-    file.start = mapping.start;
-    file.end = mapping.end;
-    file.path = image.name;
-    const int fd = FileContents::open(file);
+    const int fd = open_file_of(index, pid, mapping);
     if (fd < 0) {
         return std::nullopt;
     }
@@ -537,6 +540,31 @@ std::optional<UnwindTable> PerfSource::unwind_table_of(ImageIndex index, std::ui
     }
     ::close(fd);
     return made;
+}
+
+int PerfSource::open_file_of(ImageIndex index, std::uint32_t pid, const Mapping& mapping) const {
+    MappedFile file = finder_.file_of(index);
+    if (file.inode == 0) {
+        return -1;
+    }
+    file.pid = pid;
+    file.start = mapping.start;
+    file.end = mapping.end;
+    file.path = images_.at(index).name;
+    return FileContents::open(file);
+}
+
+std::optional<PythonSymbols> PerfSource::python_symbols_of_image(ImageIndex index, std::uint32_t pid,
+                                                                 const Mapping& mapping) const {
+    const int fd = open_file_of(index, pid, mapping);
+    if (fd < 0) {
+        return std::nullopt;
+    }
+    const auto symbols = python_symbols_of([fd](std::uint64_t offset, std::span<std::byte> into) {
+        return ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(into.size());
+    });
+    ::close(fd);
+    return symbols;
 }
 
 void PerfSource::note_files(const ResolvedStack& stack, std::uint32_t pid, const MappingList& mappings) {
@@ -961,6 +989,7 @@ void PerfSource::sweep_images() {
         processes_.each_process([this](const Process& process) { note_changed(process.pid); });
     }
     code_.forget_images();
+    python_.forget_images();
 }
 
 void PerfSource::read_processes() {

@@ -27,6 +27,7 @@
 #include "target-collector/source/linux/kernel_images.h"
 #include "target-collector/source/linux/kernel_losses.h"
 #include "target-collector/source/linux/process_table.h"
+#include "target-collector/source/linux/python_frames.h"
 #include "target-collector/source/linux/ring_reader.h"
 #include "target-collector/source/linux/run_time_code.h"
 #include "target-collector/source/linux/scheduler_frames.h"
@@ -155,6 +156,10 @@ private:
     void publish_changed();
     [[nodiscard]] std::optional<UnwindTable> unwind_table_of(ImageIndex index, std::uint32_t pid,
                                                              const Mapping& mapping) const;
+    [[nodiscard]] std::optional<PythonSymbols> python_symbols_of_image(ImageIndex index, std::uint32_t pid,
+                                                                       const Mapping& mapping) const;
+    // -1: it can't be opened.
+    [[nodiscard]] int open_file_of(ImageIndex index, std::uint32_t pid, const Mapping& mapping) const;
     void note_files(const ResolvedStack& stack, std::uint32_t pid, const MappingList& mappings);
     std::optional<StackNumber> intern_stack(const ResolvedStack& stack);
     StringNumber string_number(std::string_view text);
@@ -182,6 +187,7 @@ private:
     ImageTable images_;
     ImageFinder finder_;
     RunTimeCode code_;
+    PythonFrames python_;
     ImageIndex unknown_image_ = 0;
     ProcessTable processes_;
     CgroupWatch cgroups_;

@@ -29,6 +29,7 @@ struct Process {
     CodeStart code_start;
     std::shared_ptr<const std::string> cgroup;  // its path; shared with those that it forked; null: not known
     std::uint64_t cgroup_read_ns = 0;           // 0: to be read (cgroup_watch.h)
+    std::uint64_t python_runtime = 0;           // where its _PyRuntime is, as far as is known (python_frames.h)
     bool is_unwound_in_kernel = false;          // its mappings are to be published (bpf/kernel_unwinder.h)
 };
 

@@ -61,7 +61,7 @@ void RunTimeCode::name_frames(Process& process, ResolvedStack& stack, std::uint6
     CodeNames* names = nullptr;
     for (ResolvedFrame& frame : std::span{stack.frames}.first(stack.frame_count)) {
         const Image& memory = images_.at(frame.image);
-        if ((memory.flags & image_flags::kAnonymous) == 0) {
+        if ((memory.flags & image_flags::kAnonymous) == 0 || memory.size != 0) {
             continue;
         }
         if (names == nullptr) {
@@ -73,17 +73,25 @@ void RunTimeCode::name_frames(Process& process, ResolvedStack& stack, std::uint6
         }
         const std::uint64_t address = memory.address + frame.offset;
         const auto function = names->find(address);
-        if (!function || is_full()) {
+        if (!function) {
             continue;
         }
-        const std::size_t before = images_.image_count();
-        const auto image = images_.intern(
+        const auto image = intern_function(
             {std::string{function->name}, image_flags::kAnonymous, function->start, function->size_bytes, {}});
         if (image) {
-            function_image_count_ += images_.image_count() - before;
             frame = {*image, address - function->start};
         }
     }
+}
+
+std::optional<ImageIndex> RunTimeCode::intern_function(Image function) {
+    if (is_full()) {
+        return std::nullopt;
+    }
+    const std::size_t before = images_.image_count();
+    const auto image = images_.intern(std::move(function));
+    function_image_count_ += images_.image_count() - before;
+    return image;
 }
 
 void RunTimeCode::refresh(std::uint64_t now_ns) {

@@ -54,6 +54,9 @@ public:
     // Puts functions in the place of frames without a file. The process is followed from its first such frame on.
     void name_frames(Process& process, ResolvedStack& stack, std::uint64_t now_ns);
 
+    // The image of a function; nothing where there are too many.
+    [[nodiscard]] std::optional<ImageIndex> intern_function(Image function);
+
     // Takes up what followed processes have told since. Cheap when nothing was.
     void refresh(std::uint64_t now_ns);
 

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 
 #include "schemas/vocabulary/batch_limits.h"
@@ -28,11 +30,17 @@ struct ResolvedStack {
     std::uint16_t truncated_count = 0;
 };
 
+// The frame of an interpreter that two words stand for (bpf/python_layout.h). Nothing: it can't be named, and is left
+// out and counted as those outside any mapping.
+using FindInterpretedFrame = std::function<std::optional<ResolvedFrame>(std::uint64_t code, std::uint64_t detail)>;
+
 enum class UnmappedFrames : std::uint8_t { kDropped, kKept };
 
 // `words`: addresses behind context markers (perf::context). `mappings` of the process that was running. Writes to
-// `stack`, which is large and therefore the caller's.
+// `stack`, which is large and therefore the caller's. With `find_interpreted` frames of an interpreter stand in the
+// place of the frame before them, which interpreted them; without it there are none among the words.
 void resolve_stack(std::span<const std::uint64_t> words, const MappingList& mappings, const KernelImages& kernel,
-                   ImageIndex unknown_image, UnmappedFrames unmapped, ResolvedStack& stack);
+                   ImageIndex unknown_image, UnmappedFrames unmapped, ResolvedStack& stack,
+                   const FindInterpretedFrame& find_interpreted = nullptr);
 
 }  // namespace perfleet

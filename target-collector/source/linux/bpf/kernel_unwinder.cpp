@@ -125,7 +125,8 @@ public:
             return;
         }
         ++list->user_count;
-        const unwind_process entry{list->at, list->count, generation, code.start, code.end};
+        const unwind_process entry{list->at,   list->count, generation,
+                                   code.start, code.end,    options_.emits_both ? 0 : process.python_runtime};
         const std::uint64_t before = known == published_.end() ? 0 : known->second;
         if (bpf_map_update_elem(processes_fd_, &pid, &entry, BPF_ANY) != 0) {
             --list->user_count;

@@ -20,7 +20,8 @@ public:
 
     struct Options {
         std::uint32_t own_pid = 0;         // its samples are emitted without a user's stack; 0: nobody's
-        bool emits_both = false;           // for tests: the event's own record with the copy behind the program's
+        bool emits_both = false;           // for tests: the event's own record with the copy behind the program's,
+                                           // which has no frames of interpreters
         std::uint32_t slab_count_max = 0;  // of 1 MiB, for tables; 0: all
     };
     // Errors: kPermission, kUnsupported (kernel, or this build), each with what is missing.

@@ -172,17 +172,16 @@ static __always_inline int on_return(void* context) {
     walk->head.runnable_ns = take_due(&known->runnable_ns, &known->runnable_due_ns, now->period_ns);
     walk->head.waker_tid = known->waker_tid;
     __builtin_memcpy(walk->head.waker, known->waker, sizeof(walk->head.waker));
-    walk->count = 0;
     walk->sample.status = END_COPY;
     walk->sample.period = 0;
     set_out_from_kernel(walk, task);
     __u32 output = bpf_get_smp_processor_id();
-    if (!unwind(walk, mm)) {
-        walk->count = 0;
+    if (!unwind(walk, task, mm)) {
+        walk->word_count = 0;
         walk->sample.status = END_COPY;
         output += now->cpu_count;
     }
-    const __u32 size = sizeof(walk->head) - sizeof(walk->head.unused) + 16 + (walk->count & 127) * 8;
+    const __u32 size = sizeof(walk->head) - sizeof(walk->head.unused) + 16 + (walk->word_count & 255) * 8;
     /* What doesn't fit the ring the kernel counts as lost. Another way to fail is a CPU that isn't recorded. */
     bpf_perf_event_output(context, &outputs, output, &walk->head.waker_tid, size);
     return 0;

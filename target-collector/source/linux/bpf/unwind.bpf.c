@@ -58,15 +58,15 @@ int unwind_sample(struct context* context) {
     }
     struct task_struct* const task = (struct task_struct*)bpf_get_current_task_btf();
     struct mm_struct* const mm = task->mm;
-    walk->count = 0;
+    walk->word_count = 0;
     walk->sample.status = END_OUTERMOST;
     walk->sample.period = context->sample_period;
     const int has_user_part = mm != 0 && bpf_get_current_pid_tgid() >> 32 != own_pid;
-    if (has_user_part && (!set_out(walk, context, task) || !unwind(walk, mm))) {
+    if (has_user_part && (!set_out(walk, context, task) || !unwind(walk, task, mm))) {
         return 1;
     }
-    __u32 count = walk->count;
-    if (count > UNWIND_DEPTH_MAX) {
+    const __u32 count = walk->word_count;
+    if (count > UNWIND_WORDS_MAX) {
         return 1;
     }
     const __u32 output = first_output + bpf_get_smp_processor_id();

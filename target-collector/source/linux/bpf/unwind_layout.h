@@ -24,6 +24,7 @@
 #define UNWIND_PROCESS_MAPPINGS_MAX 4096 /* of one process */
 #define UNWIND_MAPPING_STEPS_MAX 13
 #define UNWIND_DEPTH_MAX 127
+#define UNWIND_WORDS_MAX (2 * UNWIND_DEPTH_MAX) /* a frame of an interpreter takes two (python_layout.h) */
 #define OFF_CPU_TARGETS_MAX (1u << 16)
 #define OFF_CPU_OUTPUTS_MAX 8192 /* two a CPU */
 #define OFF_CPU_NAME_BYTES 16
@@ -39,6 +40,7 @@ struct unwind_process {
     UNWIND_U64 generation; /* another one: the list has changed */
     UNWIND_U64 code_start; /* where its program's code begins: elsewhere, it runs another by now */
     UNWIND_U64 code_end;
+    UNWIND_U64 python_runtime; /* where _PyRuntime of a Python 3.11 is; 0: nowhere */
 };
 
 struct unwind_mapping {
@@ -88,7 +90,7 @@ struct unwind_sample {
     UNWIND_U32 unused;
     UNWIND_U32 status; /* UnwindEnd, unwind/unwind_step.h */
     UNWIND_U64 period;
-    UNWIND_U64 words[UNWIND_DEPTH_MAX + 1];
+    UNWIND_U64 words[UNWIND_WORDS_MAX + 2];
 };
 
 /* What a thread's way back to a CPU adds, before its unwind_sample (off_cpu.bpf.c). Raw data begin behind `unused`. */

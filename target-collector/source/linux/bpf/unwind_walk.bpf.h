@@ -32,14 +32,20 @@ enum bpf_map_type {
 
 #include <bpf/bpf_helpers.h>
 
+#include "target-collector/source/linux/bpf/python_layout.h"
 #include "target-collector/source/linux/bpf/unwind_layout.h"
 
 struct mm_struct {
     unsigned long start_code;
 } __attribute__((preserve_access_index));
 
+struct thread_struct {
+    unsigned long fsbase;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
     struct mm_struct* mm;
+    struct thread_struct thread;
     int pid;
     int tgid;
     unsigned int __state;
@@ -77,7 +83,10 @@ struct walk {
     __u32 slot;
     __u32 first_mapping, mapping_count;
     __u32 return_offset; /* 1 where pc is a return address: it belongs to what is before it */
-    __u32 count;
+    __u32 count;         /* frames */
+    __u32 word_count;
+    __u64 python_cframe;      /* lies in the stack of the next C frame that interprets Python; 0: there is none */
+    __u64 python_frame;       /* the next frame that the C frame at hand interprets; 0: none */
     struct off_cpu_head head; /* off_cpu.bpf.c alone */
     struct unwind_sample sample;
 };
@@ -302,6 +311,78 @@ static __always_inline int step_by_frame_pointer(struct walk* walk) {
     return -1;
 }
 
+static __always_inline void push(struct walk* walk, __u64 word) { walk->sample.words[walk->word_count++ & 255] = word; }
+
+/* One frame of Python, of those that the C frame at hand interprets. 1: the walk has ended. */
+static __always_inline long visit_python_frame(struct walk* walk) {
+    struct python_frame frame;
+    struct python_code code;
+    const __u32 count = walk->count;
+    if (count >= UNWIND_DEPTH_MAX) {
+        walk->sample.status = END_DEPTH;
+        return 1;
+    }
+    const __u64 at = walk->python_frame;
+    walk->python_frame = 0;
+    if (bpf_probe_read_user(&frame, sizeof(frame), (const void*)(at + PYTHON_FRAME_CODE)) != 0 ||
+        bpf_probe_read_user(&code, sizeof(code), (const void*)(frame.code + PYTHON_CODE_FIRST_LINE)) != 0) {
+        return 0;
+    }
+    const __u64 index = (frame.instruction - frame.code - PYTHON_CODE_INSTRUCTIONS) >> 1;
+    push(walk, PYTHON_WORD | (frame.code & (PYTHON_WORD / 2 - 1)));
+    push(walk, index << 32 | python_check(&code));
+    walk->count = count + 1;
+    walk->python_frame = frame.is_entry ? 0 : frame.previous;
+    return 0;
+}
+
+struct thread_search {
+    __u64 thread; /* PyThreadState */
+    __u64 id;
+    __u64 cframe;
+};
+
+static __always_inline __u64 read_or_0(__u64 at) {
+    __u64 value = 0;
+    return read_word(at, &value) ? value : 0;
+}
+
+#if defined(__TARGET_ARCH_arm64)
+#define PYTHON_ID PYTHON_THREAD_NATIVE_ID
+#else
+#define PYTHON_ID PYTHON_THREAD_ID
+#endif
+
+static long visit_python_thread(__attribute__((unused)) __u32 index, void* context) {
+    struct thread_search* const search = context;
+    if (search->thread == 0) {
+        return 1;
+    }
+    if (read_or_0(search->thread + PYTHON_ID) == search->id) {
+        search->cframe = read_or_0(search->thread + PYTHON_THREAD_CFRAME);
+        return 1;
+    }
+    search->thread = read_or_0(search->thread + PYTHON_THREAD_NEXT);
+    return 0;
+}
+
+/* The innermost _PyCFrame of the thread that runs; 0: it has none. */
+static __always_inline __u64 python_cframe_of(__u64 runtime, __attribute__((unused)) struct task_struct* task) {
+    struct thread_search search = {};
+#if defined(__TARGET_ARCH_arm64)
+    search.id = (__u32)bpf_get_current_pid_tgid();
+#else
+    search.id = task->thread.fsbase;
+#endif
+    const __u64 current = read_or_0(runtime + PYTHON_RUNTIME_CURRENT); /* most samples are of the one with the GIL */
+    if (current != 0 && read_or_0(current + PYTHON_ID) == search.id) {
+        return read_or_0(current + PYTHON_THREAD_CFRAME);
+    }
+    search.thread = read_or_0(read_or_0(runtime + PYTHON_RUNTIME_MAIN) + PYTHON_INTERPRETER_THREADS);
+    bpf_loop(PYTHON_THREADS_MAX, visit_python_thread, &search, 0);
+    return search.cframe;
+}
+
 /* One frame. 1: the walk has ended. */
 static long visit_frame(__attribute__((unused)) __u32 index, __attribute__((unused)) void* context) {
     const __u32 zero = 0;
@@ -309,7 +390,11 @@ static long visit_frame(__attribute__((unused)) __u32 index, __attribute__((unus
     if (!walk) {
         return 1;
     }
+    if (walk->python_frame) {
+        return visit_python_frame(walk);
+    }
     const __u64 place = walk->pc - walk->return_offset;
+    const __u64 sp = walk->sp;
     if (!is_mapped(walk, place)) {
         walk->sample.status = END_COPY; /* the collector may know more by now */
         return 1;
@@ -319,7 +404,7 @@ static long visit_frame(__attribute__((unused)) __u32 index, __attribute__((unus
         walk->sample.status = END_DEPTH;
         return 1;
     }
-    walk->sample.words[count & 127] = walk->pc;
+    push(walk, walk->pc);
     walk->count = count + 1;
     const __u32 slot = walk->slot;
     struct unwind_table* const table = bpf_map_lookup_elem(&tables, &slot);
@@ -341,6 +426,15 @@ static long visit_frame(__attribute__((unused)) __u32 index, __attribute__((unus
         walk->sample.status = end;
         return 1;
     }
+    if (walk->sp > sp && walk->python_cframe - sp < walk->sp - sp) {
+        struct python_cframe cframe;
+        const void* const at = (const void*)(walk->python_cframe + PYTHON_CFRAME_CURRENT);
+        walk->python_cframe = 0;
+        if (bpf_probe_read_user(&cframe, sizeof(cframe), at) == 0) {
+            walk->python_frame = cframe.current_frame;
+            walk->python_cframe = cframe.previous;
+        }
+    }
     return 0;
 }
 
@@ -360,9 +454,11 @@ static __always_inline void set_out_from_kernel(struct walk* walk, struct task_s
 }
 
 /* False: what it needs isn't known yet. The walk stands where it begins. */
-static __always_inline int unwind(struct walk* walk, struct mm_struct* mm) {
+static __always_inline int unwind(struct walk* walk, struct task_struct* task, struct mm_struct* mm) {
     const __u32 zero = 0;
     const __u32 pid = bpf_get_current_pid_tgid() >> 32;
+    walk->count = 0;
+    walk->word_count = 0;
     const struct unwind_process* const process = bpf_map_lookup_elem(&processes, &pid);
     const struct unwind_state* const now = bpf_map_lookup_elem(&state, &zero);
     if (!process || !now) {
@@ -378,6 +474,8 @@ static __always_inline int unwind(struct walk* walk, struct mm_struct* mm) {
     walk->mapping_count = process->mapping_count;
     walk->size = 0;
     walk->return_offset = 0;
+    walk->python_frame = 0;
+    walk->python_cframe = process->python_runtime ? python_cframe_of(process->python_runtime, task) : 0;
     walk->sample.status = END_DEPTH;
     bpf_loop(UNWIND_DEPTH_MAX + 1, visit_frame, 0, 0);
     const struct unwind_process* const after = bpf_map_lookup_elem(&processes, &pid);

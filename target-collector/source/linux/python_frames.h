@@ -1,0 +1,95 @@
+// Names for the frames of Python 3.11: where a process has its interpreter's state, for the BPF program that follows it
+// (bpf/python_layout.h), and from the code objects that this program names to functions and lines, read from the
+// process's memory.
+//
+// A function is an image of its own: kAnonymous with a size, its name `qualified_name (file:first_line)`; offsets of
+// frames are lines. Code objects are read once, and again when another one stands there by now. All that is read is
+// untrusted. One thread; bounded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "target-collector/source/linux/process_table.h"
+#include "target-collector/source/linux/run_time_code.h"
+#include "target-collector/source/linux/stack_resolver.h"
+
+namespace perfleet {
+
+// Of an ELF file of Python 3.11. Addresses are the file's; its code is mapped at other ones, all as far away.
+struct PythonSymbols {
+    std::uint64_t runtime = 0;       // _PyRuntime
+    std::uint64_t code_offset = 0;   // of its segment of code, in the file
+    std::uint64_t code_address = 0;  // and in memory
+};
+
+// Nothing where it isn't one of Python 3.11 for 64 bits. `read` gives bytes of the file, or false.
+using ReadFile = std::function<bool(std::uint64_t offset, std::span<std::byte> into)>;
+[[nodiscard]] std::optional<PythonSymbols> python_symbols_of(const ReadFile& read);
+
+class PythonFrames {
+public:
+    static constexpr std::size_t kCodesMax = 65'536;          // code objects that are remembered
+    static constexpr std::size_t kLinesMax = 2U << 20;        // of all of them
+    static constexpr std::size_t kTextSizeMax = 1'024;        // characters of a name
+    static constexpr std::size_t kLineTableSizeMax = 65'536;  // bytes of one code object
+    static constexpr std::uint64_t kLineMax = 1U << 24;
+
+    // The file of an image that a process has mapped.
+    using FindSymbols =
+        std::function<std::optional<PythonSymbols>(ImageIndex image, std::uint32_t pid, const Mapping& mapping)>;
+
+    // Borrowed.
+    PythonFrames(ImageTable& images, RunTimeCode& code, FindSymbols find_symbols)
+        : images_{images}, code_{code}, find_symbols_{std::move(find_symbols)} {}
+
+    // Where the process has its _PyRuntime; 0: nowhere. Files are looked at whose name has `python` in it.
+    [[nodiscard]] std::uint64_t runtime_of(const Process& process);
+
+    // The frame that these two words of a sample name; nothing: it can't be read.
+    [[nodiscard]] std::optional<ResolvedFrame> find(const Process& process, std::uint64_t code_word,
+                                                    std::uint64_t detail);
+
+    // Images have new numbers from now on.
+    void forget_images() { symbols_.clear(); }
+
+    [[nodiscard]] std::uint64_t read_count() const { return read_count_; }  // of code objects
+
+private:
+    struct Line {
+        std::uint32_t first_index = 0;  // of an instruction
+        std::uint32_t line = 0;
+    };
+    struct Code {
+        std::uint64_t key = 0;
+        std::uint32_t check = 0;
+        std::uint32_t pid = 0;
+        std::string name;  // empty: it can't be read
+        std::uint32_t first_line = 0;
+        std::vector<Line> lines;  // ascending
+    };
+
+    [[nodiscard]] const Code& code_of(const Process& process, std::uint64_t address, std::uint32_t check);
+    [[nodiscard]] bool read_code(const Process& process, std::uint64_t address, Code& code);
+
+    ImageTable& images_;
+    RunTimeCode& code_;
+    FindSymbols find_symbols_;
+    std::unordered_map<ImageIndex, std::optional<PythonSymbols>> symbols_;
+    std::list<Code> codes_;  // the last used first
+    std::unordered_map<std::uint64_t, std::list<Code>::iterator> code_by_key_;
+    std::size_t line_count_ = 0;
+    std::uint64_t read_count_ = 0;
+};
+
+// Lines of a code object (PEP 626, as 3.11 packs them: Objects/locations.md), where one begins. For tests.
+[[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> python_lines(std::span<const std::byte> table,
+                                                                                std::uint32_t first_line);
+
+}  // namespace perfleet
