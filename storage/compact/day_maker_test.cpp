@@ -173,6 +173,19 @@ TEST_P(StoreDays, AreNotMadeOfOneHourNorWhereTheyWouldSaveLittle) {
     store_.reset();
 }
 
+TEST_P(StoreDays, AreMadeOfWholeDaysWhereTheyNeedAllHours) {
+    StoreOptions whole = options();
+    whole.rollups->day_hours_min = kHoursPerDay;
+    TestStores stores{GetParam(), whole};
+    store_ = stores.open();
+    put_hours(1, kHoursPerDay + 23);  // of the first day all but an hour
+    compact(UtcNs{kLater.value + kHoursPerDay * kHourNs});
+    EXPECT_TRUE(days(23).empty());
+    ASSERT_EQ(days(kHoursPerDay + 23).size(), 1U);
+    EXPECT_EQ(days(kHoursPerDay + 23)[0].hours.size(), 24U);
+    store_.reset();
+}
+
 TEST_P(StoreDays, AreSplitWhereOneWouldHaveTooManySums) {
     StoreOptions small = options();
     small.rollups->sums_max = 2;

@@ -27,6 +27,8 @@ using test_writer::kSeries;
 using test_writer::kSession;
 using test_writer::kTarget;
 
+constexpr UtcNs kMuchLater{(std::int64_t{kBucket.value} + 100) * kBucketDurationS * kNsPerSecond};
+
 // An engine in memory that fails when it is told to.
 class FragileEngine final : public EngineOver {
 public:
@@ -34,18 +36,25 @@ public:
         MemoryEngine engine;
         bool fails_write = false;
         bool fails_erase = false;
+        std::string damaged_key;  // that get() can't read, and visit() can: another file holds it
         std::vector<std::string> calls;
-        std::function<void()> on_visit;     // once, in the middle of the next visit
-        std::function<void()> after_visit;  // each
-        std::function<void()> after_write;  // likewise
+        std::function<void(const KeyRange&)> on_visit;  // once, in the middle of the next visit
+        std::function<void()> after_visit;              // each
+        std::function<void()> after_write;              // likewise
     };
     explicit FragileEngine(std::shared_ptr<Shared> shared) : EngineOver{shared->engine}, shared_{std::move(shared)} {}
 
+    Result<std::optional<std::string>> get(std::string_view key) const override {
+        if (!key.empty() && key == shared_->damaged_key) {
+            return Error{ErrorCode::kCorrupt, "a damaged file"};
+        }
+        return shared_->engine.get(key);
+    }
     Result<Done> visit(const KeyRange& range,
                        const std::function<Visit(std::string_view, std::string_view)>& visitor) const override {
         auto visited = shared_->engine.visit(range, visitor);
         if (const auto hook = std::exchange(shared_->on_visit, nullptr)) {
-            hook();
+            hook(range);
         }
         if (shared_->after_visit) {
             shared_->after_visit();
@@ -88,6 +97,12 @@ protected:
     Result<std::vector<PutOutcome>> put(std::uint64_t seq) {
         const std::vector batches{test_writer::batch(Seq{seq})};
         return store_->put(test_writer::partition(), batches);
+    }
+
+    // Of the watermark's batches; `now` far ahead of all buckets unless it is given.
+    void compact(UtcNs now = kMuchLater) {
+        auto compacted = store_->compact(now, [](const CompactionStep&) { return Visit::kContinue; });
+        ASSERT_TRUE(compacted.ok()) << compacted.error().message;
     }
 
     std::vector<Partition> partitions() {
@@ -184,12 +199,104 @@ TEST_F(KeyedStore, ErasesNothingBeforeMarkAndCountsAreSynced) {
 
 TEST_F(KeyedStore, CountsAgainWhenABatchComesWhileADropCounts) {
     ASSERT_TRUE(put(1).ok());
-    PutOutcome outcome{};
-    shared_->on_visit = [&] { outcome = put(2)->at(0); };
+    std::vector<PutOutcome> outcomes;
+    std::string first;  // where a count begins
+    std::function<void(const KeyRange&)> on_visit = [&](const KeyRange& range) {
+        first = outcomes.empty() ? range.begin : first;
+        if (range.begin == first) {
+            outcomes.push_back(put(2 + outcomes.size())->at(0));
+        }
+        if (outcomes.size() < 2) {
+            shared_->on_visit = on_visit;
+        }
+    };
+    shared_->on_visit = on_visit;
     ASSERT_TRUE(store_->drop(test_writer::partition()).ok());
-    EXPECT_EQ(outcome, PutOutcome::kStored);
-    EXPECT_EQ(expired_rows(), 2'000U);
+    EXPECT_EQ(outcomes, (std::vector{PutOutcome::kStored, PutOutcome::kStored}));
+    EXPECT_EQ(expired_rows(), 3'000U);
+    EXPECT_EQ(put(3)->at(0), PutOutcome::kDuplicate);
+}
+
+// The engine says once that the disk is full, and then has what is kept for removals.
+TEST_F(KeyedStore, DropsAndRemovesOnADiskThatIsFull) {
+    const auto fail_once = [&] {
+        shared_->fails_write = true;
+        shared_->after_write = [&] { shared_->fails_write = false; };
+    };
+    ASSERT_TRUE(put(1).ok());
+    fail_once();
+    const std::vector sessions{SessionName{kTarget, kSession}};
+    const auto removed = store_->remove_sessions(sessions, nullptr);
+    ASSERT_TRUE(removed.ok()) << removed.error().message;
+    EXPECT_EQ(*removed, 1'000U);
+
+    constexpr SessionId kOther{1, 2};
+    ASSERT_TRUE(store_->define(test_writer::partition(), sample_session(kTarget, kOther)).ok());
+    const std::vector batches{test_writer::batch(Seq{1}, kOther)};
+    ASSERT_TRUE(store_->put(test_writer::partition(), batches).ok());
+    fail_once();
+    const std::vector dropped{test_writer::partition()};
+    const auto row_count = store_->drop(dropped, nullptr);
+    ASSERT_TRUE(row_count.ok()) << row_count.error().message;
+    EXPECT_EQ(*row_count, 1'000U);
+}
+
+TEST_F(KeyedStore, WritesNothingWhenAWatermarkStays) {
+    ASSERT_TRUE(put(1).ok());
+    ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{1}).ok());
+    shared_->calls.clear();
+    ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{1}).ok());
+    ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{0}).ok());
+    EXPECT_EQ(shared_->calls, std::vector<std::string>{});
+}
+
+TEST_F(KeyedStore, CompactsAgainAfterAStartWhatCameLate) {
+    const auto waiting_after_a_start = [&] {
+        open();
+        compact(UtcNs{0});
+        return store_->partitions_to_compact();
+    };
+    ASSERT_TRUE(put(1).ok() && put(2).ok());
+    ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{3}).ok());
+    EXPECT_EQ(waiting_after_a_start(), 1U);
+    compact();
+    EXPECT_EQ(waiting_after_a_start(), 0U);
     EXPECT_EQ(put(2)->at(0), PutOutcome::kDuplicate);
+    EXPECT_EQ(waiting_after_a_start(), 0U) << "nothing was stored";
+    ASSERT_TRUE(store_->define(test_writer::partition(), sample_session(kTarget, {1, 2})).ok());
+    const std::vector late{test_writer::batch(Seq{1}, {1, 2})};
+    ASSERT_TRUE(store_->put(test_writer::partition(), late).ok());
+    EXPECT_EQ(waiting_after_a_start(), 1U);
+}
+
+TEST_F(KeyedStore, RemovesNoImageWhileABlockThatMayNameItIsDamaged) {
+    SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
+    batch.add_images({{0, 0, "named", "/bin/true"}});
+    const std::vector batches{batch.build()};
+    ASSERT_TRUE(store_->put(test_writer::partition(), batches).ok());
+    ASSERT_TRUE(store_->put_image("named", {1, "x"}).ok());
+    ASSERT_TRUE(store_->put_image("unused", {1, "x"}).ok());
+    const std::string key = block_key({test_writer::partition(), kTarget, kSession, {Kind::kImage, kNoEvent}, Seq{1}});
+    const std::string value = value_of(key);
+    damage(key, "??????");
+    EXPECT_EQ(*store_->remove_unused_images(), 0U);
+    damage(key, value);
+    EXPECT_GT(*store_->remove_unused_images(), 0U);
+    EXPECT_TRUE(store_->image("named")->has_value());
+    EXPECT_FALSE(store_->image("unused")->has_value());
+}
+
+// What another file holds of it may be older.
+TEST_F(KeyedStore, WritesADamagedVersionOfItsFormatAnewWhenItIsOpened) {
+    FragileEngine engine{shared_};
+    ASSERT_TRUE(shared_->engine.erase(everything(), nullptr).ok());
+    ASSERT_TRUE(prepare_keyed_store(engine, "/data").ok());
+    shared_->calls.clear();
+    ASSERT_TRUE(prepare_keyed_store(engine, "/data").ok());
+    EXPECT_EQ(shared_->calls, std::vector<std::string>{});
+    shared_->damaged_key = format_key();
+    ASSERT_TRUE(prepare_keyed_store(engine, "/data").ok());
+    EXPECT_EQ(shared_->calls, (std::vector<std::string>{"write", "sync"}));
 }
 
 TEST_F(KeyedStore, DropsNothingWhenTheCountsCantBeWritten) {
