@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -71,6 +72,12 @@ protected:
         return seqs;
     }
 
+    static std::size_t table_files(const std::string& directory) {
+        return static_cast<std::size_t>(
+            std::count_if(fs::directory_iterator{directory}, fs::directory_iterator{},
+                          [](const fs::directory_entry& file) { return file.path().extension() == ".sst"; }));
+    }
+
     Error refused(const std::string& from, const std::string& to) {
         auto made = make_checkpoint(from, to);
         EXPECT_FALSE(made.ok());
@@ -101,12 +108,16 @@ TEST_F(Backup, HoldsWhatWasSyncedAndSharesItsTableFiles) {
     store = open(data_, 64U << 20);  // a table file
     put(*store, 301);
     std::uint64_t done_size_bytes = 0;
+    std::uint64_t total_size_bytes = 0;
     const auto made = make_checkpoint(data_, backup_, [&](std::uint64_t done, std::uint64_t total) {
         EXPECT_TRUE(total == 0 || done <= total);
         done_size_bytes = done;
+        total_size_bytes = total;
     });
     ASSERT_TRUE(made.ok()) << made.error().message;
     EXPECT_GT(done_size_bytes, made->linked_size_bytes);
+    EXPECT_EQ(done_size_bytes, total_size_bytes) << "nothing was written meanwhile";
+    EXPECT_EQ(made->table_file_count, table_files(backup_));
     EXPECT_GT(made->linked_size_bytes, 100'000U);
     EXPECT_LT(made->copied_size_bytes, 50'000U);
     EXPECT_EQ(made->damage, "");

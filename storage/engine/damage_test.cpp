@@ -11,6 +11,7 @@
 #include "storage/block/block.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/rocksdb_engine.h"
+#include "storage/engine/table_files.h"
 #include "storage/engine/testing/file_bytes.h"
 #include "storage/key/key.h"
 #include "storage/store/open_store.h"
@@ -156,6 +157,15 @@ TEST_F(DamagedStore, NamesThePlaceOfADamagedBlockAndReadsTheOthers) {
     auto partitions = (*reader)->partitions();
     ASSERT_TRUE(partitions.ok()) << partitions.error().message;
     EXPECT_EQ(partitions->size(), 2U);
+
+    for (const std::string& directory : {intact_, damaged_}) {
+        const auto checked = check_table_files(directory, true);
+        ASSERT_TRUE(checked.ok()) << checked.error().message;
+        ASSERT_EQ(checked->size(), 1U);
+        EXPECT_EQ(checked->front().file, path.filename());
+        EXPECT_EQ(checked->front().size_bytes, table.size());
+        EXPECT_EQ(checked->front().damage.empty(), directory == intact_) << checked->front().damage;
+    }
 }
 
 TEST_F(DamagedStore, NeverGivesOtherBytesThanWereStored) {

@@ -1,6 +1,7 @@
 // What only a store on disk can do: be read beside its writer, be killed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -8,7 +9,9 @@
 
 #include "storage/block/block.h"
 #include "storage/engine/rocksdb_engine.h"
+#include "storage/engine/table_files.h"
 #include "storage/engine/testing/rocksdb_fixture.h"
+#include "storage/key/key.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/testing/stores.h"
@@ -299,6 +302,35 @@ TEST_F(RocksdbStore, GivesBackTheSpaceOfADroppedPartition) {
                                    })
                     .ok());
     EXPECT_EQ(kept_count, 1U);
+}
+
+// So an old day's files are left alone by what happens in newer ones.
+TEST_F(RocksdbStore, RewritesNoTwoDaysIntoOneTableFile) {
+    constexpr BucketNumber kNextDay{kBucket.value + 24};
+    constexpr SessionId kOther{1, 2};
+    auto store = open();
+    put(*store, 1, 5);
+    const std::vector next_day{test_writer::batch(Seq{6}, kSession, kNextDay)};
+    ASSERT_TRUE(store->define(partition_of(kTarget, kNextDay), test_writer::session()).ok());
+    ASSERT_TRUE(store->put(partition_of(kTarget, kNextDay), next_day).ok());
+    ASSERT_TRUE(store->define(test_writer::partition(), sample_session(kTarget, kOther)).ok());
+    store = nullptr;
+    store = open();  // one table file of what was in the log
+    const auto table_and_day = [](const std::string& key) {
+        const auto partition = decode_partition(key);
+        return std::pair{key.at(0), partition.ok() ? partition->bucket.value / 24 : 0};
+    };
+    const auto shared_files = [&] {
+        const auto files = live_table_files(directory_);
+        EXPECT_TRUE(files.has_value());
+        return std::count_if(files->begin(), files->end(), [&](const TableFileCheck& file) {
+            return table_and_day(file.first_key) != table_and_day(file.last_key);
+        });
+    };
+    EXPECT_EQ(shared_files(), 1);
+    const std::vector sessions{SessionName{kTarget, kOther}};
+    ASSERT_TRUE(store->remove_sessions(sessions, nullptr).ok());  // which rewrites it
+    EXPECT_EQ(shared_files(), 0);
 }
 
 }  // namespace
