@@ -164,5 +164,25 @@ TEST_F(Journal, HoldsTheMostThereMayBe) {
     EXPECT_TRUE(std::equal(tallies.begin(), tallies.end(), entry_->lost.entries().begin()));
 }
 
+TEST_F(Journal, AnEntryOfMoreThanThereMayBeIsRefused) {
+    const std::vector<Tally> tallies(limits::kTalliesMax + 1, kLost[0]);
+    std::vector<SeqRange> ranges;
+    for (std::uint64_t i = 0; i <= limits::kDroppedRangesMax; ++i) {
+        ranges.push_back({Seq{10 * i + 1}, Seq{10 * i + 2}});
+    }
+    const auto is_refused = [&](auto change) {
+        DeliveryState changed = state(100'000);
+        changed.first_kept = Seq{100'000};
+        change(changed);
+        DeliveryJournal(bytes()).write(changed);
+        return !read_journal(bytes(), *entry_).ok();
+    };
+    EXPECT_FALSE(is_refused([](DeliveryState&) {}));
+    EXPECT_TRUE(is_refused([&](DeliveryState& more) { more.acknowledged = tallies; }));
+    EXPECT_TRUE(is_refused([&](DeliveryState& more) { more.since_drop = tallies; }));
+    EXPECT_TRUE(is_refused([&](DeliveryState& more) { more.lost = tallies; }));
+    EXPECT_TRUE(is_refused([&](DeliveryState& more) { more.ranges = ranges; }));
+}
+
 }  // namespace
 }  // namespace perfleet::delivery_journal_test

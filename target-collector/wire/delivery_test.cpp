@@ -549,6 +549,7 @@ TEST_F(DeliveryTest, GivingUpDropsWhatIsLeftAndSaysGoodbye) {
     ASSERT_TRUE(sealer_->finish({}));
     expect_silence();
     delivery_->give_up();
+    EXPECT_TRUE(delivery_->step(now_ns_)) << "it isn't idle";
     const SeenFrame bye = expect(MessageTag::kBye);
     EXPECT_EQ(bye.dropped, (std::vector<SeqRange>{{Seq{1}, Seq{2}}}));
     EXPECT_EQ(bye.tally(kSamples, TallyName::kLostSpoolFull), 2U);

@@ -38,7 +38,7 @@ bool ZmtpDriver::send(std::span<const std::byte> frame) {
     if (state_ != State::kConnected || was_made_ || is_writing() || frame.empty()) {
         return false;
     }
-    put_head(zmtp_layout::message_header(frame.size()));
+    head_ = zmtp_layout::message_header(frame.size());
     frame_ = frame;
     write_bytes();
     return true;
@@ -216,24 +216,19 @@ void ZmtpDriver::handle(ZmtpReader::Event event) {
 
 // -- what goes out ----------------------------------------------------------------------------------------------------
 
-void ZmtpDriver::put_head(const zmtp_layout::ShortBytes& bytes) {
-    head_ = bytes;
-    written_bytes_ = 0;
-}
-
 bool ZmtpDriver::prepare_head() {
     // READY stands before everything else that could be due.
     if (std::exchange(is_greeting_due_, false)) {
-        put_head(zmtp_layout::greeting());
+        head_ = zmtp_layout::greeting();
     } else if (std::exchange(is_ready_due_, false)) {
-        put_head(zmtp_layout::ready());
+        head_ = zmtp_layout::ready();
     } else if (std::exchange(is_pong_due_, false)) {
-        put_head(pong_);
+        head_ = pong_;
         ++counts_.pings_answered;
     } else if (std::exchange(is_ping_due_, false)) {
-        put_head(zmtp_layout::ping(options_.heartbeat_timeout_ns));
+        head_ = zmtp_layout::ping(options_.heartbeat_timeout_ns);
     } else if (std::exchange(is_refusal_due_, false)) {
-        put_head(refusal());
+        head_ = refusal();
     } else {
         return false;
     }

@@ -80,7 +80,6 @@ private:
     void write_bytes();
     // Puts the next short bytes into head_, if any are due. False: none are.
     [[nodiscard]] bool prepare_head();
-    void put_head(const zmtp_layout::ShortBytes& bytes);
     [[nodiscard]] bool is_writing() const { return written_bytes_ < head_.size_bytes + frame_.size(); }
     void end(const Fault& fault);
     void check_times();

@@ -168,6 +168,7 @@ TEST_F(ZmtpDriverTest, TalksToLibzmqAtEverySplitOfBothSequences) {
         EXPECT_EQ(stream.written.size(), written);
         EXPECT_EQ(stream.read_bytes.size(), read);
         EXPECT_EQ(driver.counts().connections_ended, 0U);
+        EXPECT_EQ(driver.counts().pings_answered, 0U) << "nobody pinged";
     }
 }
 
@@ -248,6 +249,14 @@ TEST_F(ZmtpDriverTest, PingsAndGivesAPeerUpThatStaysSilent) {
         });
     }
     EXPECT_EQ(driver.counts().connections_ended, 0U);
+    const std::size_t written = stream.written.size();
+    driver.tick(now_ns_ += 5 * kSecond);
+    EXPECT_GT(stream.written.size(), written) << "a ping goes out when it is due";
+    run_until([&] {
+        const std::size_t heard = stream.read_bytes.size();
+        driver.tick(now_ns_);
+        return stream.read_bytes.size() > heard;
+    });
     stream.stand_still();
     driver.tick(now_ns_ += 5 * kSecond);
     driver.tick(now_ns_ += 9 * kSecond);
