@@ -80,7 +80,11 @@ class Mutants(unittest.TestCase):
             self.assertTrue(list((run.ROOT / module).glob("*.cpp")), module)
         everything = run.all_mutants(["storage/clock", "storage/key"])
         options = type("Options", (), {"at": [], "seed": 1, "number": 5})
-        self.assertEqual(len(run.chosen(everything, options)), 5)
+        self.assertEqual([run.module_of(everything[number]) for number in run.chosen(everything, options)],
+                         5 * ["storage/clock"] + 5 * ["storage/key"])
+        alone = run.all_mutants(["storage/key"])
+        self.assertEqual([str(everything[number]) for number in run.chosen(everything, options)[5:]],
+                         [str(alone[number]) for number in run.chosen(alone, options)])
         self.assertEqual(run.chosen(everything, options), run.chosen(everything, options))
 
     def test_a_program_runs_as_the_mutant_that_it_is_told(self):
