@@ -228,7 +228,7 @@ TEST_P(StoreDays, AreMadeThoughTheWorkIsStoppedAtEveryStep) {
     EXPECT_EQ(days(5).size(), 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, StoreDays, testing::ValuesIn(kTestEngines),
+INSTANTIATE_TEST_SUITE_P(Engines, StoreDays, testing::ValuesIn(test_engines()),
                          [](const auto& parameter) { return std::string{engine_name(parameter.param)}; });
 
 }  // namespace

@@ -264,7 +264,7 @@ TEST_P(StoreDictionaries, GoWithTheirPartition) {
     EXPECT_TRUE(stored().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, StoreDictionaries, testing::ValuesIn(kTestEngines),
+INSTANTIATE_TEST_SUITE_P(Engines, StoreDictionaries, testing::ValuesIn(test_engines()),
                          [](const auto& instance) { return std::string{engine_name(instance.param)}; });
 
 }  // namespace

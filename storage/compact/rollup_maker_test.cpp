@@ -269,7 +269,7 @@ TEST(StoreRollupsOfBefore, AreMadeWhenNothingIsLeftToCompact) {
     EXPECT_EQ(compact(), (std::vector<std::pair<BucketNumber, bool>>{{next, false}, {next, true}, {kBucket, true}}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, StoreRollups, testing::ValuesIn(kTestEngines),
+INSTANTIATE_TEST_SUITE_P(Engines, StoreRollups, testing::ValuesIn(test_engines()),
                          [](const auto& parameter) { return std::string{engine_name(parameter.param)}; });
 
 }  // namespace

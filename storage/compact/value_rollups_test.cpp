@@ -157,7 +157,7 @@ TEST_P(StoreValueRollups, StandBesideThoseOfStacks) {
     EXPECT_TRUE(rollups(RollupLevel::kHour).empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, StoreValueRollups, testing::ValuesIn(kTestEngines),
+INSTANTIATE_TEST_SUITE_P(Engines, StoreValueRollups, testing::ValuesIn(test_engines()),
                          [](const auto& parameter) { return std::string{engine_name(parameter.param)}; });
 
 }  // namespace

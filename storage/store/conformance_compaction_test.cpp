@@ -425,7 +425,7 @@ TEST_P(StoreCompaction, HappensBesideTheWriterAndReaders) {
     EXPECT_EQ(seqs().size(), kBatches);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, StoreCompaction, testing::ValuesIn(kTestEngines),
+INSTANTIATE_TEST_SUITE_P(Engines, StoreCompaction, testing::ValuesIn(test_engines()),
                          [](const auto& engine) { return std::string{engine_name(engine.param)}; });
 
 }  // namespace

@@ -263,7 +263,7 @@ TEST_P(Removal, LeavesImagesThatOtherSessionsName) {
     EXPECT_FALSE(has(shared));
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, Removal, testing::ValuesIn(kTestEngines),
+INSTANTIATE_TEST_SUITE_P(Engines, Removal, testing::ValuesIn(test_engines()),
                          [](const auto& engine) { return std::string{engine_name(engine.param)}; });
 
 }  // namespace

@@ -253,7 +253,7 @@ TEST_P(StoreConformance, IsReadByOtherThreadsWhileItIsWritten) {
     EXPECT_EQ(block_seqs().size(), 200U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, StoreConformance, testing::ValuesIn(kTestEngines),
+INSTANTIATE_TEST_SUITE_P(Engines, StoreConformance, testing::ValuesIn(test_engines()),
                          [](const auto& engine) { return std::string{engine_name(engine.param)}; });
 
 }  // namespace

@@ -77,6 +77,7 @@ LIBRARIES = [
     Library("ZeroMQ", r"zmq(_\w+)?\.h(pp)?$", ("tests/",), in_unit_tests=True),  # a peer to be held against
     Library("libsodium", r"sodium\.h$", ("schemas/zmtp/", "tests/")),
     Library("RocksDB", r"rocksdb/", ("storage/engine/", "tests/benchmark/")),
+    Library("librados", r"rados/librados", ("storage/engine/rados/",)),
     Library("libelf/libdw", r"(libelf|gelf|nlist|libdw|libdwfl|dwarf)\.h$|elfutils/", ("query-engine/symbol/",),
             in_unit_tests=True),
     Library("libbpf", r"bpf/\w+\.h$", ("target-collector/source/linux/bpf/",)),

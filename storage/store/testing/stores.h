@@ -3,26 +3,50 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/engine/folder.h"
+#include "storage/engine/rados/rados_engine.h"
 #include "storage/engine/testing/tearing_engine.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/open_store.h"
 
 namespace perfleet {
 
-enum class TestEngine { kMemory, kTearing, kRocksdb };
-inline constexpr std::array kTestEngines{TestEngine::kMemory, TestEngine::kTearing, TestEngine::kRocksdb};
+enum class TestEngine { kMemory, kTearing, kRocksdb, kRados };
+
+// The pool of a cluster that was started for tests (engine/testing/with_ceph_cluster); null: there is none.
+inline const char* test_rados_pool() { return std::getenv("PERFLEET_TEST_RADOS"); }
+
+inline std::vector<TestEngine> test_engines() {
+    std::vector<TestEngine> engines{TestEngine::kMemory, TestEngine::kTearing, TestEngine::kRocksdb};
+    if (test_rados_pool() != nullptr) {
+        engines.push_back(TestEngine::kRados);
+    }
+    return engines;
+}
+
+// A part of that pool that nothing was stored in yet.
+inline RadosPlace new_rados_place() {
+    static int places = 0;
+    auto place = rados_place(test_rados_pool());
+    place->name_space = "test." + std::to_string(getpid()) + "." + std::to_string(++places);
+    return *place;
+}
 
 [[nodiscard]] constexpr std::string_view engine_name(TestEngine engine) {
     switch (engine) {
         case TestEngine::kMemory: return "Memory";
         case TestEngine::kTearing: return "Tearing";
         case TestEngine::kRocksdb: return "Rocksdb";
+        case TestEngine::kRados: return "Rados";
     }
     return "";
 }
@@ -38,6 +62,14 @@ public:
         }
         if (engine_ == TestEngine::kTearing) {
             auto store = open_keyed_store(std::make_unique<TearingEngine>(disk_), "a test's", options_);
+            EXPECT_TRUE(store.ok()) << store.error().message;
+            return std::move(*store);
+        }
+        if (engine_ == TestEngine::kRados) {
+            place_ = place_ ? place_ : new_rados_place();
+            auto engine = open_rados_writer_engine(*place_);
+            EXPECT_TRUE(engine.ok()) << engine.error().message;
+            auto store = open_keyed_store(std::move(*engine), place_->text(), options_);
             EXPECT_TRUE(store.ok()) << store.error().message;
             return std::move(*store);
         }
@@ -64,6 +96,7 @@ private:
     TestEngine engine_;
     StoreOptions options_;
     std::unique_ptr<TemporaryFolder> folder_;
+    std::optional<RadosPlace> place_;
     std::shared_ptr<TearingEngine::Disk> disk_ = std::make_shared<TearingEngine::Disk>();
 };
 

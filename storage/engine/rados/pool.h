@@ -1,0 +1,90 @@
+// Objects of one RADOS pool, as segments and directories need them: a body, an ordered index, and a head, which every
+// change compares. The only code that calls librados.
+//
+// Threads: any. Errors: kNotFound (no such object), kConflict (another head than expected, and nothing was changed),
+// kUnavailable (no answer in time: whether a change was made is unknown), kFull, kPermission, kIo. They name the
+// object.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/engine/rados/place.h"
+
+namespace perfleet {
+
+// What is changed together.
+struct RadosChange {
+    std::optional<std::string> head_before;  // nothing: there is no such object yet
+    std::string head;
+    std::uint64_t offset = 0;
+    std::string_view body;                     // written at the offset
+    std::map<std::string, std::string> index;  // set
+    std::vector<std::string> removed;          // of the index
+};
+
+struct RadosExtent {
+    std::uint64_t offset = 0;
+    std::uint64_t size_bytes = 0;
+};
+
+struct RadosRead {
+    std::string object;
+    std::vector<RadosExtent> extents;
+    std::vector<std::string> bytes;  // one for each; filled in
+};
+
+class RadosPool {
+public:
+    // By /etc/ceph/ceph.conf, or $CEPH_CONF. Errors: kNotFound (no such pool), kPermission, kUnavailable, kInvalid.
+    [[nodiscard]] static Result<std::unique_ptr<RadosPool>> connect(const RadosPlace& place);
+    RadosPool(const RadosPool&) = delete;
+    RadosPool& operator=(const RadosPool&) = delete;
+    ~RadosPool();
+
+    [[nodiscard]] Result<Done> change(const std::string& object, const RadosChange& change);
+    // Nothing where there is no such object.
+    [[nodiscard]] Result<std::optional<std::string>> head(const std::string& object);
+
+    // The index, ascending: the head when it began, and whether it was the same to the end; nothing where there is no
+    // such object.
+    struct IndexRead {
+        std::string head;
+        bool is_one_moment = true;
+    };
+    [[nodiscard]] Result<std::optional<IndexRead>> read_index(
+        const std::string& object, const std::function<void(std::string_view key, std::string_view value)>& on_value);
+
+    // Of all objects at a time.
+    [[nodiscard]] Result<Done> read(std::span<RadosRead> reads);
+    [[nodiscard]] Result<Done> remove(const std::string& object);  // Done where it isn't there, too
+
+    // Answers whoever asks whether the object is held, until the pool is closed. Once.
+    [[nodiscard]] Result<Done> hold(const std::string& object);
+    // Whether somebody answers, within the time. The object is there.
+    [[nodiscard]] Result<bool> is_held(const std::string& object, std::chrono::milliseconds timeout);
+
+    [[nodiscard]] const std::string& where() const { return where_; }
+
+private:
+    explicit RadosPool(std::string where);
+    [[nodiscard]] Error error(int result, const std::string& object, const char* doing) const;
+
+    std::string where_;
+    void* cluster_ = nullptr;
+    void* io_ = nullptr;
+    struct Watch;
+    std::unique_ptr<Watch> watch_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,23 @@
+// RADOS as an engine: ordered bytes in the objects of a pool, replicated by its cluster. Layout, and why: README.md of
+// this folder. A build without librados has it, too, and answers kUnsupported.
+//
+// Threads: as Engine says.
+#pragma once
+
+#include <memory>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/rados/place.h"
+
+namespace perfleet {
+
+// Takes the store's lease: from then on whoever had it before writes nothing more, also when it is only slow. Errors:
+// kBusy (its holder answers), kNotFound (no such pool), kPermission, kUnavailable (no answer from the cluster),
+// kUnsupported, kIo. All writes go under the lease it took; a guard of 0 means that one.
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place);
+
+// Reads beside a writer, or without one. Its writes are errors.
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_rados_reader_engine(const RadosPlace& place);
+
+}  // namespace perfleet

@@ -1,0 +1,275 @@
+// The engine itself, on a cluster of testing/with_ceph_cluster. What stores do on it is in their conformance suite.
+#include "storage/engine/rados/rados_engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/engine/rados/lease.h"
+#include "storage/engine/rados/pool.h"
+#include "storage/engine/rados/rados_limits.h"
+#include "storage/key/key.h"
+#include "storage/store/testing/stores.h"
+
+namespace perfleet::rados_test {
+namespace {
+
+constexpr TargetId kTarget{17};
+constexpr SessionId kSession{1, 2};
+constexpr Series kSeries{Kind::kCounter, EventNumber{0}};
+
+class RadosStore : public testing::Test {
+protected:
+    void SetUp() override {
+        if (test_rados_pool() == nullptr) {
+            GTEST_SKIP() << "no cluster: run it by storage/engine/testing/with_ceph_cluster";
+        }
+        place_ = new_rados_place();
+    }
+
+    [[nodiscard]] std::unique_ptr<Engine> writer() const {
+        auto engine = open_rados_writer_engine(place_);
+        EXPECT_TRUE(engine.ok()) << engine.error().message;
+        return engine.ok() ? std::move(*engine) : nullptr;
+    }
+    [[nodiscard]] std::unique_ptr<Engine> reader() const {
+        auto engine = open_rados_reader_engine(place_);
+        EXPECT_TRUE(engine.ok()) << engine.error().message;
+        return engine.ok() ? std::move(*engine) : nullptr;
+    }
+
+    [[nodiscard]] static Partition partition(std::uint32_t bucket = 1) {
+        return partition_of(kTarget, BucketNumber{bucket});
+    }
+    [[nodiscard]] static std::string key(std::uint64_t seq, std::uint32_t bucket = 1) {
+        return block_key({partition(bucket), kTarget, kSession, kSeries, Seq{seq}});
+    }
+    static Result<Done> put(Engine& engine, const std::vector<std::pair<std::string, std::string>>& values) {
+        Changes changes;
+        for (const auto& [at, value] : values) {
+            changes.puts.push_back({at, value});
+        }
+        return engine.write(*domain_of_key(values.front().first), 0, changes);
+    }
+    static Result<Done> remove(Engine& engine, const std::string& at) {
+        Changes changes;
+        changes.deletes = {at};
+        return engine.write(*domain_of_key(at), 0, changes);
+    }
+    [[nodiscard]] static std::map<std::string, std::string> content(const Engine& engine,
+                                                                    const KeyRange& range = everything()) {
+        std::map<std::string, std::string> found;
+        std::string last;
+        auto visited = engine.visit(range, [&](std::string_view at, std::string_view value) {
+            EXPECT_LT(last, at);
+            last = at;
+            found.emplace(at, value);
+            return Visit::kContinue;
+        });
+        EXPECT_TRUE(visited.ok()) << visited.error().message;
+        return found;
+    }
+
+    RadosPlace place_;
+};
+
+TEST_F(RadosStore, OrdersKeysOfAllDomainsAndKeepsLongAndShortValues) {
+    std::map<std::string, std::string> expected;
+    {
+        const auto engine = writer();
+        for (std::uint64_t i = 0; i < 40; ++i) {
+            const std::string value(i * 20, static_cast<char>('a' + i % 26));  // some in the index, some in the body
+            for (const std::string& at :
+                 {key(i, static_cast<std::uint32_t>(i % 3)), session_key(Table::kWatermark, TargetId{i}, kSession),
+                  session_key(Table::kSessionNote, TargetId{i}, kSession), image_key(std::to_string(i))}) {
+                ASSERT_TRUE(put(*engine, {{at, value}}).ok());
+                expected[at] = value;
+            }
+        }
+        ASSERT_TRUE(put(*engine, {{format_key(), "1"}}).ok());
+        expected[format_key()] = "1";
+        EXPECT_EQ(content(*engine), expected);
+    }
+    EXPECT_EQ(content(*writer()), expected);
+    const auto reading = reader();
+    EXPECT_EQ(content(*reading), expected);
+    const KeyRange range{key(10), session_key(Table::kWatermark, TargetId{20}, kSession)};
+    EXPECT_EQ(content(*reading, range),
+              (std::map<std::string, std::string>{expected.lower_bound(range.begin), expected.lower_bound(range.end)}));
+    for (const auto& [at, value] : expected) {
+        EXPECT_EQ(*reading->get(at), value);
+    }
+    EXPECT_EQ(*reading->get(key(1'000)), std::nullopt);
+}
+
+TEST_F(RadosStore, ReadsIndexesOfSeveralPagesAndKeysFullOfZeros) {
+    const auto engine = writer();
+    std::vector<std::pair<std::string, std::string>> values;
+    for (std::uint64_t i = 0; i < 2'500; ++i) {
+        values.emplace_back(key(i), std::to_string(i));
+    }
+    ASSERT_TRUE(put(*engine, values).ok());
+    EXPECT_EQ(content(*reader()), (std::map<std::string, std::string>{values.begin(), values.end()}));
+}
+
+TEST_F(RadosStore, KeepsWhatWasReplacedAndDeletedBesideCompaction) {
+    const auto engine = writer();
+    const std::string longer(5'000, 'x');
+    ASSERT_TRUE(put(*engine, {{key(1), longer}, {key(2), longer}, {key(3), longer}}).ok());
+    Changes compacted;
+    compacted.puts = {{key(1), "1 and 2"}};
+    compacted.deletes = {key(2)};
+    ASSERT_TRUE(engine->write_unlogged(domain_of(partition()), 0, compacted).ok());
+    const std::map<std::string, std::string> expected{{key(1), "1 and 2"}, {key(3), longer}};
+    EXPECT_EQ(content(*engine), expected);
+    EXPECT_EQ(content(*reader()).size(), 3U) << "a reader sees it once it is settled";
+    const auto early = reader();
+    ASSERT_TRUE(engine->settle().ok());
+    EXPECT_EQ(content(*engine), expected);
+    EXPECT_EQ(content(*reader()), expected);
+    EXPECT_EQ(content(*early).size(), 3U) << "whoever reads still finds the old segments";
+    ASSERT_TRUE(early->refresh().ok());
+    EXPECT_EQ(content(*early), expected);
+    // Behind what was compacted.
+    ASSERT_TRUE(remove(*engine, key(3)).ok());
+    ASSERT_TRUE(put(*engine, {{key(4), "4"}}).ok());
+    ASSERT_TRUE(put(*engine, {{key(1), "again"}}).ok());
+    const std::map<std::string, std::string> later{{key(1), "again"}, {key(4), "4"}};
+    EXPECT_EQ(content(*engine), later);
+    EXPECT_EQ(content(*reader()), later);
+    ASSERT_TRUE(engine->reclaim(everything(), nullptr).ok());
+    EXPECT_EQ(content(*engine), later);
+    EXPECT_EQ(content(*reader()), later);
+}
+
+TEST_F(RadosStore, ForgetsWhatWasNotSettledAsAWhole) {
+    {
+        const auto engine = writer();
+        ASSERT_TRUE(put(*engine, {{key(1), "1"}, {key(2), "2"}}).ok());
+        Changes compacted;
+        compacted.puts = {{key(1), "both"}};
+        compacted.deletes = {key(2)};
+        ASSERT_TRUE(engine->write_unlogged(domain_of(partition()), 0, compacted).ok());
+        ASSERT_TRUE(put(*engine, {{key(3), "3"}}).ok());
+    }
+    EXPECT_EQ(content(*writer()), (std::map<std::string, std::string>{{key(1), "1"}, {key(2), "2"}, {key(3), "3"}}));
+}
+
+TEST_F(RadosStore, RemovesTheObjectsOfADroppedPartition) {
+    const auto engine = writer();
+    ASSERT_TRUE(put(*engine, {{key(1, 1), std::string(5'000, 'x')}}).ok());
+    ASSERT_TRUE(put(*engine, {{key(1, 2), "stays"}}).ok());
+    auto pool = RadosPool::connect(place_);
+    ASSERT_TRUE(pool.ok());
+    const auto directory = [&] { return **read_directory(**pool, directory_of(domain_of(partition()))); };
+    const std::string object = directory().domains.at(domain_of(partition(1))).front()->object;
+    EXPECT_GT(*engine->size_bytes(partition_range(partition(1))), 5'000U);
+    ASSERT_TRUE(engine->erase(partition_range(partition(1)), nullptr).ok());
+    EXPECT_EQ(content(*engine), (std::map<std::string, std::string>{{key(1, 2), "stays"}}));
+    EXPECT_EQ(content(*reader()), content(*engine));
+    EXPECT_EQ(*engine->size_bytes(partition_range(partition(1))), 0U);
+    EXPECT_EQ(*(*pool)->head(object), std::nullopt);
+    EXPECT_TRUE(directory().unused.empty());
+}
+
+TEST_F(RadosStore, HasOneWriterWhoAnswersForTheStore) {
+    auto engine = writer();
+    const auto second = open_rados_writer_engine(place_);
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().code, ErrorCode::kBusy) << second.error().message;
+    engine.reset();
+    EXPECT_NE(writer(), nullptr);
+}
+
+// As one that was frozen while another took over: nothing answered for it.
+TEST_F(RadosStore, FencesOffAWriterWhoseLeaseWasTaken) {
+    const auto old = writer();
+    ASSERT_TRUE(put(*old, {{key(1), "1"}}).ok());
+    auto pool = RadosPool::connect(place_);
+    ASSERT_TRUE(pool.ok());
+    const auto lease = current_lease(**pool);
+    ASSERT_TRUE(lease.ok() && lease->has_value());
+    RadosHead head;
+    head.lease = **lease;
+    RadosHead next = head;
+    ++next.lease;
+    ASSERT_TRUE((*pool)->change("lease", {encode_head(head), encode_head(next), 0, {}, {}, {}}).ok());
+    ASSERT_TRUE(fence(**pool, next.lease).ok());
+    const auto before = content(*reader());
+    const auto refused = [&](const Result<Done>& result) {
+        ASSERT_FALSE(result.ok());
+        EXPECT_EQ(result.error().code, ErrorCode::kConflict) << result.error().message;
+        EXPECT_NE(result.error().message.find("another gateway has taken the store over"), std::string::npos);
+    };
+    refused(put(*old, {{key(2), "2"}}));       // in a segment that is there
+    refused(put(*old, {{key(1, 7), "new"}}));  // in a new one
+    refused(old->erase(everything(), nullptr));
+    refused(old->sync());
+    EXPECT_FALSE(old->recover(GoOn::kToStore).ok());
+    EXPECT_EQ(content(*reader()), before);
+}
+
+TEST_F(RadosStore, BeginsANewSegmentWhenOneIsFull) {
+    const auto engine = writer();
+    const std::string value(30U << 20, 'v');
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        ASSERT_TRUE(put(*engine, {{key(i), value}}).ok());
+    }
+    auto pool = RadosPool::connect(place_);
+    ASSERT_TRUE(pool.ok());
+    const auto directory = read_directory(**pool, directory_of(domain_of(partition())));
+    EXPECT_EQ((*directory)->domains.at(domain_of(partition())).size(), 2U);
+    EXPECT_EQ(content(*reader()).size(), 3U);
+    const std::string large(limits::kRadosChangeSizeBytesMax + 1, 'v');
+    const auto refused = put(*engine, {{key(4), large}});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
+}
+
+// Which never happens to one that holds the lease: its outcome was unknown, and then it was there.
+TEST_F(RadosStore, GoesOnFromWhatIsThereAfterAFailure) {
+    const auto engine = writer();
+    ASSERT_TRUE(put(*engine, {{key(1), "1"}}).ok());
+    auto pool = RadosPool::connect(place_);
+    ASSERT_TRUE(pool.ok());
+    const auto directory = read_directory(**pool, directory_of(domain_of(partition())));
+    const std::string object = (*directory)->domains.at(domain_of(partition())).front()->object;
+    RadosHead head = *decode_head_untrusted(**(*pool)->head(object));
+    const std::string before = encode_head(head);
+    ++head.write_count;
+    ++head.key_count;
+    ASSERT_TRUE(
+        (*pool)
+            ->change(object, {before,
+                              encode_head(head),
+                              0,
+                              {},
+                              {{key(2), encode_entry({RadosEntry::Type::kInline, head.write_count, "2", 0, 0})}},
+                              {}})
+            .ok());
+    const auto refused = put(*engine, {{key(2), "2"}});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+    EXPECT_FALSE(engine->sync().ok());
+    EXPECT_TRUE(*engine->recover(GoOn::kToStore));
+    EXPECT_EQ(content(*engine), (std::map<std::string, std::string>{{key(1), "1"}, {key(2), "2"}}));
+    ASSERT_TRUE(put(*engine, {{key(3), "3"}}).ok());
+    EXPECT_EQ(content(*reader()).size(), 3U);
+}
+
+TEST_F(RadosStore, SaysWhichPoolIsMissing) {
+    RadosPlace place;
+    place.pool = "nothere";
+    const auto opened = open_rados_reader_engine(place);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, ErrorCode::kNotFound);
+    EXPECT_NE(opened.error().message.find("no pool nothere"), std::string::npos) << opened.error().message;
+    EXPECT_EQ(open_rados_reader_engine(RadosPlace{}).error().code, ErrorCode::kUsage);
+}
+
+}  // namespace
+}  // namespace perfleet::rados_test

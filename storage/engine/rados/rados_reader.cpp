@@ -1,0 +1,75 @@
+#include "storage/engine/rados/rados_engine.h"
+#include "storage/engine/rados/rados_reads.h"
+
+namespace perfleet {
+namespace {
+
+class RadosReader final : public RadosReads {
+public:
+    using RadosReads::RadosReads;
+
+    [[nodiscard]] Result<Done> refresh() override {
+        for (std::size_t directory = 0; directory < kDirectories; ++directory) {
+            if (auto read = read_again(directory); !read.ok()) {
+                return read;
+            }
+        }
+        return Done{};
+    }
+    [[nodiscard]] Result<bool> recover(GoOn) override { return false; }
+    [[nodiscard]] Result<Done> write(const Domain&, Guard, const Changes&) override { return read_only(); }
+    [[nodiscard]] Result<Done> write_unlogged(const Domain&, Guard, const Changes&) override { return read_only(); }
+    [[nodiscard]] Result<Done> settle() override { return read_only(); }
+    [[nodiscard]] Result<Done> reclaim(const KeyRange&, std::atomic<bool>*) override { return read_only(); }
+    [[nodiscard]] Result<Done> sync() override { return read_only(); }
+    [[nodiscard]] Result<Done> erase(const KeyRange&, std::atomic<bool>*) override { return read_only(); }
+
+private:
+    [[nodiscard]] Error read_only() const {
+        return {ErrorCode::kPermission, pool().where() + ": is opened for reading only"};
+    }
+
+    Result<Done> read_again(std::size_t directory) {
+        auto found = read_directory(pool(), directory);
+        if (!found.ok()) {
+            return found.error();
+        }
+        take_over(directory, found->has_value() ? std::move((*found)->domains) : decltype((*found)->domains){}, false);
+        return Done{};
+    }
+
+    [[nodiscard]] Result<bool> reload(const Domain& domain) const override {
+        auto found = read_directory(pool(), directory_of(domain));
+        if (!found.ok()) {
+            return found.error();
+        }
+        SegmentList segments = found->has_value() ? std::move((*found)->domains[domain]) : SegmentList{};
+        const std::lock_guard lock{mutex_};
+        const auto known = domains_.find(domain);
+        if (known == domains_.end() ||
+            std::equal(segments.begin(), segments.end(), known->second.segments.begin(), known->second.segments.end(),
+                       [](const auto& a, const auto& b) { return *a == *b; })) {
+            return false;
+        }
+        known->second.segments = std::move(segments);
+        known->second.index = nullptr;
+        ++known->second.generation;
+        return true;
+    }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> open_rados_reader_engine(const RadosPlace& place) {
+    auto pool = RadosPool::connect(place);
+    if (!pool.ok()) {
+        return pool.error();
+    }
+    auto reader = std::make_unique<RadosReader>(std::move(*pool));
+    if (auto read = reader->refresh(); !read.ok()) {
+        return read.error();
+    }
+    return Result<std::unique_ptr<Engine>>{std::move(reader)};
+}
+
+}  // namespace perfleet

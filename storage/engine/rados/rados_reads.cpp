@@ -1,0 +1,418 @@
+#include "storage/engine/rados/rados_reads.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "storage/engine/rados/rados_limits.h"
+#include "storage/key/key.h"
+#include "storage/store_limits.h"
+
+namespace perfleet {
+namespace {
+
+// What is read at a time: little at first, for many visits stop at their first key.
+constexpr std::uint64_t kFetchSizeBytesFirst = 64U << 10;
+constexpr std::uint64_t kFetchSizeBytesMax = 4U << 20;
+constexpr std::size_t kFetchValuesMax = 4'096;
+constexpr std::uint64_t kGapSizeBytesMax = 16U << 10;  // read along, instead of in an extent of its own
+constexpr int kLoadsMax = 4;  // of an index that is written meanwhile, before it is cut off at one moment
+constexpr int kReloadsMax = 8;
+constexpr std::size_t kTargetPrefixSize = 1 + sizeof(std::uint64_t);
+
+KeyRange clip(const KeyRange& range, const KeyRange& to) {
+    return {std::max(range.begin, to.begin), std::min(range.end, to.end)};
+}
+
+KeyRange tables(Table first, int end) {
+    return {std::string(1, static_cast<char>(first)), std::string(1, static_cast<char>(end))};
+}
+
+const KeyRange& shard_tables() {
+    static const KeyRange range = tables(Table::kSession, static_cast<int>(Table::kDropped) + 1);
+    return range;
+}
+const KeyRange& note_table() {
+    static const KeyRange range = tables(Table::kSessionNote, static_cast<int>(Table::kSessionNote) + 1);
+    return range;
+}
+
+bool is_one_target(const KeyRange& range) {
+    const std::string_view begin = range.begin;
+    return begin.size() >= kTargetPrefixSize && begin.front() != static_cast<char>(Table::kDropped) &&
+           range.end.starts_with(begin.substr(0, kTargetPrefixSize));
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> RadosReads::get(std::string_view key) const {
+    auto domain = domain_of_key(key);
+    if (!domain.ok()) {
+        return std::optional<std::string>{};  // such a key was never written
+    }
+    auto index = index_of(*domain);
+    if (!index.ok()) {
+        return index.error();
+    }
+    std::optional<std::string> found;
+    std::string end{key};
+    end.push_back('\0');
+    auto visited = visit_indexes({*index}, {std::string{key}, end}, [&](std::string_view, std::string_view value) {
+        found = value;
+        return Visit::kStop;
+    });
+    return visited.ok() ? Result<std::optional<std::string>>{std::move(found)} : visited.error();
+}
+
+std::vector<Domain> RadosReads::domains_in(const KeyRange& range) const {
+    std::vector<Domain> domains;
+    const std::lock_guard lock{mutex_};
+    for (const auto& [domain, state] : domains_) {
+        KeyRange keys = domain.type == Domain::Type::kStore       ? tables(Table::kFormat, 1)
+                        : domain.type == Domain::Type::kImage     ? all_images_range()
+                        : domain.type == Domain::Type::kPartition ? partition_range(domain.partition)
+                                                                  : shard_tables();
+        if (std::max(keys.begin, range.begin) < std::min(keys.end, range.end)) {
+            domains.push_back(domain);
+        }
+    }
+    return domains;
+}
+
+Result<Done> RadosReads::visit(
+    const KeyRange& range, const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const {
+    // The domains whose keys lie between each other are read together; partitions one by one.
+    std::vector<std::pair<KeyRange, std::vector<Domain>>> groups;
+    const auto add = [&](const KeyRange& table, std::vector<Domain> domains) {
+        KeyRange keys = clip(range, table);
+        if (keys.begin < keys.end) {
+            groups.emplace_back(std::move(keys), std::move(domains));
+        }
+    };
+    const auto add_shards = [&](const KeyRange& table) {
+        const KeyRange keys = clip(range, table);
+        const auto only = keys.begin < keys.end && is_one_target(keys) ? domain_of_key(keys.begin) : Error{};
+        std::vector<Domain> domains;
+        for (std::uint16_t shard = 0; shard < limits::kPartitionShards; ++shard) {
+            if (!only.ok() || *only == shard_domain(shard)) {
+                domains.push_back(shard_domain(shard));
+            }
+        }
+        add(table, std::move(domains));
+    };
+    add(tables(Table::kFormat, 1), {Domain{Domain::Type::kStore}});
+    for (const Domain& domain : domains_in(clip(range, all_partitions_range()))) {
+        add(partition_range(domain.partition), {domain});
+    }
+    add_shards(shard_tables());
+    add(all_images_range(), {Domain{Domain::Type::kImage}});
+    add_shards(note_table());
+    for (const auto& [keys, domains] : groups) {
+        std::vector<std::shared_ptr<const DomainIndex>> indexes;
+        for (const Domain& domain : domains) {
+            auto index = index_of(domain);
+            if (!index.ok()) {
+                return index.error();
+            }
+            indexes.push_back(std::move(*index));
+        }
+        auto visited = visit_indexes(indexes, keys, visitor);
+        if (!visited.ok()) {
+            return visited.error();
+        }
+        if (*visited == Visit::kStop) {
+            break;
+        }
+    }
+    return Done{};
+}
+
+Result<Visit> RadosReads::visit_indexes(
+    const std::vector<std::shared_ptr<const DomainIndex>>& indexes, const KeyRange& range,
+    const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const {
+    using At = DomainIndex::const_iterator;
+    std::vector<std::pair<At, At>> parts;
+    for (const auto& index : indexes) {
+        const At begin = index->lower_bound(range.begin);
+        const At end = index->lower_bound(range.end);
+        if (begin != end) {
+            parts.emplace_back(begin, end);
+        }
+    }
+    std::uint64_t fetch_size_bytes = kFetchSizeBytesFirst;
+    std::vector<const std::string*> keys;
+    std::vector<const IndexValue*> values;
+    while (!parts.empty()) {
+        keys.clear();
+        values.clear();
+        for (std::uint64_t size_bytes = 0;
+             !parts.empty() && size_bytes < fetch_size_bytes && values.size() < kFetchValuesMax;) {
+            const auto least = std::min_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+                return a.first->first < b.first->first;
+            });
+            keys.push_back(&least->first->first);
+            values.push_back(&least->first->second);
+            size_bytes += values.back()->value != nullptr ? 0 : values.back()->size_bytes;
+            if (++least->first == least->second) {
+                parts.erase(least);
+            }
+        }
+        fetch_size_bytes = std::min(fetch_size_bytes * 4, kFetchSizeBytesMax);
+        auto fetched = fetch(values);
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            // One that can't be read takes no other with it.
+            auto one = fetched.ok() || values[i]->value != nullptr ? std::vector<std::string>{} : fetch({values[i]});
+            if (!fetched.ok() && values[i]->value == nullptr && !one.ok()) {
+                return Error{one.error().code, one.error().message + ": " + describe_key(*keys[i])};
+            }
+            const std::string& bytes = values[i]->value != nullptr ? *values[i]->value
+                                       : fetched.ok()              ? (*fetched)[i]
+                                                                   : one->front();
+            if (visitor(*keys[i], bytes) == Visit::kStop) {
+                return Visit::kStop;
+            }
+        }
+    }
+    return Visit::kContinue;
+}
+
+// Those that aren't here already, by body: neighbours in one extent, all bodies at a time.
+Result<std::vector<std::string>> RadosReads::fetch(const std::vector<const IndexValue*>& values) const {
+    std::vector<std::string> bytes(values.size());
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i]->value != nullptr) {
+            continue;
+        }
+        if (values[i]->segment == nullptr) {
+            return Error{ErrorCode::kCorrupt, pool_->where() + ": an entry of the index is damaged"};
+        }
+        order.push_back(i);
+    }
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return std::tie(values[a]->segment->object, values[a]->offset) <
+               std::tie(values[b]->segment->object, values[b]->offset);
+    });
+    struct Place {
+        std::size_t read;
+        std::size_t extent;
+    };
+    std::vector<Place> places;
+    std::vector<RadosRead> reads;
+    for (const std::size_t i : order) {
+        const IndexValue& value = *values[i];
+        if (reads.empty() || reads.back().object != value.segment->object) {
+            reads.push_back({value.segment->object, {}, {}});
+        }
+        std::vector<RadosExtent>& extents = reads.back().extents;
+        if (!extents.empty() && value.offset <= extents.back().offset + extents.back().size_bytes + kGapSizeBytesMax) {
+            RadosExtent& last = extents.back();
+            last.size_bytes = std::max(last.size_bytes, value.offset + value.size_bytes - last.offset);
+        } else {
+            extents.push_back({value.offset, value.size_bytes});
+        }
+        places.push_back({reads.size() - 1, extents.size() - 1});
+    }
+    if (auto read = reads.empty() ? Result<Done>{Done{}} : pool_->read(reads); !read.ok()) {
+        return read.error().code == ErrorCode::kNotFound
+                   ? Error{ErrorCode::kUnavailable, read.error().message +
+                                                        " any more: it was compacted or dropped while "
+                                                        "it was read; run the command again"}
+                   : read.error();
+    }
+    for (std::size_t n = 0; n < order.size(); ++n) {
+        const IndexValue& value = *values[order[n]];
+        const RadosRead& read = reads[places[n].read];
+        const std::size_t at = value.offset - read.extents[places[n].extent].offset;
+        bytes[order[n]] = read.bytes[places[n].extent].substr(at, value.size_bytes);
+    }
+    return bytes;
+}
+
+Result<std::shared_ptr<const DomainIndex>> RadosReads::index_of(const Domain& domain) const {
+    static const auto nothing = std::make_shared<const DomainIndex>();
+    for (int reloads = 0;; ++reloads) {
+        SegmentList segments;
+        std::uint64_t generation = 0;
+        std::string head_to_check;
+        {
+            const std::lock_guard lock{mutex_};
+            const auto found = domains_.find(domain);
+            if (found == domains_.end()) {
+                return nothing;
+            }
+            DomainState& state = found->second;
+            state.last_use = ++uses_;
+            if (state.index != nullptr && (state.is_checked || state.is_pending)) {
+                return std::shared_ptr<const DomainIndex>{state.index};
+            }
+            segments = state.segments;
+            generation = state.generation;
+            head_to_check = state.index != nullptr ? state.last_head : "";
+        }
+        if (!head_to_check.empty()) {
+            auto head = pool_->head(segments.back()->object);
+            if (!head.ok()) {
+                return head.error();
+            }
+            const std::lock_guard lock{mutex_};
+            const auto found = domains_.find(domain);
+            if (found != domains_.end() && found->second.index != nullptr && found->second.generation == generation &&
+                *head == head_to_check) {
+                found->second.is_checked = true;
+                return std::shared_ptr<const DomainIndex>{found->second.index};
+            }
+        }
+        auto loaded = load(domain, segments);
+        if (!loaded.ok()) {
+            return loaded.error();
+        }
+        if (loaded->is_segment_missing && reloads < kReloadsMax) {
+            auto is_changed = reload(domain);
+            if (!is_changed.ok()) {
+                return is_changed.error();
+            }
+            if (*is_changed) {
+                continue;
+            }
+        }
+        const std::lock_guard lock{mutex_};
+        const auto found = domains_.find(domain);
+        if (found != domains_.end() && found->second.generation == generation) {
+            DomainState& state = found->second;
+            state.index = loaded->index;
+            state.last_head = std::move(loaded->last_head);
+            state.is_checked = true;
+            make_room(domain);
+        }
+        return std::shared_ptr<const DomainIndex>{std::move(loaded->index)};
+    }
+}
+
+Result<RadosReads::LoadedIndex> RadosReads::load(const Domain& domain, const SegmentList& segments) const {
+    LoadedIndex loaded;
+    loaded.index = std::make_shared<DomainIndex>();
+    for (const auto& segment : segments) {
+        auto is_there = load_segment(domain, segment, loaded);
+        if (!is_there.ok()) {
+            return is_there.error();
+        }
+        loaded.is_segment_missing = loaded.is_segment_missing || !*is_there;
+    }
+    return loaded;
+}
+
+// A writer may write there meanwhile. What it writes into a partition are mostly new keys, so that one moment is all
+// that isn't younger; elsewhere each key stands for itself.
+Result<bool> RadosReads::load_segment(const Domain& domain, const std::shared_ptr<const Segment>& segment,
+                                      LoadedIndex& loaded) const {
+    for (int loads = 1;; ++loads) {
+        struct Found {
+            std::string key;
+            std::optional<RadosEntry> entry;
+            std::shared_ptr<const std::string> value;
+        };
+        std::vector<Found> entries;
+        auto read = pool_->read_index(segment->object, [&](std::string_view key, std::string_view bytes) {
+            Found& found = entries.emplace_back(Found{std::string{key}, decode_entry_untrusted(bytes), nullptr});
+            if (found.entry && found.entry->type == RadosEntry::Type::kInline) {
+                found.value = std::make_shared<const std::string>(found.entry->value);
+            }
+        });
+        if (!read.ok()) {
+            return read.error();
+        }
+        if (!read->has_value()) {
+            loaded.last_head.clear();
+            return false;
+        }
+        const auto head = decode_head_untrusted((*read)->head);
+        if (!head) {
+            return Error{ErrorCode::kCorrupt, pool_->where() + ": the head of " + segment->object + " is damaged"};
+        }
+        if (!(*read)->is_one_moment && loads < kLoadsMax) {
+            continue;
+        }
+        const bool is_cut = !(*read)->is_one_moment && domain.type == Domain::Type::kPartition;
+        for (Found& found : entries) {
+            const std::optional<RadosEntry>& entry = found.entry;
+            if (is_cut && entry && entry->write_number > head->write_count) {
+                continue;
+            }
+            if (entry && entry->type == RadosEntry::Type::kDeleted) {
+                loaded.index->erase(found.key);
+                continue;
+            }
+            IndexValue value{std::move(found.value), nullptr, 0, 0};
+            if (entry && entry->type == RadosEntry::Type::kBody) {
+                value = {nullptr, segment, entry->offset, entry->size_bytes};
+            }
+            loaded.index->insert_or_assign(std::move(found.key), std::move(value));
+        }
+        loaded.last_head = (*read)->head;
+        return true;
+    }
+}
+
+// The lock is held.
+void RadosReads::make_room(const Domain& kept) const {
+    std::size_t keys = 0;
+    for (const auto& [domain, state] : domains_) {
+        keys += state.index != nullptr ? state.index->size() : 0;
+    }
+    while (keys > limits::kRadosIndexKeysMax) {
+        DomainState* oldest = nullptr;
+        for (auto& [domain, state] : domains_) {
+            if (state.index != nullptr && !state.is_pending && domain != kept &&
+                (oldest == nullptr || state.last_use < oldest->last_use)) {
+                oldest = &state;
+            }
+        }
+        if (oldest == nullptr) {
+            return;
+        }
+        keys -= oldest->index->size();
+        oldest->index = nullptr;
+    }
+}
+
+void RadosReads::take_over(std::size_t directory, std::map<Domain, SegmentList, DomainOrder> listed,
+                           bool is_all_checked) {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(domains_,
+                  [&](const auto& one) { return directory_of(one.first) == directory && !listed.contains(one.first); });
+    for (auto& [domain, segments] : listed) {
+        DomainState& state = domains_[domain];
+        const bool is_same = std::equal(segments.begin(), segments.end(), state.segments.begin(), state.segments.end(),
+                                        [](const auto& a, const auto& b) { return *a == *b; });
+        if (!is_same) {
+            state.segments = std::move(segments);
+            state.index = nullptr;
+            ++state.generation;
+        }
+        state.is_checked = is_all_checked;
+    }
+}
+
+Result<std::uint64_t> RadosReads::size_bytes(const KeyRange& range) const {
+    std::uint64_t sum = 0;
+    for (const Domain& domain : domains_in(range)) {
+        SegmentList segments;
+        {
+            const std::lock_guard lock{mutex_};
+            const auto found = domains_.find(domain);
+            segments = found != domains_.end() ? found->second.segments : SegmentList{};
+        }
+        for (const auto& segment : segments) {
+            auto bytes = pool_->head(segment->object);
+            if (!bytes.ok()) {
+                return bytes.error();
+            }
+            const auto head = bytes->has_value() ? decode_head_untrusted(**bytes) : std::nullopt;
+            sum += head ? head->size_bytes + head->index_size_bytes : 0;
+        }
+    }
+    return sum;
+}
+
+}  // namespace perfleet

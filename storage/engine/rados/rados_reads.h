@@ -1,0 +1,106 @@
+// What reader and writer of a store on RADOS share: the segments of each domain, their merged indexes, and reading.
+//
+// Threads: as Engine says of its reads. Indexes are read when they are needed and kept up to a limit; who visits one
+// keeps it as it is.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/engine/engine.h"
+#include "storage/engine/rados/directory.h"
+#include "storage/engine/rados/pool.h"
+
+namespace perfleet {
+
+// Where the value of a key is.
+struct IndexValue {
+    std::shared_ptr<const std::string> value;  // here: a short one, or one that is in no segment yet
+    std::shared_ptr<const Segment> segment;    // otherwise in its body; null, too, when the entry is damaged
+    std::uint64_t offset = 0;
+    std::uint64_t size_bytes = 0;
+
+    friend bool operator==(const IndexValue&, const IndexValue&) = default;
+};
+using DomainIndex = std::map<std::string, IndexValue, std::less<>>;
+
+class RadosReads : public Engine {
+public:
+    explicit RadosReads(std::unique_ptr<RadosPool> pool) : pool_{std::move(pool)} {}
+
+    [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override;
+    [[nodiscard]] Result<Done> visit(
+        const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override;
+    // RADOS keeps and repairs copies by itself: no object that is gone or damaged can be left out.
+    [[nodiscard]] Result<Done> visit_without(
+        const std::set<EngineFile>&, const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
+        return visit(range, visitor);
+    }
+    [[nodiscard]] std::optional<EngineFile> file_of(const Error&) const override { return std::nullopt; }
+    [[nodiscard]] std::string name_of(EngineFile file) const override { return std::to_string(file); }
+    [[nodiscard]] std::string damage_in(const Error& error) const override { return error.message; }
+    [[nodiscard]] std::shared_ptr<const std::vector<DamagedRange>> lost() const override {
+        return std::make_shared<const std::vector<DamagedRange>>();
+    }
+    [[nodiscard]] std::vector<std::string> damage_at_open() const override { return {}; }
+    [[nodiscard]] bool has_lost_logs() const override { return false; }
+    [[nodiscard]] bool is_for_drops_only() const override { return false; }
+    [[nodiscard]] Result<std::uint64_t> size_bytes(const KeyRange& range) const override;
+
+protected:
+    struct DomainState {
+        SegmentList segments;
+        std::shared_ptr<DomainIndex> index;  // null: not read
+        std::string last_head;               // of the last segment, when the index was read
+        bool is_checked = true;              // nobody has written since
+        std::uint64_t generation = 0;        // another with each change
+        std::uint64_t last_use = 0;
+        bool is_pending = false;  // the index has what is in no segment yet
+    };
+    using Domains = std::map<Domain, DomainState, DomainOrder>;
+
+    // Ascending by key. Errors: those of the visit.
+    [[nodiscard]] Result<Visit> visit_indexes(
+        const std::vector<std::shared_ptr<const DomainIndex>>& indexes, const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const;
+    // An empty one where the domain has nothing.
+    [[nodiscard]] Result<std::shared_ptr<const DomainIndex>> index_of(const Domain& domain) const;
+
+    [[nodiscard]] RadosPool& pool() const { return *pool_; }
+    [[nodiscard]] std::vector<Domain> domains_in(const KeyRange& range) const;
+    // Those of the directory, with its segments; nothing of them may be pending. What was read of the others stays.
+    void take_over(std::size_t directory, std::map<Domain, SegmentList, DomainOrder> listed, bool is_all_checked);
+
+    mutable std::mutex mutex_;  // of domains_
+    mutable Domains domains_;
+
+private:
+    // Whether the segments of a domain aren't what the store lists, and are now. A writer knows its own.
+    [[nodiscard]] virtual Result<bool> reload(const Domain& domain) const = 0;
+    struct LoadedIndex {
+        std::shared_ptr<DomainIndex> index;
+        std::string last_head;
+        bool is_segment_missing = false;
+    };
+    [[nodiscard]] Result<LoadedIndex> load(const Domain& domain, const SegmentList& segments) const;
+    [[nodiscard]] Result<bool> load_segment(const Domain& domain, const std::shared_ptr<const Segment>& segment,
+                                            LoadedIndex& loaded) const;
+    void make_room(const Domain& kept) const;
+    [[nodiscard]] Result<std::vector<std::string>> fetch(const std::vector<const IndexValue*>& values) const;
+
+    std::unique_ptr<RadosPool> pool_;
+    mutable std::uint64_t uses_ = 0;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,572 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "storage/engine/rados/lease.h"
+#include "storage/engine/rados/rados_engine.h"
+#include "storage/engine/rados/rados_limits.h"
+#include "storage/engine/rados/rados_reads.h"
+#include "storage/engine/rados/segment_writer.h"
+#include "storage/key/key.h"
+
+namespace perfleet {
+namespace {
+
+std::uint64_t now_s() {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+}
+
+class RadosWriter final : public RadosReads {
+public:
+    RadosWriter(std::unique_ptr<RadosPool> pool, std::uint64_t lease, Directories directories)
+        : RadosReads{std::move(pool)}, lease_{lease} {
+        take_over_all(std::move(directories));
+    }
+
+    [[nodiscard]] Result<Done> refresh() override { return Done{}; }
+    [[nodiscard]] Result<bool> recover(GoOn purpose) override;
+    [[nodiscard]] Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override;
+    [[nodiscard]] Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) override;
+    [[nodiscard]] Result<Done> settle() override;
+    [[nodiscard]] Result<Done> reclaim(const KeyRange& range, std::atomic<bool>* is_stopping) override;
+    // A write has been on all copies' disks when it returned.
+    [[nodiscard]] Result<Done> sync() override {
+        const std::lock_guard lock{writing_};
+        return failure_ ? Result<Done>{*failure_} : Done{};
+    }
+    [[nodiscard]] Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override;
+    // What compaction has left and no reader is expected to visit any more.
+    [[nodiscard]] Result<Done> remove_old();
+
+private:
+    // Nobody but this writer changes what is listed.
+    [[nodiscard]] Result<bool> reload(const Domain&) const override { return false; }
+
+    // Of directories: heads and unused objects; domains are in the table.
+    void take_over_all(Directories directories) {
+        for (std::size_t i = 0; i < kDirectories; ++i) {
+            take_over(i, std::exchange(directories[i].domains, {}), true);
+        }
+        directories_ = std::move(directories);
+    }
+
+    // The lock is held for all of these.
+    [[nodiscard]] Result<Done> check(Guard guard) const {
+        if (guard != 0 && guard != lease_) {
+            return Error{ErrorCode::kConflict, pool().where() + ": is held under lease " + std::to_string(lease_) +
+                                                   ", not " + std::to_string(guard)};
+        }
+        return failure_ ? Result<Done>{*failure_} : Done{};
+    }
+    Error fail(Error error);
+    [[nodiscard]] Result<Done> change_directory(std::size_t directory, std::map<std::string, std::string> entries,
+                                                std::vector<std::string> removed);
+    [[nodiscard]] Result<std::shared_ptr<const Segment>> open_segment(const Domain& domain, std::uint64_t body_size);
+    [[nodiscard]] std::string new_object(const Domain& domain) {
+        return fmt::format("segment.{:02x}.{:08x}.{:08x}", directory_of(domain), lease_, ++objects_);
+    }
+    [[nodiscard]] DomainIndex& own_index(DomainState& state);
+    [[nodiscard]] std::set<std::string> present(const Domain& domain, const Changes& changes) const;
+
+    // -- compaction and removal: without the lock
+    [[nodiscard]] Result<Done> compact(const Domain& domain);
+    [[nodiscard]] Result<Done> rewrite(const Domain& domain, const SegmentList& before, std::uint64_t era,
+                                       const std::shared_ptr<const DomainIndex>& snapshot);
+    [[nodiscard]] Result<Done> switch_over(const Domain& domain, const SegmentList& before, std::uint64_t era,
+                                           const std::shared_ptr<const DomainIndex>& snapshot,
+                                           const SegmentMaker& made);
+    [[nodiscard]] Result<Done> remove_unused(std::size_t directory, std::uint64_t until_s,
+                                             std::atomic<bool>* is_stopping);
+
+    std::mutex compacting_one_;  // taken before the lock
+    std::mutex writing_;
+    const std::uint64_t lease_;
+    bool is_lease_lost_ = false;
+    std::optional<Error> failure_;
+    Directories directories_;
+    std::map<std::string, RadosHead> heads_;  // of last segments that this has read or written
+    std::uint64_t objects_ = 0;
+    std::uint64_t era_ = 0;        // another after each recover()
+    std::vector<Domain> pending_;  // in the order of their first write
+    std::optional<Domain> compacting_;
+    std::uint32_t compacting_order_ = 0;  // nothing more goes into its segments up to this one
+    std::uint64_t pending_size_bytes_ = 0;
+};
+
+// Once a change was refused or its outcome isn't known, only what RADOS has counts.
+Error RadosWriter::fail(Error error) {
+    if (error.code == ErrorCode::kConflict || error.code == ErrorCode::kNotFound) {
+        const auto current = current_lease(pool());
+        is_lease_lost_ = current.ok() && current->has_value() && **current != lease_;
+        error = is_lease_lost_
+                    ? Error{ErrorCode::kConflict, pool().where() + ": another gateway has taken the store over"}
+                    : Error{ErrorCode::kUnavailable, std::move(error.message)};
+    }
+    failure_ = error;
+    return error;
+}
+
+Result<bool> RadosWriter::recover(GoOn) {
+    const std::lock_guard lock{writing_};
+    if (!failure_ || is_lease_lost_) {
+        return failure_ ? Result<bool>{*failure_} : false;
+    }
+    auto directories = fence(pool(), lease_);
+    if (!directories.ok()) {
+        if (directories.error().code == ErrorCode::kBusy) {
+            is_lease_lost_ = true;
+            failure_ = Error{ErrorCode::kConflict, pool().where() + ": another gateway has taken the store over"};
+        }
+        return *failure_;
+    }
+    {
+        const std::lock_guard state_lock{mutex_};
+        domains_.clear();
+    }
+    heads_.clear();
+    pending_.clear();
+    pending_size_bytes_ = 0;
+    ++era_;
+    failure_.reset();
+    take_over_all(std::move(*directories));
+    return true;
+}
+
+Result<Done> RadosWriter::change_directory(std::size_t directory, std::map<std::string, std::string> entries,
+                                           std::vector<std::string> removed) {
+    Directory& known = directories_[directory];
+    RadosHead head = known.head;
+    ++head.write_count;
+    RadosChange change{known.head_bytes, encode_head(head), 0, {}, std::move(entries), std::move(removed)};
+    if (auto changed = pool().change(directory_object(directory), change); !changed.ok()) {
+        return fail(changed.error());
+    }
+    known.head = head;
+    known.head_bytes = std::move(change.head);
+    return Done{};
+}
+
+Result<std::shared_ptr<const Segment>> RadosWriter::open_segment(const Domain& domain, std::uint64_t body_size) {
+    std::shared_ptr<const Segment> last;
+    {
+        const std::lock_guard lock{mutex_};
+        const auto known = domains_.find(domain);
+        last = known != domains_.end() && !known->second.segments.empty() ? known->second.segments.back() : nullptr;
+    }
+    const bool is_compacting = compacting_ == domain && last != nullptr && last->order <= compacting_order_;
+    if (last != nullptr && !last->is_sealed && !is_compacting) {
+        auto head = heads_.find(last->object);
+        if (head == heads_.end()) {
+            auto read = pool().head(last->object);
+            const auto found = read.ok() && read->has_value() ? decode_head_untrusted(**read) : std::nullopt;
+            if (!read.ok() || (read->has_value() && !found)) {
+                return fail(read.ok() ? Error{ErrorCode::kCorrupt, "the head of " + last->object + " is damaged"}
+                                      : read.error());
+            }
+            head = heads_.emplace(last->object, found.value_or(RadosHead{})).first;
+        }
+        if (head->second.key_count < limits::kRadosSegmentKeysMax &&
+            (head->second.size_bytes == 0 ||
+             head->second.size_bytes + body_size <= limits::kRadosSegmentSizeBytesMax)) {
+            return last;
+        }
+        heads_.erase(head);
+    }
+    auto segment =
+        std::make_shared<const Segment>(Segment{new_object(domain), last != nullptr ? last->order + 1 : 1, 0, false});
+    if (auto listed =
+            change_directory(directory_of(domain), {{segment_key(domain, *segment), encode_segment(*segment)}}, {});
+        !listed.ok()) {
+        return listed.error();
+    }
+    heads_.emplace(segment->object, RadosHead{});
+    const std::lock_guard lock{mutex_};
+    DomainState& state = domains_[domain];
+    if (state.segments.empty()) {
+        state.index = std::make_shared<DomainIndex>();
+    }
+    state.segments.push_back(segment);
+    ++state.generation;
+    return std::shared_ptr<const Segment>{std::move(segment)};
+}
+
+// A visit keeps the one that it began with.
+DomainIndex& RadosWriter::own_index(DomainState& state) {
+    if (state.index.use_count() != 1) {
+        state.index = std::make_shared<DomainIndex>(*state.index);
+    }
+    return *state.index;
+}
+
+// Of the keys that are put, those that the index has already.
+std::set<std::string> RadosWriter::present(const Domain& domain, const Changes& changes) const {
+    std::set<std::string> keys;
+    const std::lock_guard lock{mutex_};
+    const auto known = domains_.find(domain);
+    for (const Changes::Put& put : changes.puts) {
+        if (known != domains_.end() && known->second.index != nullptr && known->second.index->contains(put.key)) {
+            keys.insert(put.key);
+        }
+    }
+    return keys;
+}
+
+Result<Done> RadosWriter::write(const Domain& domain, Guard guard, const Changes& changes) {
+    const std::lock_guard lock{writing_};
+    if (auto checked = check(guard); !checked.ok()) {
+        return checked;
+    }
+    const std::uint64_t body_size = body_size_of(changes);
+    if (body_size > limits::kRadosChangeSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, pool().where() + ": " + std::to_string(body_size) +
+                                               " bytes in one change; an object takes " +
+                                               std::to_string(limits::kRadosChangeSizeBytesMax)};
+    }
+    auto segment = open_segment(domain, body_size);
+    if (!segment.ok()) {
+        return segment.error();
+    }
+    bool is_only = false;
+    {
+        const std::lock_guard state_lock{mutex_};
+        is_only = domains_[domain].segments.size() == 1 && compacting_ != domain;
+    }
+    RadosHead& head = heads_[(*segment)->object];
+    SegmentChange change{*segment, head, lease_};
+    for (const std::string& key : changes.deletes) {
+        change.remove(key, is_only);
+    }
+    const std::set<std::string> known = present(domain, changes);
+    for (const Changes::Put& put : changes.puts) {
+        change.put(put.key, put.value, !known.contains(put.key));
+    }
+    if (auto written = change.commit(pool()); !written.ok()) {
+        return fail(written.error());
+    }
+    head = change.head();
+    const std::lock_guard state_lock{mutex_};
+    DomainState& state = domains_[domain];
+    ++state.generation;
+    if (state.index != nullptr) {
+        DomainIndex& index = own_index(state);
+        for (const std::string& key : changes.deletes) {
+            index.erase(key);
+        }
+        for (const auto& [key, value] : change.values()) {
+            index.insert_or_assign(key, value);
+        }
+    }
+    return Done{};
+}
+
+// Kept here until it is settled: then the whole domain is written to new segments.
+Result<Done> RadosWriter::write_unlogged(const Domain& domain, Guard guard, const Changes& changes) {
+    bool must_settle = false;
+    {
+        const std::lock_guard lock{writing_};
+        if (auto checked = check(guard); !checked.ok()) {
+            return checked;
+        }
+        // Whatever is undone by a crash, everything since is undone, too.
+        must_settle = pending_size_bytes_ > limits::kRadosPendingSizeBytesMax ||
+                      (!pending_.empty() && pending_.back() != domain &&
+                       std::find(pending_.begin(), pending_.end(), domain) != pending_.end());
+    }
+    if (must_settle) {
+        if (auto settled = settle(); !settled.ok()) {
+            return settled;
+        }
+    }
+    const std::lock_guard lock{writing_};
+    auto index = index_of(domain);  // read, if it wasn't
+    if (!index.ok()) {
+        return index.error();
+    }
+    index->reset();
+    const std::lock_guard state_lock{mutex_};
+    DomainState& state = domains_[domain];
+    if (state.index == nullptr) {
+        state.index = std::make_shared<DomainIndex>();
+    }
+    DomainIndex& own = own_index(state);
+    for (const std::string& key : changes.deletes) {
+        own.erase(key);
+    }
+    for (const Changes::Put& put : changes.puts) {
+        own.insert_or_assign(put.key, IndexValue{std::make_shared<const std::string>(put.value), nullptr, 0, 0});
+        pending_size_bytes_ += put.value.size();
+    }
+    ++state.generation;
+    state.is_pending = true;
+    if (std::find(pending_.begin(), pending_.end(), domain) == pending_.end()) {
+        pending_.push_back(domain);
+    }
+    return Done{};
+}
+
+Result<Done> RadosWriter::settle() {
+    for (;;) {
+        Domain domain;
+        {
+            const std::lock_guard lock{writing_};
+            if (failure_) {
+                return *failure_;
+            }
+            if (pending_.empty()) {
+                break;
+            }
+            domain = pending_.front();
+        }
+        if (auto compacted = compact(domain); !compacted.ok()) {
+            return compacted;
+        }
+    }
+    return remove_old();
+}
+
+Result<Done> RadosWriter::reclaim(const KeyRange& range, std::atomic<bool>* is_stopping) {
+    for (const Domain& domain : domains_in(range)) {
+        if (is_stopping != nullptr && *is_stopping) {
+            break;
+        }
+        if (auto compacted = compact(domain); !compacted.ok()) {
+            return compacted;
+        }
+    }
+    return Done{};
+}
+
+// Writes what the domain has now to new segments, beside the writer, who goes on in one behind them.
+Result<Done> RadosWriter::compact(const Domain& domain) {
+    const std::lock_guard one{compacting_one_};
+    std::shared_ptr<const DomainIndex> snapshot;
+    SegmentList before;
+    std::uint64_t era = 0;
+    {
+        const std::lock_guard lock{writing_};
+        if (failure_) {
+            return *failure_;
+        }
+        auto index = index_of(domain);
+        if (!index.ok()) {
+            return index.error();
+        }
+        snapshot = std::move(*index);
+        era = era_;
+        const std::lock_guard state_lock{mutex_};
+        const auto known = domains_.find(domain);
+        std::erase(pending_, domain);
+        pending_size_bytes_ = pending_.empty() ? 0 : pending_size_bytes_;
+        if (known == domains_.end()) {
+            return Done{};
+        }
+        before = known->second.segments;
+        compacting_ = domain;
+        compacting_order_ = before.empty() ? 0 : before.back()->order;
+    }
+    auto rewritten = rewrite(domain, before, era, snapshot);
+    const std::lock_guard lock{writing_};
+    compacting_.reset();
+    const std::lock_guard state_lock{mutex_};
+    if (const auto known = domains_.find(domain);
+        !rewritten.ok() && era == era_ && known != domains_.end() && known->second.is_pending) {
+        pending_.insert(pending_.begin(), domain);
+    }
+    return rewritten;
+}
+
+Result<Done> RadosWriter::rewrite(const Domain& domain, const SegmentList& before, std::uint64_t era,
+                                  const std::shared_ptr<const DomainIndex>& snapshot) {
+    const std::size_t directory = directory_of(domain);
+    SegmentMaker maker{
+        pool(), lease_, before.empty() ? 0 : before.back()->order, [&]() -> Result<std::string> {
+            const std::lock_guard lock{writing_};
+            std::string object = new_object(domain);
+            const std::uint64_t since_s = now_s();
+            auto entered = change_directory(directory, {{unused_key(object), std::to_string(since_s)}}, {});
+            directories_[directory].unused.emplace(object, since_s);
+            return entered.ok() ? Result<std::string>{std::move(object)} : entered.error();
+        }};
+    Result<Done> added = Done{};
+    auto visited = visit_indexes({snapshot}, everything(), [&](std::string_view key, std::string_view value) {
+        added = maker.add(key, value);
+        return added.ok() ? Visit::kContinue : Visit::kStop;
+    });
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    if (added.ok()) {
+        added = maker.finish();
+    }
+    return added.ok() ? switch_over(domain, before, era, snapshot, maker) : std::move(added);
+}
+
+Result<Done> RadosWriter::switch_over(const Domain& domain, const SegmentList& before, std::uint64_t era,
+                                      const std::shared_ptr<const DomainIndex>& snapshot, const SegmentMaker& made) {
+    const std::lock_guard lock{writing_};
+    const std::size_t directory = directory_of(domain);
+    {
+        const std::lock_guard state_lock{mutex_};
+        const auto known = domains_.find(domain);
+        if (era != era_ || known == domains_.end() || known->second.segments.size() < before.size() ||
+            !std::equal(before.begin(), before.end(), known->second.segments.begin())) {
+            return Done{};  // dropped, or read again, meanwhile: what was made stays unused
+        }
+    }
+    std::map<std::string, std::string> entries;
+    std::vector<std::string> removed;
+    const std::uint64_t since_s = now_s();
+    for (const auto& segment : before) {
+        removed.push_back(segment_key(domain, *segment));
+        entries.emplace(unused_key(segment->object), std::to_string(since_s));
+    }
+    for (const auto& segment : made.segments()) {
+        removed.push_back(unused_key(segment->object));
+        entries.emplace(segment_key(domain, *segment), encode_segment(*segment));
+    }
+    if (auto switched = change_directory(directory, std::move(entries), std::move(removed)); !switched.ok()) {
+        return switched;
+    }
+    for (const auto& segment : before) {
+        directories_[directory].unused.emplace(segment->object, since_s);
+        heads_.erase(segment->object);
+    }
+    for (const auto& segment : made.segments()) {
+        directories_[directory].unused.erase(segment->object);
+    }
+    const std::lock_guard state_lock{mutex_};
+    DomainState& state = domains_[domain];
+    SegmentList segments = made.segments();
+    segments.insert(segments.end(), state.segments.begin() + static_cast<std::ptrdiff_t>(before.size()),
+                    state.segments.end());
+    state.segments = std::move(segments);
+    ++state.generation;
+    state.is_pending = std::find(pending_.begin(), pending_.end(), domain) != pending_.end();
+    if (state.segments.empty()) {
+        domains_.erase(domain);
+    } else if (state.index == snapshot) {
+        state.index = std::make_shared<DomainIndex>(made.values());
+    } else if (state.index != nullptr) {
+        DomainIndex& index = own_index(state);
+        for (const auto& [key, value] : *snapshot) {
+            if (const auto at = index.find(key); at != index.end() && at->second == value) {
+                at->second = made.values().at(key);
+            }
+        }
+    }
+    return Done{};
+}
+
+Result<Done> RadosWriter::erase(const KeyRange& range, std::atomic<bool>* is_stopping) {
+    std::map<std::size_t, std::vector<Domain>> by_directory;
+    for (const Domain& domain : domains_in(range)) {
+        by_directory[directory_of(domain)].push_back(domain);
+    }
+    for (const auto& [directory, domains] : by_directory) {
+        {
+            const std::lock_guard lock{writing_};
+            if (failure_) {
+                return *failure_;
+            }
+            std::map<std::string, std::string> entries;
+            std::vector<std::string> removed;
+            std::vector<std::string> objects;
+            {
+                const std::lock_guard state_lock{mutex_};
+                for (const Domain& domain : domains) {
+                    for (const auto& segment : domains_[domain].segments) {
+                        removed.push_back(segment_key(domain, *segment));
+                        entries.emplace(unused_key(segment->object), "0");
+                        objects.push_back(segment->object);
+                    }
+                }
+            }
+            if (auto changed = change_directory(directory, std::move(entries), std::move(removed)); !changed.ok()) {
+                return changed;
+            }
+            for (const std::string& object : objects) {
+                directories_[directory].unused.emplace(object, 0);
+                heads_.erase(object);
+            }
+            const std::lock_guard state_lock{mutex_};
+            for (const Domain& domain : domains) {
+                domains_.erase(domain);
+                std::erase(pending_, domain);
+            }
+        }
+        if (auto gone = remove_unused(directory, 0, is_stopping); !gone.ok()) {
+            return gone;
+        }
+    }
+    return Done{};
+}
+
+Result<Done> RadosWriter::remove_old() {
+    const std::uint64_t now = now_s();
+    for (std::size_t directory = 0; directory < kDirectories; ++directory) {
+        if (auto removed = remove_unused(directory, now - limits::kRadosUnusedLifetimeS, nullptr); !removed.ok()) {
+            return removed;
+        }
+    }
+    return Done{};
+}
+
+Result<Done> RadosWriter::remove_unused(std::size_t directory, std::uint64_t until_s, std::atomic<bool>* is_stopping) {
+    std::vector<std::string> objects;
+    {
+        const std::lock_guard lock{writing_};
+        for (const auto& [object, since_s] : directories_[directory].unused) {
+            if (since_s <= until_s) {
+                objects.push_back(object);
+            }
+        }
+    }
+    std::vector<std::string> removed;
+    for (const std::string& object : objects) {
+        if (is_stopping != nullptr && *is_stopping) {
+            break;
+        }
+        if (auto gone = pool().remove(object); !gone.ok()) {
+            return gone;
+        }
+        removed.push_back(object);
+    }
+    if (removed.empty()) {
+        return Done{};
+    }
+    const std::lock_guard lock{writing_};
+    if (failure_) {
+        return Done{};  // entered as unused still: it is tried again
+    }
+    std::vector<std::string> keys;
+    for (const std::string& object : removed) {
+        keys.push_back(unused_key(object));
+        directories_[directory].unused.erase(object);
+    }
+    return change_directory(directory, {}, std::move(keys));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place) {
+    auto pool = RadosPool::connect(place);
+    if (!pool.ok()) {
+        return pool.error();
+    }
+    auto lease = take_lease(**pool);
+    auto directories = lease.ok() ? fence(**pool, *lease) : lease.error();
+    if (!directories.ok()) {
+        return directories.error();
+    }
+    auto writer = std::make_unique<RadosWriter>(std::move(*pool), *lease, std::move(*directories));
+    if (auto removed = writer->remove_old(); !removed.ok()) {
+        return removed.error();
+    }
+    return Result<std::unique_ptr<Engine>>{std::move(writer)};
+}
+
+}  // namespace perfleet
