@@ -284,5 +284,85 @@ TEST(DaySums, AreThoseOfAllRowsByContent) {
     }
 }
 
+// An epoch of an hour, of which each row is one of a chain that has one frame, or none.
+class ShortChains {
+public:
+    ShortChains(std::uint32_t number, const std::vector<SampleBatch::Image>& images,
+                const std::vector<SampleBatch::Stack>& stacks)
+        : number_{number} {
+        SampleBatch batch{TargetId{1}, SessionId{1, 1}, Seq{1}, EpochNumber{number}, BucketNumber{number}};
+        batch.add_images(images).add_stacks(stacks);
+        for (const BatchSeries& series : batch.build().series) {
+            EXPECT_TRUE(dictionary_.add(*parse_block_untrusted(series.block)).ok());
+        }
+        EXPECT_TRUE(dictionary_.finish().ok());
+        names_.finish(dictionary_);
+    }
+
+    [[nodiscard]] bool add_to(DaySums& sums, const std::vector<std::uint64_t>& chains) const {
+        SampleBatch batch{TargetId{1}, SessionId{1, 1}, Seq{2}, EpochNumber{number_}, BucketNumber{number_}};
+        batch.add({Kind::kSample, EventNumber{0}},
+                  {{ColumnId::kTime, std::vector<std::uint64_t>(chains.size(), number_ * kHourTicks)},
+                   {ColumnId::kStack, chains}});
+        DecodedRows rows;
+        const AdmittedBatch built = batch.build();
+        EXPECT_TRUE(rows.decode(*parse_block_untrusted(built.series[0].block)).ok());
+        sums.begin({{BucketNumber{number_}, 0, 1}, {EpochNumber{number_}, 0, {}}, dictionary_, names_});
+        return sums.add_rows(rows, 0, chains.size(), Seq{2}, false);
+    }
+
+private:
+    std::uint32_t number_;
+    EpochDictionary dictionary_;
+    ThreadNames names_;
+};
+
+const SampleBatch::Image kKernel{0, image_flags::kKernel, "one", "[kernel.kallsyms]"};
+const SampleBatch::Image kModule{1, image_flags::kKernel | image_flags::kKernelModule, "mod", "[ext4]"};
+const SampleBatch::Image kProgram{2, 0, "bin", "/bin/true"};
+
+// Names of its functions need it.
+TEST(DaySums, NameTheKernelOfAModuleThatHasRows) {
+    DaySums sums;
+    const ShortChains chains(0, {kKernel, kModule, kProgram}, {{1, 0, 1, 5}});
+    ASSERT_TRUE(chains.add_to(sums, {1}));
+    std::vector<std::string> images;
+    for (const ImageDefinition& image : sums.rollup().images) {
+        images.push_back(image.name);
+    }
+    std::sort(images.begin(), images.end());
+    EXPECT_EQ(images, (std::vector<std::string>{"[ext4]", "[kernel.kallsyms]"}));
+}
+
+TEST(DaySums, AreOfOneKernel) {
+    SampleBatch::Image other = kKernel;
+    other.build_id = "another";
+    DaySums sums;
+    const ShortChains program(0, {kProgram}, {{1, 0, 2, 5}});
+    ASSERT_TRUE(program.add_to(sums, {1}));
+    const ShortChains kernel(1, {kKernel}, {{1, 0, 0, 5}});
+    ASSERT_TRUE(kernel.add_to(sums, {1, 0}));
+    const ShortChains another(2, {other}, {{1, 0, 0, 5}});
+    EXPECT_FALSE(another.add_to(sums, {1}));
+    const ShortChains kernel_again(3, {kKernel}, {{1, 0, 0, 5}});
+    ASSERT_TRUE(kernel_again.add_to(sums, {1}));
+    EXPECT_EQ(sums.hour_count(), 3U);
+    EXPECT_EQ(sums.rollup().row_count, 4U);
+}
+
+TEST(DaySums, CountChainsWhoseDefinitionIsLostAsOne) {
+    DaySums sums;
+    const std::vector<SampleBatch::Stack> stacks{{1, 0, 2, 5}};
+    const ShortChains first(0, {kProgram}, stacks);
+    ASSERT_TRUE(first.add_to(sums, {1, 2, 3, 3}));
+    const ShortChains second(1, {kProgram}, stacks);
+    ASSERT_TRUE(second.add_to(sums, {2, 1, 70'000}));
+    const DayRollup day = sums.rollup();
+    ASSERT_EQ(day.sums.size(), 2U);
+    EXPECT_EQ(day.sums[0].row_count + day.sums[1].row_count, 7U);
+    EXPECT_EQ(std::max(day.sums[0].row_count, day.sums[1].row_count), 5U);
+    EXPECT_EQ(day.nodes.size(), 2U);
+}
+
 }  // namespace
 }  // namespace perfleet::day_rollup_test

@@ -56,7 +56,6 @@ bool DaySums::begin_hour() {
     remembered_ = {};
     known_.nodes.assign(dictionary_->stack_count(), kUnknown);
     known_.images.assign(dictionary_->image_count(), kUnknown);
-    known_.lost_image = kUnknown;
     for_each_image(*dictionary_, [&](ImageNumber number, const ImageDefinition& image) {
         if (is_kernel(image) || is_kernel_module(image)) {
             static_cast<void>(image_of(number));
