@@ -296,6 +296,26 @@ TEST_F(ScanOfCompacted, StopsWhereTheVisitorSaysSo) {
     expect_nothing_damaged(*scan);
 }
 
+// An hour whose retention class changed in the middle.
+TEST_F(ScanOfCompacted, AnEpochMayStandInTwoPartitions) {
+    put(1);
+    put(2);
+    partition_ = partition_of(kTarget, kBucket, 1);
+    ASSERT_TRUE(store_->define(partition_, sample_session(kTarget, kSession)).ok());
+    put(3);
+    const Result<Scan> scan = Scan::open(*store_, {});
+    EXPECT_EQ(rows_of(*scan), rows_of_batches({1, 2, 3}));
+    std::size_t visited = 0;
+    EXPECT_TRUE(scan->visit_rows(0, EpochNumber{0}, kSamples, {},
+                                 [&](const RowBlock& block) {
+                                     ++visited;
+                                     return block.first_seq == Seq{2} ? Visit::kStop : Visit::kContinue;
+                                 })
+                    .ok());
+    EXPECT_EQ(visited, 2U) << "nothing of the second";
+    expect_nothing_damaged(*scan);
+}
+
 // The reader waits for the workers, and they for it.
 TEST_F(ScanOfCompacted, ReadsMoreBlocksThanMayWaitForItsWorkers) {
     constexpr std::uint64_t kBlocks = 200;
