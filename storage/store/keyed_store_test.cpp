@@ -36,7 +36,8 @@ public:
         MemoryEngine engine;
         bool fails_write = false;
         bool fails_erase = false;
-        std::string damaged_key;  // that get() can't read, and visit() can: another file holds it
+        bool has_reopened = false;  // once: it went on from what is on disk
+        std::string damaged_key;    // that get() can't read, and visit() can: another file holds it
         std::vector<std::string> calls;
         std::function<void(const KeyRange&)> on_visit;  // once, in the middle of the next visit
         std::function<void()> after_visit;              // each
@@ -70,6 +71,7 @@ public:
         }
         return written;
     }
+    Result<bool> recover(GoOn) override { return std::exchange(shared_->has_reopened, false); }
     Result<Done> sync() override {
         shared_->calls.emplace_back("sync");
         return Done{};
@@ -239,6 +241,21 @@ TEST_F(KeyedStore, DropsAndRemovesOnADiskThatIsFull) {
     const auto row_count = store_->drop(dropped, nullptr);
     ASSERT_TRUE(row_count.ok()) << row_count.error().message;
     EXPECT_EQ(*row_count, 1'000U);
+}
+
+TEST_F(KeyedStore, SaysOnceThatWhatWasNotSyncedIsGone) {
+    const auto put_after_a_reopen = [&](std::uint64_t seq) {
+        shared_->has_reopened = true;
+        const auto outcomes = put(seq);
+        return outcomes.ok() ? "stored" : outcomes.error().message;
+    };
+    ASSERT_TRUE(put(1).ok());
+    EXPECT_NE(put_after_a_reopen(2).find("stored again"), std::string::npos);
+    EXPECT_TRUE(put(2).ok());
+    ASSERT_TRUE(store_->sync().ok());
+    EXPECT_EQ(put_after_a_reopen(3), "stored");
+    ASSERT_TRUE(store_->name_session({kTarget, kSession}, "a name").ok());  // which is synced
+    EXPECT_EQ(put_after_a_reopen(4), "stored");
 }
 
 TEST_F(KeyedStore, WritesNothingWhenAWatermarkStays) {
