@@ -427,7 +427,7 @@ private:
         line.is_mean = figure.kind == LatencyFigureKind::kMean;
         line.before = pair.values->before(figure) * pair.worth;
         line.after = pair.values->after(figure) * pair.worth;
-        line.difference = *line.after - *line.before;
+        line.difference = pair.values->difference(figure) * pair.worth;
         line.direction = *line.difference;
         if (*line.before > 0) {
             line.change = *line.after / *line.before - 1;

@@ -421,33 +421,51 @@ private:
         if (!moments.ok()) {
             return Error{moments.error()};
         }
-        const BernatFigure p95 = bernat_percentile(values, 95);
-        const BernatFigure p90 = bernat_percentile(values, 90);
-        const BernatFigure p50 = bernat_percentile(values, 50);
-        const BernatFigure deviation = bernat_deviation(values);
+        const BernatRule rule = options_.bernat_rule;
+        const BernatFigure deviation = bernat_deviation(values, rule);
+        bool is_clamped = deviation.is_clamped;
+        const auto percentile = [&](std::uint64_t percent) {
+            const BernatFigure figure = bernat_percentile(values, percent, rule);
+            is_clamped = is_clamped || figure.is_clamped;
+            return figure.value;
+        };
+        const std::uint64_t p95 = percentile(95);
+        const std::uint64_t p90 = percentile(90);
+        const std::uint64_t p50 = percentile(50);
         RowMaker row{answer_, source.unit};
         add_identity(row, scan_.sessions()[source.session_index], source);
         row.add("count", "", std::uint64_t{values.size()});
         row.value("avg", static_cast<std::uint64_t>(moments->sum() / moments->count()));
         row.value("min", values.front());
         row.value("max", values.back());
-        row.value("p95", p95.value);
-        row.value("p90", p90.value);
-        row.value("p50", p50.value);
+        for (const std::uint64_t percent : bernat_percents()) {
+            row.value("p" + std::to_string(percent), percentile(percent));
+        }
         row.value("mad", deviation.value);
         row.add("line", "",
                 fmt::format("min={} max={} count={} 95th={} 90th={} 50th={} mad={}", values.front(), values.back(),
-                            values.size(), p95.value, p90.value, p50.value, deviation.value));
+                            values.size(), p95, p90, p50, deviation.value));
         row.end();
-        if (p95.is_clamped || p90.is_clamped || p50.is_clamped || deviation.is_clamped) {
+        if (is_clamped) {
             answer_.warnings.push_back(name_of(source) +
-                                       ": the printed rule would read behind the last value; the last one was taken");
+                                       ": the article's rule would read behind the last value; the last one was taken");
         }
         answer_.warnings.emplace_back(
-            "mode bernat: percentiles by the article's index rule, which is off by one where p x n is a multiple of "
-            "100; "
-            "the default is the nearest rank");
+            rule == BernatRule::kPrinted
+                ? "mode bernat: percentiles by the article's index rule as printed, which is off by one where p x n is "
+                  "a multiple of 100; the default is the nearest rank"
+                : "mode bernat-intended: percentiles by the article's index rule with the neighbour that it computes "
+                  "and doesn't use; p90 may be above p95; the default is the nearest rank");
         return Done{};
+    }
+
+    // The article's 95, 90 and 50, or those of --percentiles.
+    [[nodiscard]] std::vector<std::uint64_t> bernat_percents() const {
+        std::vector<std::uint64_t> percents;
+        for (const Quantile quantile : options_.percentiles) {
+            percents.push_back(quantile.billionths / Quantile::of_percent(1).billionths);
+        }
+        return percents;
     }
 
     Result<Done> add_legacy(const ValueSource& source) {

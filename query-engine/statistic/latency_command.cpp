@@ -27,9 +27,10 @@ constexpr std::array kOptionUses{
               }},
     OptionUse{"error", "--kbench",
               [](const LatencyOptions& latency) { return latency.view == LatencyView::kInference; }},
-    OptionUse{"percentiles", "the plain table and --sketch",
+    OptionUse{"percentiles", "the plain table, --sketch and --mode bernat",
               [](const LatencyOptions& latency) {
-                  return latency.view == LatencyView::kSummary || latency.view == LatencyView::kSketch;
+                  return latency.view == LatencyView::kSummary || latency.view == LatencyView::kSketch ||
+                         latency.view == LatencyView::kBernat;
               }},
     OptionUse{"settled", "--kbench",
               [](const LatencyOptions& latency) { return latency.view == LatencyView::kInference; }},
@@ -41,6 +42,17 @@ Result<Done> check_latency_combination(const OptionValues& values, LatencyOption
             return usage("--" + std::string{use.option} + ": " +
                          (latency.view_option.empty() ? "the plain table" : "--" + latency.view_option) +
                          " doesn't use it; it goes with " + std::string{use.users});
+        }
+    }
+    if (latency.view == LatencyView::kBernat) {
+        if (!values.contains("percentiles")) {
+            latency.percentiles = {Quantile::of_percent(95), Quantile::of_percent(90), kMedian};
+        }
+        for (const Quantile quantile : latency.percentiles) {
+            if (quantile.billionths % Quantile::of_percent(1).billionths != 0) {
+                return usage("--percentiles: the article's rule takes whole percents, not " +
+                             percentile_name(quantile).substr(1));
+            }
         }
     }
     if (latency.view == LatencyView::kInference && !values.contains("confidence")) {
@@ -115,10 +127,13 @@ OptionTable<LatencyOptions> make_table() {
               .type = OptionType::kChoice,
               .value_name = "MODE",
               .summary = "older rules, for comparison with published figures",
-              .choices = {"bernat", "sel4bench-legacy"}},
+              .choices = {"bernat", "bernat-intended", "sel4bench-legacy"}},
              [](const OptionValue& value, LatencyOptions& latency) {
                  const std::string& mode = std::get<std::string>(value);
-                 return choose(mode == "bernat" ? LatencyView::kBernat : LatencyView::kLegacy, "mode " + mode, latency);
+                 const bool is_intended = mode == "bernat-intended";
+                 latency.bernat_rule = is_intended ? BernatRule::kIntended : BernatRule::kPrinted;
+                 return choose(mode == "sel4bench-legacy" ? LatencyView::kLegacy : LatencyView::kBernat, "mode " + mode,
+                               latency);
              })
         .value({"skip", OptionType::kCount, "K", "leave out the first tests of each group, or the first values"},
                &LatencyOptions::skipped_tests);

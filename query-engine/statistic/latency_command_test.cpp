@@ -25,7 +25,8 @@ TEST(LatencyCommand, RefusesWhatTheViewDoesNotUse) {
         {{{"histogram", "log2"}}, "--histogram log2", {"skip"}},
         {{{"histogram", "linear"}}, "--histogram linear", {"skip", "bucket"}},
         {{{"histogram", "cumulative"}}, "--histogram cumulative", {"skip", "bucket"}},
-        {{{"mode", "bernat"}}, "--mode bernat", {"skip"}},
+        {{{"mode", "bernat"}}, "--mode bernat", {"skip", "percentiles"}},
+        {{{"mode", "bernat-intended"}}, "--mode bernat-intended", {"skip", "percentiles"}},
         {{{"mode", "sel4bench-legacy"}}, "--mode sel4bench-legacy", {"skip"}},
     };
     const std::map<std::string, std::string> options{{"skip", "3"},  {"confidence", "99"}, {"percentiles", "50"},
@@ -46,6 +47,13 @@ TEST(LatencyCommand, RefusesWhatTheViewDoesNotUse) {
             }
         }
     }
+}
+
+TEST(LatencyCommand, TheArticlesRuleTakesWholePercents) {
+    EXPECT_TRUE(read_texts(latency_options(), {{"mode", "bernat"}, {"percentiles", "0,100"}}).ok());
+    const auto parsed = read_texts(latency_options(), {{"mode", "bernat"}, {"percentiles", "99.9"}});
+    ASSERT_FALSE(parsed.ok());
+    EXPECT_NE(parsed.error().message.find("whole percents, not 99.9"), std::string::npos) << parsed.error().message;
 }
 
 TEST(LatencyCommand, ViewsAreNotMixed) {

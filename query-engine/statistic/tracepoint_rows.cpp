@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "schemas/sel4/log_description.h"
+#include "schemas/vocabulary/row_clock.h"
 
 namespace perfleet {
 
@@ -35,6 +36,7 @@ Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::si
         const auto event = std::find_if(events.begin(), events.end(),
                                         [&](const std::string& name) { return is_tracepoint(session, series, name); });
         const auto event_index = static_cast<std::size_t>(event - events.begin());
+        const std::size_t first_row = rows.size();
         for (std::size_t i = 0; event != events.end() && i < session.epochs.size(); ++i) {
             auto visited =
                 scan.visit_rows(session_index, session.epochs[i], series, kWanted, [&](const RowBlock& block) {
@@ -54,6 +56,12 @@ Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::si
                 return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kTracepointRowsMax) +
                                                        " tracepoint rows, whose order matters here: narrow them with "
                                                        "--session, --from and --to"};
+            }
+        }
+        if (session.record.clock_name == kRowClock) {
+            // Columns of a file are numbered one behind the other; what stood in one line belongs together.
+            for (std::size_t row = first_row; row < rows.size(); ++row) {
+                rows[row].ticks = row - first_row;
             }
         }
     }

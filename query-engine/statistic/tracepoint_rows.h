@@ -22,7 +22,8 @@ inline constexpr std::size_t kTracepointRowsMax = 1U << 22;
 [[nodiscard]] bool is_tracepoint(const ScannedSession& session, Series series, const std::string& event);
 [[nodiscard]] bool has_tracepoint(const ScannedSession& session, const std::string& event);
 
-// Those in the time range, ascending by (ticks, place among `events`). Errors: those of the store; kTooLarge.
+// Those in the time range, ascending by (ticks, place among `events`). Of values that came without times (row_clock.h)
+// ticks are the number of the row in its column. Errors: those of the store; kTooLarge.
 [[nodiscard]] Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::size_t session_index,
                                                                      const std::vector<std::string>& events);
 

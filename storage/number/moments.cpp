@@ -1,6 +1,7 @@
 #include "storage/number/moments.h"
 
 #include <cmath>
+#include <utility>
 
 namespace perfleet {
 
@@ -101,6 +102,19 @@ long double Moments::scaled_variance() const {
     Uint256 difference = sum_of_squares_.times(count_);
     difference -= Uint256::product(sum_, sum_);
     return difference.real();
+}
+
+long double mean_difference(const Moments& first, const Moments& second) {
+    Uint256 greater = Uint256::product(second.sum_, first.count_);
+    Uint256 lesser = Uint256::product(first.sum_, second.count_);
+    const bool is_negative = greater < lesser;
+    if (is_negative) {
+        std::swap(greater, lesser);
+    }
+    greater -= lesser;
+    const long double distance =
+        greater.real() / (static_cast<long double>(first.count_) * static_cast<long double>(second.count_));
+    return is_negative ? -distance : distance;
 }
 
 std::optional<long double> Moments::variance() const {

@@ -49,6 +49,8 @@ public:
     [[nodiscard]] std::optional<long double> second_moment_about(std::uint64_t centre) const;
 
     friend bool operator==(const Moments&, const Moments&) = default;
+    // Mean of `second` − mean of `first`, from the exact sums: not lost where both means round. Both have values.
+    friend long double mean_difference(const Moments& first, const Moments& second);
 
 private:
     // At most 256 values, within 2^56 above `low`.
@@ -62,5 +64,7 @@ private:
     Uint128 sum_ = 0;
     Uint256 sum_of_squares_;
 };
+
+[[nodiscard]] long double mean_difference(const Moments& first, const Moments& second);
 
 }  // namespace perfleet

@@ -4,13 +4,18 @@
 //
 //   index = p × n ÷ 100; sorted[index] if p × n is a multiple of 100, else (sorted[index] + sorted[index + 1]) ÷ 2
 //
-// Divisions truncate. Where the printed rule would read behind the end the last value is taken, and said so.
+// Divisions truncate. Where the rule would read behind the end the last value is taken, and said so.
+//
+// The article computes another neighbour and doesn't use it: index + 1, but index − 1 at the end, and index where there
+// is one value. kIntended averages with that one.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 namespace perfleet {
+
+enum class BernatRule : std::uint8_t { kPrinted, kIntended };
 
 struct BernatFigure {
     std::uint64_t value = 0;
@@ -24,12 +29,15 @@ struct BernatRanks {
     std::uint64_t index = 0;
     std::uint64_t next = 0;
 };
-[[nodiscard]] BernatRanks bernat_ranks(std::uint64_t percent, std::uint64_t count);
+[[nodiscard]] BernatRanks bernat_ranks(std::uint64_t percent, std::uint64_t count,
+                                       BernatRule rule = BernatRule::kPrinted);
 
 // `percent` 0 to 100; ascending, at least one value.
-[[nodiscard]] BernatFigure bernat_percentile(std::span<const std::uint64_t> ascending, std::uint64_t percent);
+[[nodiscard]] BernatFigure bernat_percentile(std::span<const std::uint64_t> ascending, std::uint64_t percent,
+                                             BernatRule rule = BernatRule::kPrinted);
 
 // The rule's 50th percentile of the distances from its own 50th percentile.
-[[nodiscard]] BernatFigure bernat_deviation(std::span<const std::uint64_t> ascending);
+[[nodiscard]] BernatFigure bernat_deviation(std::span<const std::uint64_t> ascending,
+                                            BernatRule rule = BernatRule::kPrinted);
 
 }  // namespace perfleet

@@ -69,10 +69,10 @@ std::optional<MeanContrast> mean_contrast(std::span<const RunPair> runs) {
     if (before.count() == 0 || after.count() == 0) {
         return std::nullopt;
     }
-    MeanContrast means{*before.mean(), *after.mean()};
+    MeanContrast means{*before.mean(), *after.mean(), mean_difference(before, after)};
     const auto residual = [](const Moments& run, const Moments& all) {
         return run.count() == 0 ? 0
-                                : static_cast<long double>(run.count()) * (*run.mean() - *all.mean()) /
+                                : static_cast<long double>(run.count()) * mean_difference(all, run) /
                                       static_cast<long double>(all.count());
     };
     std::vector<Residuals> residuals;

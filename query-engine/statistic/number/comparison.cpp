@@ -103,7 +103,8 @@ std::optional<MeanContrast> mean_contrast(const Moments& first, const Moments& s
     }
     const auto m = static_cast<long double>(first.count());
     const auto n = static_cast<long double>(second.count());
-    MeanContrast means{*first.mean(), *second.mean(), *first.variance() / m, *second.variance() / n};
+    MeanContrast means{*first.mean(), *second.mean(), mean_difference(first, second), *first.variance() / m,
+                       *second.variance() / n};
     means.degrees = welch_degrees(means.first_variance, m - 1, means.second_variance, n - 1);
     return means;
 }
@@ -128,7 +129,7 @@ Interval widened_ratio(const Interval& interval, long double first, long double 
 }
 
 Interval difference_interval(const MeanContrast& means, long double confidence) {
-    const long double difference = means.second - means.first;
+    const long double difference = means.difference;
     const long double half_width =
         -student_quantile((1 - confidence) / 2, means.degrees) *
         std::sqrt(std::max(0.0L, means.first_variance + means.second_variance - 2 * means.covariance));
@@ -150,7 +151,7 @@ std::optional<Interval> ratio_interval(const MeanContrast& means, long double co
 }
 
 long double mean_p_value(const MeanContrast& means, long double ratio) {
-    const long double distance = std::abs(means.second - ratio * means.first);
+    const long double distance = std::abs(means.difference + (1 - ratio) * means.first);
     if (distance <= means.reach_min * (1 + ratio) / 2) {
         return 1;
     }

@@ -33,6 +33,7 @@ inline constexpr std::uint64_t kAlikeMin = 6;
 struct MeanContrast {
     long double first = 0;
     long double second = 0;
+    long double difference = 0;      // second − first, exact where both are rounded
     long double first_variance = 0;  // of the mean, not of the values
     long double second_variance = 0;
     long double covariance = 0;

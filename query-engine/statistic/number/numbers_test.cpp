@@ -15,6 +15,7 @@
 #include "query-engine/statistic/number/legacy_summary.h"
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/rank_search.h"
+#include "query-engine/statistic/number/testing/run_simulation.h"
 #include "query-engine/statistic/number/validity_warning.h"
 #include "storage/number/rank_sketch.h"
 
@@ -97,6 +98,21 @@ TEST(Moments, AreTheSameByRunsAndOneByOne) {
         }
         EXPECT_EQ(moments_of(values), one_by_one) << shape;
     }
+}
+
+TEST(Moments, TheDifferenceOfTwoMeansIsExactWhereTheyRound) {
+    constexpr std::uint64_t kGreat = ~0ULL - 10;
+    Moments first;
+    Moments second;
+    first.add(Values{kGreat, kGreat + 1, kGreat + 1, kGreat + 2, kGreat, kGreat});
+    second.add(Values{kGreat + 1, kGreat + 1, kGreat + 1, kGreat + 2, kGreat, kGreat});
+    EXPECT_EQ(mean_difference(first, second), 1 / 6.0L);
+    EXPECT_EQ(mean_difference(second, first), -1 / 6.0L);
+    const auto means = mean_contrast(first, second);
+    ASSERT_TRUE(means);
+    const Interval interval = difference_interval(*means, 0.95L);
+    EXPECT_NEAR(static_cast<double>((interval.low + interval.high) / 2), 1 / 6.0, 1e-12);
+    EXPECT_NEAR(static_cast<double>(mean_p_value(*means)), 0.72087650, 1e-7);
 }
 
 TEST(Moments, MergeToTheSameBytesInAnyOrder) {
@@ -256,6 +272,30 @@ TEST(Bernat, PrintedRuleGivesItsPrintedFigures) {
     }
     EXPECT_EQ(bernat_ranks(99, 5'000'000'000).index, 4'950'000'000U);  // 32 bits are not enough
     EXPECT_EQ(bernat_percentile(Values{~0ULL - 1, ~0ULL, ~0ULL}, 50).value, ~0ULL);
+}
+
+// The article's table, second half: averaged with the neighbour that it computes and doesn't use.
+TEST(Bernat, IntendedRuleTakesTheOtherNeighbour) {
+    struct Row {
+        Values values;
+        std::uint64_t p50, p90, p95;
+    };
+    for (const Row& row : std::vector<Row>{{{10}, 10, 10, 10},
+                                           {{10, 20}, 20, 15, 15},
+                                           {{10, 20, 30}, 25, 25, 25},
+                                           {numbers_to(10), 6, 10, 9},
+                                           {numbers_to(20), 11, 19, 20},
+                                           {numbers_to(100), 51, 91, 96}}) {
+        const auto figure = [&](std::uint64_t percent) {
+            return bernat_percentile(row.values, percent, BernatRule::kIntended);
+        };
+        EXPECT_EQ(figure(50), (BernatFigure{row.p50, false})) << row.values.size();
+        EXPECT_EQ(figure(90), (BernatFigure{row.p90, false})) << row.values.size();
+        EXPECT_EQ(figure(95), (BernatFigure{row.p95, false})) << row.values.size();
+        EXPECT_EQ(figure(0), (BernatFigure{row.values.front(), false})) << row.values.size();
+        EXPECT_TRUE(figure(100).is_clamped) << row.values.size();
+    }
+    EXPECT_EQ(bernat_deviation(Values{10, 20}, BernatRule::kIntended).value, 10U);
 }
 
 TEST(LegacySummary, GivesTheFiguresThatSel4benchPublished) {
@@ -423,6 +463,27 @@ TEST(ValidityWarning, ModesAreCounted) {
     EXPECT_EQ(outliers_of(one).count, 1U);
     EXPECT_EQ(step_of(Values{208, 212, 208, 220}), 4U);
     EXPECT_EQ(modes_of(Values(50, 9)).size(), 1U);
+}
+
+TEST(ValidityWarning, OneModeIsSeldomTakenForSeveralAndTwoAreSeen) {
+    constexpr int kRounds = 300;
+    RandomStream random{61};
+    const auto share_of_several = [&](auto draw) {
+        int several = 0;
+        for (int round = 0; round < kRounds; ++round) {
+            Values values(100);
+            std::generate(values.begin(), values.end(), [&] { return static_cast<std::uint64_t>(draw()); });
+            std::sort(values.begin(), values.end());
+            several += modes_of(values).size() > 1 ? 1 : 0;
+        }
+        return static_cast<double>(several) / kRounds;
+    };
+    EXPECT_LT(share_of_several([&] { return 10'000 + 1'000 * normal(random); }), 0.03);
+    EXPECT_LT(share_of_several([&] { return 10'000 * std::exp(0.5L * normal(random)); }), 0.03);
+    EXPECT_LT(share_of_several([&] { return -10'000 * std::log(random.unit()); }), 0.03);
+    EXPECT_LT(share_of_several([&] { return 10'000 * random.unit(); }), 0.05);
+    EXPECT_GT(share_of_several([&] { return 10'000 + 1'000 * normal(random) + (random.unit() < 0.2L ? 5'000 : 0); }),
+              0.75);
 }
 
 TEST(RankSketch, StaysWithinItsBoundAndMergesInAnyOrder) {

@@ -46,6 +46,11 @@ public:
     // The median is the mean of the middle two; percentiles are nearest ranks.
     [[nodiscard]] long double before(const LatencyFigure& figure) const { return value_of(before_, figure); }
     [[nodiscard]] long double after(const LatencyFigure& figure) const { return value_of(after_, figure); }
+    // after − before.
+    [[nodiscard]] long double difference(const LatencyFigure& figure) const {
+        return figure.kind == LatencyFigureKind::kMean ? mean_difference(before_.moments, after_.moments)
+                                                       : after(figure) - before(figure);
+    }
     // Nothing for kMax: how great the greatest value of another sample would be, no sample says.
     [[nodiscard]] Contrast contrast(const LatencyFigure& figure, long double confidence) const;
     // Two-sided, of after ÷ before = `ratio`. 1 where there is no interval.

@@ -114,6 +114,18 @@ TEST(Import, BernatsRuleOnTableThreeFour) {
     EXPECT_EQ(printed(answer, "line")[0], "min=4674 max=7152 count=30 95th=6359 90th=5483 50th=4981 mad=213");
 }
 
+TEST(Import, BernatsRuleHasAnyWholePercentAndItsIntendedNeighbour) {
+    const auto store = stored(read_columns("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", {}));
+    const Answer printed_rule = ask(*store, {{"mode", "bernat"}, {"percentiles", "0,95,100"}});
+    EXPECT_EQ(printed(printed_rule, "p0")[0], "1");
+    EXPECT_EQ(printed(printed_rule, "p95")[0], "10");
+    EXPECT_EQ(printed(printed_rule, "p100")[0], "10");
+    EXPECT_TRUE(warns_of(printed_rule, "read behind the last value"));
+    const Answer intended = ask(*store, {{"mode", "bernat-intended"}});
+    EXPECT_EQ(printed(intended, "line")[0], "min=1 max=10 count=10 95th=9 90th=10 50th=6 mad=3");
+    EXPECT_FALSE(warns_of(intended, "read behind the last value"));
+}
+
 TEST(Import, GroupsHaveTheSizesOfTheirParameters) {
     const auto runs = read_kbench(
         "boot noise\nInitial Test size: 10\r\nDelta: 3\nNumber of Tests / Sample size of Accumulated latency: 1\n"

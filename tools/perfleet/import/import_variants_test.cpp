@@ -175,6 +175,16 @@ TEST(ImportColumns, NumbersOfEverySort) {
     EXPECT_EQ(column_refusal("# nothing\n\n"), "no line of numbers");
 }
 
+TEST(ImportColumns, AMissingValueIsNoName) {
+    for (const std::string word : {"NA", "nan", "-inf", "NULL", "n/a"}) {
+        EXPECT_NE(column_refusal(word + "\n1\n2\n").find("line 1: \"" + word + "\" is no number, and no name"),
+                  std::string::npos)
+            << column_refusal(word + "\n1\n2\n");
+    }
+    EXPECT_NE(column_refusal("a,b\n1.5,NA\n2,3\n").find("line 2: \"NA\""), std::string::npos);
+    EXPECT_EQ(columns_of("nanoseconds\n1\n2\n"), (Columns{{"value", "ns", {1, 2}}}));
+}
+
 TEST(ImportColumns, EmptyCellsHaveNoValueAndTitlesArePassedOver) {
     EXPECT_EQ(columns_of("a,b,c\n1,,3\n4,5,6\n"),
               (Columns{{"a", "cycles", {1, 4}}, {"b", "cycles", {5}}, {"c", "cycles", {3, 6}}}));

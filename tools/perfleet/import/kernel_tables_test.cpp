@@ -366,6 +366,18 @@ TEST(Tracepoints, EffectiveOverheadOfHaswellIsAsPublishedInTheLegacyMode) {
               (std::vector<std::string>{"effective", "740", "208", "212", "208.69", "2.28", "1.51", "0.72%"}));
 }
 
+TEST(Tracepoints, OverheadOfTwoColumnsTakesThemLineByLine) {
+    std::string text = "inner,outer\n";
+    for (int i = 0; i < 740; ++i) {
+        text += i < 613 ? "208,741\n" : "212,759\n";
+    }
+    const auto store = stored(read_columns(text, {}));
+    const Answer answer = ask("tracepoints", *store, {{"overhead", "inner,outer"}});
+    EXPECT_EQ(table_of(answer, {"overhead", "samples", "min", "max", "mean"}),
+              (Table{{"total", "740", "533", "547", "535.40"}, {"effective", "740", "208", "212", "208.69"}}));
+    EXPECT_FALSE(warns_of(answer, "no nested pair"));
+}
+
 TEST(Tracepoints, PairsThatAreNotNestedAreLeftOutAndCounted) {
     const Answer answer =
         ask("tracepoints", *stored_tracepoints({{1, 4}, {1, 4}, {0, 22}, {0, 30}, {1, 9}}), {{"overhead", "1,0"}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 
 #include "tools/perfleet/import/exact_decimal.h"
@@ -239,6 +240,14 @@ void name_column(std::string_view cell, NumberColumn& column) {
     }
 }
 
+// What programs write where they have no value. No column is called so.
+bool is_missing_value(std::string_view cell) {
+    constexpr std::array<std::string_view, 8> kWords{"na", "n/a", "nan", "null", "none", "nil", "inf", "infinity"};
+    std::string word{cell.starts_with('-') ? cell.substr(1) : cell};
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
+    return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
 class TableReader {
 public:
     explicit TableReader(Comma comma) : comma_{comma} {}
@@ -329,6 +338,12 @@ public:
             const auto& cells = names_[names_.size() - 1 - used];
             if (cells.size() != table_.columns.size() || (used == 1 && has_names())) {
                 break;
+            }
+            if (const auto missing = std::find_if(cells.begin(), cells.end(), is_missing_value);
+                missing != cells.end()) {
+                return invalid(name_line_, "\"" + std::string{*missing} +
+                                               "\" is no number, and no name of a column: leave the line out, or the "
+                                               "cell empty if there is no value");
             }
             for (std::size_t i = 0; i < cells.size(); ++i) {
                 name_column(cells[i], table_.columns[i]);

@@ -211,6 +211,33 @@ TEST(KernelLogImport, UtilisationMayBeAnyJsonToo) {
     EXPECT_FALSE(read_utilisation("no dump\n", {}).ok());
 }
 
+TEST(KernelLogImport, UtilisationAsJsonMayStandAmongOtherLinesOfTheConsole) {
+    const auto dump = [](const std::string& name) {
+        return R"({"BENCHMARK_TOTAL_UTILISATION":10,
+            "BENCHMARK_TOTAL_KERNEL_UTILISATION":1, "BENCHMARK_TOTAL_NUMBER_KERNEL_ENTRIES":2,
+            "BENCHMARK_TOTAL_NUMBER_SCHEDULES":3,
+            "BENCHMARK_TCB_":[ {"NAME":")" +
+               name + R"(","UTILISATION":4,"NUMBER_SCHEDULES":1,"KERNEL_UTILISATION":0,"NUMBER_KERNEL_ENTRIES":0} ]})";
+    };
+    const auto runs = read_utilisation(
+        "Booting {all} finished\n" + dump("a {b} \\\" c") + "\nAll is well\n" + dump("d") + "\n$ ", {});
+    ASSERT_TRUE(runs.ok()) << runs.error().message;
+    ASSERT_EQ(runs->size(), 2U);
+    EXPECT_EQ((*runs)[0].series[0].rows[1], (Row{0, 0, 1, 4, 1, 0, 0}));
+    EXPECT_EQ(sel4::parse_description((*runs)[0].series[0].format)->thread_names.at(1), "a {b} \" c");
+    EXPECT_EQ((*runs)[1].labels.at("window"), "2");
+    EXPECT_EQ((*runs)[1].labels.at("status"), "ok");
+}
+
+TEST(KernelLogImport, ADumpWithoutThreadsIsAFailedRun) {
+    const auto runs = read_utilisation(
+        "\"BENCHMARK_TOTAL_UTILISATION\":10,\n\"BENCHMARK_TOTAL_KERNEL_UTILISATION\":1,\n"
+        "\"BENCHMARK_TOTAL_NUMBER_KERNEL_ENTRIES\":2,\n\"BENCHMARK_TOTAL_NUMBER_SCHEDULES\":3\n",
+        {});
+    ASSERT_TRUE(runs.ok()) << runs.error().message;
+    EXPECT_EQ(runs->front().labels.at("status"), "failed");
+}
+
 TEST(KernelLogImport, ADumpThatWasCutIsStoredAsFailedWithWhatItHas) {
     const std::string whole = golden("utilisation_console.txt");
     const auto runs = read_utilisation(whole.substr(0, whole.find("\"KERNEL_UTILISATION\":2200")), {});

@@ -13,8 +13,8 @@
 //   }
 //
 // A console has other lines, too, before, between and behind; a log may hold several dumps; the kernel doesn't escape
-// names, so that a thread called a"b makes no valid JSON. So lines are read, not JSON, unless the file is JSON as a
-// whole (as other programs lay it out).
+// names, so that a thread called a"b makes no valid JSON. So lines are read, not JSON, unless each dump is valid JSON
+// (as other programs lay it out), whatever stands around it.
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -161,6 +161,42 @@ Result<std::vector<DumpedWindow>> read_json(const Json& json) {
     return windows;
 }
 
+// The dumps among other text, if each is valid JSON; nothing otherwise. It begins at a brace before a total.
+std::optional<std::vector<Json>> dumps_among(std::string_view text) {
+    constexpr std::string_view kBlank = " \t\r\n";
+    std::vector<Json> dumps;
+    for (std::size_t start = text.find('{'); start != std::string_view::npos; start = text.find('{', start)) {
+        const std::size_t key = std::min(text.find_first_not_of(kBlank, start + 1), text.size());
+        if (!text.substr(key).starts_with('"') || !text.substr(key + 1).starts_with(kTotalPrefix)) {
+            ++start;
+            continue;
+        }
+        std::size_t depth = 0;
+        bool is_inside = false;  // of quotes
+        std::size_t end = start;
+        for (; end < text.size(); ++end) {
+            const char c = text[end];
+            if (is_inside) {
+                end += c == '\\' ? 1 : 0;
+                is_inside = c != '"';
+            } else if (c == '"') {
+                is_inside = true;
+            } else if (c == '{') {
+                ++depth;
+            } else if (c == '}' && --depth == 0) {
+                break;
+            }
+        }
+        Json dump = end < text.size() ? Json::parse(text.substr(start, end + 1 - start), nullptr, false) : Json{};
+        if (!dump.is_object()) {
+            return std::nullopt;
+        }
+        dumps.push_back(std::move(dump));
+        start = end;
+    }
+    return dumps.empty() ? std::nullopt : std::optional{std::move(dumps)};
+}
+
 // cpu, window start, thread, cycles, schedules, kernel cycles, kernel entries.
 Result<std::vector<std::uint64_t>> utilisation_row(std::uint64_t thread, const DumpedFigures& figures,
                                                    const std::string& whose) {
@@ -208,6 +244,9 @@ Result<ImportedRun> run_of(const DumpedWindow& window, const ImportHints& hints)
         series.rows.push_back(std::move(*row));
         description.thread_names[number] = thread.name;
     }
+    if (window.threads.empty()) {
+        run.fail("no thread could be read, not even the idle one: the dump was cut, or is laid out in another way");
+    }
     series.format = sel4::format_description(description);
     run.series.push_back(std::move(series));
     return run;
@@ -217,7 +256,8 @@ Result<ImportedRun> run_of(const DumpedWindow& window, const ImportHints& hints)
 
 Result<std::vector<ImportedRun>> read_utilisation(std::string_view text_untrusted, const ImportHints& hints) {
     const Json json = Json::parse(text_untrusted, nullptr, false);
-    const auto windows = json.is_discarded() ? read_lines(text_untrusted) : read_json(json);
+    const auto dumps = json.is_discarded() ? dumps_among(text_untrusted) : std::nullopt;
+    const auto windows = dumps ? read_json(*dumps) : json.is_discarded() ? read_lines(text_untrusted) : read_json(json);
     if (!windows.ok()) {
         return Error{windows.error()};
     }
