@@ -104,6 +104,7 @@ public:
         ingest_options.grant_session = random_session;
         ingest_options.notice = options.notice;
         ingest_options.memory = options.memory;
+        ingest_options.asks_for_symbols = options.asks_for_symbols;
         ingest_options.cardinality.target_sessions_max = options.target_sessions_max;
         ingest_options.clock_timeout_ns = options.clock_timeout_ns;
         ingest_options.retention_class_of = options.retention_class_of;

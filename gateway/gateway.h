@@ -42,6 +42,7 @@ struct GatewayOptions {
     // sockets; empty: nowhere.
     std::string folder{};
     std::size_t connections_max{};  // 0: what the process's limit of descriptors allows
+    bool asks_for_symbols = true;
     std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;  // new ones of one target in an hour
     std::uint64_t clock_timeout_ns = intake_limits::kClockTimeoutNs;        // for batches of hours to come
 };

@@ -34,6 +34,10 @@ std::string_view reason_name(MessageMalformed reason) {
 
 std::string_view reason_name(PeerCut reason) { return name_in({"credit", "malformed", "refused"}, reason); }
 
+std::string_view reason_name(ImageRefusal reason) {
+    return name_in({"type", "too_large", "damaged", "content", "build_id"}, reason);
+}
+
 std::string_view reason_name(RequestOutcome outcome) {
     return name_in({"applied", "refused", "not_connected", "no_answer"}, outcome);
 }

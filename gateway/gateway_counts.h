@@ -71,6 +71,16 @@ enum class PeerCut : std::uint8_t {
     kCount,
 };
 
+// Why an image that a collector sent isn't stored.
+enum class ImageRefusal : std::uint8_t {
+    kType,      // not known
+    kTooLarge,  // as sent, or unpacked
+    kDamaged,   // no zstd frame that tells its size, or one that lies about it
+    kContent,   // not what its type says
+    kBuildId,   // of another build than the one it was sent for
+    kCount,
+};
+
 // What became of an operator's request to one session.
 enum class RequestOutcome : std::uint8_t {
     kApplied,
@@ -86,6 +96,7 @@ enum class RequestOutcome : std::uint8_t {
 [[nodiscard]] std::string_view reason_name(BatchIgnored reason);
 [[nodiscard]] std::string_view reason_name(MessageMalformed reason);
 [[nodiscard]] std::string_view reason_name(PeerCut reason);
+[[nodiscard]] std::string_view reason_name(ImageRefusal reason);
 [[nodiscard]] std::string_view reason_name(RequestOutcome outcome);
 
 template <class Reason>
@@ -130,6 +141,7 @@ struct GatewayCounts {
     CountsByReason<BatchIgnored> batches_ignored;
     CountsByReason<MessageMalformed> messages_malformed;
     CountsByReason<PeerCut> peers_cut;
+    CountsByReason<ImageRefusal> images_refused;
     CountsByReason<RequestOutcome> requests;
 
     // From a batch's arrival to its first acknowledgement, of the oldest in each acknowledgement.

@@ -73,6 +73,7 @@ struct Arguments {
     std::string query_key;
     std::string askers;
     std::size_t connections_max = 0;
+    bool asks_for_symbols = true;
     std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;
     double clock_timeout_s = static_cast<double>(intake_limits::kClockTimeoutNs) / kNsPerSecond;
     bool is_without_compaction = false;
@@ -234,6 +235,7 @@ int run(const Arguments& arguments) {
         options.keys = {arguments.key, arguments.collectors};
     }
     options.connections_max = arguments.connections_max;
+    options.asks_for_symbols = arguments.asks_for_symbols;
     options.target_sessions_max = arguments.target_sessions_max;
     options.clock_timeout_ns = nanoseconds(arguments.clock_timeout_s);
     options.retention_class_of = [&rules](const SessionRecord& session) { return rules->class_of(session); };
@@ -368,6 +370,12 @@ int main(int argc, char** argv) {
                    "--memory is enough for")
         ->type_name("N")
         ->check(CLI::Range(std::size_t{1}, kConnectionsMax, "1 to " + std::to_string(kConnectionsMax)));
+    app.add_option("--symbols", arguments.asks_for_symbols,
+                   "ask: fetch the symbols of images that the store doesn't have from a collector that has the file, "
+                   "each build once; off: don't")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, bool>{{"ask", true}, {"off", false}}))
+        ->type_name("ask|off")
+        ->default_str("ask");
     app.add_option("--target-sessions", arguments.target_sessions_max,
                    "New sessions of one target in an hour (each recording is one); further ones are deferred")
         ->type_name("N")

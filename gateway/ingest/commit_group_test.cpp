@@ -60,12 +60,12 @@ protected:
 };
 
 TEST_P(StuckStore, PromisesNothingAndGoesOnLater) {
-    const sample::ImageOffer offer{"image", 1, 3};
+    const sample::ImageOffer offer{"image", 1, 30};
     take("peer", sample::hello(sample_session(kTarget, kSession), Seq{1}, {offer}));
     replies();
     failing_.failing = GetParam();
     send_batch(1);
-    take("peer", sample::image(kSession, offer, 0, "abc"));
+    take("peer", sample::image(kSession, offer, 0, sample::symbols(30)));
     take("peer", sample::bye(kSession, {Seq{1}, {}, {}, {}}));
     for (int round = 0; round < 20; ++round) {
         pass(intake_limits::kStoreRetryNsMax);

@@ -46,6 +46,7 @@ struct Counters {
     ReasonCounters<BatchIgnored> batches_ignored;
     ReasonCounters<MessageMalformed> messages_malformed;
     ReasonCounters<PeerCut> peers_cut;
+    ReasonCounters<ImageRefusal> images_refused;
     ReasonCounters<RequestOutcome> requests;
     std::atomic<std::uint64_t> peers_now{0};
     std::atomic<std::uint64_t> sessions_now{0};
@@ -76,6 +77,7 @@ struct Counters {
         counts.batches_ignored = batches_ignored.read();
         counts.messages_malformed = messages_malformed.read();
         counts.peers_cut = peers_cut.read();
+        counts.images_refused = images_refused.read();
         counts.requests = requests.read();
         counts.peers_now = peers_now;
         counts.sessions_now = sessions_now;

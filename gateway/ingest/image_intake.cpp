@@ -3,23 +3,28 @@
 #include <algorithm>
 #include <vector>
 
+#include "gateway/ingest/image_check.h"
 #include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 
-void ImageIntake::offer(std::string_view routing_id, std::span<const ImageOfferUntrusted> offers_untrusted) {
+void ImageIntake::offer(std::string_view routing_id, SessionId session,
+                        std::span<const ImageOfferUntrusted> offers_untrusted) {
     forget(routing_id);
     Peer peer;
+    peer.session = session;
     add_offers(peer, offers_untrusted);
     if (!peer.offers.empty()) {
         peers_.emplace(routing_id, std::move(peer));
     }
 }
 
-void ImageIntake::offer_more(std::string_view routing_id, std::span<const ImageOfferUntrusted> offers_untrusted) {
+void ImageIntake::offer_more(std::string_view routing_id, SessionId session,
+                             std::span<const ImageOfferUntrusted> offers_untrusted) {
     auto found = peers_.find(routing_id);
     if (found == peers_.end()) {
         found = peers_.emplace(routing_id, Peer{}).first;
+        found->second.session = session;
     }
     add_offers(found->second, offers_untrusted);
     found->second.is_end_expected = true;
@@ -33,8 +38,8 @@ void ImageIntake::add_offers(Peer& peer, std::span<const ImageOfferUntrusted> of
     };
     for (const ImageOfferUntrusted& offer : offers_untrusted) {
         const bool within = !offer.build_id.empty() && offer.build_id.size() <= limits::kBuildIdSizeBytesMax &&
-                            offer.size_bytes > 0 && offer.size_bytes <= limits::kImageSizeBytesMax &&
-                            offer.size_bytes <= size_bytes_max_;
+                            offer.size_bytes <= limits::kImageSizeBytesMax && offer.size_bytes <= size_bytes_max_ &&
+                            size_bytes_max_ > 0;
         if (within && peer.offers.size() < intake_limits::kImageOffersMax &&
             !stored_.contains(std::string{offer.build_id}) && !is_known(offer.build_id)) {
             peer.offers.push_back({std::string{offer.build_id}, offer.type, offer.size_bytes});
@@ -45,17 +50,66 @@ void ImageIntake::add_offers(Peer& peer, std::span<const ImageOfferUntrusted> of
 void ImageIntake::forget(std::string_view routing_id) {
     const auto found = peers_.find(routing_id);
     if (found != peers_.end()) {
-        land(found->second);
+        keep_rest(found->second);
         peers_.erase(found);
     }
 }
 
 void ImageIntake::land(Peer& peer) {
     if (peer.flight.has_value()) {
-        size_bytes_ -= peer.flight->offer.size_bytes;
+        size_bytes_ -= peer.flight->reserved_bytes;
         flying_.erase(peer.flight->offer.build_id);
         peer.flight.reset();
     }
+}
+
+// What waits for a session to come back makes way.
+bool ImageIntake::reserve(std::uint64_t size_bytes) {
+    while (size_bytes_ + size_bytes > size_bytes_max_ && !rests_.empty()) {
+        size_bytes_ -= rests_.front().bytes.size();
+        rests_.pop_front();
+    }
+    if (size_bytes_ + size_bytes > size_bytes_max_) {
+        return false;
+    }
+    size_bytes_ += size_bytes;
+    return true;
+}
+
+void ImageIntake::keep_rest(Peer& peer) {
+    if (peer.flight.has_value() && !peer.flight->bytes.empty()) {
+        Rest rest{peer.session, peer.flight->offer, std::move(peer.flight->bytes)};
+        land(peer);
+        if (rests_.size() == intake_limits::kImageRestsMax) {
+            size_bytes_ -= rests_.front().bytes.size();
+            rests_.pop_front();
+        }
+        size_bytes_ += rest.bytes.size();
+        rests_.push_back(std::move(rest));
+    }
+    land(peer);
+}
+
+void ImageIntake::take_up_rest(Peer& peer) {
+    Flight& flight = *peer.flight;
+    const auto found = std::find_if(rests_.begin(), rests_.end(), [&](const Rest& rest) {
+        return rest.session == peer.session && rest.offer.build_id == flight.offer.build_id &&
+               rest.offer.type == flight.offer.type &&
+               (flight.offer.size_bytes == 0 || flight.offer.size_bytes == rest.offer.size_bytes);
+    });
+    if (found == rests_.end()) {
+        return;
+    }
+    Rest rest = std::move(*found);
+    rests_.erase(found);
+    size_bytes_ -= rest.bytes.size() + flight.reserved_bytes;
+    if (!reserve(rest.offer.size_bytes)) {
+        size_bytes_ += flight.reserved_bytes;
+        return;
+    }
+    flight.reserved_bytes = rest.offer.size_bytes;
+    flight.offer.size_bytes = rest.offer.size_bytes;
+    flight.bytes = std::move(rest.bytes);
 }
 
 void ImageIntake::remember(const std::string& build_id) {
@@ -65,52 +119,83 @@ void ImageIntake::remember(const std::string& build_id) {
     stored_.insert(build_id);
 }
 
-std::optional<ImageIntake::Whole> ImageIntake::take(std::string_view routing_id, const ImageUntrusted& image_untrusted,
-                                                    std::uint64_t now_ns) {
+ImageIntake::Taken ImageIntake::take(std::string_view routing_id, const ImageUntrusted& image_untrusted,
+                                     std::uint64_t now_ns) {
     const ImageUntrusted& image = image_untrusted;
     const auto found = peers_.find(routing_id);
     if (found == peers_.end() || !found->second.flight.has_value()) {
-        return std::nullopt;
+        return {};
     }
-    Flight& flight = *found->second.flight;
-    const bool expected = image.build_id == flight.offer.build_id && image.type == flight.offer.type &&
-                          image.size_bytes == flight.offer.size_bytes && image.offset == flight.bytes.size() &&
-                          !image.bytes.empty() && image.bytes.size() <= limits::kImageChunkSizeBytes &&
-                          image.bytes.size() <= flight.offer.size_bytes - flight.bytes.size();
-    if (!expected) {
-        return std::nullopt;
+    Peer& peer = found->second;
+    Flight& flight = *peer.flight;
+    if (image.build_id != flight.offer.build_id || image.type != flight.offer.type ||
+        image.offset != flight.bytes.size() || image.bytes.size() > limits::kImageChunkSizeBytes) {
+        return {};
+    }
+    if (flight.offer.size_bytes == 0) {
+        if (image.size_bytes == 0) {  // it has none
+            land(peer);
+            return {};
+        }
+        if (image.size_bytes > limits::kImageSizeBytesMax || image.size_bytes > size_bytes_max_) {
+            land(peer);
+            return {std::nullopt, ImageRefusal::kTooLarge};
+        }
+        const std::uint64_t more = image.size_bytes - std::min(image.size_bytes, flight.reserved_bytes);
+        if (!reserve(more)) {  // later
+            peer.offers.push_back({flight.offer.build_id, flight.offer.type, image.size_bytes});
+            land(peer);
+            return {};
+        }
+        flight.reserved_bytes += more;
+        flight.offer.size_bytes = image.size_bytes;
+    }
+    if (image.size_bytes != flight.offer.size_bytes || image.bytes.empty() ||
+        image.bytes.size() > flight.offer.size_bytes - flight.bytes.size()) {
+        return {};
     }
     flight.bytes.append(image.bytes);
     flight.ask_count = 0;
     flight.asked_ns = now_ns;
     if (flight.bytes.size() < flight.offer.size_bytes) {
-        return std::nullopt;
+        return {};
     }
     Whole whole{flight.offer.build_id, {flight.offer.type, std::move(flight.bytes)}};
-    land(found->second);
-    return whole;
+    land(peer);
+    if (const auto refusal = refusal_of_image(whole.build_id, whole.content)) {
+        return {std::nullopt, refusal};
+    }
+    return {std::move(whole), std::nullopt};
 }
 
+// The first that the store doesn't have and nobody else is sending.
 Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store) {
-    while (!peer.offers.empty() && !peer.flight.has_value()) {
-        const Offer& offer = peer.offers.front();
-        if (flying_.contains(offer.build_id) || size_bytes_ + offer.size_bytes > size_bytes_max_) {
+    for (auto offer = peer.offers.begin(); offer != peer.offers.end() && !peer.flight.has_value();) {
+        if (stored_.contains(offer->build_id)) {
+            offer = peer.offers.erase(offer);
+            continue;
+        }
+        if (flying_.contains(offer->build_id)) {
+            ++offer;
+            continue;
+        }
+        auto image = store.image(offer->build_id);
+        if (!image) {
+            return std::move(image).error();
+        }
+        if (image->has_value()) {
+            remember(offer->build_id);
+            continue;
+        }
+        const std::uint64_t reserved_bytes = offer->size_bytes != 0 ? offer->size_bytes : limits::kImageChunkSizeBytes;
+        if (!reserve(reserved_bytes)) {
             return Done{};  // later
         }
-        if (!stored_.contains(offer.build_id)) {
-            auto image = store.image(offer.build_id);
-            if (!image) {
-                return std::move(image).error();
-            }
-            if (image->has_value()) {
-                remember(offer.build_id);
-            } else {
-                size_bytes_ += offer.size_bytes;
-                flying_.insert(offer.build_id);
-                peer.flight = Flight{offer, {}, 0, 0};
-            }
-        }
-        peer.offers.pop_front();
+        flying_.insert(offer->build_id);
+        peer.flight = Flight{std::move(*offer), reserved_bytes, {}, 0, 0};
+        peer.offers.erase(offer);
+        take_up_rest(peer);
+        return Done{};
     }
     return Done{};
 }

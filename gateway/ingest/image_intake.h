@@ -1,7 +1,9 @@
-// Images that collectors offer and the store doesn't have: asked for chunk by chunk, put together, handed over whole.
+// Images that collectors offer and the store doesn't have: asked for chunk by chunk, put together, checked, handed over
+// whole.
 //
-// One image on its way per peer, at most `size_bytes_max` over all of them; the same image is asked
-// of one peer at a time. One thread.
+// One image on its way per peer, at most `size_bytes_max` over all of them; the same image is asked of one peer at a
+// time, so that it travels once however many have it. What a session has sent of one when its connection ends is kept
+// for when it comes back. One thread.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/gateway_counts.h"
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/untrusted.h"
 #include "schemas/vocabulary/error.h"
@@ -34,20 +37,27 @@ public:
         ImageContent content;
     };
 
+    struct Taken {
+        std::optional<Whole> whole;           // the chunk made it so
+        std::optional<ImageRefusal> refusal;  // it isn't asked for again
+    };
+
+    // Of 0 bytes: no image is ever asked for.
     explicit ImageIntake(std::size_t size_bytes_max) : size_bytes_max_{size_bytes_max} {}
 
-    // What the peer has; offers out of limits are left out. Replaces what it offered before.
-    void offer(std::string_view routing_id, std::span<const ImageOfferUntrusted> offers_untrusted);
+    // What the peer has, which speaks for the session; offers out of limits are left out. Replaces what it offered
+    // before.
+    void offer(std::string_view routing_id, SessionId session, std::span<const ImageOfferUntrusted> offers_untrusted);
 
     // What else it has. It is told when nothing more of it is needed.
-    void offer_more(std::string_view routing_id, std::span<const ImageOfferUntrusted> offers_untrusted);
+    void offer_more(std::string_view routing_id, SessionId session,
+                    std::span<const ImageOfferUntrusted> offers_untrusted);
 
     // The peer is gone.
     void forget(std::string_view routing_id);
 
-    // Takes a chunk up if it is the one that was asked for. The content, when this made it whole.
-    [[nodiscard]] std::optional<Whole> take(std::string_view routing_id, const ImageUntrusted& image_untrusted,
-                                            std::uint64_t now_ns);
+    // Takes a chunk up if it is the one that was asked for.
+    [[nodiscard]] Taken take(std::string_view routing_id, const ImageUntrusted& image_untrusted, std::uint64_t now_ns);
 
     // It is durable: nobody is asked for it again.
     void remember(const std::string& build_id);
@@ -65,15 +75,23 @@ private:
     struct Offer {
         std::string build_id;
         std::uint16_t type = 0;
-        std::uint64_t size_bytes = 0;
+        std::uint64_t size_bytes = 0;  // 0: told with its first chunk
     };
     struct Flight {
         Offer offer;
+        std::uint64_t reserved_bytes = 0;  // of size_bytes_
         std::string bytes;
         std::uint64_t asked_ns = 0;
         std::uint32_t ask_count = 0;  // without an answer
     };
+    // What came of an image before its peer was gone.
+    struct Rest {
+        SessionId session;
+        Offer offer;
+        std::string bytes;
+    };
     struct Peer {
+        SessionId session;
         std::deque<Offer> offers;
         std::optional<Flight> flight;
         bool is_end_expected = false;  // after offer_more()
@@ -85,13 +103,17 @@ private:
 
     void add_offers(Peer& peer, std::span<const ImageOfferUntrusted> offers_untrusted);
     void land(Peer& peer);
+    [[nodiscard]] bool reserve(std::uint64_t size_bytes);
+    void keep_rest(Peer& peer);
+    void take_up_rest(Peer& peer);
     [[nodiscard]] Result<Done> take_off(Peer& peer, const StoreReader& store);
 
     std::size_t size_bytes_max_;
     std::unordered_map<std::string, Peer, TextHash, std::equal_to<>> peers_;
     std::unordered_set<std::string> flying_;  // build-ids
     std::unordered_set<std::string> stored_;  // build-ids
-    std::uint64_t size_bytes_ = 0;            // of what is on its way, as announced
+    std::deque<Rest> rests_;                  // the oldest first
+    std::uint64_t size_bytes_ = 0;            // of what is on its way, as announced, and of rests
 };
 
 }  // namespace perfleet

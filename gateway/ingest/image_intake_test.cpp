@@ -14,14 +14,7 @@ namespace {
 
 using sample::ReplyType;
 
-// Content of a few chunks, every byte of its own.
-std::string content(std::size_t size_bytes) {
-    std::string bytes(size_bytes, 0);
-    for (std::size_t i = 0; i < size_bytes; ++i) {
-        bytes[i] = static_cast<char>(i * 31 + i / 256);
-    }
-    return bytes;
-}
+std::string content(std::size_t size_bytes) { return sample::symbols(size_bytes); }
 
 class ImageIntakeTest : public testing::Test, protected IngestFixture {
 protected:
@@ -69,13 +62,13 @@ TEST_F(ImageIntakeTest, AsksChunkByChunkAndStoresTheWhole) {
 }
 
 TEST_F(ImageIntakeTest, AsksOnePeerForOneImageAtATime) {
-    const sample::ImageOffer one{"one", 1, 10};
-    const sample::ImageOffer two{"two", 2, 20};
+    const sample::ImageOffer one{"one", 1, 30};
+    const sample::ImageOffer two{"two", 1, 20};
     say_hello_with({one, two});
     EXPECT_EQ(question()->build_id, "one");
     say_hello_with({one}, "other", SessionId{7, 7});
     EXPECT_FALSE(question("other").has_value());
-    answer(one, content(10), 0);
+    answer(one, content(30), 0);
     EXPECT_EQ(question()->build_id, "two");
     commit();
     // It is stored now: nobody is asked for it, not even by a gateway that was started since.
@@ -87,7 +80,7 @@ TEST_F(ImageIntakeTest, AsksOnePeerForOneImageAtATime) {
 }
 
 TEST_F(ImageIntakeTest, AnotherPeerTakesOverWhenTheFirstIsGone) {
-    const sample::ImageOffer offer{"one", 1, 10};
+    const sample::ImageOffer offer{"one", 1, 30};
     say_hello_with({offer});
     say_hello_with({offer}, "other", SessionId{7, 7});
     ingest_->forget_peer("peer");
@@ -130,20 +123,20 @@ TEST_F(ImageIntakeTest, IgnoresWhatWasNotAskedFor) {
 }
 
 TEST_F(ImageIntakeTest, SaysWhenItNeedsNothingMoreOfLaterOffers) {
-    const sample::ImageOffer one{"one", 1, 10};
-    const sample::ImageOffer two{"two", 3, 20};
+    const sample::ImageOffer one{"one", 1, 30};
+    const sample::ImageOffer two{"two", 1, 20};
     say_hello_with({one});
     EXPECT_EQ(question()->build_id, "one");
     take("peer", sample::image_offers(kSession, {one, two}));
     EXPECT_FALSE(question().has_value()) << "the first is on its way";
-    answer(one, content(10), 0);
+    answer(one, content(30), 0);
     EXPECT_EQ(question()->build_id, "two");
     answer(two, content(20), 0);
     const auto end = question();
     ASSERT_TRUE(end.has_value());
     EXPECT_EQ(end->build_id, "");
     commit();
-    EXPECT_EQ(store_->image("two").value()->type, 3);
+    EXPECT_EQ(store_->image("two").value()->type, 1);
     // What it has it doesn't ask for.
     take("peer", sample::image_offers(kSession, {one, two}));
     EXPECT_EQ(question()->build_id, "");
@@ -155,7 +148,6 @@ TEST_F(ImageIntakeTest, SaysWhenItNeedsNothingMoreOfLaterOffers) {
 TEST_F(ImageIntakeTest, LeavesOffersPastTheLimitsOut) {
     say_hello_with({{"", 1, 10},
                     {std::string(limits::kBuildIdSizeBytesMax + 1, 'x'), 1, 10},
-                    {"empty", 1, 0},
                     {"large", 1, limits::kImageSizeBytesMax + 1}});
     EXPECT_FALSE(question().has_value());
 }
@@ -172,6 +164,63 @@ TEST_F(ImageIntakeTest, HoldsNoMoreThanItsBoundOverAllPeers) {
     pass(limits::kAckIntervalNs);
     pass(limits::kAckIntervalNs);
     EXPECT_EQ(question("3")->build_id, "three");
+}
+
+TEST_F(ImageIntakeTest, LearnsTheSizeWithTheFirstChunkOrThatThereIsNothing) {
+    const std::string bytes = content(limits::kImageChunkSizeBytes + 50);
+    say_hello_with({{"none", 1, 0}, {"one", 1, 0}});
+    EXPECT_EQ(question()->build_id, "none");
+    take("peer", sample::image(kSession, {"none", 1, 0}, 0, ""));
+    EXPECT_EQ(question()->build_id, "one");
+    answer({"one", 1, bytes.size()}, bytes, 0);
+    EXPECT_EQ(question()->offset, limits::kImageChunkSizeBytes);
+    answer({"one", 1, bytes.size()}, bytes, limits::kImageChunkSizeBytes);
+    commit();
+    EXPECT_EQ(store_->image("one").value()->bytes, bytes);
+    EXPECT_FALSE(store_->image("none").value().has_value());
+}
+
+TEST_F(ImageIntakeTest, GoesOnWhereASessionStoppedThatComesBack) {
+    const std::string bytes = content(3 * limits::kImageChunkSizeBytes);
+    const sample::ImageOffer offer{"one", 1, bytes.size()};
+    say_hello_with({{"one", 1, 0}});
+    EXPECT_EQ(question()->offset, 0U);
+    answer(offer, bytes, 0);
+    EXPECT_EQ(question()->offset, limits::kImageChunkSizeBytes);
+    ingest_->forget_peer("peer");
+    // Another session begins at the front: its bytes may be others.
+    say_hello_with({{"one", 1, 0}}, "other", SessionId{7, 7});
+    EXPECT_EQ(question("other")->offset, 0U);
+    ingest_->forget_peer("other");
+    say_hello_with({{"one", 1, 0}}, "again");
+    EXPECT_EQ(question("again")->offset, limits::kImageChunkSizeBytes);
+    answer(offer, bytes, limits::kImageChunkSizeBytes, "again");
+    answer(offer, bytes, 2 * limits::kImageChunkSizeBytes, "again");
+    commit();
+    EXPECT_EQ(store_->image("one").value()->bytes, bytes);
+}
+
+TEST_F(ImageIntakeTest, AsksForAnotherWhileSomebodyElseSendsTheFirst) {
+    say_hello_with({{"one", 1, 30}});
+    EXPECT_EQ(question()->build_id, "one");
+    say_hello_with({{"one", 1, 30}, {"two", 1, 20}}, "other", SessionId{7, 7});
+    EXPECT_EQ(question("other")->build_id, "two");
+}
+
+TEST_F(ImageIntakeTest, RefusesAndCountsWhatIsNotOfTheBuild) {
+    const std::string bomb = content(40) + "more";
+    say_hello_with({{"bad", 1, bomb.size()}, {"huge", 1, 0}, {"one", 1, 30}});
+    EXPECT_EQ(question()->build_id, "bad");
+    answer({"bad", 1, bomb.size()}, bomb, 0);
+    EXPECT_EQ(ingest_->counts().images_refused.of(ImageRefusal::kDamaged), 1U);
+    EXPECT_EQ(question()->build_id, "huge");
+    answer({"huge", 1, limits::kImageSizeBytesMax + 1}, content(100), 0);
+    EXPECT_EQ(ingest_->counts().images_refused.of(ImageRefusal::kTooLarge), 1U);
+    EXPECT_EQ(question()->build_id, "one") << "the rest goes on";
+    answer({"one", 1, 30}, content(30), 0);
+    commit();
+    EXPECT_FALSE(store_->image("bad").value().has_value());
+    EXPECT_TRUE(store_->image("one").value().has_value());
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ Ingest::State::State(Options with, Store& into, PeerLink& over)
       table{{options.sessions_max, options.memory.sessions_bytes()}, credit},
       acknowledger{options.incarnation, table, credit, link},
       cardinality{options.cardinality},
-      images{options.memory.images_bytes()},
+      images{options.asks_for_symbols ? options.memory.images_bytes() : 0},
       requests{options.incarnation, link} {
     counts.memory_bytes_max = options.memory.size_bytes;
     counts.credit_bytes_max = credit.budget_bytes();

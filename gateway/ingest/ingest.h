@@ -43,6 +43,7 @@ public:
         std::uint32_t sessions_max = limits::kGatewaySessionsMax;  // in memory
         Cardinality::Limits cardinality;
         std::uint64_t clock_timeout_ns = intake_limits::kClockTimeoutNs;
+        bool asks_for_symbols = true;                                          // of images that collectors offer
         std::function<std::uint8_t(const SessionRecord&)> retention_class_of;  // empty: all are in class 0
     };
 

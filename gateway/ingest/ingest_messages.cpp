@@ -143,7 +143,7 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
     send(routing_id, encode_welcome({session->record.session, now.utc, options.incarnation, session->progress.prefix(),
                                      session->send_limit}));
     requests.attach(*session, now.monotonic_ns);
-    images.offer(routing_id, hello_untrusted.image_offers);
+    images.offer(routing_id, session->record.session, hello_untrusted.image_offers);
     ask_for_image(routing_id, now);
 }
 
@@ -322,7 +322,7 @@ void Ingest::State::on_bye(const std::string& routing_id, const ByeUntrusted& by
 void Ingest::State::on_image_offers(const std::string& routing_id, const ImageOffersUntrusted& offers_untrusted,
                                     const Now& now) {
     if (session_of(routing_id, offers_untrusted.session) != nullptr && !is_stuck()) {
-        images.offer_more(routing_id, offers_untrusted.offers);
+        images.offer_more(routing_id, offers_untrusted.session, offers_untrusted.offers);
         ask_for_image(routing_id, now);
     }
 }
@@ -336,8 +336,14 @@ void Ingest::State::on_image(const std::string& routing_id, const ImageUntrusted
         session->was_passed_over = true;
         return;
     }
-    if (auto whole = images.take(routing_id, image_untrusted, now.monotonic_ns); whole.has_value()) {
-        group.add_image(std::move(whole->build_id), std::move(whole->content));
+    ImageIntake::Taken taken = images.take(routing_id, image_untrusted, now.monotonic_ns);
+    if (taken.whole.has_value()) {
+        group.add_image(std::move(taken.whole->build_id), std::move(taken.whole->content));
+    }
+    if (taken.refusal.has_value()) {
+        counts.images_refused.add(*taken.refusal);
+        complain("the symbols that '" + session->record.target_name +
+                 "' sent of an image are not stored: " + std::string{reason_name(*taken.refusal)});
     }
     ask_for_image(routing_id, now);
 }

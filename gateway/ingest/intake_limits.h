@@ -70,6 +70,7 @@ inline constexpr std::uint32_t kLabelsKnownMax = 1U << 20;
 // -- images -----------------------------------------------------------------------------------------------------------
 inline constexpr std::uint64_t kImageAskAgainNs = 5'000'000'000;
 inline constexpr std::uint32_t kImageAsksMax = 4;                // without an answer
+inline constexpr std::size_t kImageRestsMax = 64;                // of images whose peer was gone in the middle
 inline constexpr std::uint32_t kImagesRememberedMax = 1U << 16;  // build-ids known to be stored
 
 }  // namespace perfleet::intake_limits

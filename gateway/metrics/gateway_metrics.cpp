@@ -85,6 +85,8 @@ void add_batches(MetricPage& page, const GatewayCounts& counts) {
                   counts.batches_ignored);
     page.counter("perfleet_gateway_rows_stored_total", "Rows stored, including definitions.", counts.rows_stored);
     page.counter("perfleet_gateway_images_stored_total", "Images stored.", counts.images_stored);
+    add_by_reason(page, "perfleet_gateway_images_refused_total", "Images that collectors sent and that aren't stored.",
+                  counts.images_refused);
     page.histogram("perfleet_gateway_acknowledgement_seconds",
                    "From a batch's arrival to its acknowledgement, of the oldest in each acknowledgement.",
                    counts.acknowledged_after);

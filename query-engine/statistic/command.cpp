@@ -14,6 +14,7 @@
 #include "query-engine/statistic/kernel_entries.h"
 #include "query-engine/statistic/latency_command.h"
 #include "query-engine/statistic/session_changes.h"
+#include "query-engine/statistic/symbol_inventory.h"
 #include "query-engine/statistic/top.h"
 #include "query-engine/statistic/tracepoints.h"
 #include "query-engine/statistic/tree.h"
@@ -193,6 +194,8 @@ std::vector<QueryCommand> make_commands() {
     commands.push_back(inventory("targets", "Hosts and boards that have sent data", "targets", false, make_targets));
     commands.push_back(inventory("losses", "What was produced, stored, expired and lost, and why", "rows", true,
                                  [](const Scan& scan) { return make_losses(scan); }));
+    commands.push_back(inventory("symbols", "Images that sessions name, and the symbols that the store has of them",
+                                 "images", false, make_symbol_inventory));
     commands.push_back(inventory("controls", "Control requests that changed sessions while they ran",
                                  "control requests", false, make_controls));
     return commands;

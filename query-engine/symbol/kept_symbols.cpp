@@ -5,26 +5,54 @@
 #include <utility>
 
 namespace perfleet {
+namespace {
 
-Result<std::string> unpacked_symbols(std::string_view packed, const std::string& name) {
+Error damaged(const std::string& name) { return {ErrorCode::kCorrupt, name + ": its kept symbols are damaged"}; }
+
+// Takes one frame off the front.
+Result<std::string> take_frame(std::string_view& packed, const std::string& name) {
     const unsigned long long size_bytes = ZSTD_getFrameContentSize(packed.data(), packed.size());
-    if (size_bytes == ZSTD_CONTENTSIZE_UNKNOWN || size_bytes == ZSTD_CONTENTSIZE_ERROR) {
-        return Error{ErrorCode::kCorrupt, name + ": its kept symbols are damaged"};
+    const std::size_t packed_size_bytes = ZSTD_findFrameCompressedSize(packed.data(), packed.size());
+    if (size_bytes == ZSTD_CONTENTSIZE_UNKNOWN || size_bytes == ZSTD_CONTENTSIZE_ERROR ||
+        ZSTD_isError(packed_size_bytes) != 0) {
+        return damaged(name);
     }
     if (size_bytes > kKeptSymbolsSizeBytesMax) {
         return Error{ErrorCode::kTooLarge, name + ": its kept symbols are larger than 64 MiB"};
     }
     std::string bytes(static_cast<std::size_t>(size_bytes), '\0');
-    if (ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size()) != bytes.size()) {
-        return Error{ErrorCode::kCorrupt, name + ": its kept symbols are damaged"};
+    if (ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed_size_bytes) != bytes.size()) {
+        return damaged(name);
     }
+    packed.remove_prefix(packed_size_bytes);
     return bytes;
 }
 
-Result<std::unique_ptr<ElfFile>> open_kept_symbols(std::string_view packed, std::string name) {
-    Result<std::string> bytes = unpacked_symbols(packed, name);
-    return bytes.ok() ? ElfFile::from_memory(*std::move(bytes), std::move(name))
+Result<std::unique_ptr<ElfFile>> take_file(std::string_view& packed, const std::string& name) {
+    Result<std::string> bytes = take_frame(packed, name);
+    return bytes.ok() ? ElfFile::from_memory(*std::move(bytes), name)
                       : Result<std::unique_ptr<ElfFile>>{std::move(bytes).error()};
+}
+
+}  // namespace
+
+Result<std::string> unpacked_symbols(std::string_view packed, const std::string& name) {
+    return take_frame(packed, name);
+}
+
+Result<KeptSymbols> open_kept_symbols(std::string_view packed, const std::string& name) {
+    KeptSymbols symbols;
+    for (auto* file : {&symbols.file, &symbols.debug_file}) {
+        if (packed.empty() && file == &symbols.debug_file) {
+            break;
+        }
+        auto opened = take_file(packed, name);
+        if (!opened.ok()) {
+            return std::move(opened).error();
+        }
+        *file = std::move(*opened);
+    }
+    return symbols;
 }
 
 }  // namespace perfleet

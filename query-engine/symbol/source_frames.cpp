@@ -167,8 +167,8 @@ private:
             (*content)->type != static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols)) {
             return nullptr;
         }
-        auto file = open_kept_symbols((*content)->bytes, image.name);
-        return file.ok() && (*file)->build_id() == build_id_of(image) ? std::move(file).value() : nullptr;
+        auto kept = open_kept_symbols((*content)->bytes, image.name);
+        return kept.ok() && kept->file->build_id() == build_id_of(image) ? std::move(kept->file) : nullptr;
     }
 
     // Empty where no server has it.

@@ -282,50 +282,55 @@ private:
         return symbols_of_elf(**file, **file);
     }
 
-    // Null where none were kept with a session, or they can't be used.
-    FilePtr open_kept(const ImageDefinition& image) {
+    // Without a file where the store has none of this build, or it can't be used: `why`, if that is worth a warning.
+    KeptSymbols open_kept(const ImageDefinition& image, std::string& why) {
         if (store_ == nullptr || image.build_id.empty()) {
-            return nullptr;
+            return {};
         }
         auto content = store_->image(image.build_id);
         if (!content) {
-            warn(image.name + ": its kept symbols can't be read: " + content.error().message);
-            return nullptr;
+            why = image.name + ": its kept symbols can't be read: " + content.error().message;
+            return {};
         }
         if (!*content || (*content)->type != static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols)) {
-            return nullptr;
+            return {};
         }
-        auto file = open_kept_symbols((*content)->bytes, image.name);
-        if (!file) {
-            warn(file.error().message);
-            return nullptr;
+        auto kept = open_kept_symbols((*content)->bytes, image.name);
+        if (!kept) {
+            why = kept.error().message;
+            return {};
         }
-        if ((*file)->build_id() != build_id_of(image)) {
-            warn(image.name + ": its kept symbols are of another build-id; not used");
-            return nullptr;
+        if (kept->file->build_id() != build_id_of(image) ||
+            (kept->debug_file != nullptr && kept->debug_file->build_id() != build_id_of(image))) {
+            why = image.name + ": its kept symbols are of another build-id; not used";
+            return {};
         }
-        return std::move(*file);
+        return std::move(*kept);
     }
 
-    // perf's order: the first file with a .symtab gives the names, the first with a .dynsym is the running one. Where
-    // the image's own file, the last, isn't there any more or is of another build, what was kept of it stands for it.
+    // What the store has of this build stands for the image's own file. The rest is perf's order: the first file with a
+    // .symtab gives the names, the first with a .dynsym is the running one; the image's own file is the last.
     SymbolTable from_files(const ImageDefinition& image) {
-        FilePtr names;
-        FilePtr running;
-        const std::string own_path = own_file_of(image, paths_);
-        std::vector<std::string> paths = symbol_files_of(image, paths_);
-        if (own_path.empty()) {
-            paths.push_back(own_path);
+        std::string why_not_kept;
+        KeptSymbols kept = open_kept(image, why_not_kept);
+        const auto has_names = [](const FilePtr& file) {
+            return file != nullptr && file->find_section(".symtab", SHT_SYMTAB).has_value();
+        };
+        if (has_names(kept.file) || has_names(kept.debug_file)) {
+            return symbols_of_elf(has_names(kept.file) ? *kept.file : *kept.debug_file, *kept.file);
         }
-        for (const std::string& path : paths) {
+        FilePtr names;
+        FilePtr running = std::move(kept.file);
+        const bool has_kept = running != nullptr;
+        const std::string own_path = own_file_of(image, paths_);
+        for (const std::string& path : symbol_files_of(image, paths_)) {
             const bool is_own = path == own_path;
-            FilePtr file = is_own ? open_own_of(image, path) : open_file_of(image, path);
+            FilePtr file = !is_own ? open_file_of(image, path) : has_kept ? nullptr : open_own_of(image, path);
             if (file == nullptr) {
                 continue;
             }
-            const bool has_symbols = file->find_section(".symtab", SHT_SYMTAB).has_value();
             const bool has_dynamic = file->find_section(".dynsym", SHT_DYNSYM).has_value();
-            if (names == nullptr && has_symbols) {
+            if (names == nullptr && has_names(file)) {
                 names = std::move(file);
                 if (has_dynamic && running == nullptr) {
                     return symbols_of_elf(*names, *names);
@@ -353,6 +358,9 @@ private:
             }
         }
         if (names == nullptr && running == nullptr) {
+            if (!why_not_kept.empty()) {
+                warn(std::move(why_not_kept));
+            }
             tell_if_missing(own_path, image);
             return {};
         }
@@ -392,14 +400,11 @@ private:
         return nullptr;
     }
 
-    // The file that was running, or what was kept of it.
+    // The file that was running. Null, and told, where there is none or it is of another build.
     FilePtr open_own_of(const ImageDefinition& image, const std::string& path) {
-        Result<FilePtr> opened = path.empty() ? Result<FilePtr>{Error{ErrorCode::kNotFound, {}}} : ElfFile::open(path);
+        Result<FilePtr> opened = ElfFile::open(path);
         if (opened.ok() && is_of(**opened, image)) {
             return std::move(*opened);
-        }
-        if (FilePtr kept = open_kept(image); kept != nullptr) {
-            return kept;
         }
         if (opened.ok()) {
             const auto text_of = [](std::string_view build_id) {

@@ -79,7 +79,7 @@ struct Host {                  # what an export says of the machine
 struct ImageOffer {            # content that the collector can send when asked (NeedImage)
   buildId @0 :Data;
   type @1 :UInt16;             # ImageType in protocol.h
-  sizeBytes @2 :UInt64;
+  sizeBytes @2 :UInt64;        # 0: told with its first chunk
 }
 
 struct Hello {
@@ -205,7 +205,7 @@ struct Image {
   session @0 :SessionId;
   buildId @1 :Data;
   type @2 :UInt16;
-  sizeBytes @3 :UInt64;        # of the whole
+  sizeBytes @3 :UInt64;        # of the whole; 0: there is no such content
   offset @4 :UInt64;
   bytes @5 :Data;
 }

@@ -375,6 +375,9 @@ Result<Done> LinuxCollector::open_wire() {
     options.delivery.spool = spool_memory_.span();
     options.delivery.images = images_;
     options.delivery.late_images = symbols_.get();
+    if (!options_.is_symbol_rate_limited) {
+        options.delivery.image_bytes_per_second = 0;
+    }
     if (disk_spool_ != nullptr) {
         options.delivery.image_memory = spool_memory_.span();
         if (auto done = disk_spool_->prepare(session_.start_point, hello_, live_counts_, options.delivery);
@@ -434,9 +437,6 @@ Result<CollectorSummary> LinuxCollector::run() {
     requests_.close();
     source_->finish();
     end_command();
-    if (symbols_ != nullptr) {
-        symbols_->finish();
-    }
     const ClockPoint end_point = observe_clocks();
     if (disk_spool_ != nullptr) {
         disk_spool_->end(end_point);
@@ -459,6 +459,7 @@ Result<CollectorSummary> LinuxCollector::run() {
     }
     const WireThread::Outcome& outcome = wire_->join();
     if (symbols_ != nullptr) {
+        symbols_->finish();
         tell_of_symbols();
     }
     const OrphanDelivery::Outcome left =

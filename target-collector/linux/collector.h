@@ -52,7 +52,8 @@ struct CollectorOptions {
     std::string key_file;     // secret key; empty: without keys
     std::string gateway_key;  // the gateway's public key: a file, or its text; goes with key_file
     bool include_self = false;
-    bool keeps_symbols = false;  // offers the symbol tables of sampled files to the gateway
+    bool keeps_symbols = true;           // offers the symbol tables of sampled files to the gateway
+    bool is_symbol_rate_limited = true;  // by DeliveryCore::kImageBytesPerSecond
     bool all_user = false;
     bool all_kernel = false;
     bool is_inherited = true;              // by threads and processes that start later

@@ -361,6 +361,9 @@ void add_options(CLI::App& app, CommandLine& line) {
     app.add_option("--exit-wait", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement")
         ->type_name("S")
         ->check(check_zero_or_more);
+    app.add_flag("!--no-keep-symbols", options.keeps_symbols,
+                 "Don't keep the symbol tables of sampled files in the store: a file that is rebuilt or removed loses "
+                 "its names");
     add_perf_options(app);
     app.add_option("command", options.command,
                    "The command to profile, behind --; with -a, -C, -p, -t or --uid it says how long")
@@ -377,10 +380,6 @@ void add_record_options(CLI::App& app, CommandLine& line) {
                    "Write a perf.data file, too, at the end; a FILE that is there is kept as FILE.old")
         ->check(check_not_empty)
         ->type_name("FILE");
-    line.options.keeps_symbols = true;
-    app.add_flag("!--no-keep-symbols", line.options.keeps_symbols,
-                 "Don't keep the symbol tables of sampled files with the session: a file that is rebuilt or removed "
-                 "loses its names");
     app.add_flag("-q,--quiet", line.is_quiet, "Print errors only");
     app.add_flag("-z,--compression-level", line.is_compression_asked, "As perf has it; the store is always compressed");
     app.add_flag("--switch-output{signal}", line.switch_output,
@@ -417,9 +416,6 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
                    "delivers them. One collector a folder")
         ->type_name("DIR")
         ->check(check_not_empty);
-    app.add_flag("--keep-symbols", options.keeps_symbols,
-                 "Send the symbol tables of sampled files, each once, so that files that are rebuilt or removed keep "
-                 "their names");
     app.add_option("--spool-sync", options.spool_sync_s,
                    "With --spool: bring it to the disk every so many seconds, for machines that may lose their "
                    "power. Default: when the kernel does, mostly within 30 s; a kill alone takes nothing")

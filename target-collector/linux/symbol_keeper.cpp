@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -11,14 +12,75 @@
 #include "schemas/wire/hello_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/packed_symbols.h"
+#include "target-collector/source/linux/debug_file.h"
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/symbol_part.h"
 
 namespace perfleet {
+namespace {
+
+struct ReadSymbols {
+    enum class Outcome : std::uint8_t { kRead, kNone, kChanged, kTooLarge };
+    Outcome outcome = Outcome::kNone;
+    std::string bytes;
+};
+
+// Packed, of the separate debug file; empty where there is none of this build.
+std::string debug_symbols(const DebugFilePlace& place) {
+    const int fd = open_debug_file(place);
+    struct stat status {};
+    std::string packed;
+    if (fd >= 0 && ::fstat(fd, &status) == 0) {
+        const auto part = symbol_part_of_file(fd, static_cast<std::uint64_t>(status.st_size));
+        const std::string note =
+            std::string{"GNU\0", 4} +
+            std::string{reinterpret_cast<const char*>(place.build_id.data()), place.build_id.size()};
+        packed = part.ok() && part->bytes.find(note) != std::string::npos ? packed_symbols(part->bytes) : std::string{};
+    }
+    if (fd >= 0) {
+        ::close(fd);
+    }
+    return packed;
+}
+
+ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t pid, const std::string& path) {
+    using Outcome = ReadSymbols::Outcome;
+    struct stat before {};
+    struct stat after {};
+    const bool is_there = ::fstat(fd, &before) == 0;
+    const auto size_bytes = static_cast<std::uint64_t>(before.st_size);
+    const bool is_hash_whole = !expected.is_hash || size_bytes <= kHashedBytesMax;
+    auto part = symbol_part_of_file(fd, size_bytes);
+    if (!part.ok() && (part.error().code == ErrorCode::kNotFound || part.error().code == ErrorCode::kInvalid)) {
+        return {};  // nothing to keep
+    }
+    std::string bytes = part.ok() ? packed_symbols(part->bytes) : std::string{};
+    const ImageContentId content = content_id_of_file(fd, size_bytes);
+    const bool is_same = is_there && ::fstat(fd, &after) == 0 && after.st_size == before.st_size &&
+                         after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+                         after.st_mtim.tv_nsec == before.st_mtim.tv_nsec && content.is_hash == expected.is_hash &&
+                         std::ranges::equal(content.view(), expected.view());
+    if (!is_same) {
+        return {Outcome::kChanged, {}};
+    }
+    if (bytes.empty() || !is_hash_whole) {
+        return {Outcome::kTooLarge, {}};
+    }
+    if (part->is_stripped && !expected.is_hash) {
+        bytes += debug_symbols({pid, path, expected.view(), part->debug_link});
+    }
+    return {Outcome::kRead, std::move(bytes)};
+}
+
+}  // namespace
+
 SymbolKeeper::~SymbolKeeper() {
     finish();
-    for (const File& file : files_) {
-        ::close(file.fd);
+    for (const auto& file : waiting_) {
+        release(*file);
+    }
+    for (const auto& file : offered_) {
+        release(*file);
     }
 }
 
@@ -36,7 +98,9 @@ void SymbolKeeper::note(const MappedFile& file, const ImageContentId& content) {
         known_.erase(std::string{reinterpret_cast<const char*>(id.data()), id.size()});
     }
     const std::lock_guard lock{mutex_};
-    if (is_one_too_many || files_.size() >= kFilesOpenMax) {
+    const auto open_count = static_cast<std::size_t>(
+        std::ranges::count_if(waiting_, [](const auto& waiting) { return waiting->state != State::kRead; }));
+    if (is_one_too_many || open_count >= kFilesOpenMax) {
         ++left_out_.too_many;
         return;
     }
@@ -45,7 +109,7 @@ void SymbolKeeper::note(const MappedFile& file, const ImageContentId& content) {
         ++left_out_.changed;
         return;
     }
-    files_.push_back({fd, content});
+    waiting_.push_back(std::make_unique<File>(File{fd, content, file.pid, std::string{file.path}}));
     changed_.notify_one();
 }
 
@@ -67,72 +131,97 @@ void SymbolKeeper::run() {
     (void)!::nice(10);
     std::unique_lock lock{mutex_};
     for (;;) {
-        const auto has_room = [this] { return waiting_size_bytes_ < kWaitingSizeBytesMax || is_finishing_; };
-        changed_.wait(lock, [&] { return is_finishing_ || (!files_.empty() && has_room()); });
-        if (files_.empty()) {
+        File* file = nullptr;
+        changed_.wait(lock, [&] { return is_finishing_ || (file = next_to_read()) != nullptr; });
+        if (is_finishing_) {
             break;
         }
-        const File file = files_.front();
-        files_.pop_front();
-        if (!has_room() || session_size_bytes_ >= kSessionSizeBytesMax || waiting_size_bytes_ >= kWaitingSizeBytesMax) {
-            ++left_out_.too_many;
-        } else {
-            lock.unlock();
-            read(file);
-            lock.lock();
-        }
-        ::close(file.fd);
+        read(*file, lock);
     }
     timespec cpu{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
     cpu_ns_ = (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec);
 }
 
-void SymbolKeeper::read(const File& file) {
-    struct stat before {};
-    struct stat after {};
-    const bool is_there = ::fstat(file.fd, &before) == 0;
-    const auto size_bytes = static_cast<std::uint64_t>(before.st_size);
-    const bool is_hash_whole = !file.content.is_hash || size_bytes <= kHashedBytesMax;
-    auto part = symbol_part_of_file(file.fd, size_bytes);
-    if (!part.ok() && (part.error().code == ErrorCode::kNotFound || part.error().code == ErrorCode::kInvalid)) {
-        return;  // nothing to keep
+// With mutex_ held, as release().
+SymbolKeeper::File* SymbolKeeper::next_to_read() {
+    for (const auto& file : offered_) {
+        if (file->state == State::kWanted) {
+            return file.get();
+        }
     }
-    Kept kept{file.content, part.ok() ? packed_symbols(*part) : std::string{}};
-    const ImageContentId content = content_id_of_file(file.fd, size_bytes);
-    const bool is_same = is_there && ::fstat(file.fd, &after) == 0 && after.st_size == before.st_size &&
-                         after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
-                         after.st_mtim.tv_nsec == before.st_mtim.tv_nsec && content.is_hash == file.content.is_hash &&
-                         std::ranges::equal(content.view(), file.content.view());
-    const std::lock_guard lock{mutex_};
-    if (!is_same) {
-        ++left_out_.changed;
-    } else if (kept.bytes.empty() || !is_hash_whole) {
-        ++left_out_.too_large;
-    } else {
-        session_size_bytes_ += kept.bytes.size();
-        waiting_size_bytes_ += kept.bytes.size();
-        waiting_.push_back(std::move(kept));
+    if (waiting_.size() <= kFilesOfferedLater || waiting_size_bytes_ >= kWaitingSizeBytesMax) {
+        return nullptr;
     }
+    const auto open = std::ranges::find_if(waiting_, [](const auto& file) { return file->state == State::kOpen; });
+    return open != waiting_.end() ? open->get() : nullptr;
+}
+
+// A file that is being read isn't released meanwhile (leaving_).
+void SymbolKeeper::read(File& file, std::unique_lock<std::mutex>& lock) {
+    file.state = State::kReading;
+    const bool is_one_too_many = session_size_bytes_ >= kSessionSizeBytesMax;
+    lock.unlock();
+    ReadSymbols found = is_one_too_many ? ReadSymbols{} : read_symbols(file.fd, file.content, file.pid, file.path);
+    ::close(file.fd);
+    lock.lock();
+    file.fd = -1;
+    ++read_count_;
+    left_out_.too_many += is_one_too_many ? 1 : 0;
+    left_out_.changed += found.outcome == ReadSymbols::Outcome::kChanged ? 1 : 0;
+    left_out_.too_large += found.outcome == ReadSymbols::Outcome::kTooLarge ? 1 : 0;
+    const bool is_leaving = std::ranges::any_of(leaving_, [&](const auto& one) { return one.get() == &file; });
+    if (is_leaving) {
+        found.bytes.clear();
+    }
+    session_size_bytes_ += found.bytes.size();
+    waiting_size_bytes_ += found.bytes.size();
+    file.bytes = std::move(found.bytes);
+    file.state = State::kRead;
+}
+
+void SymbolKeeper::release(File& file) {
+    if (file.fd >= 0) {
+        ::close(file.fd);
+    }
+    waiting_size_bytes_ -= file.bytes.size();
 }
 
 std::span<const ImageSupply> SymbolKeeper::next() {
     const std::lock_guard lock{mutex_};
-    for (const Kept& kept : offered_) {
-        waiting_size_bytes_ -= kept.bytes.size();
+    std::erase_if(leaving_, [](const auto& file) { return file->state == State::kRead; });
+    for (auto& file : offered_) {
+        if (file->state == State::kReading) {
+            leaving_.push_back(std::move(file));
+        } else {
+            release(*file);
+        }
     }
     offered_.clear();
     supplies_.clear();
     while (!waiting_.empty() && offered_.size() < hello_limits::kImageOffersMax) {
-        offered_.push_back(std::move(waiting_.front()));
+        const bool is_of_use = waiting_.front()->state != State::kRead || !waiting_.front()->bytes.empty();
+        if (is_of_use) {
+            offered_.push_back(std::move(waiting_.front()));
+        }
         waiting_.pop_front();
     }
-    for (const Kept& kept : offered_) {
-        supplies_.push_back({kept.content.view(), static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols),
-                             std::as_bytes(std::span{kept.bytes})});
+    for (const auto& file : offered_) {
+        supplies_.push_back({file->content.view(), static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols),
+                             std::as_bytes(std::span{file->bytes})});
     }
     changed_.notify_one();
     return supplies_;
+}
+
+LateImages::Content SymbolKeeper::content(std::size_t index) {
+    const std::lock_guard lock{mutex_};
+    File& file = *offered_[index];
+    if (file.state == State::kOpen) {
+        file.state = State::kWanted;
+        changed_.notify_one();
+    }
+    return {file.state == State::kRead, std::as_bytes(std::span{file.bytes})};
 }
 
 SymbolKeeper::LeftOut SymbolKeeper::left_out() const {

@@ -1,14 +1,16 @@
-// Keeps the symbol tables of sampled files: a thread of low priority reads and compresses them while their files are
-// there, and the delivery offers them to the gateway.
+// Offers the symbol tables of sampled files to the gateway, and reads those that it asks for: a thread of low priority
+// extracts and compresses them. A file is held open until the gateway has said what it wants of it, so that it can be
+// removed meanwhile.
 //
-// note() is for the thread of the source, next() for the one of the delivery (LateImages). Each content once a session.
+// note() is for the thread of the source; next() and content() for the one of the delivery (LateImages). Each content
+// once a session. Where many files wait (the gateway is away) they are read at once, and their bytes wait instead.
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -23,8 +25,9 @@ namespace perfleet {
 class SymbolKeeper final : public LateImages {
 public:
     static constexpr std::size_t kImagesMax = 4'096;                  // of a session
-    static constexpr std::size_t kSessionSizeBytesMax = 512U << 20U;  // compressed, of all of them
-    static constexpr std::size_t kFilesOpenMax = 64;                  // that wait to be read
+    static constexpr std::size_t kSessionSizeBytesMax = 512U << 20U;  // compressed, of all that were read
+    static constexpr std::size_t kFilesOpenMax = 64;                  // that wait to be offered
+    static constexpr std::size_t kFilesOfferedLater = 32;             // beyond it they are read without being asked for
     static constexpr std::size_t kWaitingSizeBytesMax = 64U << 20U;   // compressed, that wait for the gateway
 
     // Files whose symbols weren't kept.
@@ -43,40 +46,46 @@ public:
 
     void start();
     void note(const MappedFile& file, const ImageContentId& content);
-    // Nothing more is noted: reads what still waits. Before the delivery may end.
+    // After the end of the delivery.
     void finish();
 
     [[nodiscard]] std::span<const ImageSupply> next() override;
+    [[nodiscard]] Content content(std::size_t index) override;
 
-    // After finish() and the end of the delivery.
+    // After finish().
     [[nodiscard]] LeftOut left_out() const;
     [[nodiscard]] std::uint64_t cpu_ns() const { return cpu_ns_; }
+    [[nodiscard]] std::uint64_t read_count() const { return read_count_; }  // of files
 
 private:
+    enum class State : std::uint8_t { kOpen, kWanted, kReading, kRead };
     struct File {
         int fd = -1;
         ImageContentId content;
-    };
-    struct Kept {
-        ImageContentId content;
-        std::string bytes;
+        std::uint32_t pid = 0;
+        std::string path;
+        State state = State::kOpen;
+        std::string bytes{};  // of kRead; empty: it has no symbols, or they can't be had
     };
 
     void run();
-    void read(const File& file);
+    [[nodiscard]] File* next_to_read();
+    void read(File& file, std::unique_lock<std::mutex>& lock);
+    void release(File& file);
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::unordered_set<std::string> known_;  // contents; of the source's thread
-    std::deque<File> files_;
-    std::deque<Kept> waiting_;
-    std::vector<Kept> offered_;
+    std::unordered_set<std::string> known_;      // contents; of the source's thread
+    std::deque<std::unique_ptr<File>> waiting_;  // to be offered
+    std::vector<std::unique_ptr<File>> offered_;
+    std::vector<std::unique_ptr<File>> leaving_;  // that the gateway doesn't want any more, while they are being read
     std::vector<ImageSupply> supplies_;
     std::size_t waiting_size_bytes_ = 0;
     std::size_t session_size_bytes_ = 0;
     LeftOut left_out_;
     bool is_finishing_ = false;
     std::uint64_t cpu_ns_ = 0;
+    std::uint64_t read_count_ = 0;
     std::thread thread_;
 };
 

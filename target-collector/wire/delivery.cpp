@@ -58,6 +58,7 @@ DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, Network
       spool_{options.spool.subspan(image_part_of(options).size()), options.journal != nullptr},
       losses_{memory.tallies.first(memory.tallies.size() / kBooks * DeliveryLosses::kBooks)},
       requests_{taken_by(options)},
+      image_bytes_per_second_{options.image_bytes_per_second},
       late_images_{options.late_images},
       final_tallies_{memory.tallies.last(memory.tallies.size() / kBooks)},
       bye_tallies_{memory.tallies.last(memory.tallies.size() / kBooks * 2).first(memory.tallies.size() / kBooks)},
@@ -277,7 +278,7 @@ void DeliveryCore::handle_need_image(const Reply& reply, std::uint64_t now_ns) {
         return;
     }
     const ImageSupply* const supply = supply_of(reply.build_id);
-    if (supply == nullptr || reply.offset_bytes >= supply->bytes.size()) {
+    if (supply == nullptr || (!supply->bytes.empty() && reply.offset_bytes >= supply->bytes.size())) {
         return;
     }
     std::size_t index = 0;
@@ -287,8 +288,9 @@ void DeliveryCore::handle_need_image(const Reply& reply, std::uint64_t now_ns) {
     if (index == transfers_.size()) {
         return;
     }
-    transfers_[index] = ImageTransfer{supply, reply.offset_bytes, true};
-    transfer_count_ = index == transfer_count_ ? transfer_count_ + 1 : transfer_count_;
+    const bool is_new = index == transfer_count_;
+    transfers_[index] = ImageTransfer{supply, reply.offset_bytes, true, is_new ? now_ns : transfers_[index].asked_ns};
+    transfer_count_ = is_new ? transfer_count_ + 1 : transfer_count_;
     image_asked_ns_ = now_ns;
 }
 
@@ -606,7 +608,7 @@ bool DeliveryCore::waits_for_images(std::uint64_t now_ns) {
 }
 
 bool DeliveryCore::send_image_chunk(std::uint64_t now_ns) {
-    if (!kSuppliesImages || !status_.welcomed || !driver_.borrowed().empty()) {
+    if (!kSuppliesImages || !status_.welcomed || !driver_.borrowed().empty() || now_ns < image_due_ns_) {
         return false;
     }
     for (std::size_t i = 0; i < transfer_count_; ++i) {
@@ -614,12 +616,24 @@ bool DeliveryCore::send_image_chunk(std::uint64_t now_ns) {
         if (!transfer.is_asked_for) {
             continue;
         }
-        const auto rest = transfer.supply->bytes.subspan(transfer.offset_bytes);
+        LateImages::Content content{true, transfer.supply->bytes};
+        if (content.bytes.empty() && late_images_ != nullptr) {
+            content = late_images_->content(static_cast<std::size_t>(transfer.supply - late_.data()));
+        }
+        if (!content.is_read) {
+            image_asked_ns_ = now_ns - transfer.asked_ns < kImageReadTimeoutNs ? now_ns : image_asked_ns_;
+            continue;
+        }
+        if (transfer.offset_bytes > content.bytes.size()) {
+            transfer.is_asked_for = false;
+            continue;
+        }
+        const auto rest = content.bytes.subspan(transfer.offset_bytes);
         const std::size_t room = image_buffer_.size() - kImageChunkOverheadBytes;
         const auto part = rest.first(rest.size() < room ? rest.size() : room);
         const auto size =
             write_image_chunk(ImageChunk{status_.session, transfer.supply->build_id, transfer.supply->type,
-                                         transfer.supply->bytes.size(), transfer.offset_bytes, part},
+                                         content.bytes.size(), transfer.offset_bytes, part},
                               image_buffer_);
         PERFLEET_ASSERT(size.ok());
         if (!driver_.send(image_buffer_.first(*size))) {
@@ -627,6 +641,9 @@ bool DeliveryCore::send_image_chunk(std::uint64_t now_ns) {
         }
         transfer.is_asked_for = false;
         image_asked_ns_ = now_ns;
+        if (image_bytes_per_second_ != 0) {
+            image_due_ns_ = now_ns + part.size() * std::uint64_t{1'000'000'000} / image_bytes_per_second_;
+        }
         if (part.size() == rest.size()) {
             transfer = transfers_[--transfer_count_];
         }

@@ -30,8 +30,8 @@ namespace perfleet {
 // Content of an image that the gateway may ask for. Borrowed for the delivery's life.
 struct ImageSupply {
     std::span<const std::byte> build_id;
-    std::uint16_t type = 0;  // protocol::ImageType
-    std::span<const std::byte> bytes;
+    std::uint16_t type = 0;            // protocol::ImageType
+    std::span<const std::byte> bytes;  // empty: of a late image that is read when the gateway asks for it
 };
 
 // Images that come up while the session runs. Called on the delivery's thread.
@@ -40,6 +40,13 @@ public:
     // The next ones to offer, at most hello_limits::kImageOffersMax, borrowed until the next call; empty: none now. The
     // gateway has what it wants of those before, so that their memory can go.
     [[nodiscard]] virtual std::span<const ImageSupply> next() = 0;
+
+    // The bytes of one of the last next() that had none, by its index; borrowed as those. Empty: there are none.
+    struct Content {
+        bool is_read = true;  // false: call again
+        std::span<const std::byte> bytes;
+    };
+    [[nodiscard]] virtual Content content(std::size_t /*index*/) { return {}; }
 
 protected:
     ~LateImages() = default;
@@ -55,6 +62,8 @@ public:
         std::span<std::byte> bye;
     };
 
+    static constexpr std::uint64_t kImageBytesPerSecond = 4U << 20;
+
     struct Options {
         SessionId session;
         std::span<std::byte> hello;  // the whole Hello message (message/hello.h); patched when it is sent
@@ -63,6 +72,7 @@ public:
         LateImages* late_images = nullptr;                       // borrowed; null: none come up
         std::uint64_t resend_after_ns = limits::kResendAfterNs;  // the first time; see resend_timeout.h
 
+        std::uint64_t image_bytes_per_second = kImageBytesPerSecond;  // 0: as many as the gateway asks for
         // Where image chunks are put together; empty: in a part of `spool`, which a spool that outlives us can't spare.
         std::span<std::byte> image_memory{};
         // Written whenever the spool changes: before the memory of a batch is used again, and before a batch is sent
@@ -138,11 +148,14 @@ private:
     static constexpr std::size_t kImageTransfersMax = 8;
     // The Bye waits for the rest of an image that is being fetched, as long as the gateway goes on asking.
     static constexpr std::uint64_t kImageTimeoutNs = 2'000'000'000;
+    // So long it waits for one that is being read.
+    static constexpr std::uint64_t kImageReadTimeoutNs = 10'000'000'000;
 
     struct ImageTransfer {
         const ImageSupply* supply = nullptr;
         std::uint64_t offset_bytes = 0;
         bool is_asked_for = false;
+        std::uint64_t asked_ns = 0;  // the first time
     };
 
     [[nodiscard]] bool receive(std::uint64_t now_ns);
@@ -212,6 +225,8 @@ private:
     std::array<ImageTransfer, kImageTransfersMax> transfers_{};
     std::size_t transfer_count_ = 0;
     std::uint64_t image_asked_ns_ = 0;
+    std::uint64_t image_bytes_per_second_;
+    std::uint64_t image_due_ns_ = 0;  // the next chunk
     LateImages* late_images_;
     std::span<const ImageSupply> late_;  // of which the gateway doesn't have what it wants yet
     bool is_late_offered_ = false;       // since the last Welcome

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schemas/vocabulary/batch_limits.h"
@@ -638,6 +641,76 @@ TEST_F(DeliveryTest, OffersLateImagesAndWaitsWithTheByeForThem) {
     EXPECT_EQ(expect(MessageTag::kImageOffers).offered, std::vector<std::string>{"three"});
     gateway_.say(make_need_image("", 0));
     expect(MessageTag::kBye);
+}
+
+// Images of which only the wanted ones are read.
+class ReadWhenWanted final : public LateImages {
+public:
+    std::span<const ImageSupply> next() override {
+        return std::exchange(is_first, false) ? std::span<const ImageSupply>{supplies} : std::span<const ImageSupply>{};
+    }
+    Content content(std::size_t index) override {
+        wanted.push_back(index);
+        return contents.at(index);
+    }
+    std::vector<ImageSupply> supplies;
+    std::vector<Content> contents;
+    std::vector<std::size_t> wanted;
+    bool is_first = true;
+};
+
+TEST_F(DeliveryTest, ReadsALateImageWhenTheGatewayWantsItAndSaysWhereThereIsNothing) {
+    const std::string bytes(1'000, 'k');
+    const std::array<std::string, 3> ids{"one", "two", "three"};
+    ReadWhenWanted late;
+    for (const std::string& id : ids) {
+        late.supplies.push_back({std::as_bytes(std::span{id}), 3, {}});
+    }
+    late.contents = {{}, {false, {}}, {true, {}}};
+    late_images_ = &late;
+    start(4U << 20);
+    welcome();
+    EXPECT_EQ(expect(MessageTag::kImageOffers).offered, (std::vector<std::string>{"one", "two", "three"}));
+    expect_silence();
+    EXPECT_TRUE(late.wanted.empty());
+    gateway_.say(make_need_image("two", 0));
+    run_until([&] { return !late.wanted.empty(); });
+    expect_silence();
+    // The Bye waits while it is read.
+    ASSERT_TRUE(sealer_->finish({}));
+    now_ns_ += 3 * kSecond;
+    expect_silence();
+    late.contents[1] = {true, std::as_bytes(std::span{bytes})};
+    const auto chunk = expect(MessageTag::kImage);
+    EXPECT_EQ(chunk.build_id, "two");
+    EXPECT_EQ(chunk.content, bytes);
+    gateway_.say(make_need_image("three", 0));
+    const auto none = expect(MessageTag::kImage);
+    EXPECT_EQ(none.build_id, "three");
+    EXPECT_TRUE(none.content.empty());
+    EXPECT_EQ(std::count(late.wanted.begin(), late.wanted.end(), 0U), 0) << "nobody wanted it";
+    gateway_.say(make_need_image("", 0));
+    expect(MessageTag::kBye);
+}
+
+TEST_F(DeliveryTest, SendsNoMoreOfImagesASecondThanItMay) {
+    const std::string content(4 * limits::kImageChunkSizeBytes, 'k');
+    const std::string build_id = "id";
+    images_.push_back({std::as_bytes(std::span{build_id}), 1, std::as_bytes(std::span{content})});
+    image_bytes_per_second_ = limits::kImageChunkSizeBytes;
+    start(4U << 20);
+    welcome();
+    for (std::size_t i = 0; i < 4; ++i) {
+        gateway_.say(make_need_image(build_id, i * limits::kImageChunkSizeBytes));
+        if (i > 0) {
+            for (int round = 0; round < 20; ++round) {
+                driver_->wait(-1, 2'000'000);
+                expect_silence();
+            }
+            now_ns_ += kSecond;
+        }
+        EXPECT_EQ(expect(MessageTag::kImage).offset_bytes, i * limits::kImageChunkSizeBytes);
+    }
 }
 
 TEST_F(DeliveryTest, TheByeDoesNotWaitForeverForAGatewayThatSaysNothingOfLateImages) {

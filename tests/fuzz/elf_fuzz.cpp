@@ -10,10 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace perfleet;
     FuzzInput input{data, size_bytes};
     const std::string_view bytes = input.rest_text();
-    auto file = open_kept_symbols(bytes, "fuzzed");
-    if (!file.ok()) {
-        file = ElfFile::from_memory(std::string{bytes}, "fuzzed");
-    }
+    auto kept = open_kept_symbols(bytes, "fuzzed");
+    auto file = kept.ok() ? Result<std::unique_ptr<ElfFile>>{std::move(kept->file)}
+                          : ElfFile::from_memory(std::string{bytes}, "fuzzed");
     if (!file.ok()) {
         PERFLEET_ASSERT(!file.error().message.empty());
         return 0;

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect_within(build_id_in_notes(bytes), bytes);
     expect_within(build_id_in_memory(bytes), bytes);
     if (const auto part = symbol_part_of(bytes); part.ok()) {
-        PERFLEET_ASSERT(part->size() <= kSymbolPartSizeBytesMax);
+        PERFLEET_ASSERT(part->bytes.size() <= kSymbolPartSizeBytesMax);
     }
     return 0;
 }

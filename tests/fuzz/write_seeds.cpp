@@ -350,8 +350,8 @@ void write_elf(SeedFolder& seeds) {
     const std::string file_bytes = bytes.str();
     const auto part = symbol_part_of(std::as_bytes(std::span{file_bytes}));
     PERFLEET_ASSERT(part.ok());
-    std::string packed(ZSTD_compressBound(part->size()), '\0');
-    packed.resize(ZSTD_compress(packed.data(), packed.size(), part->data(), part->size(), 3));
+    std::string packed(ZSTD_compressBound(part->bytes.size()), '\0');
+    packed.resize(ZSTD_compress(packed.data(), packed.size(), part->bytes.data(), part->bytes.size(), 3));
     seeds.write("elf", packed);
 }
 

@@ -82,6 +82,7 @@ Result<Recording> record(CollectorOptions options, const std::string& data_folde
         return Error{socket.error()};
     }
     options.gateways = {socket->endpoint()};
+    options.is_symbol_rate_limited = false;
     options.gateway_name = "the store in " + data_folder;
     const std::string unstored = unstored_file(data_folder);
     options.unacknowledged_file = unstored;

@@ -231,6 +231,34 @@ void add_report_options(CLI::App& command) {
         ->description("As perf report has them: the table is text, with samples, self and children");
 }
 
+CLI::App* add_table_command(CLI::App& parent, const std::string& name, const QueryCommand& query,
+                            Invocation& invocation) {
+    CLI::App* command = parent.add_subcommand(name, query.summary);
+    command->footer(query.footer);
+    const auto options = std::make_shared<TableOptions>();
+    add_command_options(*command, query.options, options->query.values);
+    add_output_options(*command, options->printing);
+    command->add_option("--watch", options->watch_s, "show it again every so many seconds, until Ctrl-C")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(kWatchIntervalSMin, kWatchIntervalSMax));
+    if (query.name == "top") {
+        add_report_options(*command);
+    }
+    if (query.name == "latency") {
+        command->add_option("-o,--output", options->output, "draw the histogram, too, as .svg or .png")
+            ->check(check_not_empty)
+            ->type_name("FILE");
+        command->add_flag("--force", options->is_forced, "replace the file of --output if it exists");
+    }
+    options->query.add_to(*command, query.selection());
+    command->callback([&invocation, &query, command, options] {
+        if (command->get_subcommands().empty()) {  // else that one has said what to do
+            invocation.run = [&query, options] { return run(query, *options); };
+        }
+    });
+    return command;
+}
+
 }  // namespace
 
 void add_table_commands(CLI::App& app, Invocation& invocation) {
@@ -238,32 +266,13 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
         if (query.name == "diff" || query.name == "annotate") {
             continue;  // add_diff_command, add_annotate_command
         }
-        CLI::App* command = app.add_subcommand(query.name, query.summary);
+        CLI::App* command = add_table_command(app, query.name, query, invocation);
         for (const std::string& alias : query.aliases) {
             command->alias(alias);
         }
-        command->footer(query.footer);
-        const auto options = std::make_shared<TableOptions>();
-        add_command_options(*command, query.options, options->query.values);
-        add_output_options(*command, options->printing);
-        command->add_option("--watch", options->watch_s, "show it again every so many seconds, until Ctrl-C")
-            ->type_name("SECONDS")
-            ->check(CLI::Range(kWatchIntervalSMin, kWatchIntervalSMax));
-        if (query.name == "top") {
-            add_report_options(*command);
+        if (query.name == "symbols") {
+            add_table_command(*command, "list", query, invocation);
         }
-        if (query.name == "latency") {
-            command->add_option("-o,--output", options->output, "draw the histogram, too, as .svg or .png")
-                ->check(check_not_empty)
-                ->type_name("FILE");
-            command->add_flag("--force", options->is_forced, "replace the file of --output if it exists");
-        }
-        options->query.add_to(*command, query.selection());
-        command->callback([&invocation, &query, command, options] {
-            if (command->get_subcommands().empty()) {  // else that one has said what to do
-                invocation.run = [&query, options] { return run(query, *options); };
-            }
-        });
     }
 }
 

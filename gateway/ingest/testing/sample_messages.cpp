@@ -1,5 +1,7 @@
 #include "gateway/ingest/testing/sample_messages.h"
 
+#include <algorithm>
+
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 
@@ -233,6 +235,29 @@ Frame bye(SessionId session, const SessionEnd& end) {
         set_ranges(bye.initDropped(count_of(end.dropped.size())), end.dropped);
         set_point(bye.initEndPoint(), end.end_point);
     });
+}
+
+// A zstd frame of blocks that aren't compressed: magic, descriptor (one segment, a size of 4 bytes), size, blocks.
+std::string symbols(std::size_t size_bytes) {
+    constexpr std::size_t kBlockBytesMax = 128U << 10U;
+    std::size_t left = size_bytes - 9;
+    std::size_t content_bytes = left - (left + kBlockBytesMax + 2) / (kBlockBytesMax + 3) * 3;
+    std::string frame{"\x28\xb5\x2f\xfd\xa0", 5};
+    const auto put = [&frame](std::size_t value, int byte_count) {
+        for (int i = 0; i < byte_count; ++i) {
+            frame += static_cast<char>(value >> (8 * i));
+        }
+    };
+    put(content_bytes, 4);
+    for (std::size_t at = 0; content_bytes > 0; at += kBlockBytesMax) {
+        const std::size_t block = std::min(content_bytes, kBlockBytesMax);
+        content_bytes -= block;
+        put(block << 3U | (content_bytes == 0 ? 1U : 0U), 3);
+        for (std::size_t i = 0; i < block; ++i) {
+            frame += "0123456789abcdef"[(at + i * 31 + i / 256) % 16];
+        }
+    }
+    return frame;
 }
 
 Frame image_offers(SessionId session, const std::vector<ImageOffer>& offers) {

@@ -33,6 +33,8 @@ struct ImageOffer {
 [[nodiscard]] Frame resealed_batch(const AdmittedBatch& batch);
 
 [[nodiscard]] Frame bye(SessionId session, const SessionEnd& end);
+// Kernel symbols, packed, of this size: at least 16.
+[[nodiscard]] std::string symbols(std::size_t size_bytes);
 [[nodiscard]] Frame image_offers(SessionId session, const std::vector<ImageOffer>& offers);
 [[nodiscard]] Frame image(SessionId session, const ImageOffer& offer, std::uint64_t offset, std::string_view bytes);
 

@@ -13,6 +13,7 @@
 
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {
 namespace {
@@ -43,16 +44,6 @@ std::int64_t now_ns(clockid_t clock) {
     return nanoseconds(time);
 }
 
-// Opens a regular file; -1 for anything else, which isn't even opened: that alone can do something to a device.
-int open_regular(const std::string& path, struct stat& status) {
-    const Descriptor place{::open(path.c_str(), O_PATH | O_CLOEXEC)};
-    if (place.get() < 0 || ::fstat(place.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        return -1;
-    }
-    const std::string same = "/proc/self/fd/" + std::to_string(place.get());
-    return ::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
 // Some file systems (btrfs, overlays) give stat() another device than mappings have: our own mapping tells it.
 bool is_mapped_on_device(int fd, std::uint64_t device) {
     const auto size_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -77,7 +68,7 @@ std::optional<std::uint64_t> generation_of(int fd) {
 
 // Opens the file that is mapped if it has this path; -1 otherwise.
 int open_same(const std::string& path, const MappedFile& file, struct stat& status) {
-    const int fd = open_regular(path, status);
+    const int fd = open_regular_file(path, status);
     if (fd < 0) {
         return -1;
     }

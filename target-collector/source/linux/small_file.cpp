@@ -46,6 +46,19 @@ Result<std::string> read_small_file(const std::string& path, std::size_t size_by
     }
 }
 
+int open_regular_file(const std::string& path, struct stat& status) {
+    const int place = ::open(path.c_str(), O_PATH | O_CLOEXEC);
+    int fd = -1;
+    if (place >= 0 && ::fstat(place, &status) == 0 && S_ISREG(status.st_mode)) {
+        const std::string same = "/proc/self/fd/" + std::to_string(place);
+        fd = ::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    }
+    if (place >= 0) {
+        ::close(place);
+    }
+    return fd;
+}
+
 std::optional<long long> read_integer_file(const std::string& path) {
     constexpr std::size_t kSizeMax = 4'096;
     const auto text = read_small_file(path, kSizeMax);

@@ -34,7 +34,7 @@ class Part {
 public:
     Part(const Read& read, std::uint64_t file_size_bytes) : read_{read}, file_size_bytes_{file_size_bytes} {}
 
-    Result<std::string> make() {
+    Result<SymbolPart> make() {
         if (auto done = read_headers(); !done.ok()) {
             return std::move(done).error();
         }
@@ -42,7 +42,9 @@ public:
         if (!has_symbols_) {
             return Error{ErrorCode::kNotFound, "it has no symbols"};
         }
-        return write();
+        Result<std::string> bytes = write();
+        return bytes.ok() ? Result<SymbolPart>{SymbolPart{*std::move(bytes), is_stripped_, std::move(debug_link_)}}
+                          : Result<SymbolPart>{std::move(bytes).error()};
     }
 
 private:
@@ -95,6 +97,7 @@ private:
             }
             if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) {
                 is_kept_[i] = true;
+                is_stripped_ = is_stripped_ && section.sh_type != SHT_SYMTAB;
                 has_symbols_ = has_symbols_ || section.sh_size > section.sh_entsize;  // the first names nothing
                 if (section.sh_link < sections_.size()) {
                     is_kept_[section.sh_link] = true;
@@ -145,6 +148,11 @@ private:
                                                                 static_cast<std::size_t>(section.sh_size)))) {
                 return broken();
             }
+            if (name_of(section) == ".gnu_debuglink") {
+                const std::string_view link = std::string_view{part}.substr(static_cast<std::size_t>(at),
+                                                                            static_cast<std::size_t>(section.sh_size));
+                debug_link_ = link.substr(0, link.find('\0'));
+            }
             section.sh_offset = static_cast<decltype(section.sh_offset)>(at);
             at += aligned(section.sh_size);
         }
@@ -168,10 +176,12 @@ private:
     std::string names_;
     std::vector<bool> is_kept_;
     bool has_symbols_ = false;
+    bool is_stripped_ = true;
+    std::string debug_link_;
 };
 
 template <class Read>
-Result<std::string> symbol_part(const Read& read, std::uint64_t file_size_bytes) {
+Result<SymbolPart> symbol_part(const Read& read, std::uint64_t file_size_bytes) {
     unsigned char ident[EI_NIDENT]{};
     if (file_size_bytes < sizeof(ident) || !read(0, std::as_writable_bytes(std::span{ident})) ||
         std::memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_DATA] != ELFDATA2LSB) {
@@ -185,7 +195,7 @@ Result<std::string> symbol_part(const Read& read, std::uint64_t file_size_bytes)
 
 }  // namespace
 
-Result<std::string> symbol_part_of_file(int fd, std::uint64_t file_size_bytes) {
+Result<SymbolPart> symbol_part_of_file(int fd, std::uint64_t file_size_bytes) {
     const auto read = [fd](std::uint64_t offset, std::span<std::byte> into) {
         while (!into.empty()) {
             const ssize_t got = ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
@@ -203,7 +213,7 @@ Result<std::string> symbol_part_of_file(int fd, std::uint64_t file_size_bytes) {
     return symbol_part(read, file_size_bytes);
 }
 
-Result<std::string> symbol_part_of(std::span<const std::byte> elf) {
+Result<SymbolPart> symbol_part_of(std::span<const std::byte> elf) {
     const auto read = [elf](std::uint64_t offset, std::span<std::byte> into) {
         std::copy_n(elf.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
         return true;

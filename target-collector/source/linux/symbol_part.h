@@ -16,11 +16,17 @@ namespace perfleet {
 
 inline constexpr std::size_t kSymbolPartSizeBytesMax = 64U << 20U;  // of one file, before it is compressed
 
+struct SymbolPart {
+    std::string bytes;
+    bool is_stripped = false;  // it has no .symtab
+    std::string debug_link;    // the name in .gnu_debuglink; empty: none
+};
+
 // Of an open regular file. Errors: kNotFound (it has no symbols), kTooLarge, kInvalid (no ELF file of little-endian
 // order, or a broken one), kIo.
-[[nodiscard]] Result<std::string> symbol_part_of_file(int fd, std::uint64_t file_size_bytes);
+[[nodiscard]] Result<SymbolPart> symbol_part_of_file(int fd, std::uint64_t file_size_bytes);
 
 // Of a file in memory.
-[[nodiscard]] Result<std::string> symbol_part_of(std::span<const std::byte> elf);
+[[nodiscard]] Result<SymbolPart> symbol_part_of(std::span<const std::byte> elf);
 
 }  // namespace perfleet

@@ -120,6 +120,7 @@ protected:
         options.spool = std::as_writable_bytes(std::span{spool_});
         options.images = images_;
         options.late_images = late_images_;
+        options.image_bytes_per_second = image_bytes_per_second_;
         delivery_ = std::make_unique<Delivery>(options, *driver_, batches_, losses_);
     }
 
@@ -174,6 +175,7 @@ protected:
     std::vector<std::uint64_t> spool_;
     std::vector<ImageSupply> images_;
     LateImages* late_images_ = nullptr;
+    std::uint64_t image_bytes_per_second_ = 0;
     std::unique_ptr<SocketDriver> driver_;
     std::unique_ptr<Delivery> delivery_;
     std::uint64_t rows_ = 0;

@@ -201,7 +201,7 @@ private:
 
     void take_offers(std::span<const ImageOfferUntrusted> offers) {
         for (const ImageOfferUntrusted& offer : offers) {
-            images_.offer(offer.build_id, std::span{&offer, 1});
+            images_.offer(offer.build_id, SessionId{}, std::span{&offer, 1});
         }
     }
 
@@ -210,8 +210,8 @@ private:
         if (const auto asked = images_.next(image.build_id, store_, 0); !asked.ok()) {
             return Error{asked.error()};
         }
-        const auto whole = images_.take(image.build_id, image, 0);
-        return whole.has_value() ? store_.put_image(whole->build_id, whole->content) : Done{};
+        const auto taken = images_.take(image.build_id, image, 0);
+        return taken.whole.has_value() ? store_.put_image(taken.whole->build_id, taken.whole->content) : Done{};
     }
 
     std::string path_;

@@ -1,0 +1,88 @@
+#include "query-engine/statistic/symbol_inventory.h"
+
+#include <elf.h>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "query-engine/symbol/kept_symbols.h"
+#include "query-engine/symbol/symbol_files.h"
+#include "schemas/wire/protocol.h"
+
+namespace perfleet {
+namespace {
+
+struct Image {
+    std::set<std::size_t> sessions;
+    std::uint64_t flags = 0;
+};
+using Images = std::map<std::pair<std::string, std::string>, Image>;  // by name and build-id
+
+bool has_all(const std::unique_ptr<ElfFile>& file) {
+    return file != nullptr && file->find_section(".symtab", SHT_SYMTAB).has_value();
+}
+
+// What of the build is in this content.
+std::string kind_of(const ImageContent& content, const std::string& name) {
+    if (content.type == static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols)) {
+        return unpacked_symbols(content.bytes, name).ok() ? "all" : "damaged";
+    }
+    const auto kept = open_kept_symbols(content.bytes, name);
+    return !kept.ok() ? "damaged" : has_all(kept->file) || has_all(kept->debug_file) ? "all" : "dynamic";
+}
+
+Result<Images> images_of(const Scan& scan) {
+    Images images;
+    for (std::size_t session = 0; session < scan.sessions().size(); ++session) {
+        for (const EpochNumber epoch : scan.sessions()[session].epochs) {
+            const auto dictionary = scan.dictionary(session, epoch, std::array{Kind::kImage});
+            if (!dictionary.ok()) {
+                return Error{dictionary.error()};
+            }
+            for (std::uint32_t i = 0; i < (*dictionary)->image_count(); ++i) {
+                const ImageDefinition& image = (*dictionary)->image(ImageNumber{i});
+                if ((image.flags & (image_flags::kAnonymous | image_flags::kUnknown)) == 0 && !image.name.empty()) {
+                    Image& place = images[{image.name, image.build_id}];
+                    place.flags = image.flags;
+                    place.sessions.insert(session);
+                }
+            }
+        }
+    }
+    return images;
+}
+
+}  // namespace
+
+Result<Answer> make_symbol_inventory(const Scan& scan) {
+    Answer answer;
+    answer.columns = {{"image", ""}, {"build_id", ""}, {"symbols", ""}, {"size", "bytes"}, {"sessions", ""}};
+    const Result<Images> images = images_of(scan);
+    if (!images.ok()) {
+        return Error{images.error()};
+    }
+    for (const auto& [key, image] : *images) {
+        const auto& [name, build_id] = key;
+        AnswerValue kind;
+        AnswerValue size;
+        if (!build_id.empty()) {
+            const auto content = scan.store().image(build_id);
+            if (!content.ok()) {
+                return Error{content.error()};
+            }
+            if (content->has_value()) {
+                kind = kind_of(**content, name);
+                size = std::uint64_t{(*content)->bytes.size()};
+            }
+        }
+        answer.rows.push_back({name, build_id.empty() ? AnswerValue{} : AnswerValue{build_id_text(build_id)}, kind,
+                               size, std::uint64_t{image.sessions.size()}});
+    }
+    return answer;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,215 @@
+// symbols push, fetch, prune: what a store has of symbols, changed by hand.
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/symbol_inventory.h"
+#include "query-engine/symbol/symbol_files.h"
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/option_value.h"
+#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/symbol_content.h"
+#include "tools/perfleet/terminal.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::chrono::minutes kFetchTimeMax{30};
+
+struct SymbolsOptions {
+    std::string data;
+    std::vector<std::string> files;
+    std::string debug_file;
+    std::vector<std::string> build_ids;  // hexadecimal, whole or first digits
+    std::string servers;
+};
+
+Result<std::unique_ptr<Store>> open_store(const std::string& folder) {
+    auto store = open_rocksdb_store(folder);
+    if (!store.ok() && store.error().code == ErrorCode::kBusy) {
+        return Error{ErrorCode::kBusy, "a gateway or recorder writes to " + folder +
+                                           ": symbols of a store are changed while nothing else writes to it"};
+    }
+    return store;
+}
+
+// What is there stays. True: stored.
+Result<bool> put(Store& store, const BuildSymbols& symbols) {
+    const auto before = store.image(symbols.build_id);
+    if (!before.ok()) {
+        return Error{before.error()};
+    }
+    if (before->has_value()) {
+        return false;
+    }
+    if (auto done = store.put_image(symbols.build_id, symbols.content); !done.ok()) {
+        return std::move(done).error();
+    }
+    if (auto synced = store.sync(); !synced.ok()) {
+        return std::move(synced).error();
+    }
+    return true;
+}
+
+Result<Done> push(const SymbolsOptions& options, const std::string& folder) {
+    if (!options.debug_file.empty() && options.files.size() != 1) {
+        return Error{ErrorCode::kUsage, "--debug-file goes with one program"};
+    }
+    auto store = open_store(folder);
+    if (!store.ok()) {
+        return std::move(store).error();
+    }
+    for (const std::string& file : options.files) {
+        const auto symbols = symbols_of_files(file, options.debug_file);
+        if (!symbols.ok()) {
+            return Error{symbols.error()};
+        }
+        const auto stored = put(**store, *symbols);
+        if (!stored.ok()) {
+            return Error{stored.error()};
+        }
+        print_note(file + ": build-id " + build_id_text(symbols->build_id) +
+                   (*stored ? ": symbols are stored, " + std::to_string(symbols->content.bytes.size()) + " bytes" +
+                                  (symbols->is_whole ? "" : "; only dynamic ones, for the file is stripped")
+                            : ": the store has its symbols already"));
+    }
+    return Done{};
+}
+
+// Raw build-ids that sessions name and the store has no symbols of: all, or those that are asked for.
+Result<std::vector<std::string>> chosen_builds(const SymbolsOptions& options, const Store& store) {
+    const auto scan = Scan::open(store, Selection{});
+    if (!scan.ok()) {
+        return Error{scan.error()};
+    }
+    const auto inventory = make_symbol_inventory(*scan);
+    if (!inventory.ok()) {
+        return Error{inventory.error()};
+    }
+    std::vector<std::string> chosen;
+    std::vector<bool> is_found(options.build_ids.size());
+    for (const auto& row : inventory->rows) {
+        const auto* const id = std::get_if<std::string>(&row[1]);
+        const auto* const kind = std::get_if<std::string>(&row[2]);
+        if (id == nullptr || kind != nullptr) {
+            continue;
+        }
+        bool is_chosen = options.build_ids.empty();
+        for (std::size_t i = 0; i < options.build_ids.size(); ++i) {
+            const bool is_it = id->starts_with(options.build_ids[i]);
+            is_found[i] = is_found[i] || is_it;
+            is_chosen = is_chosen || is_it;
+        }
+        if (is_chosen) {
+            std::string raw;
+            for (std::size_t i = 0; i + 1 < id->size(); i += 2) {
+                raw += static_cast<char>(std::strtoul(id->substr(i, 2).c_str(), nullptr, 16));
+            }
+            chosen.push_back(std::move(raw));
+        }
+    }
+    for (std::size_t i = 0; i < is_found.size(); ++i) {
+        if (!is_found[i]) {
+            return Error{ErrorCode::kNotFound,
+                         "build-id " + options.build_ids[i] + ": no session names it, or its symbols are stored"};
+        }
+    }
+    return chosen;
+}
+
+Result<Done> fetch(const SymbolsOptions& options, const std::string& folder) {
+    if (!options.servers.empty()) {
+        ::setenv("DEBUGINFOD_URLS", options.servers.c_str(), 1);
+    }
+    if (!has_debuginfod_urls()) {
+        return Error{ErrorCode::kUsage, "which servers? name them with --debuginfod, or in DEBUGINFOD_URLS"};
+    }
+    auto store = open_store(folder);
+    if (!store.ok()) {
+        return std::move(store).error();
+    }
+    const auto builds = chosen_builds(options, **store);
+    if (!builds.ok()) {
+        return Error{builds.error()};
+    }
+    Debuginfod servers{kFetchTimeMax};
+    std::size_t stored_count = 0;
+    for (const std::string& build_id : *builds) {
+        const auto symbols = symbols_of_servers(servers, build_id);
+        if (!symbols.ok()) {
+            if (symbols.error().code != ErrorCode::kNotFound) {
+                print_warning(symbols.error().message);
+            }
+            continue;
+        }
+        const auto stored = put(**store, *symbols);
+        if (!stored.ok()) {
+            return Error{stored.error()};
+        }
+        stored_count += *stored ? 1 : 0;
+    }
+    print_note("symbols of " + std::to_string(stored_count) + " of " + std::to_string(builds->size()) +
+               " builds that lacked them are stored");
+    return Done{};
+}
+
+Result<Done> prune(const SymbolsOptions& /*options*/, const std::string& folder) {
+    auto store = open_store(folder);
+    if (!store.ok()) {
+        return std::move(store).error();
+    }
+    const auto left = (*store)->remove_unused_images();
+    if (!left.ok()) {
+        return Error{left.error()};
+    }
+    print_note(std::to_string(*left) + " bytes of symbols that no session names are removed");
+    return (*store)->sync();
+}
+
+}  // namespace
+
+void add_symbols_commands(CLI::App& app, Invocation& invocation) {
+    CLI::App* symbols = app.get_subcommand("symbols");
+    symbols->require_subcommand(0, 1);
+    symbols->footer(
+        "`symbols` is `all` where the store has the names of the build, `dynamic` where the\n"
+        "file was stripped and its debug file wasn't there.");
+    using Change = Result<Done> (*)(const SymbolsOptions&, const std::string& folder);
+    const auto add = [&](const char* name, const char* summary, Change change) {
+        CLI::App* command = symbols->add_subcommand(name, summary);
+        const auto options = std::make_shared<SymbolsOptions>();
+        command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
+            ->check(check_not_empty)
+            ->type_name("DIR");
+        command->callback([&invocation, options, change] {
+            invocation.run = [options, change] {
+                const Result<std::string> folder = data_folder_of(options->data);
+                const Result<Done> changed = folder.ok() ? change(*options, *folder) : Error{folder.error()};
+                return changed.ok() ? 0 : report_error(changed.error());
+            };
+        });
+        return std::pair{command, options};
+    };
+    const auto [push_command, pushed] = add("push", "Store the symbols of programs and libraries, by build-id", push);
+    push_command->add_option("file", pushed->files, "programs and libraries with a build-id")
+        ->required()
+        ->type_name("FILE")
+        ->check(check_not_empty);
+    push_command->add_option("--debug-file", pushed->debug_file, "the separate debug file of the one program")
+        ->type_name("FILE")
+        ->check(check_not_empty);
+    const auto [fetch_command, fetched] =
+        add("fetch", "Store symbols that the store lacks from debuginfod servers", fetch);
+    fetch_command->add_option("build-id", fetched->build_ids, "these alone: hexadecimal, or the first digits")
+        ->type_name("BUILD-ID");
+    fetch_command->add_option("--debuginfod", fetched->servers, "the servers; default: DEBUGINFOD_URLS")
+        ->type_name("URLS")
+        ->check(check_not_empty);
+    add("prune", "Remove symbols that no session names", prune);
+}
+
+}  // namespace perfleet
