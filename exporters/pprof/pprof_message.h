@@ -24,12 +24,13 @@ enum class ValueType : protozero::pbf_tag_type { kType = 1, kUnit = 2 };
 
 enum class Sample : protozero::pbf_tag_type { kLocationId = 1, kValue = 2, kLabel = 3 };
 
-enum class Label : protozero::pbf_tag_type { kKey = 1, kStr = 2 };
+enum class Label : protozero::pbf_tag_type { kKey = 1, kStr = 2, kNum = 3 };
 
 enum class Mapping : protozero::pbf_tag_type {
     kId = 1,
     kMemoryStart = 2,
     kMemoryLimit = 3,
+    kFileOffset = 4,
     kFilename = 5,
     kBuildId = 6,
     kHasFunctions = 7,

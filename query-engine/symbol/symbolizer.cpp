@@ -234,7 +234,8 @@ private:
         if (has(image, image_flags::kUnknown | image_flags::kAnonymous)) {
             return {};
         }
-        if (has(image, image_flags::kKernel)) {
+        // Importers make names of images that have no build-id.
+        if (has(image, image_flags::kKernel | image_flags::kContentHash)) {
             if (auto table = from_store(image)) {
                 return *std::move(table);
             }
@@ -246,7 +247,7 @@ private:
     }
 
     std::optional<SymbolTable> from_store(const ImageDefinition& image) {
-        if (store_ == nullptr || build_id_of(image).empty()) {
+        if (store_ == nullptr || image.build_id.empty()) {
             return std::nullopt;
         }
         auto content = store_->image(image.build_id);

@@ -42,8 +42,8 @@ FOLDER_ORDER = {
     "query-engine": "query_limits.h option ledger select symbol scan statistic/number statistic wire .",
     "exporters": "sink report figure profile perf-data script timeline folded firefox perfetto speedscope pprof html format",
     "tools": "perfleet/invocation.h perfleet/progress_line.h perfleet/query_source.h perfleet/terminal.h"
-             " perfleet/import/run_hash.h perfleet/import/session_writer.h perfleet/import/perf-data perfleet/import"
-             " perfleet/relay perfleet",
+             " perfleet/import/run_hash.h perfleet/import/session_writer.h perfleet/import/recording perfleet/import/perf-data"
+             " perfleet/import/pprof perfleet/import perfleet/relay perfleet",
 }
 
 # What a unit test may include beyond its folder's rule: real neighbours instead of imitations.
@@ -90,7 +90,7 @@ LIBRARIES = [
             in_unit_tests=True),
     Library("prometheus-cpp", r"prometheus/", ("daemon/metrics/metrics_server.cpp",)),
     Library("libtraceevent", r"traceevent/", ("exporters/script/trace_format.cpp",)),
-    Library("protozero", r"protozero/", ("exporters/",)),
+    Library("protozero", r"protozero/", ("exporters/", "tools/perfleet/import/pprof/")),
     Library("cairo", r"cairo(\.h$|-|/)", ("exporters/figure/png.cpp",)),
     Library("spdlog", r"spdlog/", ("daemon/log/log.cpp",)),
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ::close(fd);
     PERFLEET_ASSERT(file.ok());
     const auto store = make_memory_store();
-    PerfDataImport options;
+    RecordingImport options;
     options.target_name = "fuzzed";
     options.start = UtcNs{1'700'000'000'000'000'000};
     options.now = UtcNs{4'000'000'000'000'000'000};

@@ -11,12 +11,12 @@ namespace perfleet {
 
 class ImportTest : public ExportTest {
 protected:
-    Result<ImportedPerfData> imported(const PerfDataImport& options = {}, const std::string& name = "in.data") {
+    Result<ImportedRecording> imported(const RecordingImport& options = {}, const std::string& name = "in.data") {
         auto file = FileBytes::open(path(name));
         if (!file.ok()) {
             return std::move(file).error();
         }
-        PerfDataImport own = options;
+        RecordingImport own = options;
         own.now = UtcNs{4'000'000'000'000'000'000};
         return import_perf_data(std::move(*file), own, *store_);
     }

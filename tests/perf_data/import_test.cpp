@@ -115,7 +115,7 @@ TEST_F(ImportedFile, OfSeveralTargetsHasPidsOfEach) {
     if (!perf_is_here() || perf("record -q -e cpu-clock -F 999 -o in.data -- sh -c 'ls / >&2'").status != 0) {
         GTEST_SKIP() << "perf can't record here";
     }
-    PerfDataImport options;
+    RecordingImport options;
     options.target_name = "left";
     const auto left = imported(options);
     ASSERT_TRUE(left.ok()) << left.error().message;

@@ -127,9 +127,9 @@ std::string perf_file(const FileShape& shape, std::uint64_t sample_count) {
 
 class ImportedBytes : public ImportTest {
 protected:
-    Result<ImportedPerfData> imported_bytes(const std::string& bytes) {
+    Result<ImportedRecording> imported_bytes(const std::string& bytes) {
         std::ofstream{path("in.data"), std::ios::binary} << bytes;
-        PerfDataImport options;
+        RecordingImport options;
         options.start = UtcNs{1'700'000'000'000'000'000};
         options.target_name = "there";
         return imported(options);

@@ -7,9 +7,9 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "target-collector/source/linux/kernel_images.h"
-#include "tools/perfleet/import/perf-data/file_bytes.h"
 #include "tools/perfleet/import/perf-data/record_source.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
+#include "tools/perfleet/import/recording/file_bytes.h"
 
 namespace perfleet {
 namespace {

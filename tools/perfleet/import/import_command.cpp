@@ -26,6 +26,7 @@
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/perf-data/perf_data_import.h"
 #include "tools/perfleet/import/perf-data/record_source.h"
+#include "tools/perfleet/import/pprof/pprof_import.h"
 #include "tools/perfleet/import/run_store.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"
@@ -41,6 +42,7 @@ constexpr std::string_view kClockLabel = "clock_hz=";
 using Reader = Result<std::vector<ImportedRun>> (*)(std::string_view, const ImportHints&);
 constexpr const char* kFrames = "frames";
 constexpr const char* kPerfData = "perf.data";
+constexpr const char* kPprof = "pprof";
 const std::map<std::string, Reader>& readers() {
     static const std::map<std::string, Reader> kReaders{{"kbench", read_kbench},
                                                         {"columns", read_columns},
@@ -253,12 +255,12 @@ Result<Done> import_collected(const ImportOptions& options) {
     return Done{};
 }
 
-Result<Done> import_perf_file(const ImportOptions& options, FileBytes file) {
+Result<Done> import_recording(const ImportOptions& options, FileBytes file, const std::string& format) {
     if (options.is_measured_here || options.has_clock_hz || options.is_new_session) {
-        return Error{ErrorCode::kUsage, std::string{"--format "} + kPerfData +
-                                            ": --measured-here, --clock-hz and --new-session are for other formats"};
+        return Error{ErrorCode::kUsage,
+                     "--format " + format + ": --measured-here, --clock-hz and --new-session are for other formats"};
     }
-    PerfDataImport import;
+    RecordingImport import;
     import.target_name = options.target;
     import.architecture = options.architecture;
     import.symfs = options.symfs;
@@ -280,7 +282,8 @@ Result<Done> import_perf_file(const ImportOptions& options, FileBytes file) {
         return Error{store.error()};
     }
     ProgressLine progress{"import"};
-    const auto imported = import_perf_data(std::move(file), import, **store, progress.report());
+    const auto imported = format == kPprof ? import_pprof(file, import, **store)
+                                           : import_perf_data(std::move(file), import, **store, progress.report());
     progress.end();
     if (!imported.ok()) {
         return Error{imported.error()};
@@ -309,10 +312,18 @@ Result<Done> import_recognised(const ImportOptions& options) {
     if (!file.ok()) {
         return std::move(file).error();
     }
-    if (options.format == kPerfData || is_perf_data(file->peek(sizeof(std::uint64_t)))) {
-        return import_perf_file(options, std::move(*file));
+    const auto head = file->peek(sizeof(std::uint64_t));
+    const bool is_gzip = head.size() >= 2 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b};
+    const std::string format = !options.format.empty() ? options.format
+                               : is_perf_data(head)    ? kPerfData
+                               : is_gzip               ? kPprof
+                                                       : "";
+    if (format.empty()) {
+        return Error{ErrorCode::kUsage, options.file +
+                                            ": not a perf.data file, and no profile of pprof that gzip has "
+                                            "compressed; name its format with --format"};
     }
-    return Error{ErrorCode::kUsage, options.file + ": not a perf.data file; name its format with --format"};
+    return import_recording(options, std::move(*file), format);
 }
 
 Result<Done> import_file(const ImportOptions& options) {
@@ -419,13 +430,16 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     }
     names.emplace_back(kFrames);
     names.emplace_back(kPerfData);
+    names.emplace_back(kPprof);
     command->add_option("FILE", options->file, "what to import; - for standard input")
         ->check(check_not_empty)
         ->required();
     command
         ->add_option(
             "--format", options->format,
-            "perf.data (recognised without it: perf's recordings, from files and pipes); kbench (Kanata Bench's serial "
+            "perf.data (recognised without it: perf's recordings, from files and pipes); pprof (recognised where gzip "
+            "has "
+            "compressed it); kbench (Kanata Bench's serial "
             "output), columns (numbers), bernat (his module's results), sel4bench "
             "(its JSON, or the console's output with it), utilisation (what "
             "seL4_BenchmarkDumpAllThreadsUtilisation prints); bytes of memory: sel4-entries, sel4-tracepoints (the "
@@ -472,7 +486,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
         options->has_clock_hz = clock_hz->count() != 0;
         invocation.run = [options] {
             const auto imported = options->format == kFrames ? import_collected(*options)
-                                  : options->format.empty() || options->format == kPerfData
+                                  : options->format.empty() || options->format == kPerfData || options->format == kPprof
                                       ? import_recognised(*options)
                                       : import_file(*options);
             return imported.ok() ? 0 : report_error(imported.error());

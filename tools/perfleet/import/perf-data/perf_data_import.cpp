@@ -16,8 +16,7 @@
 #include "tools/perfleet/import/perf-data/record_replay.h"
 #include "tools/perfleet/import/perf-data/record_source.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
-#include "tools/perfleet/import/perf-data/sealed_rows.h"
-#include "tools/perfleet/import/run_hash.h"
+#include "tools/perfleet/import/recording/sealed_rows.h"
 
 namespace perfleet {
 namespace {
@@ -47,10 +46,10 @@ std::span<const std::byte> body_of(const RecordBytes& record) {
 
 class Import {
 public:
-    Import(FileBytes file, const PerfDataImport& options, Store& store, const ProgressReport& progress)
+    Import(FileBytes file, const RecordingImport& options, Store& store, const ProgressReport& progress)
         : file_{std::move(file)}, options_{options}, store_{store}, progress_{progress} {}
 
-    Result<ImportedPerfData> run() {
+    Result<ImportedRecording> run() {
         auto header = read_perf_data_header(file_);
         if (!header.ok()) {
             return std::move(header).error();
@@ -158,22 +157,6 @@ private:
         return {Ticks{first}, utc_at({Ticks{last}, end}, first), last - first};
     }
 
-    [[nodiscard]] SessionId session_id(const ClockPoint& start) const {
-        constexpr std::uint64_t kHashedSizeBytes = 1U << 20;
-        const std::uint64_t size = file_.size_bytes();
-        RunHash high{0x7065726664617461};
-        RunHash low{0x496d706f72746564};
-        for (RunHash* const hash : {&high, &low}) {
-            hash->integer(size);
-            hash->integer(static_cast<std::uint64_t>(start.utc_ns.value));
-            for (const std::uint64_t at : {std::uint64_t{0}, size - std::min(size, kHashedSizeBytes)}) {
-                const auto bytes = file_.piece(at, kHashedSizeBytes);
-                hash->text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-            }
-        }
-        return {high.value(), low.value()};
-    }
-
     Result<SessionRecord> describe_session() {
         SessionRecord record;
         const auto bounded = [](std::string text) {
@@ -187,7 +170,7 @@ private:
         record.architecture = bounded(options_.architecture.empty() ? recording_->architecture : options_.architecture);
         record.labels = options_.labels;
         record.start_point = start_point();
-        record.session = session_id(record.start_point);
+        record.session = session_id_of(file_, record.start_point.utc_ns);
         const RecordedEvent& first = recording_->events.front();
         record.linux_clockid = first.is(attr_flags::kUseClockid) ? first.clock_id : -1;
         record.clock_name = record.linux_clockid == 1 ? "monotonic" : "perf";
@@ -304,19 +287,19 @@ private:
     }
 
     FileBytes file_;
-    const PerfDataImport& options_;
+    const RecordingImport& options_;
     Store& store_;
     const ProgressReport& progress_;
     PerfDataHeader header_;
     std::unique_ptr<RecordedSession> recording_;
     std::unique_ptr<SessionWriter> writer_;
-    ImportedPerfData imported_;
+    ImportedRecording imported_;
 };
 
 }  // namespace
 
-Result<ImportedPerfData> import_perf_data(FileBytes file, const PerfDataImport& options, Store& store,
-                                          const ProgressReport& progress) {
+Result<ImportedRecording> import_perf_data(FileBytes file, const RecordingImport& options, Store& store,
+                                           const ProgressReport& progress) {
     return Import{std::move(file), options, store, progress}.run();
 }
 

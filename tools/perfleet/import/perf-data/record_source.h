@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/perfleet/import/perf-data/file_bytes.h"
 #include "tools/perfleet/import/perf-data/recorded_sample.h"
+#include "tools/perfleet/import/recording/file_bytes.h"
 
 namespace perfleet {
 

@@ -1,4 +1,4 @@
-#include "tools/perfleet/import/perf-data/file_bytes.h"
+#include "tools/perfleet/import/recording/file_bytes.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "tools/perfleet/import/perf-data/sealed_rows.h"
+#include "tools/perfleet/import/recording/sealed_rows.h"
 
 #include <algorithm>
 #include <cstring>

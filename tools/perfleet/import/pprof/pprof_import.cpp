@@ -1,0 +1,414 @@
+#include "tools/perfleet/import/pprof/pprof_import.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "schemas/peers/key_file.h"
+#include "schemas/perf/perf_event.h"
+#include "schemas/text/utf8.h"
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/wire/hello_limits.h"
+#include "schemas/wire/protocol.h"
+#include "target-collector/linux/packed_symbols.h"
+#include "target-collector/linux/target_identity.h"
+#include "target-collector/source/linux/epoch_definitions.h"
+#include "target-collector/source/linux/task_rows.h"
+#include "tools/perfleet/import/pprof/pprof_profile.h"
+#include "tools/perfleet/import/recording/sealed_rows.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kFunctionSizeBytes = 16;  // of those whose images are made here
+constexpr std::uint64_t kRowsOfSampleMax = 1'000'000;
+constexpr std::size_t kMappingsMax = limits::kImagesMax / 4;
+constexpr std::int64_t kPidMax = 1 << 22;    // Linux has no greater one
+constexpr std::uint64_t kSoftwareDummy = 9;  // PERF_COUNT_SW_DUMMY
+constexpr std::string_view kCountUnit = "count";
+
+// Values that are one event.
+struct EventValues {
+    std::string name;
+    std::string unit;
+    std::optional<std::size_t> count;   // which value counts
+    std::optional<std::size_t> weight;  // which one weighs; empty: each that is counted weighs 1
+};
+
+std::string unit_from(std::string_view unit) {
+    return unit == "nanoseconds" ? "ns" : unit == "microseconds" ? "us" : std::string{unit.empty() ? kCountUnit : unit};
+}
+
+// `samples`, or `EVENT:samples` as perfleet writes it of several events.
+std::optional<std::string_view> counted_event(const PprofProfile::ValueType& type) {
+    constexpr std::string_view kSamples = "samples";
+    if (type.unit != kCountUnit || !type.type.ends_with(kSamples)) {
+        return std::nullopt;
+    }
+    const std::string_view event = type.type.substr(0, type.type.size() - kSamples.size());
+    return event.empty() || event.ends_with(':')
+               ? std::optional{event.substr(0, event.size() - (event.empty() ? 0 : 1))}
+               : std::nullopt;
+}
+
+std::vector<EventValues> events_of(const std::vector<PprofProfile::ValueType>& types) {
+    std::vector<EventValues> events;
+    std::map<std::string, std::size_t, std::less<>> counts;  // by event
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        if (const auto event = counted_event(types[i])) {
+            counts[std::string{*event}] = i;
+        }
+    }
+    std::set<std::size_t> used;
+    const bool is_pair = types.size() == 2 && counts.size() == 1;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        if (counted_event(types[i])) {
+            continue;
+        }
+        EventValues event{std::string{types[i].type}, unit_from(types[i].unit), std::nullopt, i};
+        if (const auto count = is_pair ? counts.begin() : counts.find(types[i].type); count != counts.end()) {
+            event.count = count->second;
+            used.insert(count->second);
+        }
+        events.push_back(std::move(event));
+    }
+    for (const auto& [name, value] : counts) {
+        if (!used.contains(value)) {
+            events.push_back({name.empty() ? "samples" : name, std::string{kCountUnit}, value, std::nullopt});
+        }
+    }
+    return events;
+}
+
+std::optional<std::string> bytes_of_hex(std::string_view text) {
+    std::string bytes;
+    for (std::size_t at = 0; at + 1 < text.size(); at += 2) {
+        std::uint8_t value = 0;
+        const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 2, value, 16);
+        if (error != std::errc{} || end != text.data() + at + 2) {
+            return std::nullopt;
+        }
+        bytes.push_back(static_cast<char>(value));
+    }
+    return text.size() % 2 != 0 || bytes.size() > limits::kBuildIdSizeBytesMax ? std::nullopt : std::optional{bytes};
+}
+
+ImageContentId content_from(std::string_view bytes, bool is_hash) {
+    return ImageContentId::from(std::as_bytes(std::span{bytes}), is_hash);
+}
+
+class Import {
+public:
+    Import(const FileBytes& file, const RecordingImport& options, Store& store)
+        : file_{file}, options_{options}, store_{store} {}
+
+    Result<ImportedRecording> run() {
+        auto read = PprofProfile::read(file_.piece(0, PprofProfile::kProfileSizeBytesMax + 1));
+        if (!read.ok()) {
+            return Error{read.error().code, file_.path() + ": " + read.error().message};
+        }
+        profile_ = std::move(*read);
+        events_ = events_of(profile_.value_types);
+        if (events_.empty()) {
+            return Error{ErrorCode::kInvalid, file_.path() + ": no profile of pprof, or one without types of values"};
+        }
+        if (events_.size() > limits::kEventsMax || profile_.mappings.size() > kMappingsMax) {
+            return Error{ErrorCode::kTooLarge, file_.path() + ": it has " + std::to_string(events_.size()) +
+                                                   " types of values and " + std::to_string(profile_.mappings.size()) +
+                                                   " mappings; at most " + std::to_string(limits::kEventsMax) +
+                                                   " and " + std::to_string(kMappingsMax) + " can be kept"};
+        }
+        SessionWriter writer{describe_session(), options_.now, store_, ""};
+        SealedRows rows{writer};
+        definitions_.emplace(rows, images_, limits::kStackNodesMax);
+        rows_ = &rows;
+        make_images();
+        if (auto kept = keep_symbols(); !kept.ok()) {
+            return std::move(kept).error();
+        }
+        rows.tick(kStart);
+        begin_epoch();
+        for (const PprofProfile::Sample& sample : profile_.samples) {
+            take(sample);
+            if (rows.error()) {
+                return Error{rows.error()->code, file_.path() + ": " + rows.error()->message};
+            }
+        }
+        if (auto done = rows.finish(Ticks{kStart.value + duration_ns()}); !done.ok()) {
+            return std::move(done).error();
+        }
+        static_cast<StoredSession&>(imported_) = writer.stored();
+        add_warnings();
+        return std::move(imported_);
+    }
+
+private:
+    static constexpr Ticks kStart{1'000'000'000};
+
+    struct Frame {
+        ImageIndex image = 0;
+        std::uint64_t offset = 0;
+    };
+    // What a mapping, or what lies outside all of them, became.
+    struct Made {
+        std::optional<ImageIndex> named;                           // with symbols of the profile's functions
+        std::optional<ImageIndex> file;                            // of locations without functions
+        std::string content;                                       // of `named`
+        std::unordered_map<std::uint32_t, std::uint64_t> offsets;  // by function
+        std::string symbols;
+    };
+
+    [[nodiscard]] std::uint64_t duration_ns() const {
+        return static_cast<std::uint64_t>(std::max<std::int64_t>(profile_.duration_ns, 0));
+    }
+
+    SessionRecord describe_session() {
+        SessionRecord record;
+        const auto bounded = [](std::string text) {
+            text.resize(std::min(text.size(), hello_limits::kNameSizeBytesMax));
+            return text;
+        };
+        record.target_name = bounded(options_.target_name.empty() ? host_name() : options_.target_name);
+        record.target = target_id_of(record.target_name);
+        record.architecture = bounded(options_.architecture);
+        record.labels = options_.labels;
+        const std::int64_t told =
+            profile_.time_ns > 0 ? profile_.time_ns : file_.modified().value - profile_.duration_ns;
+        const UtcNs start{options_.start ? options_.start->value
+                                         : std::clamp<std::int64_t>(told, 0, options_.now.value)};
+        record.start_point = {kStart, start, 0};
+        record.session = session_id_of(file_, start);
+        record.linux_clockid = -1;
+        record.clock_name = "profile";
+        record.ticks_per_second = static_cast<std::uint64_t>(kNsPerSecond);
+        record.collector_version = "pprof";
+        for (const EventValues& values : events_) {
+            EventRecord& event = record.events.emplace_back();
+            event.name = bounded(printable(values.name.empty() ? "samples" : values.name));
+            event.kind = Kind::kSample;
+            event.perf_type = perf::kTypeSoftware;
+            event.perf_config = kSoftwareDummy;
+            event.callchain = true;
+            event.unit = bounded(printable(values.unit));
+            const bool is_of_period = values.weight && profile_.period > 0 &&
+                                      profile_.period_type.type == profile_.value_types[*values.weight].type;
+            event.period = is_of_period ? static_cast<std::uint64_t>(profile_.period) : 1;
+        }
+        return record;
+    }
+
+    // -- images -------------------------------------------------------------------------------------------------------
+
+    void make_images() {
+        const SessionId session = session_id_of(file_, UtcNs{0});
+        for (std::size_t i = 0; i < profile_.mappings.size(); ++i) {
+            Made& made = made_.emplace_back();
+            made.content.resize(limits::kBuildIdSizeBytesMax);
+            const std::array<std::uint64_t, 2> words{session.high, session.low ^ (i + 1)};
+            std::memcpy(made.content.data(), words.data(), std::min(made.content.size(), sizeof words));
+        }
+        for (const PprofProfile::Location& location : profile_.locations) {
+            Made& made = made_[location.mapping];
+            for (const std::uint32_t function : location.functions) {
+                if (made.offsets.try_emplace(function, made.offsets.size() * kFunctionSizeBytes).second) {
+                    std::array<char, 16> digits{};
+                    const auto end = std::to_chars(digits.begin(), digits.end(), made.offsets.at(function), 16).ptr;
+                    const std::string name = printable(profile_.functions[function].name);
+                    made.symbols.append(digits.data(), end).append(" t ");
+                    made.symbols.append(name.empty() ? "[unknown]" : name).append("\n");
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] std::string name_of(std::uint32_t mapping) const {
+        const std::string name = printable(profile_.mappings[mapping].file_name);
+        return name.empty() ? "[unknown]" : name;
+    }
+
+    Result<Done> keep_symbols() {
+        for (const Made& made : made_) {
+            if (made.symbols.empty()) {
+                continue;
+            }
+            std::string packed = packed_symbols(made.symbols);
+            if (auto kept = store_.put_image(
+                    made.content, {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols), std::move(packed)});
+                !kept.ok()) {
+                return kept;
+            }
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] Frame frame_of(std::uint32_t mapping, std::uint32_t function) {
+        Made& made = made_[mapping];
+        if (!made.named) {
+            const std::string name = name_of(mapping);
+            const std::uint64_t kernel = name.starts_with("[kernel") ? image_flags::kKernel : 0;
+            made.named =
+                images_.intern({name, kernel | image_flags::kContentHash, 0, 0, content_from(made.content, true)});
+        }
+        return {made.named.value_or(0), made.offsets.at(function)};
+    }
+
+    [[nodiscard]] Frame frame_of(const PprofProfile::Location& location) {
+        Made& made = made_[location.mapping];
+        const PprofProfile::Mapping& mapping = profile_.mappings[location.mapping];
+        const bool has_file = location.mapping != 0 && !mapping.file_name.empty() && location.address >= mapping.start;
+        if (!made.file) {
+            const auto build_id = bytes_of_hex(mapping.build_id);
+            made.file = has_file ? images_.intern({name_of(location.mapping), image_flags::kFileOffset, 0, 0,
+                                                   content_from(build_id.value_or(""), false)})
+                                 : images_.intern({"[unknown]", image_flags::kUnknown, 0, 0, {}});
+        }
+        return {made.file.value_or(0),
+                has_file ? location.address - mapping.start + mapping.file_offset : location.address};
+    }
+
+    // -- rows ---------------------------------------------------------------------------------------------------------
+
+    void begin_epoch() {
+        rows_->begin_epoch(kStart);
+        definitions_->clear();
+        threads_.clear();
+        tids_.clear();
+        next_tid_ = 1;
+    }
+
+    void take(const PprofProfile::Sample& sample) {
+        if (rows_->epoch_is_over()) {
+            begin_epoch();
+        }
+        auto stack = stack_of(sample);
+        if (!stack) {
+            begin_epoch();
+            stack = stack_of(sample);
+        }
+        const std::uint32_t tid = thread_of(sample);
+        for (std::size_t i = 0; i < events_.size(); ++i) {
+            const auto value_of = [&](std::size_t value) {
+                return static_cast<std::uint64_t>(std::max<std::int64_t>(sample.values[value], 0));
+            };
+            negative_count_ += events_[i].weight && sample.values[*events_[i].weight] < 0 ? 1 : 0;
+            const std::uint64_t weight = events_[i].weight ? value_of(*events_[i].weight) : 0;
+            const std::uint64_t count = events_[i].count ? value_of(*events_[i].count) : weight != 0 ? 1 : 0;
+            const std::uint64_t rows = std::min(count, kRowsOfSampleMax);
+            joined_count_ += count - rows;
+            imported_.sample_count += rows;
+            for (std::uint64_t row = 0; row < rows; ++row) {
+                // Of the sum all rows have their part, to the last unit.
+                const std::uint64_t own = !events_[i].weight ? count / rows + (row < count % rows ? 1 : 0)
+                                                             : weight / rows + (row < weight % rows ? 1 : 0);
+                const std::array<std::uint64_t, 6> integers{
+                    kStart.value, 0, tid, tid, stack.value_or(kEmptyStack).value, own};
+                rows_->append({Kind::kSample, EventNumber{static_cast<std::uint16_t>(i)}}, kStart, integers, {});
+            }
+        }
+    }
+
+    // Empty: the epoch has no room for it.
+    [[nodiscard]] std::optional<StackNumber> stack_of(const PprofProfile::Sample& sample) {
+        std::optional<StackNumber> node = kEmptyStack;
+        const auto add = [&](const Frame& frame) {
+            const auto image = node ? definitions_->image(frame.image, kStart) : std::nullopt;
+            node = image ? definitions_->stack_node(*node, *image, frame.offset, kStart) : std::nullopt;
+        };
+        for (auto at = sample.locations.rbegin(); at != sample.locations.rend(); ++at) {
+            const PprofProfile::Location& location = profile_.locations[*at];
+            if (location.functions.empty()) {
+                add(frame_of(location));
+            }
+            for (auto function = location.functions.rbegin(); function != location.functions.rend(); ++function) {
+                add(frame_of(location.mapping, *function));
+            }
+        }
+        return node;
+    }
+
+    // Threads have numbers where the profile has none.
+    std::uint32_t thread_of(const PprofProfile::Sample& sample) {
+        std::string name;
+        std::uint32_t tid = 0;
+        for (const PprofProfile::Label& label : sample.labels) {
+            if (label.key == "comm" || label.key == "thread" || (label.key == "process" && name.empty())) {
+                name = printable(label.text);
+            } else if (label.key == "tid" || label.key == "thread_id" || (label.key == "pid" && tid == 0)) {
+                tid = static_cast<std::uint32_t>(std::clamp<std::int64_t>(label.number, 0, kPidMax));
+            } else {
+                ++labels_[std::string{label.key}];
+            }
+        }
+        if (name.empty() && profile_.mappings.size() > 1) {
+            name = std::filesystem::path{name_of(1)}.filename();
+        }
+        const auto [known, is_new] = threads_.try_emplace({tid, name}, tid);
+        if (is_new) {
+            while (known->second == 0 || !tids_.insert(known->second).second) {
+                known->second = next_tid_++;
+            }
+            TaskRow row;
+            row.time = kStart.value;
+            row.op = TaskOp::kPresent;
+            row.pid = row.tid = known->second;
+            row.string = definitions_->string(name, kStart).value_or(kEmptyString);
+            append_task_row(*rows_, row);
+        }
+        return known->second;
+    }
+
+    void add_warnings() {
+        const auto add = [&](std::uint64_t count, const std::string& what) {
+            if (count > 0) {
+                imported_.warnings.push_back(std::to_string(count) + " " + what);
+            }
+        };
+        std::string labels;
+        for (const auto& [key, count] : labels_) {
+            labels += (labels.empty() ? "" : ", ") + key + " of " + std::to_string(count);
+        }
+        if (!labels.empty()) {
+            imported_.warnings.push_back("labels not kept: " + labels + " samples");
+        }
+        add(static_cast<std::uint64_t>(std::count_if(profile_.locations.begin(), profile_.locations.end(),
+                                                     [](const auto& location) { return location.has_lines; })),
+            "locations have numbers of lines, which aren't kept");
+        add(negative_count_, "values are below 0 (a profile less another one?) and count as 0");
+        add(joined_count_, "samples stand in rows with others, for their stacks have too many");
+        if (profile_.samples.empty()) {
+            imported_.warnings.emplace_back("it has no samples");
+        }
+    }
+
+    const FileBytes& file_;
+    const RecordingImport& options_;
+    Store& store_;
+    PprofProfile profile_;
+    std::vector<EventValues> events_;
+    std::vector<Made> made_;  // by mapping
+    ImageTable images_;
+    std::optional<EpochDefinitions> definitions_;
+    SealedRows* rows_ = nullptr;
+    std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> threads_;  // of the epoch
+    std::set<std::uint32_t> tids_;
+    std::uint32_t next_tid_ = 1;
+    std::map<std::string, std::uint64_t> labels_;
+    std::uint64_t negative_count_ = 0;
+    std::uint64_t joined_count_ = 0;
+    ImportedRecording imported_;
+};
+
+}  // namespace
+
+Result<ImportedRecording> import_pprof(const FileBytes& file, const RecordingImport& options, Store& store) {
+    return Import{file, options, store}.run();
+}
+
+}  // namespace perfleet

@@ -1,0 +1,253 @@
+#include "tools/perfleet/import/pprof/pprof_import.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <map>
+#include <protozero/pbf_builder.hpp>
+
+#include "exporters/pprof/pprof_exporter.h"
+#include "exporters/pprof/pprof_message.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
+#include "query-engine/statistic/top.h"
+#include "schemas/text/utf8.h"
+#include "storage/store/open_store.h"
+
+namespace perfleet::pprof_import_test {
+namespace {
+
+using protozero::pbf_builder;
+using Counts =
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>;  // self, children by "command image symbol"
+
+class BytesSink : public ExportSink {
+public:
+    Result<Done> write_at(std::uint64_t /*offset*/, std::span<const std::byte> bytes) override {
+        text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        return Done{};
+    }
+    std::string text;
+};
+
+// A profile written field by field; strings are numbered as they come.
+class Profile {
+public:
+    Profile() { number_of(""); }
+    std::int64_t number_of(const std::string& text) {
+        const auto [known, is_new] = strings_.try_emplace(text, static_cast<std::int64_t>(strings_.size()));
+        if (is_new) {
+            message.add_string(pprof::Profile::kStringTable, text);
+        }
+        return known->second;
+    }
+    void type(const std::string& type, const std::string& unit) {
+        const std::int64_t numbers[]{number_of(type), number_of(unit)};
+        pbf_builder<pprof::ValueType> made{message, pprof::Profile::kSampleType};
+        made.add_int64(pprof::ValueType::kType, numbers[0]);
+        made.add_int64(pprof::ValueType::kUnit, numbers[1]);
+    }
+    void mapping(std::uint64_t id, const std::string& file, std::uint64_t start, const std::string& build_id = "") {
+        const std::int64_t numbers[]{number_of(file), number_of(build_id)};
+        pbf_builder<pprof::Mapping> made{message, pprof::Profile::kMapping};
+        made.add_uint64(pprof::Mapping::kId, id);
+        made.add_uint64(pprof::Mapping::kMemoryStart, start);
+        made.add_int64(pprof::Mapping::kFilename, numbers[0]);
+        made.add_int64(pprof::Mapping::kBuildId, numbers[1]);
+    }
+    void function(std::uint64_t id, const std::string& name) {
+        const std::int64_t number = number_of(name);
+        pbf_builder<pprof::Function> made{message, pprof::Profile::kFunction};
+        made.add_uint64(pprof::Function::kId, id);
+        made.add_int64(pprof::Function::kName, number);
+    }
+    void location(std::uint64_t id, std::uint64_t mapping, std::uint64_t address,
+                  const std::vector<std::uint64_t>& functions) {
+        pbf_builder<pprof::Location> made{message, pprof::Profile::kLocation};
+        made.add_uint64(pprof::Location::kId, id);
+        made.add_uint64(pprof::Location::kMappingId, mapping);
+        made.add_uint64(pprof::Location::kAddress, address);
+        for (const std::uint64_t function : functions) {
+            pbf_builder<pprof::Line> line{made, pprof::Location::kLine};
+            line.add_uint64(pprof::Line::kFunctionId, function);
+        }
+    }
+    // `is_packed`: both forms are allowed.
+    void sample(const std::vector<std::uint64_t>& locations, const std::vector<std::int64_t>& values, bool is_packed,
+                const std::string& thread = "") {
+        const std::int64_t numbers[]{number_of("thread"), number_of(thread), number_of("request")};
+        pbf_builder<pprof::Sample> made{message, pprof::Profile::kSample};
+        if (is_packed) {
+            made.add_packed_uint64(pprof::Sample::kLocationId, locations.begin(), locations.end());
+            made.add_packed_int64(pprof::Sample::kValue, values.begin(), values.end());
+        } else {
+            for (const std::uint64_t location : locations) {
+                made.add_uint64(pprof::Sample::kLocationId, location);
+            }
+            for (const std::int64_t value : values) {
+                made.add_int64(pprof::Sample::kValue, value);
+            }
+        }
+        if (!thread.empty()) {
+            {
+                pbf_builder<pprof::Label> label{made, pprof::Sample::kLabel};
+                label.add_int64(pprof::Label::kKey, numbers[0]);
+                label.add_int64(pprof::Label::kStr, numbers[1]);
+            }
+            pbf_builder<pprof::Label> label{made, pprof::Sample::kLabel};
+            label.add_int64(pprof::Label::kKey, numbers[2]);
+            label.add_int64(pprof::Label::kNum, 7);
+        }
+    }
+
+    std::string bytes;
+    pbf_builder<pprof::Profile> message{bytes};
+
+private:
+    std::map<std::string, std::int64_t> strings_;
+};
+
+class PprofImport : public ::testing::Test {
+protected:
+    Result<ImportedRecording> imported(const std::string& bytes) {
+        const int fd = ::memfd_create("profile", MFD_CLOEXEC);
+        EXPECT_EQ(::write(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+        auto file = FileBytes::open("/proc/self/fd/" + std::to_string(fd));
+        ::close(fd);
+        EXPECT_TRUE(file.ok());
+        RecordingImport options;
+        options.target_name = "there";
+        options.now = UtcNs{4'000'000'000'000'000'000};
+        return import_pprof(*file, options, *store_);
+    }
+
+    static Answer top_of(const Store& store, const std::string& event) {
+        Selection selection;
+        selection.event = event;
+        const Result<Scan> scan = Scan::open(store, selection);
+        EXPECT_TRUE(scan.ok());
+        Symbolizer symbolizer{&store, {}};
+        Result<Answer> answer = make_top(*scan, symbolizer, TopOptions{});
+        EXPECT_TRUE(answer.ok()) << (answer.ok() ? "" : answer.error().message);
+        return std::move(*answer);
+    }
+
+    static Counts counts_of(const Store& store, const std::string& event) {
+        const Answer answer = top_of(store, event);
+        const auto column = [&](const char* name) {
+            return static_cast<std::size_t>(std::find_if(answer.columns.begin(), answer.columns.end(),
+                                                         [&](const AnswerColumn& one) { return one.name == name; }) -
+                                            answer.columns.begin());
+        };
+        Counts counts;
+        for (const auto& row : answer.rows) {
+            const auto text = [&](const char* name) { return printable(std::get<std::string>(row[column(name)])); };
+            counts[text("command") + " " + text("image") + " " + text("symbol")] = {
+                std::get<std::uint64_t>(row[column("self")]), std::get<std::uint64_t>(row[column("children")])};
+        }
+        return counts;
+    }
+
+    std::unique_ptr<Store> store_ = make_memory_store();
+};
+
+TEST_F(PprofImport, OfAnExportHasItsCounts) {
+    const auto original = make_memory_store();
+    deliver(make_scenario(8), {}, *original);
+    const Result<Scan> scan = Scan::open(*original, {});
+    ASSERT_TRUE(scan.ok());
+    Symbolizer symbolizer{original.get(), {}};
+    BytesSink sink;
+    ASSERT_TRUE(export_pprof(*scan, symbolizer, sink, {}).ok());
+    const auto done = imported(sink.text);
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    EXPECT_TRUE(done->has_end);
+    std::set<std::string> events;
+    for (const ScannedSession& session : scan->sessions()) {
+        for (const EventRecord& event : session.record.events) {
+            if ((event.kind == Kind::kSample || event.kind == Kind::kTracepoint) &&
+                !counts_of(*original, event.name).empty()) {
+                events.insert(event.name);
+            }
+        }
+    }
+    ASSERT_GE(events.size(), 2U);
+    for (const std::string& event : events) {
+        EXPECT_EQ(counts_of(*store_, event), counts_of(*original, event)) << event;
+    }
+    const auto again = imported(sink.text);
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(again->batches_stored, 0U);
+}
+
+TEST_F(PprofImport, KeepsInlinedFunctionsAndPlacesWithoutFunctions) {
+    Profile profile;
+    profile.type("samples", "count");
+    profile.type("cpu", "nanoseconds");
+    profile.mapping(7, "/opt/server", 0x40'0000, "0123456789abcdef0123456789abcdef01234567");
+    profile.function(1, "operator new(unsigned long)");
+    profile.function(2, "handle");
+    profile.location(1, 7, 0x40'1000, {1, 2});
+    profile.location(2, 7, 0x40'2345, {});
+    profile.location(3, 0, 0, {2});
+    profile.sample({1, 2}, {3, 31}, true, "worker");
+    profile.sample({3}, {1, 10}, false);
+    const auto done = imported(profile.bytes);
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    EXPECT_EQ(done->sample_count, 4U);
+    ASSERT_EQ(done->warnings.size(), 1U);
+    EXPECT_EQ(done->warnings[0], "labels not kept: request of 1 samples");
+    const Counts counts = counts_of(*store_, "cpu");
+    const Counts expected{{"worker server operator new(unsigned long)", {3, 3}},
+                          {"worker server handle", {0, 3}},
+                          {"worker server [server]", {0, 3}},
+                          {"server [unknown] handle", {1, 1}}};
+    EXPECT_EQ(counts, expected);
+}
+
+TEST_F(PprofImport, ValuesThatAreNoCountsWeighARow) {
+    Profile profile;
+    profile.type("inuse_objects", "count");
+    profile.type("inuse_space", "bytes");
+    profile.function(1, "main.make");
+    profile.location(1, 0, 0, {1});
+    profile.sample({1}, {5, 4'096}, true);
+    profile.sample({1}, {0, -1}, true);
+    const auto done = imported(profile.bytes);
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    EXPECT_EQ(done->row_count, 3U) << "a row of each value that isn't 0, and the thread";
+    ASSERT_EQ(done->warnings.size(), 1U);
+    EXPECT_NE(done->warnings[0].find("below 0"), std::string::npos);
+    EXPECT_EQ(counts_of(*store_, "inuse_space").size(), 1U);
+}
+
+TEST_F(PprofImport, OfNothingIsASessionWithoutSamples) {
+    Profile profile;
+    profile.type("samples", "count");
+    const auto done = imported(profile.bytes);
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    EXPECT_EQ(done->warnings, std::vector<std::string>{"it has no samples"});
+}
+
+TEST_F(PprofImport, NamesWhatIsBroken) {
+    const auto message_of = [&](const std::string& bytes) {
+        const auto done = imported(bytes);
+        return done.ok() ? std::string{} : done.error().message;
+    };
+    Profile place;
+    place.type("samples", "count");
+    place.sample({9}, {1}, true);
+    EXPECT_NE(message_of(place.bytes).find("uses a location that it doesn't define"), std::string::npos);
+    Profile values;
+    values.type("samples", "count");
+    values.location(1, 0, 0, {});
+    values.sample({1}, {1, 2}, true);
+    EXPECT_NE(message_of(values.bytes).find("2 values of 1 types"), std::string::npos);
+    EXPECT_NE(message_of(values.bytes.substr(0, values.bytes.size() - 1)).find("no profile of pprof"),
+              std::string::npos);
+    EXPECT_NE(message_of("").find("without types of values"), std::string::npos);
+    EXPECT_NE(message_of("\x1f\x8b\x08 cut short").find("gzip"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace perfleet::pprof_import_test

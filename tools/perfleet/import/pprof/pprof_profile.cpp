@@ -1,0 +1,308 @@
+#include "tools/perfleet/import/pprof/pprof_profile.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <protozero/pbf_message.hpp>
+
+#include "exporters/pprof/pprof_message.h"
+
+namespace perfleet {
+namespace {
+
+using protozero::data_view;
+using protozero::pbf_message;
+
+constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
+
+struct BrokenReference {
+    const char* what;
+};
+
+Result<std::string> inflated(std::span<const std::byte> packed) {
+    constexpr std::size_t kStepSizeBytes = 1U << 20U;
+    std::string text;
+    z_stream stream{};
+    if (::inflateInit2(&stream, 15 + 16) != Z_OK) {
+        return Error{ErrorCode::kTooLarge, "no memory to unpack it"};
+    }
+    // zlib's type has no const; it doesn't write there.
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
+    stream.avail_in = static_cast<uInt>(packed.size());
+    int outcome = Z_OK;
+    while (outcome == Z_OK && text.size() <= PprofProfile::kProfileSizeBytesMax) {
+        const std::size_t before = text.size();
+        text.resize(before + kStepSizeBytes);
+        stream.next_out = reinterpret_cast<Bytef*>(text.data() + before);
+        stream.avail_out = kStepSizeBytes;
+        outcome = ::inflate(&stream, Z_NO_FLUSH);
+        text.resize(text.size() - stream.avail_out);
+    }
+    ::inflateEnd(&stream);
+    if (text.size() > PprofProfile::kProfileSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, "more than 256 MiB when it is unpacked"};
+    }
+    return outcome == Z_STREAM_END ? Result<std::string>{std::move(text)}
+                                   : Error{ErrorCode::kCorrupt, "its gzip data is damaged or ends too early"};
+}
+
+}  // namespace
+
+// Twice through the message: numbers may be used before what they stand for is read.
+class PprofProfile::Reader {
+public:
+    explicit Reader(PprofProfile& profile) : profile_{profile} {}
+
+    void run() {
+        each_field([this](pbf_message<pprof::Profile>& field) { take_definition(field); });
+        profile_.mappings.front() = {};
+        each_field([this](pbf_message<pprof::Profile>& field) { take_use(field); });
+    }
+
+private:
+    template <class Visit>
+    void each_field(const Visit& visit) {
+        pbf_message<pprof::Profile> field{data_view{*profile_.text_}};
+        while (field.next()) {
+            visit(field);
+        }
+    }
+
+    // Strings, and which numbers there are.
+    void take_definition(pbf_message<pprof::Profile>& field) {
+        switch (field.tag()) {
+            case pprof::Profile::kStringTable: strings_.push_back(view_of(field.get_view())); break;
+            case pprof::Profile::kMapping:
+                define(mappings_, pprof::Mapping::kId, field.get_view(), profile_.mappings.size());
+                profile_.mappings.emplace_back();
+                break;
+            case pprof::Profile::kLocation:
+                define(locations_, pprof::Location::kId, field.get_view(), profile_.locations.size());
+                profile_.locations.emplace_back();
+                break;
+            case pprof::Profile::kFunction:
+                define(functions_, pprof::Function::kId, field.get_view(), profile_.functions.size());
+                profile_.functions.emplace_back();
+                break;
+            default: field.skip();
+        }
+    }
+
+    void take_use(pbf_message<pprof::Profile>& field) {
+        switch (field.tag()) {
+            case pprof::Profile::kSampleType: profile_.value_types.push_back(value_type(field.get_view())); break;
+            case pprof::Profile::kSample: take_sample(field.get_view()); break;
+            case pprof::Profile::kMapping: take_mapping(field.get_view(), profile_.mappings[++mapping_]); break;
+            case pprof::Profile::kLocation: take_location(field.get_view(), profile_.locations[location_++]); break;
+            case pprof::Profile::kFunction: take_function(field.get_view(), profile_.functions[function_++]); break;
+            case pprof::Profile::kTimeNanos: profile_.time_ns = field.get_int64(); break;
+            case pprof::Profile::kDurationNanos: profile_.duration_ns = field.get_int64(); break;
+            case pprof::Profile::kPeriodType: profile_.period_type = value_type(field.get_view()); break;
+            case pprof::Profile::kPeriod: profile_.period = field.get_int64(); break;
+            case pprof::Profile::kComment:
+                // One, or several packed.
+                field.skip();
+                ++profile_.comment_count;
+                break;
+            default: field.skip();
+        }
+    }
+
+    static std::string_view view_of(data_view bytes) { return {bytes.data(), bytes.size()}; }
+
+    using Numbers = std::unordered_map<std::uint64_t, std::uint32_t>;
+
+    template <class Field>
+    static void define(Numbers& numbers, Field id_field, data_view bytes, std::size_t place) {
+        std::uint64_t id = 0;
+        pbf_message<Field> message{bytes};
+        while (message.next(id_field)) {
+            id = message.get_uint64();
+        }
+        numbers[id] = static_cast<std::uint32_t>(place);
+    }
+
+    static std::uint32_t find(const Numbers& numbers, std::uint64_t id, const char* what) {
+        const auto found = numbers.find(id);
+        if (found == numbers.end()) {
+            throw BrokenReference{what};
+        }
+        return found->second;
+    }
+
+    [[nodiscard]] std::string_view string(std::int64_t number) const {
+        if (number < 0 || (number != 0 && static_cast<std::uint64_t>(number) >= strings_.size())) {
+            throw BrokenReference{"string"};
+        }
+        return strings_.empty() ? std::string_view{} : strings_[static_cast<std::size_t>(number)];
+    }
+
+    [[nodiscard]] ValueType value_type(data_view bytes) const {
+        ValueType made;
+        pbf_message<pprof::ValueType> field{bytes};
+        while (field.next()) {
+            switch (field.tag()) {
+                case pprof::ValueType::kType: made.type = string(field.get_int64()); break;
+                case pprof::ValueType::kUnit: made.unit = string(field.get_int64()); break;
+                default: field.skip();
+            }
+        }
+        return made;
+    }
+
+    // Numbers of one field, packed or not.
+    template <class Message, class Visit>
+    static void each_number(Message& field, const Visit& visit) {
+        if (field.wire_type() == protozero::pbf_wire_type::length_delimited) {
+            for (const std::uint64_t number : field.get_packed_uint64()) {
+                visit(number);
+            }
+        } else {
+            visit(field.get_uint64());
+        }
+    }
+
+    void take_sample(data_view bytes) {
+        Sample& sample = profile_.samples.emplace_back();
+        pbf_message<pprof::Sample> field{bytes};
+        while (field.next()) {
+            switch (field.tag()) {
+                case pprof::Sample::kLocationId:
+                    each_number(
+                        field, [&](std::uint64_t id) { sample.locations.push_back(find(locations_, id, "location")); });
+                    break;
+                case pprof::Sample::kValue:
+                    each_number(
+                        field, [&](std::uint64_t value) { sample.values.push_back(static_cast<std::int64_t>(value)); });
+                    break;
+                case pprof::Sample::kLabel: sample.labels.push_back(label(field.get_view())); break;
+                default: field.skip();
+            }
+        }
+    }
+
+    [[nodiscard]] Label label(data_view bytes) const {
+        Label made;
+        pbf_message<pprof::Label> field{bytes};
+        while (field.next()) {
+            switch (field.tag()) {
+                case pprof::Label::kKey: made.key = string(field.get_int64()); break;
+                case pprof::Label::kStr: made.text = string(field.get_int64()); break;
+                case pprof::Label::kNum: made.number = field.get_int64(); break;
+                default: field.skip();
+            }
+        }
+        return made;
+    }
+
+    void take_mapping(data_view bytes, Mapping& mapping) const {
+        pbf_message<pprof::Mapping> field{bytes};
+        while (field.next()) {
+            switch (field.tag()) {
+                case pprof::Mapping::kMemoryStart: mapping.start = field.get_uint64(); break;
+                case pprof::Mapping::kFileOffset: mapping.file_offset = field.get_uint64(); break;
+                case pprof::Mapping::kFilename: mapping.file_name = string(field.get_int64()); break;
+                case pprof::Mapping::kBuildId: mapping.build_id = string(field.get_int64()); break;
+                default: field.skip();
+            }
+        }
+    }
+
+    void take_location(data_view bytes, Location& location) const {
+        pbf_message<pprof::Location> field{bytes};
+        while (field.next()) {
+            switch (field.tag()) {
+                case pprof::Location::kMappingId: {
+                    const std::uint64_t id = field.get_uint64();
+                    location.mapping = id == 0 ? 0 : find(mappings_, id, "mapping");
+                    break;
+                }
+                case pprof::Location::kAddress: location.address = field.get_uint64(); break;
+                case pprof::Location::kLine: take_line(field.get_view(), location); break;
+                default: field.skip();
+            }
+        }
+    }
+
+    void take_line(data_view bytes, Location& location) const {
+        std::uint32_t function = kUnknown;
+        pbf_message<pprof::Line> field{bytes};
+        while (field.next()) {
+            switch (field.tag()) {
+                case pprof::Line::kFunctionId:
+                    if (const std::uint64_t id = field.get_uint64(); id != 0) {
+                        function = find(functions_, id, "function");
+                    }
+                    break;
+                case pprof::Line::kLine: location.has_lines = field.get_int64() != 0 || location.has_lines; break;
+                default: field.skip();
+            }
+        }
+        if (function != kUnknown) {
+            location.functions.push_back(function);
+        }
+    }
+
+    void take_function(data_view bytes, Function& function) const {
+        pbf_message<pprof::Function> field{bytes};
+        std::string_view system_name;
+        while (field.next()) {
+            switch (field.tag()) {
+                case pprof::Function::kName: function.name = string(field.get_int64()); break;
+                case pprof::Function::kSystemName: system_name = string(field.get_int64()); break;
+                case pprof::Function::kFilename: function.file_name = string(field.get_int64()); break;
+                default: field.skip();
+            }
+        }
+        function.name = function.name.empty() ? system_name : function.name;
+    }
+
+    PprofProfile& profile_;
+    std::vector<std::string_view> strings_;
+    Numbers mappings_;
+    Numbers locations_;
+    Numbers functions_;
+    std::size_t mapping_ = 0;  // the first stands for none
+    std::size_t location_ = 0;
+    std::size_t function_ = 0;
+};
+
+Result<PprofProfile> PprofProfile::read(std::span<const std::byte> file_untrusted) {
+    PprofProfile profile;
+    constexpr std::byte kGzip[]{std::byte{0x1f}, std::byte{0x8b}};
+    if (file_untrusted.size() > kProfileSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, "more than 256 MiB"};
+    }
+    if (file_untrusted.size() >= 2 && std::equal(std::begin(kGzip), std::end(kGzip), file_untrusted.begin())) {
+        auto text = inflated(file_untrusted);
+        if (!text.ok()) {
+            return std::move(text).error();
+        }
+        *profile.text_ = std::move(*text);
+    } else {
+        profile.text_->assign(reinterpret_cast<const char*>(file_untrusted.data()), file_untrusted.size());
+    }
+    try {
+        Reader{profile}.run();
+    } catch (const protozero::exception& exception) {
+        return Error{
+            ErrorCode::kCorrupt,
+            std::string{
+                "no profile of pprof, or one of before it was protobuf (`pprof -proto FILE` converts those): "} +
+                exception.what()};
+    } catch (const BrokenReference& broken) {
+        return Error{ErrorCode::kCorrupt, std::string{"it uses a "} + broken.what + " that it doesn't define"};
+    }
+    const std::size_t value_count = profile.value_types.size();
+    for (const Sample& sample : profile.samples) {
+        if (sample.values.size() != value_count) {
+            return Error{ErrorCode::kCorrupt, "a sample has " + std::to_string(sample.values.size()) + " values of " +
+                                                  std::to_string(value_count) + " types"};
+        }
+    }
+    return profile;
+}
+
+}  // namespace perfleet

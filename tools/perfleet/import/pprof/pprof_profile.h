@@ -1,0 +1,76 @@
+// A profile in pprof's format (profile.proto, package perftools.profiles), read as it stands: compressed by gzip or
+// not.
+//
+// Untrusted. Bounded by kProfileSizeBytesMax, unpacked. References to what isn't there are errors, but for those of 0,
+// which the format takes for "not known".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+class PprofProfile {
+public:
+    static constexpr std::size_t kProfileSizeBytesMax = 256U << 20;
+
+    // Errors: kTooLarge, kCorrupt (what of it).
+    [[nodiscard]] static Result<PprofProfile> read(std::span<const std::byte> file_untrusted);
+
+    struct ValueType {
+        std::string_view type;
+        std::string_view unit;
+    };
+    struct Label {
+        std::string_view key;
+        std::string_view text;  // empty: `number`
+        std::int64_t number = 0;
+    };
+    struct Sample {
+        std::vector<std::uint32_t> locations;  // of locations; innermost first
+        std::vector<std::int64_t> values;      // one of each value type
+        std::vector<Label> labels;
+    };
+    struct Mapping {
+        std::uint64_t start = 0;
+        std::uint64_t file_offset = 0;
+        std::string_view file_name;
+        std::string_view build_id;  // in hexadecimal digits, mostly
+    };
+    struct Function {
+        std::string_view name;
+        std::string_view file_name;
+    };
+    struct Location {
+        std::uint32_t mapping = 0;  // of mappings; the first stands for none
+        std::uint64_t address = 0;
+        std::vector<std::uint32_t> functions;  // of functions; the first was inlined into the next, and so on
+        bool has_lines = false;
+    };
+
+    std::vector<ValueType> value_types;
+    std::vector<Sample> samples;
+    std::vector<Mapping> mappings{{}};
+    std::vector<Location> locations;
+    std::vector<Function> functions;
+    ValueType period_type;
+    std::int64_t period = 0;
+    std::int64_t time_ns = 0;  // UTC; 0: not told
+    std::int64_t duration_ns = 0;
+    std::size_t comment_count = 0;
+
+private:
+    class Reader;
+
+    std::unique_ptr<std::string> text_ = std::make_unique<std::string>();  // that names are borrowed of
+};
+
+}  // namespace perfleet

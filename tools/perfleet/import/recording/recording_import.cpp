@@ -1,0 +1,25 @@
+#include "tools/perfleet/import/recording/recording_import.h"
+
+#include <algorithm>
+
+#include "tools/perfleet/import/run_hash.h"
+
+namespace perfleet {
+
+SessionId session_id_of(const FileBytes& file, UtcNs start) {
+    constexpr std::uint64_t kHashedSizeBytes = 1U << 20;
+    const std::uint64_t size = file.size_bytes();
+    RunHash high{0x7065726664617461};
+    RunHash low{0x496d706f72746564};
+    for (RunHash* const hash : {&high, &low}) {
+        hash->integer(size);
+        hash->integer(static_cast<std::uint64_t>(start.value));
+        for (const std::uint64_t at : {std::uint64_t{0}, size - std::min(size, kHashedSizeBytes)}) {
+            const auto bytes = file.piece(at, kHashedSizeBytes);
+            hash->text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+        }
+    }
+    return {high.value(), low.value()};
+}
+
+}  // namespace perfleet
