@@ -1,4 +1,4 @@
-// What a store does when its engine fails or its values are damaged.
+// What a store does when its engine fails, and while it drops, removes and compacts.
 #include "storage/store/keyed_store.h"
 
 #include <gtest/gtest.h>
@@ -16,125 +16,11 @@
 #include "storage/key/key.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
-#include "storage/store/testing/store_writer.h"
+#include "storage/store/testing/fragile_store.h"
 #include "storage/store_limits.h"
 
 namespace perfleet::keyed_store_test {
 namespace {
-
-using test_writer::kBucket;
-using test_writer::kSeries;
-using test_writer::kSession;
-using test_writer::kTarget;
-
-constexpr UtcNs kMuchLater{(std::int64_t{kBucket.value} + 100) * kBucketDurationS * kNsPerSecond};
-
-// An engine in memory that fails when it is told to.
-class FragileEngine final : public EngineOver {
-public:
-    struct Shared {
-        MemoryEngine engine;
-        bool fails_write = false;
-        bool fails_erase = false;
-        bool has_reopened = false;  // once: it went on from what is on disk
-        std::string damaged_key;    // that get() can't read, and visit() can: another file holds it
-        std::vector<std::string> calls;
-        std::function<void(const KeyRange&)> on_visit;  // once, in the middle of the next visit
-        std::function<void()> after_visit;              // each
-        std::function<void()> after_write;              // likewise
-    };
-    explicit FragileEngine(std::shared_ptr<Shared> shared) : EngineOver{shared->engine}, shared_{std::move(shared)} {}
-
-    Result<std::optional<std::string>> get(std::string_view key) const override {
-        if (!key.empty() && key == shared_->damaged_key) {
-            return Error{ErrorCode::kCorrupt, "a damaged file"};
-        }
-        return shared_->engine.get(key);
-    }
-    Result<Done> visit(const KeyRange& range,
-                       const std::function<Visit(std::string_view, std::string_view)>& visitor) const override {
-        auto visited = shared_->engine.visit(range, visitor);
-        if (const auto hook = std::exchange(shared_->on_visit, nullptr)) {
-            hook(range);
-        }
-        if (shared_->after_visit) {
-            shared_->after_visit();
-        }
-        return visited;
-    }
-    Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
-        shared_->calls.emplace_back("write");
-        auto written = shared_->fails_write ? Result<Done>{Error{ErrorCode::kFull, "no space"}}
-                                            : shared_->engine.write(domain, guard, changes);
-        if (shared_->after_write) {
-            shared_->after_write();
-        }
-        return written;
-    }
-    Result<bool> recover(GoOn) override { return std::exchange(shared_->has_reopened, false); }
-    Result<Done> sync() override {
-        shared_->calls.emplace_back("sync");
-        return Done{};
-    }
-    Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
-        shared_->calls.emplace_back("erase");
-        return shared_->fails_erase ? Result<Done>{Error{ErrorCode::kIo, "no erase"}}
-                                    : shared_->engine.erase(range, is_stopping);
-    }
-
-private:
-    std::shared_ptr<Shared> shared_;
-};
-
-class KeyedStore : public testing::Test {
-protected:
-    void SetUp() override {
-        open();
-        ASSERT_TRUE(store_->define(test_writer::partition(), test_writer::session()).ok());
-    }
-
-    // Forgets what the store remembered.
-    void open() { store_ = make_keyed_store(std::make_unique<FragileEngine>(shared_)); }
-
-    Result<std::vector<PutOutcome>> put(std::uint64_t seq) {
-        const std::vector batches{test_writer::batch(Seq{seq})};
-        return store_->put(test_writer::partition(), batches);
-    }
-
-    // Of the watermark's batches; `now` far ahead of all buckets unless it is given.
-    void compact(UtcNs now = kMuchLater) {
-        auto compacted = store_->compact(now, [](const CompactionStep&) { return Visit::kContinue; });
-        ASSERT_TRUE(compacted.ok()) << compacted.error().message;
-    }
-
-    std::vector<Partition> partitions() {
-        auto found = store_->partitions();
-        EXPECT_TRUE(found.ok());
-        return *found;
-    }
-
-    std::uint64_t expired_rows() {
-        auto rows = store_->expired(kTarget, kSession);
-        EXPECT_TRUE(rows.ok());
-        return rows->empty() ? 0 : rows->at(0).second;
-    }
-
-    // Puts another value under a key.
-    void damage(const std::string& key, const std::string& value) {
-        Changes changes;
-        changes.puts.push_back({key, value});
-        ASSERT_TRUE(shared_->engine.write({}, 0, changes).ok());
-    }
-
-    std::string value_of(const std::string& key) {
-        auto value = shared_->engine.get(key);
-        EXPECT_TRUE(value.ok() && value->has_value());
-        return **value;
-    }
-
-    std::shared_ptr<FragileEngine::Shared> shared_ = std::make_shared<FragileEngine::Shared>();
-    std::unique_ptr<Store> store_;
-};
 
 TEST_F(KeyedStore, RemembersNothingOfAPutThatFailed) {
     shared_->fails_write = true;
@@ -231,6 +117,7 @@ TEST_F(KeyedStore, DropsAndRemovesOnADiskThatIsFull) {
     const auto removed = store_->remove_sessions(sessions, nullptr);
     ASSERT_TRUE(removed.ok()) << removed.error().message;
     EXPECT_EQ(*removed, 1'000U);
+    EXPECT_FALSE(has_key(session_partition_key(kTarget, kSession, test_writer::partition())));
 
     constexpr SessionId kOther{1, 2};
     ASSERT_TRUE(store_->define(test_writer::partition(), sample_session(kTarget, kOther)).ok());
@@ -286,34 +173,28 @@ TEST_F(KeyedStore, CompactsAgainAfterAStartWhatCameLate) {
     EXPECT_EQ(waiting_after_a_start(), 1U);
 }
 
-TEST_F(KeyedStore, RemovesNoImageWhileABlockThatMayNameItIsDamaged) {
-    SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
-    batch.add_images({{0, 0, "named", "/bin/true"}});
-    const std::vector batches{batch.build()};
-    ASSERT_TRUE(store_->put(test_writer::partition(), batches).ok());
-    ASSERT_TRUE(store_->put_image("named", {1, "x"}).ok());
-    ASSERT_TRUE(store_->put_image("unused", {1, "x"}).ok());
-    const std::string key = block_key({test_writer::partition(), kTarget, kSession, {Kind::kImage, kNoEvent}, Seq{1}});
-    const std::string value = value_of(key);
-    damage(key, "??????");
-    EXPECT_EQ(*store_->remove_unused_images(), 0U);
-    damage(key, value);
-    EXPECT_GT(*store_->remove_unused_images(), 0U);
-    EXPECT_TRUE(store_->image("named")->has_value());
-    EXPECT_FALSE(store_->image("unused")->has_value());
-}
-
-// What another file holds of it may be older.
-TEST_F(KeyedStore, WritesADamagedVersionOfItsFormatAnewWhenItIsOpened) {
-    FragileEngine engine{shared_};
-    ASSERT_TRUE(shared_->engine.erase(everything(), nullptr).ok());
-    ASSERT_TRUE(prepare_keyed_store(engine, "/data").ok());
-    shared_->calls.clear();
-    ASSERT_TRUE(prepare_keyed_store(engine, "/data").ok());
-    EXPECT_EQ(shared_->calls, std::vector<std::string>{});
-    shared_->damaged_key = format_key();
-    ASSERT_TRUE(prepare_keyed_store(engine, "/data").ok());
-    EXPECT_EQ(shared_->calls, (std::vector<std::string>{"write", "sync"}));
+// Whenever that is, the session's list doesn't name what is dropped.
+TEST_F(KeyedStore, CountsAgainWhenASessionIsDefinedWhileADropCounts) {
+    constexpr SessionId kOther{1, 2};
+    for (int defined_at = 1;; ++defined_at) {
+        shared_ = std::make_shared<FragileEngine::Shared>();
+        SetUp();
+        ASSERT_TRUE(put(1).ok());
+        int visits = 0;
+        bool is_defined = false;
+        shared_->after_visit = [&] {
+            if (++visits == defined_at) {
+                is_defined = store_->define(test_writer::partition(), sample_session(kTarget, kOther)).ok();
+            }
+        };
+        ASSERT_TRUE(store_->drop(test_writer::partition()).ok());
+        shared_->after_visit = nullptr;
+        EXPECT_FALSE(has_key(session_partition_key(kTarget, kOther, test_writer::partition()))) << defined_at;
+        if (!is_defined) {
+            EXPECT_GT(defined_at, 2);
+            break;
+        }
+    }
 }
 
 TEST_F(KeyedStore, DropsNothingWhenTheCountsCantBeWritten) {
@@ -395,94 +276,6 @@ TEST_F(KeyedStore, DiscardsWhatCompactionReadBeforeASessionWasRemoved) {
     }
 }
 
-TEST_F(KeyedStore, NamesTheKeyOfADamagedValueAndReadsTheOthers) {
-    for (const std::uint64_t seq : {1U, 2U, 3U}) {
-        ASSERT_TRUE(put(seq).ok());
-    }
-    const std::string key = partition_batch_key(test_writer::partition(), {kTarget, kSession, Seq{2}});
-    std::string value = value_of(key);
-    value[value.size() / 2] = static_cast<char>(value[value.size() / 2] ^ 1);
-    damage(key, value);
-    std::vector<std::uint64_t> seqs;
-    auto visited = store_->visit_batches(test_writer::partition(), kTarget, kSession, [&](const BatchRecord& record) {
-        seqs.push_back(record.seq.value);
-        return Visit::kContinue;
-    });
-    ASSERT_FALSE(visited.ok());
-    EXPECT_EQ(visited.error().code, ErrorCode::kCorrupt);
-    EXPECT_NE(visited.error().message.find("batch of target 0000000000000011"), std::string::npos)
-        << visited.error().message;
-    EXPECT_NE(visited.error().message.find("seq 2"), std::string::npos) << visited.error().message;
-    EXPECT_EQ(seqs, (std::vector<std::uint64_t>{1, 3}));
-    int block_count = 0;
-    ASSERT_TRUE(store_
-                    ->visit_blocks(test_writer::partition(), kTarget, kSession, kSeries,
-                                   [&](const BlockKey&, std::string_view) {
-                                       ++block_count;
-                                       return Visit::kContinue;
-                                   })
-                    .ok());
-    EXPECT_EQ(block_count, 3);
-    ASSERT_TRUE(store_->drop(test_writer::partition()).ok());
-    EXPECT_TRUE(partitions().empty());
-    EXPECT_EQ(expired_rows(), 2'000U) << "those of the damaged record can't be counted";
-}
-
-// Below the watermark it is resolved, whatever can be read of it: stored again it might be there twice.
-TEST_F(KeyedStore, ARepeatOfABatchWhoseRecordIsDamagedIsADuplicate) {
-    for (const std::uint64_t seq : {1U, 2U, 3U}) {
-        ASSERT_TRUE(put(seq).ok());
-    }
-    ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{2}).ok());
-    damage(partition_batch_key(test_writer::partition(), {kTarget, kSession, Seq{2}}), "??????");
-    open();
-    const auto repeated = put(2);
-    ASSERT_TRUE(repeated.ok()) << repeated.error().message;
-    EXPECT_EQ(repeated->at(0), PutOutcome::kDuplicate);
-    EXPECT_EQ(put(1)->at(0), PutOutcome::kDuplicate);
-    EXPECT_EQ(put(3)->at(0), PutOutcome::kDuplicate);
-}
-
-TEST_F(KeyedStore, NamesTheKeyOfEveryDamagedRecord) {
-    ASSERT_TRUE(store_->end_session(kTarget, kSession, {}).ok());
-    ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{1}).ok());
-    ASSERT_TRUE(store_->put_image("id", {1, "x"}).ok());
-    damage(session_key(Table::kSessionEnd, kTarget, kSession), "??????");
-    damage(session_key(Table::kWatermark, kTarget, kSession), "");
-    damage(session_key(Table::kSession, kTarget, kSession), "??????");
-    damage(partition_session_key(test_writer::partition(), kTarget, kSession), "??????");
-    damage(expired_key(kTarget, kSession, kSeries, test_writer::partition()), "??????");
-    damage(image_key("id"), "??????");
-    const std::string session = "session 0000000000000abc0000000000000def";
-    const auto end = store_->session_end(kTarget, kSession);
-    ASSERT_FALSE(end.ok());
-    EXPECT_NE(end.error().message.find("end of target 0000000000000011, " + session), std::string::npos);
-    const auto watermark = store_->watermark(kTarget, kSession);
-    ASSERT_FALSE(watermark.ok());
-    EXPECT_EQ(watermark.error().code, ErrorCode::kTruncated);
-    EXPECT_NE(watermark.error().message.find("watermark of"), std::string::npos);
-    const auto is_told = [&](const std::string& what) {
-        const std::vector<std::string> damage = store_->damage();
-        return std::any_of(damage.begin(), damage.end(),
-                           [&](const std::string& text) { return text.find(what) != std::string::npos; });
-    };
-    const auto all = store_->all_sessions();
-    ASSERT_TRUE(all.ok()) << all.error().message;
-    EXPECT_TRUE(all->empty());
-    EXPECT_TRUE(is_told("record of target 0000000000000011, " + session));
-    const auto here = store_->sessions(test_writer::partition());
-    ASSERT_TRUE(here.ok()) << here.error().message;
-    EXPECT_TRUE(here->empty());
-    EXPECT_TRUE(is_told("in partition 480000/0/1"));
-    const auto expired = store_->expired(kTarget, kSession);
-    ASSERT_FALSE(expired.ok());
-    EXPECT_NE(expired.error().message.find("expired rows of series sample/0"), std::string::npos)
-        << expired.error().message;
-    const auto image = store_->image("id");
-    ASSERT_FALSE(image.ok());
-    EXPECT_NE(image.error().message.find("image 6964"), std::string::npos) << image.error().message;
-}
-
 TEST_F(KeyedStore, BoundsWhatItRemembersAboveAWatermark) {
     std::vector<AdmittedBatch> batches;
     const AdmittedBatch pattern = test_writer::batch(Seq{1});
@@ -501,33 +294,6 @@ TEST_F(KeyedStore, BoundsWhatItRemembersAboveAWatermark) {
     EXPECT_NE(full.error().message.find("advance it first"), std::string::npos) << full.error().message;
     ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{1}).ok());
     EXPECT_TRUE(put(limits::kStoreSeqsMax + 1).ok());
-}
-
-TEST(CheckFormat, TellsMissingAndOtherStores) {
-    MemoryEngine engine;
-    auto none = check_format(engine, "/data");
-    ASSERT_FALSE(none.ok());
-    EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
-    const auto expect_refused = [&](const std::string& key, std::uint64_t number, const std::string& message) {
-        const std::string version = encode_record(number);
-        Changes changes;
-        changes.puts.push_back({key, version});
-        ASSERT_TRUE(engine.write({}, 0, changes).ok());
-        auto checked = check_format(engine, "/data");
-        ASSERT_FALSE(checked.ok());
-        EXPECT_EQ(checked.error().code, ErrorCode::kUnsupported);
-        EXPECT_EQ(checked.error().message, message);
-    };
-    for (const std::uint64_t version : {1ULL, 2ULL}) {
-        expect_refused(unreleased_format_key(), version,
-                       "/data has a store format from before the first release, which this build doesn't read; give "
-                       "another folder (--data)");
-    }
-    for (const std::uint64_t version : {0ULL, 2ULL, 7ULL}) {
-        expect_refused(format_key(), version,
-                       "/data has store format " + std::to_string(version) +
-                           ", this build reads format 1 only; use the perfleet that wrote it");
-    }
 }
 
 }  // namespace

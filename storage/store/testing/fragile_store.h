@@ -1,0 +1,152 @@
+// A store over an engine in memory that fails when it is told to.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/engine/memory_engine.h"
+#include "storage/engine/testing/engine_over.h"
+#include "storage/store/keyed_store.h"
+#include "storage/store/testing/store_writer.h"
+
+namespace perfleet::keyed_store_test {
+using test_writer::kBucket;
+using test_writer::kSeries;
+using test_writer::kSession;
+using test_writer::kTarget;
+
+inline constexpr UtcNs kMuchLater{(std::int64_t{kBucket.value} + 100) * kBucketDurationS * kNsPerSecond};
+
+// An engine in memory that fails when it is told to.
+class FragileEngine final : public EngineOver {
+public:
+    struct Shared {
+        MemoryEngine engine;
+        bool fails_write = false;
+        bool fails_erase = false;
+        bool has_reopened = false;  // once: it went on from what is on disk
+        std::string damaged_begin;  // of visits, which can't read there
+        std::string damaged_key;    // that get() can't read, and visit() can: another file holds it
+        std::vector<std::string> calls;
+        std::atomic<std::uint64_t> reads_until_failure{~0ULL};  // of get() and visit(); that one and no other fails
+        std::function<void(const KeyRange&)> on_visit;          // once, in the middle of the next visit
+        std::function<void()> after_visit;                      // each
+        std::function<void()> after_write;                      // likewise
+    };
+    explicit FragileEngine(std::shared_ptr<Shared> shared) : EngineOver{shared->engine}, shared_{std::move(shared)} {}
+
+    Result<std::optional<std::string>> get(std::string_view key) const override {
+        if (shared_->reads_until_failure-- == 0) {
+            return Error{ErrorCode::kUnavailable, "no read"};
+        }
+        if (!key.empty() && key == shared_->damaged_key) {
+            return Error{ErrorCode::kCorrupt, "a damaged file"};
+        }
+        return shared_->engine.get(key);
+    }
+    Result<Done> visit(const KeyRange& range,
+                       const std::function<Visit(std::string_view, std::string_view)>& visitor) const override {
+        if (shared_->reads_until_failure-- == 0) {
+            return Error{ErrorCode::kUnavailable, "no read"};
+        }
+        if (!range.begin.empty() && range.begin == shared_->damaged_begin) {
+            return Error{ErrorCode::kCorrupt, "a damaged file"};
+        }
+        auto visited = shared_->engine.visit(range, visitor);
+        if (const auto hook = std::exchange(shared_->on_visit, nullptr)) {
+            hook(range);
+        }
+        if (shared_->after_visit) {
+            shared_->after_visit();
+        }
+        return visited;
+    }
+    Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
+        shared_->calls.emplace_back("write");
+        auto written = shared_->fails_write ? Result<Done>{Error{ErrorCode::kFull, "no space"}}
+                                            : shared_->engine.write(domain, guard, changes);
+        if (shared_->after_write) {
+            shared_->after_write();
+        }
+        return written;
+    }
+    Result<bool> recover(GoOn) override { return std::exchange(shared_->has_reopened, false); }
+    Result<Done> sync() override {
+        shared_->calls.emplace_back("sync");
+        return Done{};
+    }
+    Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
+        shared_->calls.emplace_back("erase");
+        return shared_->fails_erase ? Result<Done>{Error{ErrorCode::kIo, "no erase"}}
+                                    : shared_->engine.erase(range, is_stopping);
+    }
+
+private:
+    std::shared_ptr<Shared> shared_;
+};
+
+class KeyedStore : public testing::Test {
+protected:
+    void SetUp() override {
+        open();
+        ASSERT_TRUE(store_->define(test_writer::partition(), test_writer::session()).ok());
+    }
+
+    // Forgets what the store remembered.
+    void open() { store_ = make_keyed_store(std::make_unique<FragileEngine>(shared_)); }
+
+    Result<std::vector<PutOutcome>> put(std::uint64_t seq) {
+        const std::vector batches{test_writer::batch(Seq{seq})};
+        return store_->put(test_writer::partition(), batches);
+    }
+
+    // Of the watermark's batches; `now` far ahead of all buckets unless it is given.
+    void compact(UtcNs now = kMuchLater) {
+        auto compacted = store_->compact(now, [](const CompactionStep&) { return Visit::kContinue; });
+        ASSERT_TRUE(compacted.ok()) << compacted.error().message;
+    }
+
+    std::vector<Partition> partitions() {
+        auto found = store_->partitions();
+        EXPECT_TRUE(found.ok());
+        return *found;
+    }
+
+    std::uint64_t expired_rows() {
+        auto rows = store_->expired(kTarget, kSession);
+        EXPECT_TRUE(rows.ok());
+        return rows->empty() ? 0 : rows->at(0).second;
+    }
+
+    // Puts another value under a key.
+    void damage(const std::string& key, const std::string& value) {
+        Changes changes;
+        changes.puts.push_back({key, value});
+        ASSERT_TRUE(shared_->engine.write({}, 0, changes).ok());
+    }
+
+    std::string value_of(const std::string& key) {
+        auto value = shared_->engine.get(key);
+        EXPECT_TRUE(value.ok() && value->has_value());
+        return **value;
+    }
+
+    bool has_key(const std::string& key) {
+        auto value = shared_->engine.get(key);
+        EXPECT_TRUE(value.ok());
+        return value->has_value();
+    }
+
+    std::shared_ptr<FragileEngine::Shared> shared_ = std::make_shared<FragileEngine::Shared>();
+    std::unique_ptr<Store> store_;
+};
+
+}  // namespace perfleet::keyed_store_test
