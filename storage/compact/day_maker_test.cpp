@@ -186,6 +186,47 @@ TEST_P(StoreDays, AreMadeOfWholeDaysWhereTheyNeedAllHours) {
     store_.reset();
 }
 
+// Its definitions contradict each other.
+TEST_P(StoreDays, LeaveOutAnHourThatCantBeUnderstood) {
+    put_hours(0, 4);
+    SampleBatch batch{kTarget, kSession, Seq{++last_seq_}, EpochNumber{2}, bucket_of(2)};
+    batch.add_images({{0, 0, "another", "/bin/another"}});
+    const std::vector built{batch.build()};
+    ASSERT_TRUE(store_->put(partition_in(bucket_of(2)), built).ok());
+    compact();
+    const std::vector<DayRollup> found = days(4);
+    ASSERT_EQ(found.size(), 1U);
+    std::vector<BucketNumber> hours;
+    for (const DayHour& hour : found[0].hours) {
+        hours.push_back(hour.partition.bucket);
+    }
+    EXPECT_EQ(hours, (std::vector{bucket_of(0), bucket_of(1), bucket_of(3), bucket_of(4)}));
+}
+
+TEST_P(StoreDays, ReportNothingMoreOnceTheyAreStopped) {
+    StoreOptions small = options();
+    small.rollups->sums_max = 2;
+    small.rollups->day_saving = 1;
+    for (int allowed = 0;; ++allowed) {
+        TestStores stores{GetParam(), small};
+        store_ = stores.open();
+        put_hours(0, 3);
+        ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{last_seq_}).ok());
+        int step_count = 0;
+        ASSERT_TRUE(store_
+                        ->compact(kLater,
+                                  [&](const CompactionStep&) {
+                                      return step_count++ < allowed ? Visit::kContinue : Visit::kStop;
+                                  })
+                        .ok());
+        store_.reset();
+        ASSERT_LE(step_count, allowed + 1);
+        if (step_count <= allowed) {
+            break;
+        }
+    }
+}
+
 TEST_P(StoreDays, AreSplitWhereOneWouldHaveTooManySums) {
     StoreOptions small = options();
     small.rollups->sums_max = 2;

@@ -125,6 +125,44 @@ TEST_P(StoreRollups, CountWhatIsStoredByHourAndMinute) {
     EXPECT_EQ(written_, 2U);
 }
 
+// All rows of one sum have one name then.
+TEST_P(StoreRollups, EndAThreadsSumsWhereItMayHaveGotAnotherName) {
+    put_all(1, 4);
+    SampleBatch renaming{kTarget, kSession, Seq{5}, EpochNumber{0}, kBucket};
+    renaming.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {kHourTicks + 5'000'000'000}},
+                                           {ColumnId::kTaskOp, {static_cast<std::uint64_t>(TaskOp::kComm)}},
+                                           {ColumnId::kTid, {5}},
+                                           {ColumnId::kString, {1}}});
+    renaming.add_strings({{1, "renamed"}});
+    const std::vector built{renaming.build()};
+    ASSERT_TRUE(store_->put(partition_in(kBucket), built).ok());
+    compact(5);
+    const std::vector<Rollup> found = rollups(RollupLevel::kHour);
+    ASSERT_EQ(found.size(), 1U);
+    std::vector<std::uint32_t> tids;
+    for (const Rollup::Thread& thread : found[0].threads) {
+        tids.push_back(thread.tid);
+    }
+    EXPECT_EQ(tids, (std::vector<std::uint32_t>{5, 5, 6}));
+    EXPECT_EQ(counts(RollupLevel::kHour), stored_);
+}
+
+// By two minutes it is at the end of the rows.
+TEST_P(StoreRollups, HaveTheMinutesOfACorrectedClock) {
+    put_all(1, 4);
+    SampleBatch correcting{kTarget, kSession, Seq{5}, EpochNumber{0}, kBucket};
+    correcting.add(kSamples, {{ColumnId::kTime, {kHourTicks + 10'000'000'000}}});
+    constexpr std::int64_t kHour = std::int64_t{kBucket.value} * kHourNs;
+    correcting.clock_point({Ticks{kHourTicks + 10'000'000'000}, UtcNs{kHour + 130 * kNsPerSecond}, 0});
+    const std::vector built{correcting.build()};
+    ASSERT_TRUE(store_->put(partition_in(kBucket), built).ok());
+    compact(5);
+    ASSERT_EQ(rollups(RollupLevel::kMinute).size(), 1U);
+    const Rollup minutes = rollups(RollupLevel::kMinute)[0];
+    ASSERT_EQ(minutes.cells.size(), 1U);
+    EXPECT_EQ(minutes.cells[0].number, std::int64_t{kBucket.value} * 60 + 2);
+}
+
 TEST_P(StoreRollups, CoverEachBatchOnceWhenSomeComeLateOrAgain) {
     put_all(1, 50);
     put_all(54, 60);

@@ -108,10 +108,16 @@ TEST_P(StoreCompaction, MakesOneBlockOfManyOnce) {
     advance(50);
     const auto rows = rows_of(*store_, kSamples);
     const auto records = records_of(*store_);
+    const auto size_before = store_->session_size_bytes({kTarget, kSession});
     const auto steps = compact();
+    const auto size_after = store_->session_size_bytes({kTarget, kSession});
     ASSERT_EQ(steps.size(), 2U);
     EXPECT_EQ(steps[0].blocks_in, 50U);
+    EXPECT_EQ(steps[0].batches_in, 0U);
+    EXPECT_EQ(steps[1].blocks_in, 0U);
     EXPECT_EQ(steps[1].batches_in, 50U);
+    EXPECT_EQ(steps[0].size_bytes_in + steps[1].size_bytes_in - steps[0].size_bytes_out - steps[1].size_bytes_out,
+              *size_before - *size_after);
     EXPECT_LT(steps[0].size_bytes_out * 10, steps[0].size_bytes_in);
     EXPECT_LT(steps[1].size_bytes_out * 3, steps[1].size_bytes_in);
     EXPECT_EQ(block_count(), 1U);
