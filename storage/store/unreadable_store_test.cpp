@@ -162,6 +162,50 @@ TEST_F(UnreadableStore, NamesTheKeyOfEveryDamagedRecord) {
     EXPECT_NE(image.error().message.find("image 6964"), std::string::npos) << image.error().message;
 }
 
+TEST_F(UnreadableStore, LeavesOutSessionsThatNothingDescribesAndNotesThatAreDamaged) {
+    constexpr SessionId kOther{1, 2};
+    ASSERT_TRUE(put(1).ok());
+    ASSERT_TRUE(store_->define(test_writer::partition(), sample_session(kTarget, kOther)).ok());
+    ASSERT_TRUE(store_->name_session({kTarget, kSession}, "a name").ok());
+    ASSERT_TRUE(store_->name_session({kTarget, kOther}, "another").ok());
+    damage(session_key(Table::kSessionNote, kTarget, kSession), "??????");
+    const auto notes = store_->session_notes();
+    ASSERT_TRUE(notes.ok()) << notes.error().message;
+    EXPECT_EQ(notes->size(), 1U);
+    EXPECT_EQ(notes->at({kTarget, kOther}).given_name, "another");
+
+    const auto ids = [&](const Result<std::vector<SessionRecord>>& sessions) {
+        EXPECT_TRUE(sessions.ok());
+        std::vector<SessionId> found;
+        for (const SessionRecord& session : *sessions) {
+            found.push_back(session.session);
+        }
+        return found;
+    };
+    damage(partition_session_key(test_writer::partition(), kTarget, kSession), "??????");
+    EXPECT_EQ(ids(store_->sessions(test_writer::partition())), (std::vector{kOther, kSession}));
+    damage(session_key(Table::kSession, kTarget, kSession), "??????");
+    EXPECT_EQ(ids(store_->sessions(test_writer::partition())), std::vector{kOther});
+    ASSERT_TRUE(shared_->engine
+                    .erase({session_key(Table::kSession, kTarget, kSession),
+                            session_key(Table::kSession, kTarget, kSession) + '\0'},
+                           nullptr)
+                    .ok());
+    EXPECT_EQ(ids(store_->sessions(test_writer::partition())), std::vector{kOther});
+}
+
+TEST_F(UnreadableStore, NamesTheDamageOfItsLists) {
+    ASSERT_TRUE(put(1).ok());
+    for (const std::string& begin : {all_sessions_range().begin, all_partitions_range().begin}) {
+        open();
+        shared_->damaged_begin = begin;
+        const auto all = store_->all_sessions();
+        EXPECT_TRUE(all.ok() && all->size() == 1U);
+        EXPECT_EQ(partitions(), std::vector{test_writer::partition()});
+        EXPECT_EQ(store_->damage(), std::vector<std::string>{"a damaged file"});
+    }
+}
+
 TEST_F(UnreadableStore, RemovesNoImageWhileABlockThatMayNameItIsDamaged) {
     SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
     batch.add_images({{0, 0, "named", "/bin/true"}});
