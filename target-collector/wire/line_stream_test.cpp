@@ -185,5 +185,22 @@ TEST_F(LineStreamTest, AGreetingInPiecesOfAnySizeIsFound) {
     }
 }
 
+// The host greets again, and waits for an answer to that.
+TEST_F(LineStreamTest, AGreetingThatCameBeforeAConnectionWasEndedBeginsNone) {
+    const auto greeting = zmtp_layout::greeting();
+    to_target_.assign(greeting.bytes.begin(), greeting.bytes.end());
+    to_target_.insert(to_target_.end(), greeting.bytes.begin(), greeting.bytes.end());
+    Cable cable{to_host_, to_target_};
+    LineStream stream{cable, LineStream::End::kTarget};
+    ASSERT_EQ(stream.connection(), 1U);
+    std::array<std::byte, 7> some{};
+    while (stream.read(some) == some.size()) {
+    }
+    EXPECT_TRUE(stream.end_connection());
+    EXPECT_EQ(stream.connection(), 0U);
+    to_target_.assign(greeting.bytes.begin(), greeting.bytes.end());
+    EXPECT_EQ(stream.connection(), 2U);
+}
+
 }  // namespace
 }  // namespace perfleet::line_stream_test

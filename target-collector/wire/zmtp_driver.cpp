@@ -90,7 +90,6 @@ void ZmtpDriver::follow_connection() {
         is_greeting_due_ = true;
         begun_ns_ = now_ns_;
         pinged_ns_ = now_ns_;
-        hear();
     }
 }
 
