@@ -86,5 +86,27 @@ TEST(DeliverySpool, HasRoomExactlyWhenAPushGoesWell) {
     EXPECT_GT(wraps, 1'000U);
 }
 
+TEST(DeliverySpool, IsFilledToItsLastByte) {
+    const std::vector<std::byte> message(16);
+    const std::size_t size_bytes = DeliverySpool::size_bytes_of(1, message.size());
+    std::vector<std::uint64_t> memory(4 * size_bytes / 8);
+    DeliverySpool spool(std::as_writable_bytes(std::span{memory}));
+    std::uint64_t seq = 0;
+    const auto fill = [&] {
+        while (spool.has_room_for(record(seq + 1), message.size())) {
+            spool.push(record(++seq), message);
+        }
+        return spool.used_bytes();
+    };
+    EXPECT_EQ(fill(), 4 * size_bytes);
+    for (std::uint64_t popped = 1; popped <= 4; ++popped) {
+        for (std::uint64_t i = 0; i < popped; ++i) {
+            spool.pop_front();
+        }
+        EXPECT_EQ(fill(), 4 * size_bytes) << popped;
+        EXPECT_EQ(spool.front()->seq, Seq{seq - 3});
+    }
+}
+
 }  // namespace
 }  // namespace perfleet::delivery_spool_test
