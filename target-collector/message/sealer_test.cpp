@@ -77,7 +77,8 @@ protected:
         Taken taken;
         std::memcpy(&taken.record, bytes.data(), sizeof taken.record);
         const auto rest = bytes.subspan(sizeof taken.record);
-        if (taken.record.type == SealedRecord::Type::kFinal) {
+        if (taken.record.type != SealedRecord::Type::kBatch) {
+            EXPECT_EQ(taken.record.type, SealedRecord::Type::kFinal);
             taken.tallies.resize(rest.size() / sizeof(Tally));
             std::memcpy(taken.tallies.data(), rest.data(), rest.size());
         } else {

@@ -9,6 +9,7 @@
 
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/little_endian.h"
+#include "target-collector/message/reply_reader.h"
 #include "target-collector/small/small_collector.h"
 #include "target-collector/wire/frame_stream_driver.h"
 #include "target-collector/wire/one_way_line.h"
@@ -158,6 +159,34 @@ TEST(FileSink, BeginsAnotherFileWhereTheStreamWasMadeAgain) {
     EXPECT_EQ(frames.front().tag, wire_layout::MessageTag::kHello);
     EXPECT_EQ(frames.back().tag, wire_layout::MessageTag::kBye);
     EXPECT_GE(samples_in(frames), 600U - SmallCollector::kBatchRowsMax);
+}
+
+// So that nobody takes a session for whole before its end is written.
+TEST(FileSink, AnswersThatEverythingIsKeptToTheByeAlone) {
+    FileStream recorded{1U << 20};
+    SinkRun run{{3, 4}, recorded};
+    run.sample(600);
+    run.finish();
+    FileStream stream{1U << 20};
+    FrameStreamDriver driver{stream};
+    ASSERT_TRUE(driver.reconnected());
+    std::size_t acks = 0;
+    std::array<std::byte, 1'024> answer{};
+    std::span<const std::byte> rest = std::span{recorded.bytes}.subspan(frame_file::kHeaderSizeBytes);
+    while (!rest.empty()) {
+        const auto size = load_little_endian<std::uint32_t>(rest.data());
+        const auto frame = rest.subspan(frame_file::kFrameHeaderSizeBytes, size);
+        rest = rest.subspan(frame_file::kFrameHeaderSizeBytes + size);
+        ASSERT_TRUE(driver.send(frame));
+        for (auto got = *driver.receive(answer); got != 0; got = *driver.receive(answer)) {
+            const auto reply = read_reply(std::span{answer}.first(got));
+            ASSERT_TRUE(reply.ok());
+            acks += reply->type == Reply::Type::kAck ? 1 : 0;
+            EXPECT_EQ(reply->is_finished, see_frame(frame).tag == wire_layout::MessageTag::kBye);
+        }
+    }
+    EXPECT_GT(acks, 2U);
+    EXPECT_EQ(stream.bytes, recorded.bytes);
 }
 
 class CountingPort final : public LinePort {

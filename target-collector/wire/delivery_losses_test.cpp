@@ -162,5 +162,23 @@ TEST(DeliveryLosses, TellsTheLastEpochOfWhichDefinitionsAreLost) {
     EXPECT_EQ(told().lost_definitions_epoch, EpochNumber{7}) << "no definitions among these";
 }
 
+// A batch that names all of a notice's ranges was acknowledged, again and again.
+TEST(DeliveryLosses, ForgetsARangeOnceItIsKnownToBeNamed) {
+    std::vector<std::uint64_t> memory(1'024);
+    SpscRing ring{std::as_writable_bytes(std::span{memory})};
+    LossesInMemory losses;
+    for (const std::uint64_t seq : {1U, 5U, 9U}) {
+        ASSERT_TRUE(losses.drop_newest(Seq{seq}, kEpoch, rows(seq)));
+        EXPECT_TRUE(losses.tell(ring));
+    }
+    for (int i = 0; i < 3; ++i) {
+        losses.acknowledge(2);
+        ASSERT_EQ(losses.ranges().size(), 1U) << i;
+        EXPECT_EQ(losses.ranges()[0], (SeqRange{Seq{9}, Seq{9}}));
+    }
+    losses.acknowledge(3);
+    EXPECT_TRUE(losses.ranges().empty());
+}
+
 }  // namespace
 }  // namespace perfleet::delivery_losses_test

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +15,7 @@
 
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/hello.h"
+#include "target-collector/message/reply_reader.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/wire/delivery.h"
 #include "target-collector/wire/frame_file.h"
@@ -131,6 +133,44 @@ TEST_F(FileDriverTest, KeepsAWholeSession) {
     }
     EXPECT_EQ(seq, 100U);
     EXPECT_EQ(content, std::string(300'000, 's'));
+}
+
+// So that nobody takes a session for whole before its end is on the disk.
+TEST_F(FileDriverTest, AnswersThatEverythingIsKeptToTheByeAlone) {
+    std::vector<std::vector<std::byte>> frames;
+    {
+        auto driver = FileDriver::create(path_, false);
+        ASSERT_TRUE(driver.ok());
+        run_session(**driver, 3, [](auto, const auto&) {});
+    }
+    auto file = FrameFile::open(path_);
+    ASSERT_TRUE(file.ok());
+    for (auto frame = (*file)->next(); frame.ok() && !frame->empty(); frame = (*file)->next()) {
+        frames.emplace_back(frame->begin(), frame->end());
+    }
+    auto driver = FileDriver::create(path_ + "-again", false);
+    ASSERT_TRUE(driver.ok());
+    std::size_t acks = 0;
+    std::array<std::byte, 1'024> answer{};
+    for (const auto& frame : frames) {
+        ASSERT_TRUE((*driver)->send(frame));
+        for (auto size = *(*driver)->receive(answer); size != 0; size = *(*driver)->receive(answer)) {
+            const auto reply = read_reply(std::span{answer}.first(size));
+            ASSERT_TRUE(reply.ok());
+            acks += reply->type == Reply::Type::kAck ? 1 : 0;
+            EXPECT_EQ(reply->is_finished, see_frame(frame).tag == MessageTag::kBye);
+        }
+    }
+    EXPECT_GT(acks, 3U);
+}
+
+TEST_F(FileDriverTest, NamesItsFileWhereAMessageIsNone) {
+    auto driver = FileDriver::create(path_, false);
+    ASSERT_TRUE(driver.ok());
+    const std::string text = "not a message of a collector";
+    EXPECT_FALSE((*driver)->send(std::as_bytes(std::span{text})));
+    ASSERT_TRUE((*driver)->error().has_value());
+    EXPECT_NE((*driver)->error()->message.find(path_), std::string::npos) << (*driver)->error()->message;
 }
 
 TEST_F(FileDriverTest, AFailedWriteIsTriedAgainAndLeavesNoTrace) {
