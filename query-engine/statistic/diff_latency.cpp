@@ -13,6 +13,7 @@
 #include "query-engine/statistic/diff_runs.h"
 #include "query-engine/statistic/diff_setting.h"
 #include "query-engine/statistic/latency_source.h"
+#include "query-engine/statistic/number/dependence.h"
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/value_comparison.h"
 #include "query-engine/statistic/value_unit.h"
@@ -106,10 +107,17 @@ Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<V
                                            MemoryShare& share) {
     std::map<std::size_t, ComparedRun> runs;
     std::uint64_t count = 0;
+    std::size_t ordered = 0;
+    share.add(kDependenceValuesMax * sizeof(std::uint64_t));
     for (const ValueSource& source : sources) {
         auto read = visit_values(scan, source, decimals, [&](std::span<const std::uint64_t> values) {
-            runs[run_of.at(source.session_index)].moments.add(values);
+            ComparedRun& run = runs[run_of.at(source.session_index)];
+            run.moments.add(values);
             count += values.size();
+            const std::size_t first = std::min(values.size(), kDependenceValuesMax - ordered);
+            run.in_order.insert(run.in_order.end(), values.begin(),
+                                values.begin() + static_cast<std::ptrdiff_t>(first));
+            ordered += first;
         });
         if (!read.ok()) {
             return std::move(read).error();

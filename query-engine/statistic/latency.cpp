@@ -17,6 +17,7 @@
 #include "query-engine/statistic/latency_source.h"
 #include "query-engine/statistic/number/accumulated_latency.h"
 #include "query-engine/statistic/number/bernat.h"
+#include "query-engine/statistic/number/dependence.h"
 #include "query-engine/statistic/number/histogram.h"
 #include "query-engine/statistic/number/legacy_summary.h"
 #include "query-engine/statistic/number/validity_warning.h"
@@ -181,7 +182,13 @@ private:
         std::vector<Quantile> asked{kMedian, Quantile::of_percent(75)};
         asked.insert(asked.end(), options_.percentiles.begin(), options_.percentiles.end());
         asked.push_back(Quantile::of_percent(25));
-        const auto described = describe(source.pieces(scan_), asked, options_.confidence);
+        MemoryShare share{scan_.memory()};
+        share.add(kDependenceValuesMax * 2 * sizeof(std::uint64_t));  // sorted, and as reals
+        const auto in_order = first_values(scan_, source, kDependenceValuesMax, share);
+        if (!in_order.ok()) {
+            return Error{in_order.error()};
+        }
+        const auto described = describe(source.pieces(scan_), asked, options_.confidence, *in_order);
         if (!described.ok()) {
             return Error{described.error()};
         }
@@ -192,7 +199,7 @@ private:
         const ScannedSession& session = scan_.sessions()[source.session_index];
         RowMaker row{answer_, source.unit};
         add_identity(row, session, source);
-        add_moments(row, moments, options_.confidence);
+        add_moments(row, moments, options_.confidence, described->dependence);
         row.figure("median", described->median);
         row.value("median_low", bound(described->percentiles[0], false));
         row.value("median_high", bound(described->percentiles[0], true));

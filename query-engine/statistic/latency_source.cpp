@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "query-engine/statistic/inventory.h"
+#include "query-engine/statistic/number/dependence.h"
 #include "query-engine/statistic/number/interval.h"
 #include "query-engine/statistic/number/validity_warning.h"
 #include "schemas/vocabulary/row_clock.h"
@@ -20,6 +21,10 @@ constexpr std::uint64_t kFewValues = 30;
 constexpr std::size_t kOrderValuesMin = 20;
 constexpr std::size_t kValidityWarningValuesMax = 1U << 20;
 constexpr long double kSure = 0.001L;  // doubts are looked for in every series: one in a thousand is enough of them
+
+std::uint64_t effective_values(std::uint64_t count, long double dependence) {
+    return static_cast<std::uint64_t>(std::llround(static_cast<long double>(count) / dependence));
+}
 
 struct ValueRow {
     std::uint64_t value = 0;
@@ -182,9 +187,12 @@ void add_identity(RowMaker& row, const ScannedSession& session, const ValueSourc
     row.add("test_size", "", whole_if(source.group.has_value(), source.test_size));
 }
 
-void add_moments(RowMaker& row, const Moments& moments, long double confidence) {
-    const auto interval = mean_interval(moments, MeanBasis::kStudent, confidence);
+void add_moments(RowMaker& row, const Moments& moments, long double confidence, std::optional<long double> dependence) {
+    const auto interval = mean_interval(moments, MeanBasis::kStudent, confidence, dependence.value_or(1));
     row.add("count", "", moments.count());
+    if (dependence) {
+        row.add("effective", "", effective_values(moments.count(), *dependence));
+    }
     row.value("min", moments.min());
     row.value("max", moments.max());
     row.figure("mean", moments.mean());
@@ -245,9 +253,11 @@ std::vector<std::string> validity_warnings_of(const std::string& name, std::vect
     if (in_order.size() >= kOrderValuesMin) {
         const auto correlation = lag_one_correlation(in_order);
         if (correlation && std::abs(*correlation) > 3.2905L / std::sqrt(count)) {
+            const std::uint64_t effective = effective_values(in_order.size(), dependence_of_mean(in_order));
             validity_warnings.push_back(fmt::format(
-                "{}: values depend on the one before (autocorrelation {:.2f} at lag 1): intervals are too narrow", name,
-                static_cast<double>(*correlation)));
+                "{}: values depend on the one before (autocorrelation {:.2f} at lag 1): for the mean {} values tell as "
+                "much as {} independent ones",
+                name, static_cast<double>(*correlation), in_order.size(), effective));
         }
         if (const auto runs = runs_test(in_order); runs && *runs < kSure) {
             validity_warnings.push_back(

@@ -1,4 +1,5 @@
-// How often `diff` gives a verdict: of equal sides, where each is wrong, and of changed ones. Prints a table.
+// How often `diff` gives a verdict: of equal sides, where each is wrong, and of changed ones; and how often intervals
+// of values that depend on each other hold the true figure. Prints tables.
 //
 //   verdicts [--rounds N]
 #include <cstdio>
@@ -31,6 +32,25 @@ int main(int argc, char** argv) {
         }
         std::printf("%11d  %5d%%  %9.1f%%  %8.1f%%\n", run_count, percent, 100.0 * latencies / rounds,
                     100.0 * profiles / rounds);
+    }
+    std::printf("\ncorrelation  values   mean held   p90 held   --within-run: no change   change of 1 %%\n");
+    for (const long double correlation : {0.0L, 0.5L, 0.9L}) {
+        for (const std::size_t count : {100U, 300U, 3'000U}) {
+            RandomStream random{count + static_cast<std::uint64_t>(correlation * 10)};
+            int mean = 0;
+            int p90 = 0;
+            int equal = 0;
+            int changed = 0;
+            for (int round = 0; round < rounds; ++round) {
+                const CorrelatedCoverage coverage = correlated_coverage(count, correlation, random);
+                mean += coverage.mean ? 1 : 0;
+                p90 += coverage.p90 ? 1 : 0;
+                equal += is_change_within_run_shown(count, correlation, 0, random) ? 1 : 0;
+                changed += is_change_within_run_shown(count, correlation, 0.01L, random) ? 1 : 0;
+            }
+            std::printf("%11.1Lf  %6zu  %9.1f%%  %8.1f%%  %22.1f%%  %14.1f%%\n", correlation, count,
+                        100.0 * mean / rounds, 100.0 * p90 / rounds, 100.0 * equal / rounds, 100.0 * changed / rounds);
+        }
     }
     return 0;
 }

@@ -94,18 +94,20 @@ RankTest rank_test(std::span<const std::uint64_t> first, std::span<const std::ui
     return test;
 }
 
-std::optional<MeanContrast> mean_contrast(const Moments& first, const Moments& second) {
+std::optional<MeanContrast> mean_contrast(const Moments& first, const Moments& second, long double first_dependence,
+                                          long double second_dependence) {
     const auto is_enough = [](const Moments& side) {
         return side.count() >= (side.count() > 1 && *side.variance() > 0 ? 2 : kAlikeMin);
     };
     if (!is_enough(first) || !is_enough(second)) {
         return std::nullopt;
     }
-    const auto m = static_cast<long double>(first.count());
-    const auto n = static_cast<long double>(second.count());
+    const long double m = static_cast<long double>(first.count()) / first_dependence;
+    const long double n = static_cast<long double>(second.count()) / second_dependence;
     MeanContrast means{*first.mean(), *second.mean(), mean_difference(first, second), *first.variance() / m,
                        *second.variance() / n};
-    means.degrees = welch_degrees(means.first_variance, m - 1, means.second_variance, n - 1);
+    means.degrees =
+        welch_degrees(means.first_variance, std::max(1.0L, m - 1), means.second_variance, std::max(1.0L, n - 1));
     return means;
 }
 

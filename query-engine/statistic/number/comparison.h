@@ -43,9 +43,11 @@ struct MeanContrast {
 // Welch and Satterthwaite's degrees of freedom of the sum of two variances.
 [[nodiscard]] long double welch_degrees(long double first_variance, long double first_degrees,
                                         long double second_variance, long double second_degrees);
-// Of independent values: s² ÷ n, and Welch's degrees. Nothing for fewer than two values on a side, or
-// fewer than kAlikeMin that are all equal.
-[[nodiscard]] std::optional<MeanContrast> mean_contrast(const Moments& first, const Moments& second);
+// Of values that are independent, or depend on each other by these factors (dependence.h): s² ÷ n, and Welch's degrees.
+// Nothing for fewer than two values on a side, or fewer than kAlikeMin that are all equal.
+[[nodiscard]] std::optional<MeanContrast> mean_contrast(const Moments& first, const Moments& second,
+                                                        long double first_dependence = 1,
+                                                        long double second_dependence = 1);
 
 // For second − first: Welch's interval, variances not assumed equal.
 [[nodiscard]] Interval difference_interval(const MeanContrast& means, long double confidence);

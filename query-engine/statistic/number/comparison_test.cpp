@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "query-engine/statistic/number/cluster.h"
+#include "query-engine/statistic/number/dependence.h"
 #include "query-engine/statistic/number/distribution.h"
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/share_comparison.h"
@@ -247,6 +249,53 @@ TEST(FalseVerdicts, OfEqualRunsAreFewerThanFiveInAHundred) {
         EXPECT_LE(verdicts, kRounds * 5 / 100 + 6) << run_count;  // 5 %, and not 3 standard deviations more
         EXPECT_LE(of_profiles, kRounds * 5 / 100 + 6) << run_count;
     }
+}
+
+TEST(Coverage, OfValuesThatDependOnEachOther) {
+    constexpr int kRounds = 400;
+    RandomStream random{41};
+    const auto held = [&](std::size_t count, long double correlation) {
+        int mean = 0;
+        int p90 = 0;
+        for (int round = 0; round < kRounds; ++round) {
+            const CorrelatedCoverage coverage = correlated_coverage(count, correlation, random);
+            mean += coverage.mean ? 1 : 0;
+            p90 += coverage.p90 ? 1 : 0;
+        }
+        return std::pair{mean * 100 / kRounds, p90 * 100 / kRounds};
+    };
+    EXPECT_GE(held(300, 0.9L).first, 88);
+    EXPECT_GE(held(300, 0.9L).second, 88);
+    EXPECT_GE(held(3'000, 0.9L).first, 93);
+    EXPECT_GE(held(300, 0).first, 93);
+}
+
+TEST(FalseVerdicts, WithinRunsOfDependentValuesAreRare) {
+    constexpr int kRounds = 300;
+    RandomStream random{43};
+    int equal = 0;
+    int changed = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        equal += is_change_within_run_shown(300, 0.9L, 0, random) ? 1 : 0;
+        changed += is_change_within_run_shown(300, 0.9L, 0.02L, random) ? 1 : 0;
+    }
+    EXPECT_LE(equal, kRounds * 8 / 100);
+    EXPECT_GE(changed, kRounds * 90 / 100);
+}
+
+TEST(Dependence, IsTheSumOfAutocorrelations) {
+    RandomStream random{44};
+    constexpr std::size_t kCount = 100'000;
+    // (1 + ρ) ÷ (1 − ρ).
+    EXPECT_NEAR(static_cast<double>(dependence_of_mean(correlated_values(kCount, 0, random))), 1, 0.05);
+    EXPECT_NEAR(static_cast<double>(dependence_of_mean(correlated_values(kCount, 0.5L, random))), 3, 0.2);
+    EXPECT_NEAR(static_cast<double>(dependence_of_mean(correlated_values(kCount, 0.9L, random))), 19, 2);
+    EXPECT_EQ(dependence_of_mean(correlated_values(kCount, -0.5L, random)), 1);
+    EXPECT_EQ(dependence_of_mean(Values(100, 7)), 1);
+    EXPECT_EQ(dependence_of_mean(correlated_values(19, 0.9L, random)), 1);
+    Values rising(500);
+    std::iota(rising.begin(), rising.end(), ~0ULL - 500);
+    EXPECT_GT(dependence_of_mean(rising), 20);
 }
 
 TEST(TrueVerdicts, OfEightRunsASideAreFound) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "query-engine/statistic/number/cluster.h"
+#include "query-engine/statistic/number/dependence.h"
 #include "query-engine/statistic/number/rank_search.h"
 
 namespace perfleet {
@@ -78,7 +80,8 @@ Result<std::vector<std::uint64_t>> find_ranks(const ValuePieces& pieces, const M
     return found;
 }
 
-Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile> percentiles, long double confidence) {
+Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile> percentiles, long double confidence,
+                             std::span<const std::uint64_t> in_order) {
     Description description;
     Moments& moments = description.moments;
     const Result<Done> summed = pieces([&](std::span<const std::uint64_t> values) { moments.add(values); });
@@ -90,10 +93,16 @@ Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile
     }
     const RankBetween middle = rank_between(kMedian, moments.count());
     std::vector<std::uint64_t> ranks{middle.index, middle.next()};
+    description.dependence = dependence_of_mean(in_order);
+    std::vector<std::uint64_t> sample{in_order.begin(), in_order.end()};
+    std::sort(sample.begin(), sample.end());
     for (const Quantile quantile : percentiles) {
         DescribedPercentile& percentile = description.percentiles.emplace_back();
         percentile.quantile = quantile;
-        percentile.ranks = rank_interval(quantile, moments.count(), confidence);
+        const long double dependence =
+            sample.empty() ? 1 : dependence_of_share(in_order, sample[nearest_rank(quantile, sample.size())]);
+        percentile.ranks = rank_interval(quantile, moments.count(),
+                                         static_cast<long double>(moments.count()) / dependence, confidence);
         const RankBetween between = rank_between(quantile, moments.count());
         ranks.insert(ranks.end(),
                      {nearest_rank(quantile, moments.count()), between.index, between.next(),

@@ -31,14 +31,16 @@ struct DescribedPercentile {
 
 struct Description {
     Moments moments;
-    long double median = 0;     // type 7: the mean of the middle two
-    long double deviation = 0;  // median of |x − median| (MAD), not scaled
+    long double dependence = 1;  // factor of the mean (dependence.h)
+    long double median = 0;      // type 7: the mean of the middle two
+    long double deviation = 0;   // median of |x − median| (MAD), not scaled
     std::vector<DescribedPercentile> percentiles;
 };
 
-// Nothing but moments when there is no value.
+// Nothing but moments when there is no value. `in_order`: the first values in the order in which they were measured, by
+// which intervals of percentiles and the mean allow for dependence; none: values are taken as independent.
 [[nodiscard]] Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile> percentiles,
-                                           long double confidence);
+                                           long double confidence, std::span<const std::uint64_t> in_order = {});
 
 // The values at these ranks, in the order of `ranks`; moments are those of the same values.
 [[nodiscard]] Result<std::vector<std::uint64_t>> find_ranks(const ValuePieces& pieces, const Moments& moments,

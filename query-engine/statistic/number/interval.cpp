@@ -8,21 +8,21 @@
 
 namespace perfleet {
 
-long double interval_factor(MeanBasis basis, std::uint64_t count, long double confidence) {
+long double interval_factor(MeanBasis basis, long double count, long double confidence) {
     PERFLEET_ASSERT(confidence > 0 && confidence < 1);
     // From the lower tail, which keeps its digits.
     const long double tail = (1 - confidence) / 2;
-    return basis == MeanBasis::kNormal ? -normal_quantile(tail)
-                                       : -student_quantile(tail, static_cast<long double>(count - 1));
+    return basis == MeanBasis::kNormal ? -normal_quantile(tail) : -student_quantile(tail, std::max(1.0L, count - 1));
 }
 
-std::optional<Interval> mean_interval(const Moments& moments, MeanBasis basis, long double confidence) {
+std::optional<Interval> mean_interval(const Moments& moments, MeanBasis basis, long double confidence,
+                                      long double dependence) {
     const auto deviation = moments.standard_deviation();
     if (!deviation) {
         return std::nullopt;
     }
-    const long double half_width = interval_factor(basis, moments.count(), confidence) * *deviation /
-                                   std::sqrt(static_cast<long double>(moments.count()));
+    const long double count = static_cast<long double>(moments.count()) / dependence;
+    const long double half_width = interval_factor(basis, count, confidence) * *deviation / std::sqrt(count);
     return Interval{*moments.mean() - half_width, *moments.mean() + half_width};
 }
 

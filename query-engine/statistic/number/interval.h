@@ -22,10 +22,12 @@ struct Interval {
 enum class MeanBasis : std::uint8_t { kNormal, kStudent };
 
 // The factor that the standard error is multiplied by: 1.644854 for 90 % of a normal distribution.
-[[nodiscard]] long double interval_factor(MeanBasis basis, std::uint64_t count, long double confidence);
+[[nodiscard]] long double interval_factor(MeanBasis basis, long double count, long double confidence);
 
-// mean ± factor × s ÷ √n. Nothing for fewer than two values.
-[[nodiscard]] std::optional<Interval> mean_interval(const Moments& moments, MeanBasis basis, long double confidence);
+// mean ± factor × s ÷ √n. Nothing for fewer than two values. Values that depend on each other (dependence.h) count for
+// so many less, in n and in the degrees of freedom.
+[[nodiscard]] std::optional<Interval> mean_interval(const Moments& moments, MeanBasis basis, long double confidence,
+                                                    long double dependence = 1);
 
 // Values to measure for a mean that is known to ± `fraction` of itself: ⌈(s × factor ÷ (mean × fraction))²⌉, and the
 // figure before it was rounded up. Nothing where no mean or no variance is known, or where it doesn't fit 64 bits.

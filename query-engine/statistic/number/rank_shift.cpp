@@ -54,6 +54,12 @@ Placements placements_of(const ValueRuns& runs, std::span<const std::uint64_t> o
     return placements;
 }
 
+Placements effective(Placements placements, long double dependence) {
+    placements.variance *= dependence;
+    placements.parts = static_cast<std::uint64_t>(static_cast<long double>(placements.parts) / dependence);
+    return placements;
+}
+
 // How many pairs have second − first ≤ difference.
 Uint128 pairs_up_to(std::span<const std::uint64_t> first, std::span<const std::uint64_t> second, Int128 difference) {
     Uint128 pairs = 0;
@@ -93,9 +99,12 @@ std::vector<std::uint64_t> pooled_values(const ValueRuns& runs) {
     return values;
 }
 
-std::optional<Superiority> superiority_of(const ValueRuns& first, const ValueRuns& second, bool runs_are_alike) {
-    const Placements of_first = placements_of(first, pooled_values(second), runs_are_alike);
-    const Placements of_second = placements_of(second, pooled_values(first), runs_are_alike);
+std::optional<Superiority> superiority_of(const ValueRuns& first, const ValueRuns& second, bool runs_are_alike,
+                                          long double first_dependence, long double second_dependence) {
+    const Placements of_first =
+        effective(placements_of(first, pooled_values(second), runs_are_alike), first_dependence);
+    const Placements of_second =
+        effective(placements_of(second, pooled_values(first), runs_are_alike), second_dependence);
     Superiority superiority;
     superiority.chance = of_second.mean;
     superiority.variance = of_first.variance + of_second.variance;

@@ -29,9 +29,11 @@ struct Superiority {
 
 // Variance from the placements of each side's values, or of its runs' sums of them, among the other's (Brunner and
 // Munzel, 2000; by runs: Obuchowski, 1997). Nothing where a side has fewer than two independent parts, or all pairs are
-// alike and a side has fewer than six: so few agree by chance.
+// alike and a side has fewer than six: so few agree by chance. Values whose placements depend on each other (by those
+// factors: dependence.h) count for so many less.
 [[nodiscard]] std::optional<Superiority> superiority_of(const ValueRuns& first, const ValueRuns& second,
-                                                        bool runs_are_alike);
+                                                        bool runs_are_alike, long double first_dependence = 1,
+                                                        long double second_dependence = 1);
 // chance ± t × its deviation, within 0 and 1. Where all pairs go one way there is no deviation: then as many successes
 // without a failure as the lesser side has independent parts (Clopper and Pearson).
 [[nodiscard]] Interval superiority_interval(const Superiority& superiority, long double confidence);

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "query-engine/statistic/number/dependence.h"
 #include "query-engine/statistic/number/validity_warning.h"
 #include "schemas/vocabulary/assert.h"
 
@@ -62,12 +63,25 @@ ValueComparison::ValueComparison(std::vector<ComparedRun> before, std::vector<Co
         }
         means_ = mean_contrast(pairs);
     } else {
-        means_ = mean_contrast(before_.moments, after_.moments);
+        means_ = mean_contrast(before_.moments, after_.moments, dependence_of_mean(before_.in_order),
+                               dependence_of_mean(after_.in_order));
     }
     if (means_) {
         means_->reach_min = reach_min_;
     }
-    superiority_ = superiority_of(before_.runs, after_.runs, is_by_runs_);
+    const long double first = is_by_runs_ ? 1 : placement_dependence(before_, after_);
+    const long double second = is_by_runs_ ? 1 : placement_dependence(after_, before_);
+    is_dependent_ = first > 1 || second > 1;
+    superiority_ = superiority_of(before_.runs, after_.runs, is_by_runs_, first, second);
+}
+
+long double ValueComparison::placement_dependence(const Side& side, const Side& other) {
+    std::vector<double> placements;
+    for (const std::uint64_t value : side.in_order) {
+        const auto [below, above] = std::equal_range(other.values.begin(), other.values.end(), value);
+        placements.push_back(static_cast<double>((below - other.values.begin()) + (above - other.values.begin())));
+    }
+    return dependence_factor(std::move(placements));
 }
 
 ValueComparison::Side ValueComparison::make_side(std::vector<ComparedRun> runs) {
@@ -79,7 +93,9 @@ ValueComparison::Side ValueComparison::make_side(std::vector<ComparedRun> runs) 
         side.run_numbers.push_back(run.number);
         side.run_moments.push_back(run.moments);
         side.runs.push_back(std::move(run.values));
+        side.in_order.insert(side.in_order.end(), run.in_order.begin(), run.in_order.end());
     }
+    side.in_order.resize(std::min(side.in_order.size(), kDependenceValuesMax));
     side.values = pooled_values(side.runs);
     return side;
 }
@@ -100,8 +116,14 @@ long double ValueComparison::value_of(const Side& side, const LatencyFigure& fig
 std::optional<Interval> ValueComparison::quantile_interval(const Side& side, Quantile quantile,
                                                            long double confidence) const {
     auto count = static_cast<long double>(side.values.size());
-    if (is_by_runs_) {
-        const std::uint64_t value = side.values[nearest_rank(quantile, side.values.size())];
+    const std::uint64_t value = side.values[nearest_rank(quantile, side.values.size())];
+    if (!is_by_runs_) {
+        const auto [factor, is_new] = side.dependence.try_emplace(quantile, 1);
+        if (is_new) {
+            factor->second = dependence_of_share(side.in_order, value);
+        }
+        count /= factor->second;
+    } else {
         Stratum runs;
         for (const std::vector<std::uint64_t>& run : side.runs) {
             const auto below = std::upper_bound(run.begin(), run.end(), value) - run.begin();
@@ -158,8 +180,8 @@ ValueComparison::Ranks ValueComparison::ranks(long double confidence) const {
     if (superiority_) {
         ranks.superiority_interval = superiority_interval(*superiority_, confidence);
         ranks.p_value = superiority_p_value(*superiority_);
-        ranks.shift_interval =
-            shift_interval(before_.values, after_.values, is_by_runs_ ? &*superiority_ : nullptr, confidence);
+        ranks.shift_interval = shift_interval(before_.values, after_.values,
+                                              is_by_runs_ || is_dependent_ ? &*superiority_ : nullptr, confidence);
     }
     if (ranks.shift_interval) {
         ranks.shift_interval = widened_difference(*ranks.shift_interval, ranks.shift, reach_min_);

@@ -2,10 +2,11 @@
 // changed, between which bounds, and how likely so great a change is where there is none.
 //
 // A sample is one run or several. What is independent is the runs, for values of one run may be alike: intervals say
-// how runs differ. Within runs, where that is asked for, values are taken as independent.
+// how runs differ. Within runs, where that is asked for, values count for as many as their order says (dependence.h).
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,8 +37,12 @@ struct ComparedRun {
     std::size_t number = 0;
     Moments moments;
     std::vector<std::uint64_t> values;
+    // Its first values in the order in which they were measured, at most kDependenceValuesMax; none: taken as
+    // independent. Used within runs alone.
+    std::vector<std::uint64_t> in_order;
 };
 
+// Not for several threads at once.
 class ValueComparison {
 public:
     // Each side has at least one run, and each run values.
@@ -75,9 +80,13 @@ private:
         std::vector<Moments> run_moments;
         ValueRuns runs;
         std::vector<std::uint64_t> values;  // of all runs, ascending
+        std::vector<std::uint64_t> in_order;
+        mutable std::map<Quantile, long double> dependence;  // found so far
     };
     static Side make_side(std::vector<ComparedRun> runs);
     static long double value_of(const Side& side, const LatencyFigure& figure);
+    // Of how values of `side` lie among those of `other`.
+    static long double placement_dependence(const Side& side, const Side& other);
     [[nodiscard]] std::optional<Interval> quantile_interval(const Side& side, Quantile quantile,
                                                             long double confidence) const;
 
@@ -87,6 +96,7 @@ private:
     long double reach_min_ = 0;  // of intervals: the clock's resolution
     std::optional<MeanContrast> means_;
     std::optional<Superiority> superiority_;
+    bool is_dependent_ = false;  // within runs, in ranks
 };
 
 }  // namespace perfleet

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "query-engine/statistic/number/cluster.h"
+#include "query-engine/statistic/number/description.h"
+#include "query-engine/statistic/number/interval.h"
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/share_comparison.h"
 #include "query-engine/statistic/number/value_comparison.h"
@@ -19,6 +21,18 @@ inline constexpr long double kRunSpread = 0.03L;  // standard deviation of a run
 
 inline long double normal(RandomStream& random) {
     return std::sqrt(-2 * std::log(random.unit())) * std::cos(2 * std::numbers::pi * random.unit());
+}
+
+inline bool is_any_figure_shown(const ValueComparison& comparison) {
+    if (comparison.p_value({LatencyFigureKind::kMean, {}}) < 0.045L) {
+        return true;
+    }
+    long double least = comparison.ranks(0.95L).p_value.value_or(1);
+    constexpr std::array kOthers{"median", "p90", "p95", "p99"};
+    for (const char* name : kOthers) {
+        least = std::min(least, comparison.p_value(*parse_figure(name)));
+    }
+    return least < 0.005L / (kOthers.size() + 1);
 }
 
 // Latencies with a long tail, whose level is `change` higher after: the mean at 4.5 %; median, p90, p95, p99 and ranks
@@ -39,16 +53,53 @@ inline bool is_latency_change_shown(std::size_t run_count, std::size_t value_cou
         }
         return runs;
     };
-    const ValueComparison comparison{side(1), side(1 + change), true};
-    if (comparison.p_value({LatencyFigureKind::kMean, {}}) < 0.045L) {
-        return true;
+    return is_any_figure_shown({side(1), side(1 + change), true});
+}
+
+// Values of an autoregressive process of order 1 about 1,000,000, in order.
+inline std::vector<std::uint64_t> correlated_values(std::size_t count, long double correlation, RandomStream& random) {
+    std::vector<std::uint64_t> values(count);
+    long double place = normal(random);
+    for (std::uint64_t& value : values) {
+        place = correlation * place + std::sqrt(1 - correlation * correlation) * normal(random);
+        value = static_cast<std::uint64_t>(1e6L + 1e4L * place);
     }
-    long double least = comparison.ranks(0.95L).p_value.value_or(1);
-    constexpr std::array kOthers{"median", "p90", "p95", "p99"};
-    for (const char* name : kOthers) {
-        least = std::min(least, comparison.p_value(*parse_figure(name)));
-    }
-    return least < 0.005L / (kOthers.size() + 1);
+    return values;
+}
+
+// Whether the 95 % interval of their mean holds it, and that of their p90 does.
+struct CorrelatedCoverage {
+    bool mean = false;
+    bool p90 = false;
+};
+inline CorrelatedCoverage correlated_coverage(std::size_t count, long double correlation, RandomStream& random) {
+    const std::vector<std::uint64_t> values = correlated_values(count, correlation, random);
+    const std::array quantiles{Quantile::of_percent(90)};
+    const auto described = describe(pieces_of(values), quantiles, 0.95L, values);
+    const auto mean = mean_interval(described->moments, MeanBasis::kStudent, 0.95L, described->dependence);
+    const DescribedPercentile& p90 = described->percentiles[0];
+    constexpr long double kTrueP90 = 1e6L + 1e4L * 1.281552L;
+    return {mean->low <= 1e6L - 0.5L && mean->high >= 1e6L - 0.5L,  // values are rounded down
+            !p90.ranks ||
+                (static_cast<long double>(p90.low) <= kTrueP90 && static_cast<long double>(p90.high) >= kTrueP90 - 1)};
+}
+
+// One run a side of such values, compared within these runs: whether any figure is shown to differ, as by
+// is_latency_change_shown().
+inline bool is_change_within_run_shown(std::size_t count, long double correlation, long double change,
+                                       RandomStream& random) {
+    const auto side = [&](long double factor) {
+        ComparedRun run;
+        run.values = correlated_values(count, correlation, random);
+        for (std::uint64_t& value : run.values) {
+            value = static_cast<std::uint64_t>(static_cast<long double>(value) * factor);
+        }
+        run.moments.add(run.values);
+        run.in_order = run.values;
+        std::sort(run.values.begin(), run.values.end());
+        return std::vector<ComparedRun>{std::move(run)};
+    };
+    return is_any_figure_shown({side(1), side(1 + change), false});
 }
 
 // Ten functions, the first of 20 % of the time, which takes `change` longer after. Whether any of their shares is shown

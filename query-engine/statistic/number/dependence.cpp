@@ -1,0 +1,94 @@
+#include "query-engine/statistic/number/dependence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kValuesForLag = 5;
+constexpr double kAkaikePenalty = 2;
+
+// Of lags 0 to `lag_max`, divided by n whatever the lag, so that no order has a negative variance. Values about 0.
+std::vector<double> autocovariances(const std::vector<double>& values, std::size_t lag_max) {
+    std::vector<double> found;
+    for (std::size_t lag = 0; lag <= lag_max; ++lag) {
+        const double sum =
+            std::inner_product(values.begin() + static_cast<std::ptrdiff_t>(lag), values.end(), values.begin(), 0.0);
+        found.push_back(sum / static_cast<double>(values.size()));
+    }
+    return found;
+}
+
+std::span<const std::uint64_t> looked_at(std::span<const std::uint64_t> in_order) {
+    return in_order.first(std::min(in_order.size(), kDependenceValuesMax));
+}
+
+}  // namespace
+
+long double dependence_factor(std::vector<double> values) {
+    if (values.size() < kDependenceValuesMin) {
+        return 1;
+    }
+    const auto count = static_cast<double>(values.size());
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+    for (double& value : values) {
+        value -= mean;
+    }
+    const auto lag_max = std::min(values.size() / kValuesForLag, static_cast<std::size_t>(10 * std::log10(count)));
+    const std::vector<double> covariances = autocovariances(values, lag_max);
+    if (covariances[0] <= 0) {
+        return 1;
+    }
+    // Levinson and Durbin's recursion from order to order.
+    std::vector<double> weights;
+    double rest = covariances[0];
+    double best = count * std::log(rest);
+    double factor = 1;
+    for (std::size_t order = 1; order <= lag_max; ++order) {
+        double reflection = covariances[order];
+        for (std::size_t i = 0; i + 1 < order; ++i) {
+            reflection -= weights[i] * covariances[order - 1 - i];
+        }
+        reflection /= rest;
+        std::vector<double> next = weights;
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+            next[i] -= reflection * weights[weights.size() - 1 - i];
+        }
+        next.push_back(reflection);
+        weights = std::move(next);
+        rest *= 1 - reflection * reflection;
+        if (rest <= 0) {
+            break;  // each value says the next one
+        }
+        const double penalised = count * std::log(rest) + kAkaikePenalty * static_cast<double>(order);
+        if (penalised < best) {
+            best = penalised;
+            const double gain = 1 - std::accumulate(weights.begin(), weights.end(), 0.0);
+            const double unbiased = count / (count - static_cast<double>(order) - 1);
+            factor = gain > 0 ? rest * unbiased / (gain * gain) / covariances[0] : count;
+        }
+    }
+    return std::clamp(factor, 1.0, count);
+}
+
+long double dependence_of_mean(std::span<const std::uint64_t> in_order) {
+    const auto values = looked_at(in_order);
+    std::vector<double> reals;
+    for (const std::uint64_t value : values) {  // about the first, so that great ones keep their digits
+        reals.push_back(value >= values[0] ? static_cast<double>(value - values[0])
+                                           : -static_cast<double>(values[0] - value));
+    }
+    return dependence_factor(std::move(reals));
+}
+
+long double dependence_of_share(std::span<const std::uint64_t> in_order, std::uint64_t limit) {
+    std::vector<double> hits;
+    for (const std::uint64_t value : looked_at(in_order)) {
+        hits.push_back(value <= limit ? 1 : 0);
+    }
+    return dependence_factor(std::move(hits));
+}
+
+}  // namespace perfleet

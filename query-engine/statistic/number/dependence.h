@@ -1,0 +1,29 @@
+// Values that depend on those before them tell less of a mean or a share than as many independent ones.
+//
+// Pure functions. A dependence factor is the variance of the mean of such values ÷ that of as many independent ones
+// (the integral of the autocorrelation: 1 + 2 Σ ρ), never less than 1: count ÷ factor is the effective sample size. It
+// is the spectral density at frequency 0 of an autoregressive process that is fitted to the values by Yule and
+// Walker's equations, its order chosen by Akaike's criterion among those up to 10 log10 n (Heidelberger and Welch,
+// 1981, estimate the same density from the periodogram).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace perfleet {
+
+// Fewer values show no dependence: their factor is 1.
+inline constexpr std::size_t kDependenceValuesMin = 20;
+// So many of them are looked at, the first ones.
+inline constexpr std::size_t kDependenceValuesMax = 1U << 17;
+
+[[nodiscard]] long double dependence_factor(std::vector<double> in_order);
+
+// Of the mean of these values.
+[[nodiscard]] long double dependence_of_mean(std::span<const std::uint64_t> in_order);
+// Of the share of values up to `limit`: what the interval of a percentile is read from.
+[[nodiscard]] long double dependence_of_share(std::span<const std::uint64_t> in_order, std::uint64_t limit);
+
+}  // namespace perfleet
