@@ -273,7 +273,8 @@ void take_sample(EventNumber event) {
     std::uint64_t addresses[kFramesMax];
     constexpr std::size_t kFramePointer = 29;
     const Context& context = contexts[running];
-    const std::size_t count = walk_frames(context.pc, context.x[kFramePointer], user_stacks[running].bytes, addresses);
+    const std::size_t count = walk_frames({.pc = context.pc, .frame_pointer = context.x[kFramePointer]},
+                                          user_stacks[running].bytes, addresses);
     collector->sample({.event = event,
                        .time = Ticks{counter()},
                        .cpu = 0,

@@ -157,7 +157,7 @@ void VirtioSerial::obey(std::span<const std::byte> message) {
         if (!is_open_) {
             // All that has come is of the connection that was; what the next one says may stand in the ring before we
             // read that it is open.
-            in_valid_from_ = in_.ring.used_count;
+            in_old_count_ = static_cast<std::uint16_t>(in_.ring.used_count - in_.used_seen);
         }
         // What was under way at the close never comes back.
         out_.used_seen = out_.ring.used_count;
@@ -179,10 +179,9 @@ std::size_t VirtioSerial::read(std::span<std::byte> into) {
         barrier();
         const Ring::Used used = in_.ring.used[in_.used_seen % kEntries];
         const auto index = static_cast<std::uint16_t>(used.index % kEntries);
-        const bool is_old = static_cast<std::int16_t>(in_.used_seen - in_valid_from_) < 0;
         const std::size_t size =
             used.size_bytes < in_.buffers[index].size() ? used.size_bytes : in_.buffers[index].size();
-        const std::size_t rest = is_old || size < in_offset_bytes_ ? 0 : size - in_offset_bytes_;
+        const std::size_t rest = in_old_count_ > 0 || size < in_offset_bytes_ ? 0 : size - in_offset_bytes_;
         const std::size_t part = rest < into.size() - taken ? rest : into.size() - taken;
         std::memcpy(into.data() + taken, in_.buffers[index].data() + in_offset_bytes_, part);
         taken += part;
@@ -191,6 +190,7 @@ std::size_t VirtioSerial::read(std::span<std::byte> into) {
             in_offset_bytes_ = 0;
             give(in_, index, in_.buffers[index].size(), Direction::kFromDevice);
             in_.used_seen = static_cast<std::uint16_t>(in_.used_seen + 1);
+            in_old_count_ = static_cast<std::uint16_t>(in_old_count_ - (in_old_count_ > 0 ? 1 : 0));
             was_given = true;
         }
     }

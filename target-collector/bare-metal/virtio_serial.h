@@ -92,7 +92,7 @@ private:
 
     std::uint64_t connections_ = 0;
     bool is_open_ = false;
-    std::uint16_t in_valid_from_ = 0;  // what was used before belongs to an earlier connection
+    std::uint16_t in_old_count_ = 0;   // of the buffers that came: those of an earlier connection
     std::size_t in_offset_bytes_ = 0;  // of the oldest buffer that came, taken already
 };
 

@@ -1,5 +1,9 @@
-// Call chains along frame pointers, as AArch64 and RISC-V code keeps them: the frame pointer leads to a record of two
-// words, the caller's frame pointer and the return address; callers stand above.
+// Call chains along frame pointers: a frame record of two words holds the caller's frame pointer and the return
+// address; callers stand above.
+//
+// AArch64 and x86-64: the frame pointer leads to the record. RISC-V: the record ends where the frame pointer leads; a
+// function that calls none keeps its caller's frame pointer alone, at the record's end, and the return address is still
+// in its register.
 //
 // Freestanding. Whatever stands in the registers and on the stack, nothing outside the stack is read.
 #pragma once
@@ -10,9 +14,23 @@
 
 namespace perfleet {
 
-// The chain of a thread that was interrupted at `pc`, whose stack lies in `stack` (at the addresses that the records
-// hold): where it was, then return addresses. At most `into.size()`; returns how many.
-[[nodiscard]] std::size_t walk_frames(std::uint64_t pc, std::uint64_t frame_pointer, std::span<const std::byte> stack,
-                                      std::span<std::uint64_t> into);
+enum class FrameLayout : std::uint8_t { kRecordAtPointer, kRecordBelowPointer };
+#if defined(__riscv)
+inline constexpr FrameLayout kOwnFrameLayout = FrameLayout::kRecordBelowPointer;
+#else
+inline constexpr FrameLayout kOwnFrameLayout = FrameLayout::kRecordAtPointer;
+#endif
+
+// Of a thread where it was interrupted.
+struct FrameRegisters {
+    std::uint64_t pc = 0;
+    std::uint64_t frame_pointer = 0;
+    std::uint64_t return_address = 0;  // RISC-V alone: ra
+};
+
+// The thread's chain, whose stack lies in `stack` (at the addresses that the records hold): where it was, then return
+// addresses. At most `into.size()`; returns how many.
+[[nodiscard]] std::size_t walk_frames(const FrameRegisters& registers, std::span<const std::byte> stack,
+                                      std::span<std::uint64_t> into, FrameLayout layout = kOwnFrameLayout);
 
 }  // namespace perfleet

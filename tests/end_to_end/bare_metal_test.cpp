@@ -1,8 +1,12 @@
 // The bare-metal image in a real QEMU, over a virtio serial port to the real gateway, and on to `perfleet top` and the
 // real `perf report`.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -393,6 +397,86 @@ TEST_F(BareMetal, NothingIsLostWhileTheHostReadsNothingForTwoSeconds) {
     const auto& counts = ledgers.front().series.at({Kind::kSample, EventNumber{0}});
     EXPECT_EQ(counts.produced, machine.number("sampled", "timer"));
     EXPECT_EQ(counts.stored, counts.produced);
+}
+
+// A peer that speaks bytes of ZMTP, whatever they say.
+class RawPeer {
+public:
+    RawPeer() : listening_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        auto* const generic = reinterpret_cast<sockaddr*>(&address);
+        EXPECT_EQ(::bind(listening_, generic, sizeof address), 0);
+        EXPECT_EQ(::listen(listening_, 1), 0);
+        socklen_t size = sizeof address;
+        EXPECT_EQ(::getsockname(listening_, generic, &size), 0);
+        endpoint_ = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    }
+    ~RawPeer() {
+        ::close(connection_);
+        ::close(listening_);
+    }
+    [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
+
+    void accept() {
+        const timeval patience{60, 0};
+        EXPECT_EQ(::setsockopt(listening_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+        connection_ = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+        EXPECT_GE(connection_, 0);
+        EXPECT_EQ(::setsockopt(connection_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    }
+    // False: nobody takes it.
+    bool send(const std::string& bytes) {
+        for (std::size_t at = 0; at < bytes.size();) {
+            const ssize_t sent = ::send(connection_, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+            if (sent <= 0) {
+                return false;
+            }
+            at += static_cast<std::size_t>(sent);
+        }
+        return true;
+    }
+    // False: it ends, or says nothing for a minute.
+    bool wait_for(const std::string& bytes) {
+        std::array<char, 4096> buffer{};
+        for (std::string text; text.find(bytes) == std::string::npos;) {
+            const ssize_t received = ::recv(connection_, buffer.data(), buffer.size(), 0);
+            if (received <= 0) {
+                return false;
+            }
+            text = text.substr(text.size() - std::min(text.size(), bytes.size())) +
+                   std::string(buffer.data(), static_cast<std::size_t>(received));
+        }
+        return true;
+    }
+
+private:
+    int listening_;
+    int connection_ = -1;
+    std::string endpoint_;
+};
+
+// More buffers than half of what the queue's 16-bit counts tell apart.
+TEST_F(BareMetal, ItHearsWhatComesAfterFortyThousandBuffersOnOneConnection) {
+    constexpr std::size_t kBuffers = 40'000;
+    constexpr std::size_t kBufferSizeBytes = 512;
+    RawPeer peer;
+    Machine machine{peer.endpoint()};
+    peer.accept();
+    const auto command = [](const std::string& body) {
+        return std::string{'\x04', static_cast<char>(body.size())} + body;
+    };
+    const std::string greeting = "\xff" + std::string(8, '\0') + "\x7f\x03\x01NULL" + std::string(48, '\0');
+    ASSERT_EQ(greeting.size(), 64U);
+    const std::string zeros(3, '\0');
+    ASSERT_TRUE(peer.send(greeting + command("\x05READY\x0bSocket-Type" + zeros + "\x06ROUTER")));
+    const std::string nonsense = std::string{'\0', '\xff'} + std::string(255, 'x');
+    for (std::size_t sent = 0; sent < kBuffers * kBufferSizeBytes; sent += nonsense.size()) {
+        ASSERT_TRUE(peer.send(nonsense)) << "after " << sent << " bytes";
+    }
+    ASSERT_TRUE(peer.send(command("\x04PING" + std::string(2, '\0') + "seen")));
+    EXPECT_TRUE(peer.wait_for("\x04PONGseen"));
 }
 
 // Two threads signal each other without a tick: where time counts instructions, each round takes as long as any other.

@@ -43,6 +43,8 @@ constexpr SyscallCode kSyscall = 0x340f;  // sysenter
 #endif
 #endif
 
+[[maybe_unused]] constexpr seL4_Word kNobodysCycles = ~seL4_Word{0};  // no system has run so long
+
 // What SchedContext_Consumed counts in, on QEMU's AArch64: its cycle counter has 1 GHz.
 [[maybe_unused]] constexpr std::uint64_t kCyclesPerMicrosecond = 1'000;
 
@@ -106,9 +108,15 @@ void StockKernel::reset_utilisation(ThreadNumber thread) {
 
 std::span<const std::byte> StockKernel::utilisation(ThreadNumber thread) {
 #ifdef CONFIG_BENCHMARK_TRACK_UTILISATION
+    // Of a capability that is no thread's any more the kernel says nothing at all: what stood in the message stays.
+    seL4_Word* const message = seL4_GetIPCBuffer()->msg;
+    constexpr std::size_t kTotal = static_cast<std::size_t>(UtilisationIndex::kTotalUtilisation);
+    message[kTotal] = kNobodysCycles;
     seL4_BenchmarkGetThreadUtilisation(caps_of(thread).tcb);
-    const auto* words = reinterpret_cast<const std::byte*>(seL4_GetIPCBuffer()->msg);
-    return {words, kUtilisationWords * sizeof(std::uint64_t)};
+    if (message[kTotal] == kNobodysCycles) {
+        return {};
+    }
+    return {reinterpret_cast<const std::byte*>(message), kUtilisationWords * sizeof(std::uint64_t)};
 #else
     (void)thread;
     return {};
@@ -127,9 +135,9 @@ bool StockKernel::read_registers(ThreadNumber thread, ThreadRegisters& into) {
         return false;
     }
 #if defined(__aarch64__)
-    into = {context.pc, context.x29, is_syscall(context.pc) || is_syscall(context.pc - sizeof(SyscallCode))};
+    into = {{context.pc, context.x29}, is_syscall(context.pc) || is_syscall(context.pc - sizeof(SyscallCode))};
 #elif defined(__x86_64__)
-    into = {context.rip, context.rbp, is_syscall(context.rip) || is_syscall(context.rip - sizeof(SyscallCode))};
+    into = {{context.rip, context.rbp}, is_syscall(context.rip) || is_syscall(context.rip - sizeof(SyscallCode))};
 #endif
     return true;
 }

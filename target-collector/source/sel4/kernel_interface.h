@@ -14,6 +14,7 @@
 #include "schemas/sel4/names.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/time.h"
+#include "target-collector/small/frame_chain.h"
 
 namespace perfleet::sel4 {
 
@@ -35,8 +36,7 @@ using ThreadNumber = StrongInteger<struct ThreadNumberTag, std::uint32_t>;
 inline constexpr std::uint32_t kThreadsMax = 16;
 
 struct ThreadRegisters {
-    std::uint64_t pc = 0;
-    std::uint64_t frame_pointer = 0;
+    FrameRegisters frame;
     bool is_at_syscall = false;  // a system call's instruction stands there or right before: most likely it waits
 };
 
@@ -61,7 +61,7 @@ public:
     [[nodiscard]] virtual std::span<const std::byte> log() const = 0;
 
     // seL4_BenchmarkResetThreadUtilisation and seL4_BenchmarkGetThreadUtilisation: the message's words, until the next
-    // call.
+    // call. Empty: the thread is gone.
     virtual void reset_utilisation(ThreadNumber thread) = 0;
     [[nodiscard]] virtual std::span<const std::byte> utilisation(ThreadNumber thread) = 0;
 

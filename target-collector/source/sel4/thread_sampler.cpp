@@ -32,7 +32,7 @@ std::optional<ThreadSample> ThreadSampler::take(std::size_t index) {
     if (!ran && registers.is_at_syscall) {
         return std::nullopt;
     }
-    const std::size_t count = walk_frames(registers.pc, registers.frame_pointer, threads_[index].stack, addresses_);
+    const std::size_t count = walk_frames(registers.frame, threads_[index].stack, addresses_);
     return ThreadSample{threads_[index].number, ran, std::span{addresses_}.first(count)};
 }
 

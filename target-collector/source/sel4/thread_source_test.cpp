@@ -49,6 +49,32 @@ TEST(UtilisationWindow, SaysWhatNoThreadThatItKnowsRan) {
     EXPECT_EQ(window.unaccounted_cycles(), 100);
 }
 
+TEST(UtilisationWindow, AThreadThatIsGoneHasNoRowUntilItsNumberIsAnothers) {
+    SimulatedKernel kernel{utilisation_kernel()};
+    UtilisationWindow window{kernel, kEvent, 2};
+    ASSERT_TRUE(window.begin().ok());
+    const auto threads_of_window = [&] {
+        kernel.words = {{1, words_of(300, 600, 1'000)}, {2, words_of(100, 600, 1'000)}};
+        KeptRows kept;
+        EXPECT_TRUE(window.turn(kept).ok());
+        std::vector<std::uint64_t> threads;
+        for (const KeptRows::Row& row : kept.rows) {
+            threads.push_back(row.integers.at(3));
+        }
+        return threads;
+    };
+    kernel.gone = {1};
+    EXPECT_EQ(threads_of_window(), (std::vector<std::uint64_t>{~0ULL, 0, 2})) << "the system's figures are those of 2";
+    EXPECT_TRUE(window.is_gone(ThreadNumber{1}));
+    EXPECT_FALSE(window.is_gone(ThreadNumber{2}));
+    EXPECT_EQ(window.unaccounted_cycles(), 300);
+    kernel.gone = {1, 2};
+    EXPECT_EQ(threads_of_window(), std::vector<std::uint64_t>{});
+    kernel.gone = {};
+    EXPECT_EQ(threads_of_window(), (std::vector<std::uint64_t>{~0ULL, 0, 1, 2}));
+    EXPECT_FALSE(window.is_gone(ThreadNumber{1}));
+}
+
 TEST(UtilisationWindow, AThreadsCyclesGrowOverWindows) {
     SimulatedKernel kernel{utilisation_kernel()};
     UtilisationWindow window{kernel, kEvent, 1};
@@ -76,7 +102,7 @@ TEST(ThreadSampler, ASampleCarriesWhatItsThreadRanSinceTheLastOne) {
     stack[1] = {reinterpret_cast<std::uint64_t>(&stack[3]), 0x2000};
     const SampledThread threads[] = {{ThreadNumber{2}, std::as_bytes(std::span{stack})}};
     ThreadSampler sampler{kernel, &window, threads};
-    kernel.registers[2] = {0x1000, reinterpret_cast<std::uint64_t>(&stack[1]), false};
+    kernel.registers[2] = {{0x1000, reinterpret_cast<std::uint64_t>(&stack[1])}, false};
 
     kernel.words = {{2, words_of(0, 0, 0)}};
     EXPECT_FALSE(sampler.take(0)) << "it didn't run";
@@ -100,7 +126,7 @@ TEST(ThreadSampler, ASampleCarriesWhatItsThreadRanSinceTheLastOne) {
 TEST(ThreadSampler, AnMcsKernelTellsWhoRanAndOthersDont) {
     const SampledThread threads[] = {{ThreadNumber{1}}};
     SimulatedKernel mcs{{.mode = BenchmarkMode::kNone, .is_mcs = true}};
-    mcs.registers[1] = {0x1000, 0, false};
+    mcs.registers[1] = {{0x1000, 0}, false};
     ThreadSampler of_mcs{mcs, nullptr, threads};
     EXPECT_FALSE(of_mcs.take(0));
     mcs.consumed[1] = 40;
@@ -109,7 +135,7 @@ TEST(ThreadSampler, AnMcsKernelTellsWhoRanAndOthersDont) {
     SimulatedKernel stock{{.mode = BenchmarkMode::kNone}};
     ThreadSampler of_stock{stock, nullptr, threads};
     EXPECT_FALSE(of_stock.take(0)) << "the thread is gone";
-    stock.registers[1] = {0x1000, 0, false};
+    stock.registers[1] = {{0x1000, 0}, false};
     EXPECT_EQ(of_stock.take(0).value().ran_ticks, std::nullopt);
     stock.registers[1].is_at_syscall = true;
     EXPECT_FALSE(of_stock.take(0)) << "where waiting threads stand";

@@ -24,12 +24,20 @@ Checked<Done> UtilisationWindow::turn(RowSink& sink) {
     const Ticks now = kernel_.now();
     std::uint64_t accounted = 0;
     std::uint64_t total = 0;
+    bool has_system = false;  // every thread's message has its figures
+    is_gone_.fill(false);
     for (std::uint32_t number = 1; number <= thread_count_; ++number) {
-        const auto read = read_utilisation(kernel_.utilisation(ThreadNumber{number}));
+        const auto message = kernel_.utilisation(ThreadNumber{number});
+        if (message.empty()) {
+            is_gone_[number - 1] = true;
+            continue;
+        }
+        const auto read = read_utilisation(message);
         if (!read.ok()) {
             return read.error();
         }
-        if (number == 1) {
+        if (!has_system) {
+            has_system = true;
             append(sink, now, kWholeSystem, read->total);
             append(sink, now, kIdleThread, read->idle);
             total = read->total.cycles;

@@ -23,12 +23,16 @@ public:
 
     // Faults: as check_log_call(); read_utilisation().
     [[nodiscard]] Checked<Done> begin();
-    // Ends the window, passes on its rows, and begins the next.
+    // Ends the window, passes on its rows, and begins the next. A thread that is gone has none; its number may be
+    // another's later.
     [[nodiscard]] Checked<Done> turn(RowSink& sink);
 
     // Cycles of a thread that isn't running now, since the first window began: it only grows. What passes between two
     // windows is in none.
     [[nodiscard]] std::uint64_t cycles_of(ThreadNumber thread);
+
+    // At the end of the last window.
+    [[nodiscard]] bool is_gone(ThreadNumber thread) const { return is_gone_[thread.value - 1]; }
 
     // Of the window that ended last, all threads and idle: what it is short of the total.
     [[nodiscard]] std::int64_t unaccounted_cycles() const { return unaccounted_cycles_; }
@@ -42,6 +46,7 @@ private:
     Ticks begun_;
     std::int64_t unaccounted_cycles_ = 0;
     std::array<std::uint64_t, kThreadsMax> ended_cycles_{};  // of all windows before
+    std::array<bool, kThreadsMax> is_gone_{};
 };
 
 }  // namespace perfleet::sel4

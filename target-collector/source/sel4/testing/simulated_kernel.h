@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,7 @@ public:
     std::vector<std::string> calls;
     std::uint64_t set_error = kNoError;
     std::map<std::uint32_t, std::array<std::uint64_t, kUtilisationWords>> words;
+    std::set<std::uint32_t> gone;  // threads
     std::map<std::uint32_t, ThreadRegisters> registers;
     std::map<std::uint32_t, std::uint64_t> consumed;
 
@@ -104,7 +106,8 @@ public:
         words[thread.value] = {};
     }
     [[nodiscard]] std::span<const std::byte> utilisation(ThreadNumber thread) override {
-        return std::as_bytes(std::span{words[thread.value]});
+        return gone.contains(thread.value) ? std::span<const std::byte>{}
+                                           : std::as_bytes(std::span{words[thread.value]});
     }
     [[nodiscard]] bool read_registers(ThreadNumber thread, ThreadRegisters& into) override {
         const auto found = registers.find(thread.value);
