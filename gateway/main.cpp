@@ -39,6 +39,7 @@
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
 #include "schemas/wire/delivery_limits.h"
+#include "storage/engine/open_engine.h"
 #include "storage/engine/rocksdb_engine.h"
 #include "storage/store/options.h"
 #include "storage/store/store.h"
@@ -239,7 +240,7 @@ int run(const Arguments& arguments) {
     options.target_sessions_max = arguments.target_sessions_max;
     options.clock_timeout_ns = nanoseconds(arguments.clock_timeout_s);
     options.retention_class_of = [&rules](const SessionRecord& session) { return rules->class_of(session); };
-    options.folder = arguments.data;
+    options.folder = is_folder(arguments.data) ? arguments.data : "";
     auto gateway = Gateway::open(options, **store);
     if (!gateway) {
         return fail(*log, gateway.error());
@@ -291,7 +292,9 @@ int main(int argc, char** argv) {
         "query=...` (and `metrics=...` when asked for) when it serves; stops on SIGTERM or Ctrl-C.",
         "perfleet-gateway"};
     app.set_version_flag("--version", "perfleet-gateway " PERFLEET_VERSION);
-    app.add_option("--data", arguments.data, "Folder of the store; created when missing")
+    app.add_option(
+           "--data", arguments.data,
+           "Folder of the store, created when missing; or rados:[USER@]POOL[/NAMESPACE], a store in a pool of Ceph")
         ->check(check_not_empty)
         ->required()
         ->type_name("DIR");

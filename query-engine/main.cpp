@@ -28,6 +28,7 @@
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/option_value.h"
+#include "storage/engine/open_engine.h"
 #include "storage/store/open_store.h"
 
 namespace {
@@ -187,10 +188,10 @@ void print_counts(const TransportCounts& counts) {
 
 int serve(const std::string& data, const std::string& listen, const QueryServerKeys* keys, const SymbolPaths& paths,
           std::size_t memory_size_bytes, const QueryServer::CountsLogSink& tell_counts, int stop_fd, Log& log) {
-    Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(data);
+    Result<std::unique_ptr<StoreReader>> store = open_store_reader(data);
     if (!store.ok()) {
         return fail(log,
-                    store.error().code == ErrorCode::kNotFound
+                    store.error().code == ErrorCode::kNotFound && is_folder(data)
                         ? Error{ErrorCode::kNotFound, "no perfleet store at " + data +
                                                           ": --data takes the folder that perfleet-gateway writes to"}
                         : store.error());
@@ -244,7 +245,10 @@ int main(int argc, char** argv) {
         "query=...` when it serves; stops on SIGTERM or Ctrl-C.",
         "perfleet-query"};
     app.set_version_flag("--version", "perfleet-query " PERFLEET_VERSION);
-    app.add_option("--data", data, "folder of the store")->check(check_not_empty)->required()->type_name("DIR");
+    app.add_option("--data", data, "folder of the store, or rados:[USER@]POOL[/NAMESPACE]")
+        ->check(check_not_empty)
+        ->required()
+        ->type_name("DIR");
     app.add_option("--listen", listen,
                    "endpoint for query clients: tcp://127.0.0.1:PORT (* takes a free port), ipc://PATH")
         ->check(check_not_empty)

@@ -5,7 +5,7 @@
 namespace perfleet {
 
 Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory, const StoreOptions& options) {
-    return open_rocksdb_store(directory, options);
+    return open_store(directory, options);
 }
 
 }  // namespace perfleet

@@ -11,7 +11,7 @@
 
 namespace perfleet {
 
-// Errors: as open_rocksdb_store.
+// Errors: as open_store.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory,
                                                                 const StoreOptions& options);
 

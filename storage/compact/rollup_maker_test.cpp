@@ -248,7 +248,7 @@ TEST_P(StoreRollups, AreMadeLaterOfAStoreThatWasCompactedWithoutThem) {
     ASSERT_TRUE(folder.ok());
     const auto open = [&](const StoreOptions& with) {
         store_.reset();
-        auto opened = open_rocksdb_store((*folder)->path(), with);
+        auto opened = open_store((*folder)->path(), with);
         ASSERT_TRUE(opened.ok());
         store_ = std::move(*opened);
     };
@@ -270,7 +270,7 @@ TEST_P(StoreRollups, AreMadeLaterOfAStoreThatWasCompactedWithoutThem) {
 TEST(StoreRollupsOfBefore, AreMadeWhenNothingIsLeftToCompact) {
     auto folder = TemporaryFolder::make("perfleet-test-");
     ASSERT_TRUE(folder.ok());
-    auto opened = open_rocksdb_store((*folder)->path());
+    auto opened = open_store((*folder)->path());
     ASSERT_TRUE(opened.ok());
     std::unique_ptr<Store> store = std::move(*opened);
     const auto fill = [&](BucketNumber bucket, std::uint64_t first) {
@@ -301,7 +301,7 @@ TEST(StoreRollupsOfBefore, AreMadeWhenNothingIsLeftToCompact) {
     store.reset();
     StoreOptions with_rollups;
     with_rollups.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .day_hours_min = 25};
-    opened = open_rocksdb_store((*folder)->path(), with_rollups);
+    opened = open_store((*folder)->path(), with_rollups);
     ASSERT_TRUE(opened.ok());
     store = std::move(*opened);
     EXPECT_EQ(compact(), (std::vector<std::pair<BucketNumber, bool>>{{next, false}, {next, true}, {kBucket, true}}));

@@ -12,8 +12,8 @@
 #include "schemas/columns/crc32c.h"
 #include "storage/copy/session_part.h"
 #include "storage/engine/damaged_reads.h"
+#include "storage/engine/open_engine.h"
 #include "storage/engine/owned_changes.h"
-#include "storage/engine/rocksdb_engine.h"
 #include "storage/engine/store_format.h"
 #include "storage/key/key.h"
 #include "storage/model/record.h"
@@ -421,17 +421,17 @@ private:
 
 Result<CopyReport> copy_store(const std::string& from, const std::string& to, const ProgressReport& progress) {
     std::error_code error;
-    if (std::filesystem::equivalent(from, to, error)) {
-        return Error{ErrorCode::kUsage, to + ": is the store that is to be copied; name another folder with --to"};
+    if (from == to || (is_folder(from) && is_folder(to) && std::filesystem::equivalent(from, to, error))) {
+        return Error{ErrorCode::kUsage, to + ": is the store that is to be copied; name another one with --to"};
     }
-    auto source = open_rocksdb_reader_engine(from);
+    auto source = open_reader_engine(from);
     if (!source.ok()) {
         return source.error();
     }
     if (auto checked = check_format(**source, from); !checked.ok()) {
         return checked.error();
     }
-    auto target = open_rocksdb_writer_engine(to);
+    auto target = open_writer_engine(to);
     if (!target.ok()) {
         return target.error();
     }

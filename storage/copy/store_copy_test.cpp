@@ -45,7 +45,7 @@ protected:
     }
 
     static std::unique_ptr<Store> open(const std::string& directory) {
-        auto store = open_rocksdb_store(directory);
+        auto store = open_store(directory);
         EXPECT_TRUE(store.ok()) << store.error().message;
         return std::move(*store);
     }
@@ -192,7 +192,7 @@ TEST_F(CopiedStore, MergesBatchesThatLieBetweenEachOther) {
     }
     const auto rows_in = [](const std::string& directory) {
         std::vector<std::uint64_t> times;
-        auto reader = open_rocksdb_reader(directory);
+        auto reader = open_store_reader(directory);
         EXPECT_TRUE(reader.ok());
         EXPECT_TRUE((*reader)
                         ->visit_blocks(partition_of(kTarget, kBucket), kTarget, kSession, kSeries,

@@ -33,7 +33,7 @@ protected:
 
     // With memtables so small that files come and go all the time.
     static std::unique_ptr<Store> open(const std::string& directory, std::size_t memory_size_bytes = 1U << 20) {
-        auto store = open_rocksdb_store(directory, {memory_size_bytes});
+        auto store = open_store(directory, {memory_size_bytes});
         EXPECT_TRUE(store.ok()) << store.error().message;
         return std::move(*store);
     }
@@ -175,7 +175,7 @@ TEST_F(Backup, IsWholeWhateverTheWriterDoesMeanwhile) {
         ASSERT_TRUE(made.ok()) << made.error().message;
         attempt_count += made->attempt_count;
         EXPECT_EQ(made->damage, "");
-        const auto reader = open_rocksdb_reader(to);
+        const auto reader = open_store_reader(to);
         ASSERT_TRUE(reader.ok()) << reader.error().message;
         const std::vector<std::uint64_t> found = seqs(**reader);
         ASSERT_FALSE(found.empty());

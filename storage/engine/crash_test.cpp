@@ -361,7 +361,7 @@ private:
     }
 
     void check() {
-        auto reader = open_rocksdb_reader(folder_->path() + "/data");
+        auto reader = open_store_reader(folder_->path() + "/data");
         if (!reader.ok()) {
             wrong_ = reader.error().message;
             return;

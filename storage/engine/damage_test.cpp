@@ -39,7 +39,7 @@ protected:
         folder_ = std::move(*folder);
         intact_ = folder_->path() + "/intact";
         damaged_ = folder_->path() + "/damaged";
-        auto store = open_rocksdb_store(intact_);
+        auto store = open_store(intact_);
         ASSERT_TRUE(store.ok());
         fill(**store, kBucket, kSession);
         fill(**store, kBucket, kOther);
@@ -58,7 +58,7 @@ protected:
     }
 
     // Its log becomes a table file when it is opened again.
-    void make_table() { ASSERT_TRUE(open_rocksdb_store(intact_).ok()); }
+    void make_table() { ASSERT_TRUE(open_store(intact_).ok()); }
 
     fs::path only_file(const std::string& directory, const std::string& extension) {
         std::vector<fs::path> found;
@@ -126,7 +126,7 @@ protected:
 
 TEST_F(DamagedStore, IsReadWholeWhenItIsNotDamaged) {
     copy();
-    auto reader = open_rocksdb_reader(damaged_);
+    auto reader = open_store_reader(damaged_);
     ASSERT_TRUE(reader.ok());
     const Read read = read_all(**reader);
     EXPECT_EQ(read.block_count, 3 * kBatches);
@@ -144,7 +144,7 @@ TEST_F(DamagedStore, NamesThePlaceOfADamagedBlockAndReadsTheOthers) {
     table[at + block.size() / 2] = static_cast<char>(table[at + block.size() / 2] ^ 1);
     write_file(path, table);
 
-    auto reader = open_rocksdb_reader(damaged_);
+    auto reader = open_store_reader(damaged_);
     ASSERT_TRUE(reader.ok()) << reader.error().message;
     const Read read = read_all(**reader);
     ASSERT_EQ(read.errors.size(), 1U);
@@ -184,7 +184,7 @@ TEST_F(DamagedStore, NeverGivesOtherBytesThanWereStored) {
             table[at] = static_cast<char>(table[at] ^ (1 << (random() % 8)));
         }
         write_file(path, table);
-        auto reader = open_rocksdb_reader(damaged_);
+        auto reader = open_store_reader(damaged_);
         if (!reader.ok()) {
             EXPECT_NE(reader.error().message.find(damaged_), std::string::npos) << reader.error().message;
             ++noticed;
@@ -202,7 +202,7 @@ TEST_F(DamagedStore, NeverGivesOtherBytesThanWereStored) {
 TEST_F(DamagedStore, WithoutOneOfItsTablesSaysSo) {
     make_table();
     {
-        auto store = open_rocksdb_store(intact_);
+        auto store = open_store(intact_);
         ASSERT_TRUE(store.ok());
         fill(**store, kNext, kOther);
     }
@@ -236,12 +236,12 @@ TEST_F(DamagedStore, WithoutOneOfItsTablesSaysSo) {
             ASSERT_FALSE(lost.ok()) << "rows are missing without a word";
             expect_named(lost.error());
         };
-        if (auto reader = open_rocksdb_reader(damaged_); reader.ok()) {
+        if (auto reader = open_store_reader(damaged_); reader.ok()) {
             expect_a_word(**reader);
         } else {
             expect_named(reader.error());
         }
-        if (auto store = open_rocksdb_store(damaged_); store.ok()) {
+        if (auto store = open_store(damaged_); store.ok()) {
             expect_a_word(**store);
         } else {
             expect_named(store.error());
@@ -271,7 +271,7 @@ protected:
 
 TEST_F(MisreadStore, ListsAPartitionWhoseFirstRecordIsDamaged) {
     damage(partition_session_key(here_, kTarget, kSession));
-    auto reader = open_rocksdb_reader(intact_);
+    auto reader = open_store_reader(intact_);
     ASSERT_TRUE(reader.ok());
     auto partitions = (*reader)->partitions();
     ASSERT_TRUE(partitions.ok()) << partitions.error().message;
@@ -287,7 +287,7 @@ TEST_F(MisreadStore, ListsAPartitionWhoseFirstRecordIsDamaged) {
 
 TEST_F(MisreadStore, GoesOnBehindADamagedBatchRecord) {
     damage(partition_batch_key(here_, first_));
-    auto reader = open_rocksdb_reader(intact_);
+    auto reader = open_store_reader(intact_);
     ASSERT_TRUE(reader.ok());
     std::size_t count = 0;
     auto visited = (*reader)->visit_batches(here_, kTarget, kSession, [&](const BatchRecord&) {
@@ -302,7 +302,7 @@ TEST_F(MisreadStore, GoesOnBehindADamagedBatchRecord) {
 
 TEST_F(MisreadStore, DropsAPartitionWithADamagedBatchRecord) {
     damage(partition_batch_key(here_, first_));
-    auto store = open_rocksdb_store(intact_);
+    auto store = open_store(intact_);
     ASSERT_TRUE(store.ok());
     auto dropped = (*store)->drop(here_);
     ASSERT_TRUE(dropped.ok()) << dropped.error().message;
@@ -316,7 +316,7 @@ TEST_F(MisreadStore, DropsAPartitionWithADamagedBatchRecord) {
 
 TEST_F(MisreadStore, StoresABatchAnewWhoseRecordIsDamaged) {
     damage(partition_batch_key(here_, first_));
-    auto store = open_rocksdb_store(intact_);
+    auto store = open_store(intact_);
     ASSERT_TRUE(store.ok());
     const std::vector again{test_writer::batch(Seq{1}), test_writer::batch(Seq{2})};
     auto outcomes = (*store)->put(here_, again);
@@ -347,15 +347,15 @@ TEST_F(DamagedStore, WithAFlippedBitInItsLogShowsTheRestAndNamesTheLoss) {
             EXPECT_GE(read.block_count, 3 * kBatches - 24) << at;  // a block of 32 KiB of the log, at most two
             expect_named_loss(reader, path.filename());
         };
-        auto reader = open_rocksdb_reader(damaged_);
+        auto reader = open_store_reader(damaged_);
         ASSERT_TRUE(reader.ok()) << reader.error().message;
         expect_most(**reader);
         for (int start = 0; start < 2; ++start) {  // the second finds no log any more
-            auto store = open_rocksdb_store(damaged_);
+            auto store = open_store(damaged_);
             ASSERT_TRUE(store.ok()) << store.error().message;
             expect_most(**store);
         }
-        reader = open_rocksdb_reader(damaged_);
+        reader = open_store_reader(damaged_);
         ASSERT_TRUE(reader.ok()) << reader.error().message;
         expect_most(**reader);
         EXPECT_TRUE(fs::exists(path.string() + ".damaged")) << "what can be salvaged is kept";
@@ -371,11 +371,11 @@ TEST_F(DamagedStore, WithoutTheSyncedEndOfItsLogNamesTheLoss) {
             const fs::path path = only_file(damaged_, ".log");
             write_file(path, log.substr(0, log.size() - missing));
             if (is_writer_first) {
-                auto store = open_rocksdb_store(damaged_);
+                auto store = open_store(damaged_);
                 ASSERT_TRUE(store.ok()) << store.error().message;
                 expect_named_loss(**store, path.filename());
             }
-            auto reader = open_rocksdb_reader(damaged_);
+            auto reader = open_store_reader(damaged_);
             ASSERT_TRUE(reader.ok()) << reader.error().message;
             EXPECT_LT(read_all(**reader).block_count, 3 * kBatches);
             expect_named_loss(**reader, path.filename());
@@ -386,7 +386,7 @@ TEST_F(DamagedStore, WithoutTheSyncedEndOfItsLogNamesTheLoss) {
 TEST_F(DamagedStore, WithoutItsNewestLogNamesTheLoss) {
     make_table();
     {
-        auto store = open_rocksdb_store(intact_);
+        auto store = open_store(intact_);
         ASSERT_TRUE(store.ok());
         const std::vector batches{test_writer::batch(Seq{2 * kBatches + 1}, kSession, kNext)};
         ASSERT_TRUE((*store)->put(partition_of(kTarget, kNext), batches).ok());
@@ -395,12 +395,12 @@ TEST_F(DamagedStore, WithoutItsNewestLogNamesTheLoss) {
     copy();
     const fs::path path = only_file(damaged_, ".log");
     fs::remove(path);
-    auto reader = open_rocksdb_reader(damaged_);
+    auto reader = open_store_reader(damaged_);
     ASSERT_TRUE(reader.ok()) << reader.error().message;
     EXPECT_EQ(read_all(**reader).block_count, 3 * kBatches);
     expect_named_loss(**reader, path.filename());
     reader->reset();
-    auto store = open_rocksdb_store(damaged_);
+    auto store = open_store(damaged_);
     ASSERT_TRUE(store.ok()) << store.error().message;
     EXPECT_EQ(read_all(**store).block_count, 3 * kBatches);
     expect_named_loss(**store, path.filename());
@@ -414,12 +414,12 @@ TEST_F(DamagedStore, WithAnUnsyncedEndOfItsLogLostHasLostNothing) {
         const fs::path path = only_file(damaged_, ".log");
         write_file(path, read_file(path) + end);
         EXPECT_EQ(read_file(path).size(), synced_size_bytes + end.size());
-        auto reader = open_rocksdb_reader(damaged_);
+        auto reader = open_store_reader(damaged_);
         ASSERT_TRUE(reader.ok()) << reader.error().message;
         EXPECT_EQ(read_all(**reader).block_count, 3 * kBatches);
         EXPECT_TRUE((*reader)->damage().empty());
         reader->reset();
-        auto store = open_rocksdb_store(damaged_);
+        auto store = open_store(damaged_);
         ASSERT_TRUE(store.ok()) << store.error().message;
         EXPECT_EQ(read_all(**store).block_count, 3 * kBatches);
         EXPECT_TRUE((*store)->damage().empty());
@@ -440,10 +440,10 @@ TEST_F(DamagedStore, WithAnUnfinishedEndOfItsLogKeepsWhatCameBefore) {
             EXPECT_LT(read.block_count, 3 * kBatches);
             EXPECT_GE(read.block_count, 3 * kBatches - 4);
         };
-        auto reader = open_rocksdb_reader(damaged_);
+        auto reader = open_store_reader(damaged_);
         ASSERT_TRUE(reader.ok()) << reader.error().message;
         expect_all_but_the_last(**reader);
-        auto store = open_rocksdb_store(damaged_);
+        auto store = open_store(damaged_);
         ASSERT_TRUE(store.ok()) << store.error().message;
         expect_all_but_the_last(**store);
     }
@@ -458,10 +458,10 @@ TEST_F(DamagedStore, WithoutItsFilesIsRefused) {
                 fs::remove(entry.path());
             }
         }
-        auto store = open_rocksdb_store(damaged_);
+        auto store = open_store(damaged_);
         ASSERT_FALSE(store.ok()) << file;
         EXPECT_NE(store.error().message.find(damaged_), std::string::npos) << store.error().message;
-        auto reader = open_rocksdb_reader(damaged_);
+        auto reader = open_store_reader(damaged_);
         ASSERT_FALSE(reader.ok()) << file;
         EXPECT_NE(reader.error().message.find(damaged_), std::string::npos) << reader.error().message;
     }

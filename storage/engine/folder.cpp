@@ -17,8 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "storage/engine/rados/place.h"
+
 namespace perfleet {
 namespace {
+
+Error on_rados(const std::string& directory) {
+    return {ErrorCode::kUsage, directory + ": is a store on RADOS; this needs one in a folder"};
+}
 
 namespace fs = std::filesystem;
 
@@ -167,6 +173,9 @@ Result<Done> sync_folder(const std::string& path) {
 }
 
 Result<Done> prepare_writer_folder(const std::string& directory) {
+    if (rados_place(directory)) {
+        return on_rados(directory);
+    }
     if (directory.empty()) {
         return Error{ErrorCode::kInvalid, "the store's folder has no name"};
     }
@@ -218,6 +227,9 @@ bool has_writer(const std::string& directory) {
 }
 
 Result<Done> check_reader_folder(const std::string& directory) {
+    if (rados_place(directory)) {
+        return on_rados(directory);
+    }
     if (auto checked = check_folder(directory, R_OK | X_OK); !checked.ok()) {
         return checked;
     }

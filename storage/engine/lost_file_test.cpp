@@ -56,13 +56,13 @@ protected:
         intact_ = folder_->path() + "/intact";
         damaged_ = folder_->path() + "/damaged";
         for (std::uint64_t run = 0; run < kRuns; ++run) {
-            auto store = open_rocksdb_store(intact_);
+            auto store = open_store(intact_);
             ASSERT_TRUE(store.ok()) << store.error().message;
             put(**store, kSession, run * kBatchesPerRun + 1, (run + 1) * kBatchesPerRun);
             put(**store, session_of_run(run), 1, kBatchesPerRun);
             ASSERT_TRUE((*store)->sync().ok());
         }
-        ASSERT_TRUE(open_rocksdb_store(intact_).ok());
+        ASSERT_TRUE(open_store(intact_).ok());
         for (const auto& entry : fs::directory_iterator{intact_}) {
             if (entry.path().extension() == ".sst") {
                 files_.push_back(entry.path().filename());
@@ -169,23 +169,23 @@ protected:
     void expect_to_go_on(std::uint64_t run, const std::string& harm) {
         SCOPED_TRACE(harm + " of " + files_[run]);
         {
-            auto reader = open_rocksdb_reader(damaged_);
+            auto reader = open_store_reader(damaged_);
             ASSERT_TRUE(reader.ok()) << reader.error().message;
             expect_rest_of(**reader, run, harm);
         }
         {
-            auto store = open_rocksdb_store(damaged_);
+            auto store = open_store(damaged_);
             ASSERT_TRUE(store.ok()) << store.error().message;
             expect_rest_of(**store, run, harm);
             put(**store, kSession, kRuns * kBatchesPerRun + 1, kRuns * kBatchesPerRun + 1);
             ASSERT_TRUE((*store)->sync().ok());
-            auto beside = open_rocksdb_reader(damaged_);
+            auto beside = open_store_reader(damaged_);
             ASSERT_TRUE(beside.ok()) << beside.error().message;
             expect_rest_of(**beside, run, harm);
             ASSERT_TRUE((*beside)->refresh().ok());
             EXPECT_TRUE(read_all(**beside).blocks.contains({kSession, kRuns * kBatchesPerRun + 1}));
         }
-        auto again = open_rocksdb_store(damaged_);
+        auto again = open_store(damaged_);
         ASSERT_TRUE(again.ok()) << again.error().message;
         expect_rest_of(**again, run, harm);
         EXPECT_TRUE(read_all(**again).blocks.contains({kSession, kRuns * kBatchesPerRun + 1}));
@@ -230,10 +230,10 @@ TEST_F(StoreOfThreeFiles, KeepsWhatTwoFilesHoldWhateverOfTheEndIsDamaged) {
         const std::size_t at = table.size() - from_end;
         table[at] = static_cast<char>(table[at] ^ 4);
         write_file(path, table);
-        auto reader = open_rocksdb_reader(damaged_);
+        auto reader = open_store_reader(damaged_);
         ASSERT_TRUE(reader.ok()) << reader.error().message;
         expect_rest_of(**reader, run, "byte " + std::to_string(from_end) + " from the end");
-        auto store = open_rocksdb_store(damaged_);
+        auto store = open_store(damaged_);
         ASSERT_TRUE(store.ok()) << store.error().message;
         expect_rest_of(**store, run, "byte " + std::to_string(from_end) + " from the end");
     }
@@ -250,7 +250,7 @@ TEST_F(StoreOfThreeFiles, KeepsWhatTwoFilesHoldWhicheverBitIsDamaged) {
         const std::size_t at = random() % table.size();
         table[at] = static_cast<char>(table[at] ^ (1 << random() % 8));
         write_file(path, table);
-        auto reader = open_rocksdb_reader(damaged_);
+        auto reader = open_store_reader(damaged_);
         ASSERT_TRUE(reader.ok()) << reader.error().message;
         expect_rest_of(**reader, run, "byte " + std::to_string(at));
     }
@@ -267,7 +267,7 @@ TEST_F(StoreOfThreeFiles, KeepsWhatOneFileHoldsOfThree) {
         }
         write_file(path, table);
     }
-    auto reader = open_rocksdb_reader(damaged_);
+    auto reader = open_store_reader(damaged_);
     ASSERT_TRUE(reader.ok()) << reader.error().message;
     const Read read = read_all(**reader);
     std::set<Place> kept = places_but_of(0);
@@ -284,7 +284,7 @@ TEST_F(StoreOfThreeFiles, HasEverythingAgainWhenTheFileIsPutBack) {
         copy();
         fs::remove(fs::path{damaged_} / files_[run]);
         {
-            auto store = open_rocksdb_store(damaged_);
+            auto store = open_store(damaged_);
             ASSERT_TRUE(store.ok()) << store.error().message;
             // Its collector never heard that this was stored.
             const Seq lost{(run + 1) * kBatchesPerRun};
@@ -302,7 +302,7 @@ TEST_F(StoreOfThreeFiles, HasEverythingAgainWhenTheFileIsPutBack) {
             ASSERT_TRUE((*store)->sync().ok());
         }
         fs::copy(fs::path{intact_} / files_[run], fs::path{damaged_} / files_[run]);
-        auto store = open_rocksdb_store(damaged_);
+        auto store = open_store(damaged_);
         ASSERT_TRUE(store.ok()) << store.error().message;
         Read read = read_all(**store);
         EXPECT_EQ(read.told, "");
@@ -319,7 +319,7 @@ TEST_F(StoreOfThreeFiles, HasEverythingAgainWhenTheFileIsPutBack) {
 TEST_F(StoreOfThreeFiles, StoresAgainWhatTheLostFileHeldAndNothingElseTwice) {
     copy();
     fs::remove(fs::path{damaged_} / files_[2]);
-    auto store = open_rocksdb_store(damaged_);
+    auto store = open_store(damaged_);
     ASSERT_TRUE(store.ok()) << store.error().message;
     EXPECT_EQ(*(*store)->watermark(kTarget, kSession), Seq{2 * kBatchesPerRun});
     ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
@@ -353,7 +353,7 @@ protected:
                             .ok());
         }
         {
-            auto store = open_rocksdb_store(damaged_);
+            auto store = open_store(damaged_);
             ASSERT_TRUE(store.ok());
             ASSERT_TRUE((*store)->compact(kLater, [](const CompactionStep&) { return Visit::kContinue; }).ok());
         }
@@ -404,7 +404,7 @@ TEST_F(StoreOfCompactedBlocks, IsSoundAndIsCopiedOnceWhereSmallBlocksAreBackBesi
 
 TEST_F(StoreOfCompactedBlocks, CountsRowsOnceWhereSmallBlocksAreBackBesideThem) {
     bring_back_small_ones();
-    auto store = open_rocksdb_store(damaged_);
+    auto store = open_store(damaged_);
     ASSERT_TRUE(store.ok());
     std::map<std::uint64_t, int> rows;
     std::map<std::uint64_t, int> records;

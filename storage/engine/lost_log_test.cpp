@@ -30,7 +30,7 @@ protected:
     // the first one's contents got into a table file after all.
     void make(bool has_table) {
         for (int start = 0; start < 2; ++start) {  // the version is in a table file
-            ASSERT_TRUE(open_rocksdb_store(data_).ok());
+            ASSERT_TRUE(open_store(data_).ok());
         }
         FaultyDisk disk{*parse_fault_plan(has_table ? "" : "write=always files=table")};
         auto opened = disk.open_store(data_, {.memory_size_bytes = kMemorySizeBytes});
@@ -71,7 +71,7 @@ TEST_F(LostLog, IsNamedByReadersTheCheckAndTheNextWriter) {
     make(false);
     ASSERT_TRUE(log_files(data_).contains(first_));
     {
-        auto intact = open_rocksdb_reader(data_);
+        auto intact = open_store_reader(data_);
         ASSERT_TRUE(intact.ok()) << intact.error().message;
         EXPECT_EQ(count(**intact), seq_count_);
         EXPECT_TRUE((*intact)->damage().empty()) << (*intact)->damage()[0];
@@ -84,7 +84,7 @@ TEST_F(LostLog, IsNamedByReadersTheCheckAndTheNextWriter) {
     };
     for (int round = 0; round < 2; ++round) {
         {
-            auto reader = open_rocksdb_reader(data_);
+            auto reader = open_store_reader(data_);
             ASSERT_TRUE(reader.ok()) << reader.error().message;
             EXPECT_TRUE(names_it((*reader)->damage()));
         }
@@ -95,7 +95,7 @@ TEST_F(LostLog, IsNamedByReadersTheCheckAndTheNextWriter) {
             damage.push_back(one.what);
         }
         EXPECT_TRUE(names_it(damage));
-        auto store = open_rocksdb_store(data_);
+        auto store = open_store(data_);
         ASSERT_TRUE(store.ok()) << store.error().message;
         EXPECT_TRUE(names_it((*store)->damage()));
         EXPECT_LT(count(**store), seq_count_);
@@ -107,7 +107,7 @@ TEST_F(LostLog, IsNoneOfWhichEverythingIsInATableFile) {
     make(true);
     const fs::path log = fs::path{data_} / first_;
     fs::remove(log);  // if it was still there
-    auto reader = open_rocksdb_reader(data_);
+    auto reader = open_store_reader(data_);
     ASSERT_TRUE(reader.ok()) << reader.error().message;
     const bool is_whole = count(**reader) == seq_count_;
     EXPECT_EQ((*reader)->damage().empty(), is_whole);

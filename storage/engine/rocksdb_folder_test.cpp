@@ -46,7 +46,7 @@ TEST_F(RocksdbStore, CreatesItsFolderForItsOwnerAlone) {
 
 TEST_F(RocksdbStore, RefusesASecondWriterInTheSameProcess) {
     auto first = open();
-    auto second = open_rocksdb_store(directory_);
+    auto second = open_store(directory_);
     ASSERT_FALSE(second.ok());
     expect_error(second.error(), ErrorCode::kBusy, directory_ + ": another process is writing to this folder");
     first.reset();
@@ -57,7 +57,7 @@ TEST_F(RocksdbStore, RefusesASecondWriterInAnotherProcess) {
     {
         Child child{"open", directory_};
         ASSERT_EQ(child.line(), "open");
-        auto second = open_rocksdb_store(directory_);
+        auto second = open_store(directory_);
         ASSERT_FALSE(second.ok());
         expect_error(second.error(), ErrorCode::kBusy, "another process is writing");
         EXPECT_NE(second.error().message.find(directory_), std::string::npos);
@@ -175,13 +175,13 @@ TEST_F(RocksdbStore, IsItsOwnersAloneWhateverTheUmask) {
     const std::string data = above + "/b/data";
     const std::string backup = folder_->path() + "/backup";
     {
-        auto store = open_rocksdb_store(data, {.reserve_size_bytes = 1U << 20});
+        auto store = open_store(data, {.reserve_size_bytes = 1U << 20});
         ASSERT_TRUE(store.ok()) << store.error().message;
         put(**store, 1, 5);
         ASSERT_TRUE((*store)->sync().ok());
         ASSERT_TRUE(make_checkpoint(data, backup).ok());
     }
-    ASSERT_TRUE(open_rocksdb_store(data).ok());  // makes a table file
+    ASSERT_TRUE(open_store(data).ok());  // makes a table file
     ::umask(before);
     for (const std::string& folder : {above, backup}) {
         EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all) << folder;
@@ -228,11 +228,11 @@ TEST_F(RocksdbStore, OfAnotherFormatIsRefusedByWriterAndReader) {
         ASSERT_TRUE((*engine)->write({}, 0, changes).ok());
         ASSERT_TRUE((*engine)->sync().ok());
     }
-    auto store = open_rocksdb_store(directory_);
+    auto store = open_store(directory_);
     ASSERT_FALSE(store.ok());
     expect_error(store.error(), ErrorCode::kUnsupported, "has store format 2, this build reads format 1 only");
     EXPECT_NE(store.error().message.find(directory_), std::string::npos);
-    auto reader = open_rocksdb_reader(directory_);
+    auto reader = open_store_reader(directory_);
     ASSERT_FALSE(reader.ok());
     expect_error(reader.error(), ErrorCode::kUnsupported, "has store format 2, this build reads format 1 only");
 }
@@ -245,10 +245,10 @@ TEST_F(RocksdbStore, RefusesADatabaseOfSomebodyElse) {
         changes.puts.push_back({"their key", "their value"});
         ASSERT_TRUE((*engine)->write({}, 0, changes).ok());
     }
-    auto store = open_rocksdb_store(directory_);
+    auto store = open_store(directory_);
     ASSERT_FALSE(store.ok());
     expect_error(store.error(), ErrorCode::kInvalid, directory_ + ": holds a database that is not a perfleet store");
-    auto reader = open_rocksdb_reader(directory_);
+    auto reader = open_store_reader(directory_);
     ASSERT_FALSE(reader.ok());
     expect_error(reader.error(), ErrorCode::kNotFound, directory_);
     auto engine = open_rocksdb_writer_engine(directory_);
@@ -261,7 +261,7 @@ TEST_F(RocksdbStore, RefusesADatabaseOfSomebodyElse) {
 TEST_F(RocksdbStore, RefusesAFolderOfOtherThings) {
     ASSERT_TRUE(fs::create_directory(directory_));
     std::ofstream{directory_ + "/thesis.tex"} << "x";
-    auto store = open_rocksdb_store(directory_);
+    auto store = open_store(directory_);
     ASSERT_FALSE(store.ok());
     expect_error(store.error(), ErrorCode::kInvalid, directory_ + ": holds thesis.tex but no perfleet store");
     EXPECT_EQ(std::distance(fs::directory_iterator{directory_}, fs::directory_iterator{}), 1) << "and left it alone";
@@ -269,35 +269,35 @@ TEST_F(RocksdbStore, RefusesAFolderOfOtherThings) {
 
 TEST_F(RocksdbStore, RefusesWhatIsNotAFolder) {
     std::ofstream{directory_} << "x";
-    auto store = open_rocksdb_store(directory_);
+    auto store = open_store(directory_);
     ASSERT_FALSE(store.ok());
     expect_error(store.error(), ErrorCode::kInvalid, directory_ + ": is not a folder");
-    auto reader = open_rocksdb_reader(directory_);
+    auto reader = open_store_reader(directory_);
     ASSERT_FALSE(reader.ok());
     expect_error(reader.error(), ErrorCode::kInvalid, directory_ + ": is not a folder");
-    auto below = open_rocksdb_store(directory_ + "/below");
+    auto below = open_store(directory_ + "/below");
     ASSERT_FALSE(below.ok());
     EXPECT_NE(below.error().message.find(directory_), std::string::npos) << below.error().message;
-    EXPECT_FALSE(open_rocksdb_store("").ok());
+    EXPECT_FALSE(open_store("").ok());
 }
 
 TEST_F(RocksdbStore, FindsNothingToReadInAMissingOrEmptyFolder) {
-    auto missing = open_rocksdb_reader(directory_);
+    auto missing = open_store_reader(directory_);
     ASSERT_FALSE(missing.ok());
     expect_error(missing.error(), ErrorCode::kNotFound, directory_);
     EXPECT_FALSE(fs::exists(directory_)) << "a reader creates nothing";
     ASSERT_TRUE(fs::create_directory(directory_));
-    auto empty = open_rocksdb_reader(directory_);
+    auto empty = open_store_reader(directory_);
     ASSERT_FALSE(empty.ok());
     expect_error(empty.error(), ErrorCode::kNotFound, directory_);
 }
 
 TEST_F(RocksdbStore, AMissingFolderForTemporaryFilesIsNotAMissingStore) {
-    ASSERT_TRUE(open_rocksdb_store(directory_).ok());
+    ASSERT_TRUE(open_store(directory_).ok());
     const char* const before = std::getenv("TMPDIR");
     const std::optional<std::string> kept = before == nullptr ? std::nullopt : std::optional<std::string>{before};
     ASSERT_EQ(::setenv("TMPDIR", (directory_ + "/nowhere").c_str(), 1), 0);
-    auto reader = open_rocksdb_reader(directory_);
+    auto reader = open_store_reader(directory_);
     kept ? ::setenv("TMPDIR", kept->c_str(), 1) : ::unsetenv("TMPDIR");
     ASSERT_FALSE(reader.ok());
     EXPECT_EQ(reader.error().code, ErrorCode::kIo);

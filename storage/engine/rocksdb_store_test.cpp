@@ -115,7 +115,7 @@ TEST_F(RocksdbStore, ShowsItsLastWordToReadersAfterAReopen) {
 TEST_F(RocksdbStore, ShowsReadersAllThatWasSyncedWhileLogsComeAndGo) {
     constexpr std::uint64_t kSeqs = 1'500;
     constexpr std::uint64_t kSeqsAhead = 150;  // some logs, of which a reader may meet each once
-    auto store = open_rocksdb_store(directory_, {1U << 20});
+    auto store = open_store(directory_, {1U << 20});
     ASSERT_TRUE(store.ok());
     ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
     ASSERT_TRUE((*store)->sync().ok());

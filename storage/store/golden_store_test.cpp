@@ -114,13 +114,13 @@ protected:
 };
 
 TEST_F(GoldenStore, IsReadAsItWasWritten) {
-    const auto reader = open_rocksdb_reader(data_);
+    const auto reader = open_store_reader(data_);
     ASSERT_TRUE(reader.ok()) << reader.error().message;
     expect_content(**reader, kLastSeq);
 }
 
 TEST_F(GoldenStore, IsGoneOnWithAndCompacted) {
-    auto store = open_rocksdb_store(data_);
+    auto store = open_store(data_);
     ASSERT_TRUE(store.ok()) << store.error().message;
     const auto put = [&](const AdmittedBatch& batch, BucketNumber bucket) {
         return (*store)->put(partition_of(kTarget, bucket), {&batch, 1})->at(0);

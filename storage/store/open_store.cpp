@@ -1,26 +1,26 @@
 #include "storage/store/open_store.h"
 
 #include "storage/engine/memory_engine.h"
-#include "storage/engine/rocksdb_engine.h"
+#include "storage/engine/open_engine.h"
 #include "storage/engine/store_format.h"
 #include "storage/store/keyed_store.h"
 
 namespace perfleet {
 
-Result<std::unique_ptr<Store>> open_rocksdb_store(const std::string& directory, const StoreOptions& options) {
-    auto engine = open_rocksdb_writer_engine(directory, nullptr, options.memory_size_bytes, options.reserve_size_bytes);
+Result<std::unique_ptr<Store>> open_store(const std::string& where, const StoreOptions& options) {
+    auto engine = open_writer_engine(where, options.memory_size_bytes, options.reserve_size_bytes);
     if (!engine.ok()) {
         return engine.error();
     }
-    return open_keyed_store(std::move(*engine), directory, options);
+    return open_keyed_store(std::move(*engine), where, options);
 }
 
-Result<std::unique_ptr<StoreReader>> open_rocksdb_reader(const std::string& directory) {
-    auto engine = open_rocksdb_reader_engine(directory);
+Result<std::unique_ptr<StoreReader>> open_store_reader(const std::string& where) {
+    auto engine = open_reader_engine(where);
     if (!engine.ok()) {
         return engine.error();
     }
-    if (auto checked = check_format(**engine, directory); !checked.ok()) {
+    if (auto checked = check_format(**engine, where); !checked.ok()) {
         return checked.error();
     }
     return make_keyed_reader(std::move(*engine));

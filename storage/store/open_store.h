@@ -1,4 +1,5 @@
-// Opens stores. `directory` is created when missing (writer) or must exist (reader).
+// Opens stores. `where` is a folder, which is created when it is missing (writer) or must exist (reader), or
+// rados:[USER@]POOL[/NAMESPACE].
 #pragma once
 
 #include <memory>
@@ -11,12 +12,12 @@
 
 namespace perfleet {
 
-// Errors: kBusy (another gateway writes there), kUnsupported (a newer format, named), kPermission, kIo.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_rocksdb_store(const std::string& directory,
-                                                                const StoreOptions& options = {});
+// Errors: kBusy (another gateway writes there), kUnsupported (a newer format, named; a build without RADOS),
+// kUnavailable (a cluster that doesn't answer), kPermission, kIo.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& where, const StoreOptions& options = {});
 
 // Reads beside a live writer, or without one. Errors: kNotFound (no store there), else as above.
-[[nodiscard]] Result<std::unique_ptr<StoreReader>> open_rocksdb_reader(const std::string& directory);
+[[nodiscard]] Result<std::unique_ptr<StoreReader>> open_store_reader(const std::string& where);
 
 // Keeps everything in memory; for tests.
 [[nodiscard]] std::unique_ptr<Store> make_memory_store(const StoreOptions& options = {});

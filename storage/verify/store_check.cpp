@@ -16,7 +16,7 @@
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/log_tail.h"
-#include "storage/engine/rocksdb_engine.h"
+#include "storage/engine/open_engine.h"
 #include "storage/engine/store_format.h"
 #include "storage/engine/synced_log.h"
 #include "storage/engine/table_files.h"
@@ -489,14 +489,12 @@ private:
     RepeatedRecords repeated_records_;
 };
 
-}  // namespace
-
-Result<StoreCheck> check_store(const std::string& directory, bool verify, const ProgressReport& progress) {
+// The size of all. Errors: no folder of a store.
+Result<std::uint64_t> check_files(const std::string& directory, bool verify, const ProgressReport& progress,
+                                  StoreCheck& check) {
     if (auto checked = check_reader_folder(directory); !checked.ok()) {
         return checked.error();
     }
-    StoreCheck check;
-    // Its table files are read twice: as files, and key by key.
     std::uint64_t files_size_bytes = 0;
     auto files = check_table_files(directory, verify, [&](std::uint64_t done, std::uint64_t total) {
         files_size_bytes = total;
@@ -524,21 +522,40 @@ Result<StoreCheck> check_store(const std::string& directory, bool verify, const 
     for (const std::string& loss : recorded_log_losses(directory)) {
         check.damage.push_back({directory, loss, "what the log held; delete LOST-LOGS to accept it", 0});
     }
-    auto engine = open_rocksdb_reader_engine(directory);
+    return files_size_bytes;
+}
+
+}  // namespace
+
+Result<StoreCheck> check_store(const std::string& where, bool verify, const ProgressReport& progress) {
+    StoreCheck check;
+    // Table files are read twice: as files, and key by key. RADOS checks its objects itself.
+    auto files_size_bytes = is_folder(where) ? check_files(where, verify, progress, check) : 0;
+    if (!files_size_bytes.ok()) {
+        return files_size_bytes.error();
+    }
+    auto engine = open_reader_engine(where);
+    if (!engine.ok() && !is_folder(where)) {
+        return engine.error();
+    }
     if (!engine.ok()) {
-        check.damage.push_back({directory, engine.error().message, "everything: the store can't be opened", 0});
+        check.damage.push_back({where, engine.error().message, "everything: the store can't be opened", 0});
         return check;
     }
+    const auto format = check_format(**engine, where);
+    if (!is_folder(where) && !format.ok()) {
+        return format.error();
+    }
     Walk walk{**engine, verify, check, [&](std::uint64_t size_bytes) {
-                  if (progress) {
-                      progress(files_size_bytes + size_bytes, 2 * files_size_bytes);
+                  if (progress && *files_size_bytes != 0) {
+                      progress(*files_size_bytes + size_bytes, 2 * *files_size_bytes);
                   }
               }};
     if (auto walked = walk.run(); !walked.ok()) {
         return walked.error();
     }
-    if (const auto format = check_format(**engine, directory); !format.ok()) {
-        walk.add({directory, format.error().message, "the store's version", 0});
+    if (!format.ok()) {
+        walk.add({where, format.error().message, "the store's version", 0});
     } else if (check.format_version == 0) {
         walk.add({describe_key(format_key()),
                   "can't be read; the store is taken for one of version " + std::to_string(kStoreFormatVersion),

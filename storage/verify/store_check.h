@@ -1,6 +1,7 @@
 // What a store's folder holds, and what of it is damaged: every table file, log, record, block, dictionary and seal.
 //
-// Reads only; works on a stopped folder and beside a live gateway, whose newest writes it may miss.
+// Reads only; works on a stopped folder and beside a live gateway, whose newest writes it may miss. Of a store on
+// RADOS, which checks its objects itself, records, blocks, dictionaries and seals.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,7 @@ inline constexpr std::size_t kStoreDamageMax = 10'000;
 // With `verify` table files and logs are checked, every record and block is decoded in full, each batch's seal is
 // computed from its blocks again, and each epoch's dictionary is put together. Without, damage is listed as far as it
 // hinders listing. Errors: kNotFound, kPermission, kInvalid (no folder of a store); a damaged store is no error.
-[[nodiscard]] Result<StoreCheck> check_store(const std::string& directory, bool verify,
+[[nodiscard]] Result<StoreCheck> check_store(const std::string& where, bool verify,
                                              const ProgressReport& progress = {});
 
 }  // namespace perfleet

@@ -39,7 +39,7 @@ protected:
         intact_ = folder_->path() + "/intact";
         damaged_ = folder_->path() + "/damaged";
         {
-            auto store = open_rocksdb_store(intact_);
+            auto store = open_store(intact_);
             ASSERT_TRUE(store.ok());
             ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
             for (std::uint64_t seq = 1; seq <= kBatches; ++seq) {
@@ -50,7 +50,7 @@ protected:
             ASSERT_TRUE((*store)->advance_watermark(kTarget, kSession, Seq{kBatches}).ok());
             ASSERT_TRUE((*store)->sync().ok());
         }
-        ASSERT_TRUE(open_rocksdb_store(intact_).ok());  // its log becomes a table file
+        ASSERT_TRUE(open_store(intact_).ok());  // its log becomes a table file
     }
 
     void copy() {
@@ -125,7 +125,7 @@ TEST_F(CheckedStore, IsFoundIntactAndListed) {
 // What an answer's ledger speaks of: rows, not the names that give them meaning.
 TEST_F(CheckedStore, CountsExpiredRowsWithoutDefinitions) {
     {
-        auto store = open_rocksdb_store(intact_);
+        auto store = open_store(intact_);
         ASSERT_TRUE(store.ok());
         SampleBatch batch{kTarget, kSession, Seq{kBatches + 1}, EpochNumber{0}, kBucket};
         batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10, 20}}, {ColumnId::kStack, {1, 2}}});
@@ -145,7 +145,7 @@ TEST_F(CheckedStore, CountsExpiredRowsWithoutDefinitions) {
 }
 
 TEST_F(CheckedStore, IsCheckedBesideItsWriter) {
-    auto store = open_rocksdb_store(intact_);
+    auto store = open_store(intact_);
     ASSERT_TRUE(store.ok());
     const std::vector batches{test_writer::batch(Seq{kBatches + 1})};
     ASSERT_TRUE((*store)->put(test_writer::partition(), batches).ok());
@@ -177,7 +177,7 @@ TEST_F(CheckedStore, NamesEachDamagedKey) {
 // Compacted: the batches are there as before, the blocks are fewer; damage to one is told with all that it held.
 TEST_F(CheckedStore, FindsCompactedOnesIntactAndNamesADamagedOne) {
     {
-        auto store = open_rocksdb_store(intact_);
+        auto store = open_store(intact_);
         ASSERT_TRUE(store.ok());
         ASSERT_TRUE((*store)->advance_watermark(kTarget, kSession, Seq{kBatches}).ok());
         constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
@@ -213,7 +213,7 @@ TEST_F(CheckedStore, FindsRollupsIntactAndNamesADamagedOne) {
     {
         StoreOptions options;
         options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
-        auto store = open_rocksdb_store(intact_, options);
+        auto store = open_store(intact_, options);
         ASSERT_TRUE(store.ok());
         constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
         ASSERT_TRUE((*store)->compact(kLater, [](const CompactionStep&) { return Visit::kContinue; }).ok());
@@ -241,7 +241,7 @@ TEST_F(CheckedStore, FindsDictionariesIntactAndNamesDamagedOnes) {
     {
         StoreOptions options;
         options.dictionaries = DictionaryPolicy{.epochs_min = 1, .reuse = 1};
-        auto store = open_rocksdb_store(intact_, options);
+        auto store = open_store(intact_, options);
         ASSERT_TRUE(store.ok());
         SampleBatch batch{kTarget, kSession, Seq{kBatches + 1}, EpochNumber{9}, kBucket};
         batch.add_images({{0, 0, std::string(20, 'b'), "/bin/true"}});

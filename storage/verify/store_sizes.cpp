@@ -9,7 +9,7 @@
 #include "storage/block/block.h"
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/engine/damaged_reads.h"
-#include "storage/engine/rocksdb_engine.h"
+#include "storage/engine/open_engine.h"
 #include "storage/engine/store_format.h"
 #include "storage/key/key.h"
 #include "storage/model/record.h"
@@ -166,17 +166,23 @@ std::uint64_t StoreSizes::row_count(Kind kind) const {
     return sum;
 }
 
-Result<StoreSizes> measure_store(const std::string& directory) {
-    auto engine = open_rocksdb_reader_engine(directory);
+Result<StoreSizes> measure_store(const std::string& where) {
+    auto engine = open_reader_engine(where);
     if (!engine.ok()) {
         return engine.error();
     }
-    if (auto checked = check_format(**engine, directory); !checked.ok()) {
+    if (auto checked = check_format(**engine, where); !checked.ok()) {
         return checked.error();
     }
     auto sizes = Measure{**engine}.run();
-    if (sizes.ok()) {
-        add_file_sizes(directory, *sizes);
+    if (sizes.ok() && is_folder(where)) {
+        add_file_sizes(where, *sizes);
+    } else if (sizes.ok()) {
+        auto object_bytes = (*engine)->size_bytes(everything());
+        if (!object_bytes.ok()) {
+            return object_bytes.error();
+        }
+        sizes->object_bytes = *object_bytes;
     }
     return sizes;
 }

@@ -53,12 +53,13 @@ struct StoreSizes {
     std::uint64_t unreadable_count = 0;  // blocks that are left out
     std::uint64_t table_file_bytes = 0;  // on disk
     std::uint64_t log_bytes = 0;
+    std::uint64_t object_bytes = 0;  // on RADOS, once; each copy takes as much
 
     [[nodiscard]] std::uint64_t content_bytes() const;
     [[nodiscard]] std::uint64_t row_count(Kind kind) const;
 };
 
 // Reads every block's header and directory, no column. Errors: as check_store; damage is counted, not told.
-[[nodiscard]] Result<StoreSizes> measure_store(const std::string& directory);
+[[nodiscard]] Result<StoreSizes> measure_store(const std::string& where);
 
 }  // namespace perfleet

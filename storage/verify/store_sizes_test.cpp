@@ -27,7 +27,7 @@ TEST(StoreSizes, AddUpToWhatWasPut) {
     std::uint64_t string_bytes = 0;
     std::uint64_t record_bytes = 0;
     {
-        auto store = open_rocksdb_store((*folder)->path());
+        auto store = open_store((*folder)->path());
         ASSERT_TRUE(store.ok());
         const Partition partition = partition_of(kTarget, kBucket);
         for (std::uint64_t session = 1; session <= 2; ++session) {
@@ -81,7 +81,7 @@ TEST(StoreSizes, TellThoseOfRollups) {
     {
         StoreOptions options;
         options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
-        auto store = open_rocksdb_store((*folder)->path(), options);
+        auto store = open_store((*folder)->path(), options);
         ASSERT_TRUE(store.ok());
         const Partition partition = partition_of(kTarget, kBucket);
         ASSERT_TRUE((*store)->define(partition, sample_session(kTarget, {1, 1})).ok());
@@ -113,7 +113,7 @@ TEST(StoreSizes, TellHowManyStacksANodeStandsFor) {
     {
         StoreOptions options;
         options.dictionaries = DictionaryPolicy{.epochs_min = 2, .reuse = 1};
-        auto store = open_rocksdb_store((*folder)->path(), options);
+        auto store = open_store((*folder)->path(), options);
         ASSERT_TRUE(store.ok());
         const Partition partition = partition_of(kTarget, kBucket);
         for (std::uint64_t session = 1; session <= 3; ++session) {
@@ -146,7 +146,7 @@ TEST(StoreSizes, AreToldByRetentionClassWithWhatExpired) {
     auto folder = TemporaryFolder::make("perfleet-test-");
     ASSERT_TRUE(folder.ok());
     {
-        auto store = open_rocksdb_store((*folder)->path());
+        auto store = open_store((*folder)->path());
         ASSERT_TRUE(store.ok());
         std::uint64_t seq = 0;
         for (const std::uint32_t hour : {0U, 1U}) {

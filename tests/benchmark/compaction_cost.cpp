@@ -177,7 +177,7 @@ void measure(std::uint32_t batch_rows, const Options& options) {
     std::uint64_t batch_count = 0;
     Source source{batch_rows};
     const std::uint64_t written_at_start = written_bytes();
-    auto store = checked(open_rocksdb_store(folder));
+    auto store = checked(open_store(folder));
     const SessionRecord session = sample_session(kTarget, kSession);
     Decoder decoder;
     BatchAdmission admission;
@@ -203,7 +203,7 @@ void measure(std::uint32_t batch_rows, const Options& options) {
     checked(store->advance_watermark(kTarget, kSession, Seq{batch_count}));
     checked(store->sync());
     store.reset();
-    store = checked(open_rocksdb_store(folder));  // what is in memory goes into a table file
+    store = checked(open_store(folder));  // what is in memory goes into a table file
     const double written = static_cast<double>(written_bytes() - written_at_start);
     const std::uint64_t kept = content_bytes(folder);
 
@@ -222,7 +222,7 @@ void measure(std::uint32_t batch_rows, const Options& options) {
     const double cpu_ns = 1e9 * (cpu_seconds() - cpu_at_start);
     checked(store->sync());
     store.reset();
-    store = checked(open_rocksdb_store(folder));
+    store = checked(open_store(folder));
     store.reset();
     const double written_after = static_cast<double>(written_bytes() - written_at_start);
     const std::uint64_t kept_after = content_bytes(folder);

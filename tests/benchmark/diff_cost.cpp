@@ -40,7 +40,7 @@ struct Options {
 }
 
 void fill(const Options& options, const std::string& store_folder) {
-    const auto store = checked_or_stop(open_rocksdb_store(store_folder));
+    const auto store = checked_or_stop(open_store(store_folder));
     for (std::uint64_t number = 1; number <= 2; ++number) {
         store_session(*store, number, options.row_count, options.stack_count, kRowsPerHour, Likeness::kIndependent);
     }

@@ -89,7 +89,7 @@ private:
 void measure(bool is_beside, const Options& options) {
     const std::string folder = options.folder + "/drop_cost." + std::to_string(::getpid());
     std::filesystem::remove_all(folder);
-    auto store = checked(open_rocksdb_store(folder));
+    auto store = checked(open_store(folder));
     Feeder feeder{*store};
     for (std::uint32_t hour = 0; hour < 2; ++hour) {
         for (std::uint64_t row = 0; row < options.row_count; row += kBatchRows) {

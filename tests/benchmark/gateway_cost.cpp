@@ -435,7 +435,7 @@ double run_perfleet(const std::string& folder, const std::vector<Target>& target
     const std::string endpoint = free_endpoint();
     const pid_t sender = start_sender(endpoint, targets, false);
     const double before = cpu_seconds();
-    auto store = open_rocksdb_store(folder);
+    auto store = open_store(folder);
     GatewayOptions gateway_options;
     gateway_options.listen = {endpoint};
     auto gateway = Gateway::open(gateway_options, **store);

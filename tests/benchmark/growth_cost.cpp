@@ -63,7 +63,7 @@ void fill(const std::string& store_folder, std::uint64_t row_count, std::uint64_
     StoreOptions with_rollups;
     with_rollups.rollups = RollupPolicy{};
     with_rollups.dictionaries = DictionaryPolicy{};
-    const auto store = checked_or_stop(open_rocksdb_store(store_folder, with_rollups));
+    const auto store = checked_or_stop(open_store(store_folder, with_rollups));
     for (std::uint64_t number = 1; number <= series_count; ++number) {
         store_session(*store, number, row_count / series_count, kStackCount);
     }
@@ -106,13 +106,13 @@ double selected_cpu_s(const Options& options, std::uint64_t target_count) {
     const std::string folder = options.folder + "/growth_cost." + std::to_string(::getpid());
     std::filesystem::remove_all(folder);
     run_apart([&] {
-        auto store = checked_or_stop(open_rocksdb_store(folder));
+        auto store = checked_or_stop(open_store(folder));
         for (std::uint64_t number = 1; number <= target_count; ++number) {
             store_session(*store, number, options.hours * kFleetRowsPerHour, kFleetStackCount, kFleetRowsPerHour);
         }
         checked_or_stop(store->sync());
         store.reset();
-        checked_or_stop(open_rocksdb_store(folder));  // what lies in its log goes into table files
+        checked_or_stop(open_store(folder));  // what lies in its log goes into table files
     });
     std::vector<double> cpu_s;
     for (int round = 0; round < kRounds; ++round) {

@@ -67,7 +67,7 @@ double own_cpu_ms() {
 
 // Prints the answer's hash and what it was counted from.
 void ask(const Options& options) {
-    const auto reader = checked_or_stop(open_rocksdb_reader(options.store));
+    const auto reader = checked_or_stop(open_store_reader(options.store));
     Selection selection;
     selection.thread_count = options.thread_count;
     selection.is_exact = options.is_exact;
@@ -151,7 +151,7 @@ struct Made {
 Made compact(const std::string& folder, std::optional<RollupPolicy> rollups) {
     StoreOptions options;
     options.rollups = rollups;
-    auto store = checked_or_stop(open_rocksdb_store(folder, options));
+    auto store = checked_or_stop(open_store(folder, options));
     Made made;
     made.cpu_ms = own_cpu_ms();
     checked_or_stop(store->compact(kLater, [&](const CompactionStep& step) {
@@ -183,7 +183,7 @@ void measure(const Options& options) {
     const std::string folder = options.folder + "/rollup_cost." + std::to_string(::getpid());
     std::filesystem::remove_all(folder);
     {
-        auto store = checked_or_stop(open_rocksdb_store(folder));
+        auto store = checked_or_stop(open_store(folder));
         for (std::uint64_t number = 1; number <= options.session_count; ++number) {
             store_session(*store, number, options.row_count / options.session_count, options.stack_count,
                           options.rows_per_hour);

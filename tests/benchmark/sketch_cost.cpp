@@ -101,7 +101,7 @@ void measure(std::uint64_t row_count, const std::string& parent) {
     std::filesystem::remove_all(folder);
     const UtcNs later{2'000'000'000 * kNsPerSecond};
     {
-        auto store = checked(open_rocksdb_store(folder));
+        auto store = checked(open_store(folder));
         store_rows(*store, row_count);
         checked(store->compact(later, [](const CompactionStep&) { return Visit::kContinue; }));
         checked(store->sync());
@@ -111,7 +111,7 @@ void measure(std::uint64_t row_count, const std::string& parent) {
     {
         StoreOptions options;
         options.rollups.emplace();
-        auto store = checked(open_rocksdb_store(folder, options));
+        auto store = checked(open_store(folder, options));
         making = cpu_ms();
         checked(store->compact(later, [&](const CompactionStep& step) {
             made.rollups += step.rollups;
@@ -121,7 +121,7 @@ void measure(std::uint64_t row_count, const std::string& parent) {
         making = cpu_ms() - making;
         checked(store->sync());
     }
-    const auto reader = checked(open_rocksdb_reader(folder));
+    const auto reader = checked(open_store_reader(folder));
     std::vector<double> times[std::size(kWays)];
     std::vector<double> cpus[std::size(kWays)];
     std::vector<std::vector<AnswerValue>> rows[std::size(kWays)];

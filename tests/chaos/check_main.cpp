@@ -140,7 +140,7 @@ public:
     }
 
     Result<Done> run() {
-        const auto reader = open_rocksdb_reader(arguments_.data);
+        const auto reader = open_store_reader(arguments_.data);
         if (!reader.ok()) {
             return reader.error();
         }
@@ -246,7 +246,7 @@ int run(int argc, char** argv) {
     app.add_flag("--faulty", arguments.faulty);
     CLI11_PARSE(app, argc, argv);
     if (arguments.drop || arguments.go_on) {
-        auto store = arguments.faulty ? open_store_on_faulty_disk(arguments.data) : open_rocksdb_store(arguments.data);
+        auto store = arguments.faulty ? open_store_on_faulty_disk(arguments.data) : open_store(arguments.data);
         return arguments.drop ? drop_all(std::move(store)) : go_on(std::move(store));
     }
     Check check{arguments};

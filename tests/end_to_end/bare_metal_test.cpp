@@ -291,7 +291,7 @@ private:
 
     // Of each series a line that only the same rows in the same order have, whatever batches they came in.
     static std::vector<std::string> rows_of(const std::string& store, const StoredLedger& ledger) {
-        const auto reader = open_rocksdb_reader(store);
+        const auto reader = open_store_reader(store);
         EXPECT_TRUE(reader.ok()) << reader.error().message;
         const auto partitions = (*reader)->partitions();
         EXPECT_TRUE(partitions.ok()) << partitions.error().message;

@@ -25,7 +25,7 @@ constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 constexpr std::uint64_t kBatches = 60;
 
 void make_store(const std::string& data) {
-    auto store = open_rocksdb_store(data);
+    auto store = open_store(data);
     ASSERT_TRUE(store.ok()) << store.error().message;
     const Partition partition = partition_of(kTarget, kBucket);
     ASSERT_TRUE((*store)->define(partition, sample_session(kTarget, kSession)).ok());
@@ -44,7 +44,7 @@ struct Stored {
 
 Stored stored_of(const std::string& data, SessionId session) {
     Stored stored;
-    const auto reader = open_rocksdb_reader(data);
+    const auto reader = open_store_reader(data);
     EXPECT_TRUE(reader.ok()) << reader.error().message;
     const Partition partition = partition_of(kTarget, kBucket);
     EXPECT_TRUE((*reader)

@@ -146,7 +146,7 @@ TEST_F(ControlProgram, ACollectorStopsStartsAndSamplesOtherwiseAndTheStoreTellsW
     EXPECT_EQ(control({"stop"}).status, 1) << "nobody is there any more";
     EXPECT_EQ(restarted.end(SIGTERM).status, 0);
 
-    const auto store = open_rocksdb_reader(data());
+    const auto store = open_store_reader(data());
     ASSERT_TRUE(store.ok());
     const auto scan = Scan::open(**store, {});
     ASSERT_TRUE(scan.ok());
@@ -184,7 +184,7 @@ TEST_F(ControlProgram, SamplesWeighWhatTheyStandForWhileTheRateChanges) {
     collecting.send_signal(SIGINT);
     EXPECT_EQ(collecting.wait()->status, 0);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
-    const auto store = open_rocksdb_reader(data());
+    const auto store = open_store_reader(data());
     const auto scan = Scan::open(**store, {});
     const auto changes = read_changes(*scan, 0);
     ASSERT_EQ(changes->size(), 10U);

@@ -92,7 +92,7 @@ TEST(CopyProgram, GoesOnAfterItWasKilled) {
     const TemporaryFolder folder;
     const std::string data = folder / "data";
     {
-        auto store = open_rocksdb_store(data);
+        auto store = open_store(data);
         ASSERT_TRUE(store.ok());
         for (std::uint64_t seq = 1; seq <= 2'000; ++seq) {
             const BucketNumber bucket{static_cast<std::uint32_t>(kBucket.value + seq / 100)};

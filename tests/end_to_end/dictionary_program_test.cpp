@@ -56,7 +56,7 @@ AdmittedBatch batch_of(std::uint64_t number, std::uint32_t hour, std::uint32_t b
 }
 
 void make_store(const std::string& data) {
-    auto store = open_rocksdb_store(data);
+    auto store = open_store(data);
     ASSERT_TRUE(store.ok()) << store.error().message;
     for (std::uint64_t number = 0; number < kSessions; ++number) {
         for (std::uint32_t hour = 0; hour < kHours; ++hour) {
@@ -74,7 +74,7 @@ void make_store(const std::string& data) {
 
 // Whether every epoch has a map into the dictionary of its partition, as a reader sees it.
 bool is_mapped(const std::string& data) {
-    const auto reader = open_rocksdb_reader(data);
+    const auto reader = open_store_reader(data);
     if (!reader.ok()) {
         ADD_FAILURE() << reader.error().message;
         return true;
@@ -143,7 +143,7 @@ TEST(DictionaryProgram, MakesNoneWhenAskedNotTo) {
     gateway.wait_until_compacted();
     EXPECT_EQ(scrape(gateway.metrics()).value("perfleet_gateway_dictionaries_total"), 0);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
-    const auto reader = open_rocksdb_reader(data);
+    const auto reader = open_store_reader(data);
     ASSERT_TRUE(reader.ok()) << reader.error().message;
     for (std::uint32_t hour = 0; hour < kHours; ++hour) {
         const auto dictionary = (*reader)->dictionary(partition_in(hour));

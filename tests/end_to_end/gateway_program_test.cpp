@@ -33,7 +33,7 @@ SessionRecord session() { return sample_session(kTarget, kSession); }
 // How often each seq is stored.
 std::map<std::uint64_t, int> stored_seqs(const std::string& data) {
     std::map<std::uint64_t, int> seqs;
-    const auto reader = open_rocksdb_reader(data);
+    const auto reader = open_store_reader(data);
     EXPECT_TRUE(reader.ok()) << reader.error().message;
     const auto partitions = (*reader)->partitions();
     EXPECT_TRUE(partitions.ok());

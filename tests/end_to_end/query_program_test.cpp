@@ -31,7 +31,7 @@ std::string text_of_file(const std::string& path) {
 class QueryProgram : public ::testing::Test {
 protected:
     void SetUp() override {
-        Result<std::unique_ptr<Store>> store = open_rocksdb_store(data_);
+        Result<std::unique_ptr<Store>> store = open_store(data_);
         ASSERT_TRUE(store.ok()) << store.error().message;
         deliver(scenario_, DeliveryOrder{}, **store);
     }
@@ -139,7 +139,7 @@ TEST_F(QueryProgram, GatewayAnswersTheSameBytesAsTheFolder) {
 
 TEST_F(QueryProgram, SeesWhatWasStoredSinceItStarted) {
     const std::string data = folder_ / "growing";
-    Result<std::unique_ptr<Store>> writer = open_rocksdb_store(data);
+    Result<std::unique_ptr<Store>> writer = open_store(data);
     ASSERT_TRUE(writer.ok()) << writer.error().message;
     Process server{{program_path("perfleet-query"), "--data", data, "--listen", "tcp://127.0.0.1:*"}};
     const std::optional<std::string> ready = server.wait_for_output("ready ");
@@ -382,7 +382,7 @@ TEST_F(QueryProgram, HelpAndVersionAreThere) {
 TEST(QueryProgramAlone, EmptyStoreGivesEmptyTables) {
     end_to_end::TemporaryFolder folder;
     const std::string data = folder / "store";
-    ASSERT_TRUE(open_rocksdb_store(data).ok());
+    ASSERT_TRUE(open_store(data).ok());
     for (const char* command :
          {"targets", "sessions", "losses", "top", "tree", "counters", "tracepoints", "kernel-entries", "utilisation"}) {
         const Finished finished = end_to_end::run({program_path("perfleet"), command, "--data", data});

@@ -49,7 +49,7 @@ AdmittedBatch old_batch(std::uint64_t seq, BucketNumber bucket) {
 
 // Two hours of one session, long ago.
 void make_store(const std::string& data) {
-    auto store = open_rocksdb_store(data);
+    auto store = open_store(data);
     ASSERT_TRUE(store.ok()) << store.error().message;
     for (std::uint64_t seq = 1; seq <= kOldBatches; ++seq) {
         const BucketNumber bucket{kOldBucket.value + (seq <= kOldBatches / 2 ? 0 : 1)};

@@ -63,7 +63,7 @@ AdmittedBatch batch_of(std::uint64_t seq) {
 }
 
 void make_store(const std::string& data) {
-    auto store = open_rocksdb_store(data);
+    auto store = open_store(data);
     ASSERT_TRUE(store.ok()) << store.error().message;
     for (std::uint64_t seq = 1; seq <= kBatches; ++seq) {
         const Partition partition = partition_of(kTarget, BucketNumber{kFirstBucket + hour_of(seq)});
@@ -118,7 +118,7 @@ bool has_days(const StoreReader& reader) {
 
 // Whether rollups stand for every row that was there before the late ones, as a reader sees it.
 bool is_covered(const std::string& data) {
-    const auto reader = open_rocksdb_reader(data);
+    const auto reader = open_store_reader(data);
     if (!reader.ok()) {
         ADD_FAILURE() << reader.error().message;
         return true;

@@ -143,7 +143,7 @@ protected:
     // Times of a series' rows.
     [[nodiscard]] std::vector<std::uint64_t> times(Series series) const {
         std::vector<std::uint64_t> found;
-        const auto store = open_rocksdb_reader(data_);
+        const auto store = open_store_reader(data_);
         const auto scan = Scan::open(**store, {});
         for (const EpochNumber epoch : scan->sessions()[0].epochs) {
             EXPECT_TRUE(scan->visit_rows(0, epoch, series, {},
@@ -159,7 +159,7 @@ protected:
     // When a request took effect, by its place among all.
     [[nodiscard]] std::vector<std::uint64_t> order_times() const {
         std::vector<std::uint64_t> found;
-        const auto store = open_rocksdb_reader(data_);
+        const auto store = open_store_reader(data_);
         const auto scan = Scan::open(**store, {});
         const auto changes = read_changes(*scan, 0);
         EXPECT_TRUE(changes.ok());
@@ -238,7 +238,7 @@ TEST_F(Sel4Control, AStoppedThreadsTimeIsInNoSample) {
     const auto requests = order_times();
     ASSERT_EQ(requests.size(), 2U);
     // What the busy thread ran before it was stopped and afterwards is all that its samples weigh.
-    const auto store = open_rocksdb_reader(data_);
+    const auto store = open_store_reader(data_);
     const auto scan = Scan::open(**store, {});
     std::uint64_t weight_after = 0;
     std::uint64_t last = 0;

@@ -63,7 +63,7 @@ TEST(SteadyAnswer, IsTheSameBytesDuringCompactionRetentionBackupAndCopy) {
     auto folder = perfleet::TemporaryFolder::make("perfleet-test-");
     ASSERT_TRUE(folder.ok());
     const std::string data = (*folder)->path() + "/data";
-    auto store = open_rocksdb_store(data, {1U << 20});
+    auto store = open_store(data, {1U << 20});
     ASSERT_TRUE(store.ok());
     put(**store, kTarget, kSession, 1, kBucket);
     put(**store, kTarget, kSession, 1 + kBatches, kNext);
@@ -76,8 +76,8 @@ TEST(SteadyAnswer, IsTheSameBytesDuringCompactionRetentionBackupAndCopy) {
                                    {Ticks{kBatches * kNsPerSecond}, {}, 0}})
                     .ok());
 
-    const auto still = open_rocksdb_reader(data);      // as a command beside the gateway: of one moment
-    const auto following = open_rocksdb_reader(data);  // as the query process: brought up to date for each answer
+    const auto still = open_store_reader(data);      // as a command beside the gateway: of one moment
+    const auto following = open_store_reader(data);  // as the query process: brought up to date for each answer
     ASSERT_TRUE(still.ok()) << still.error().message;
     ASSERT_TRUE(following.ok()) << following.error().message;
     const OptionTexts everything;
@@ -118,11 +118,11 @@ TEST(SteadyAnswer, IsTheSameBytesDuringCompactionRetentionBackupAndCopy) {
     EXPECT_GT(compacted_count, 0U);
     // What was kept before the drop, and is a store of its own, tells the same; what came behind it says what expired.
     for (const char* kept : {"/before", "/joined", "/copy"}) {
-        const auto reader = open_rocksdb_reader((*folder)->path() + kept);
+        const auto reader = open_store_reader((*folder)->path() + kept);
         ASSERT_TRUE(reader.ok()) << reader.error().message;
         EXPECT_EQ(answer(**reader, everything), expected) << kept;
     }
-    const auto dropped = open_rocksdb_reader((*folder)->path() + "/dropped");
+    const auto dropped = open_store_reader((*folder)->path() + "/dropped");
     ASSERT_TRUE(dropped.ok()) << dropped.error().message;
     EXPECT_TRUE((*following)->refresh().ok());
     const std::string after = answer(**following, everything);

@@ -92,7 +92,7 @@ inline StoredLedger ledger_of(const StoreReader& store, const SessionRecord& ses
 
 // Of every session in the folder; a live gateway may stand beside.
 inline std::vector<StoredLedger> ledgers_of(const std::string& data) {
-    const auto reader = open_rocksdb_reader(data);
+    const auto reader = open_store_reader(data);
     EXPECT_TRUE(reader.ok()) << reader.error().message;
     std::vector<StoredLedger> ledgers;
     const auto sessions = (*reader)->all_sessions();

@@ -19,7 +19,7 @@ using end_to_end::widest_line;
 class TerminalProgram : public ::testing::Test {
 protected:
     void SetUp() override {
-        Result<std::unique_ptr<Store>> store = open_rocksdb_store(data_);
+        Result<std::unique_ptr<Store>> store = open_store(data_);
         ASSERT_TRUE(store.ok()) << store.error().message;
         deliver(make_scenario(9), DeliveryOrder{}, **store);
     }

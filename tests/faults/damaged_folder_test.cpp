@@ -47,7 +47,7 @@ TEST(DamagedFolder, IsInspectedAndStillAnswers) {
     const TemporaryFolder folder;
     const std::string data = folder / "data";
     {
-        auto store = open_rocksdb_store(data);
+        auto store = open_store(data);
         ASSERT_TRUE(store.ok());
         ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
         for (std::uint64_t seq = 1; seq <= kBatches; ++seq) {
@@ -55,7 +55,7 @@ TEST(DamagedFolder, IsInspectedAndStillAnswers) {
             ASSERT_TRUE((*store)->put(test_writer::partition(), batches).ok());
         }
     }
-    ASSERT_TRUE(open_rocksdb_store(data).ok());  // its log becomes a table file
+    ASSERT_TRUE(open_store(data).ok());  // its log becomes a table file
     const std::string perfleet = program_path("perfleet");
 
     Finished inspected = run({perfleet, "inspect", "--data", data, "--format", "csv"});
@@ -86,7 +86,7 @@ TEST(DamagedFolder, IsInspectedAndStillAnswers) {
     EXPECT_EQ(run({perfleet, "inspect", "--data", folder / "nothing"}).ending.status, 1);
 
     // A lost log may have held more of any session, also of one that has ended.
-    ASSERT_TRUE(open_rocksdb_store(data).value()->end_session(test_writer::kTarget, test_writer::kSession, {}).ok());
+    ASSERT_TRUE(open_store(data).value()->end_session(test_writer::kTarget, test_writer::kSession, {}).ok());
     const auto at_least = [&] {
         const Finished losses = run({perfleet, "losses", "--data", data, "--format", "json"});
         EXPECT_EQ(losses.ending.status, 0) << losses.error_output;
@@ -101,7 +101,7 @@ TEST(DamagedFolder, IsToldByTheGatewayThatOpensIt) {
     const TemporaryFolder folder;
     const std::string data = folder / "data";
     {
-        auto store = open_rocksdb_store(data);
+        auto store = open_store(data);
         ASSERT_TRUE(store.ok());
         ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
         const std::vector batches{test_writer::batch(Seq{1})};

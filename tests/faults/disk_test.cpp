@@ -166,7 +166,7 @@ TEST_F(FaultyDiskUnder, DropsWhatIsTooOldThoughItIsFull) {
     expect_said("storing again");
     peer.wait_for_prefix(2);
     EXPECT_EQ(gateway_->end(SIGTERM).status, 0);
-    const auto store = open_rocksdb_reader(data_);
+    const auto store = open_store_reader(data_);
     ASSERT_TRUE(store.ok()) << store.error().message;
     EXPECT_EQ((*store)->expired(kTarget, kSession)->at(0).second, 4U) << "the late batch, too";
 }

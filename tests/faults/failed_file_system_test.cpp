@@ -157,7 +157,7 @@ TEST_P(FailedFileSystem, CostsNothingThatWasAcknowledgedAndTheGatewayGoesOnWhenI
     EXPECT_EQ(after.ending.status, 0) << after.error_output;
     EXPECT_EQ(gateway.end(SIGTERM).status, 0) << gateway.process().error_output();
 
-    const auto reader = open_rocksdb_reader(data);
+    const auto reader = open_store_reader(data);
     ASSERT_TRUE(reader.ok()) << reader.error().message;
     const StoredLedger ledger = ledger_of(**reader, session);
     EXPECT_EQ(ledger.seqs.size(), kBatches);

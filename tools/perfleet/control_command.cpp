@@ -65,7 +65,7 @@ Result<std::vector<SessionRecord>> open_sessions(const ControlOptions& options) 
     if (!matchers.ok()) {
         return Error{matchers.error()};
     }
-    const auto store = open_rocksdb_reader(options.data);
+    const auto store = open_store_reader(options.data);
     if (!store.ok()) {
         return Error{store.error()};
     }

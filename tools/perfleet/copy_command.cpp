@@ -93,11 +93,13 @@ void add_copy_command(CLI::App& app, Invocation& invocation) {
         "alone. A copy that was interrupted goes on when it is begun again; repeated, it\n"
         "adds what has come since. Exit status 1: something is not there, or differs.");
     const auto options = std::make_shared<CopyOptions>();
-    command->add_option("--data", options->data, "Folder of the store to copy")
+    command->add_option("--data", options->data, "Store to copy: its folder, or rados:POOL[/NAMESPACE]")
         ->check(check_not_empty)
         ->type_name("DIR")
         ->capture_default_str();
-    command->add_option("--to", options->to, "Folder of the other store; created when missing")
+    command
+        ->add_option("--to", options->to,
+                     "The other store: a folder, which is created when missing, or rados:POOL[/NAMESPACE]")
         ->check(check_not_empty)
         ->type_name("DIR")
         ->required();

@@ -7,6 +7,7 @@
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/inventory.h"
 #include "schemas/vocabulary/option_value.h"
+#include "storage/engine/open_engine.h"
 #include "storage/store/open_store.h"
 #include "storage/verify/store_check.h"
 #include "storage/verify/store_sizes.h"
@@ -64,7 +65,7 @@ Answer damage_of(const StoreCheck& check) {
 
 // The same as `losses` of all sessions makes.
 Result<Ledger> ledger_of(const std::string& data, bool is_damaged) {
-    const auto reader = open_rocksdb_reader(data);
+    const auto reader = open_store_reader(data);
     if (!reader.ok()) {
         return reader.error();
     }
@@ -85,8 +86,9 @@ std::string verdict_of(const StoreCheck& check, const std::string& data) {
     for (const PartitionContent& content : check.partitions) {
         block_count += content.block_count;
     }
-    return data + " is sound: " + std::to_string(block_count) + " blocks, in " +
-           std::to_string(check.table_file_count) + " table files and the logs, were read and hold";
+    return data + " is sound: " + std::to_string(block_count) + " blocks" +
+           (is_folder(data) ? ", in " + std::to_string(check.table_file_count) + " table files and the logs," : "") +
+           " were read and hold";
 }
 
 AnswerValue per_row(std::uint64_t size_bytes, std::uint64_t row_count) {
@@ -159,8 +161,9 @@ int run_sizes(const InspectOptions& options) {
         return report_error(printed.error());
     }
     if (const std::uint64_t content = sizes->content_bytes(); content != 0) {
-        print_note(ratio(sizes->table_file_bytes + sizes->log_bytes, content) +
-                   " bytes on disk for each byte that is kept (table files and logs)");
+        print_note(ratio(sizes->table_file_bytes + sizes->log_bytes + sizes->object_bytes, content) +
+                   " bytes on disk for each byte that is kept (" +
+                   (sizes->object_bytes != 0 ? "objects, in each copy)" : "table files and logs)"));
     }
     if (sizes->dictionary_node_count != 0) {
         print_note(ratio(sizes->map_node_count, sizes->dictionary_node_count) + " stack nodes of " +
@@ -215,7 +218,7 @@ void add_inspect_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand(
         "inspect", "What a store's folder holds; with --verify, every damaged file, record and block (exit status 1)");
     const auto options = std::make_shared<InspectOptions>();
-    command->add_option("--data", options->data, "Folder of the store")
+    command->add_option("--data", options->data, "Folder of the store, or rados:POOL[/NAMESPACE]")
         ->check(check_not_empty)
         ->type_name("DIR")
         ->capture_default_str();

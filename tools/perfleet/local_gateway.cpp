@@ -82,7 +82,7 @@ Result<Done> LocalGateway::try_to_open() {
     if (has_writer(folder_)) {
         return Done{};
     }
-    auto store = open_rocksdb_store(folder_);
+    auto store = open_store(folder_);
     if (!store.ok()) {
         return store.error().code == ErrorCode::kBusy ? Result<Done>{Done{}} : std::move(store).error();
     }

@@ -7,6 +7,7 @@
 #include "query-engine/scan/watched_store.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/option_value.h"
+#include "storage/engine/open_engine.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/invocation.h"
@@ -23,7 +24,8 @@ void QueryOptions::add_to(CLI::App& command, std::span<const OptionSpec> options
     add_command_options(command, options, values, "Selection");
     command.add_flag("--all", takes_all, "of a data folder: every session; without a selection it is the last")
         ->group("Selection");
-    CLI::Option* data_option = add("--data", data, "data folder (default: where `perfleet record` writes)", "DIR");
+    CLI::Option* data_option =
+        add("--data", data, "data folder (default: where `perfleet record` writes), or rados:POOL", "DIR");
     CLI::Option* gateway_option =
         add("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412", "ENDPOINT")
             ->excludes(data_option);
@@ -58,8 +60,8 @@ Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
         return Error{named.error()};
     }
     const std::string& folder = *named;
-    Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(folder);
-    if (!store.ok() && store.error().code == ErrorCode::kNotFound) {
+    Result<std::unique_ptr<StoreReader>> store = open_store_reader(folder);
+    if (!store.ok() && store.error().code == ErrorCode::kNotFound && is_folder(folder)) {
         return Error{
             ErrorCode::kNotFound,
             "no perfleet store at " + folder +

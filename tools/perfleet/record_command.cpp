@@ -223,7 +223,7 @@ int run_record(CommandLine parsed, const std::string& given_name) {
             session_hex(summary.session) + where);
         return kExitFailure;
     }
-    const Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(*folder);
+    const Result<std::unique_ptr<StoreReader>> store = open_store_reader(*folder);
     if (!store.ok()) {
         return report_error(store.error());
     }

@@ -6,6 +6,7 @@
 #include "gateway/control/control_socket.h"
 #include "gateway/control/operator_message.h"
 #include "query-engine/select/selection.h"
+#include "storage/engine/open_engine.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/control_line.h"
 
@@ -45,19 +46,21 @@ Result<Done> order_edit(const std::string& folder, const std::vector<SessionReco
 }  // namespace
 
 Result<Done> name_session(const std::string& folder, const SessionRecord& session, const std::string& given_name) {
-    const auto store = open_rocksdb_store(folder);
+    const auto store = open_store(folder);
     if (!store.ok()) {
-        return store.error().code == ErrorCode::kBusy ? order_edit(folder, {session}, SessionEdit::kName, given_name)
-                                                      : Error{store.error()};
+        return store.error().code == ErrorCode::kBusy && is_folder(folder)
+                   ? order_edit(folder, {session}, SessionEdit::kName, given_name)
+                   : Error{store.error()};
     }
     return (*store)->name_session({session.target, session.session}, given_name);
 }
 
 Result<Done> remove_sessions(const std::string& folder, const std::vector<SessionRecord>& sessions) {
-    const auto store = open_rocksdb_store(folder);
+    const auto store = open_store(folder);
     if (!store.ok()) {
-        return store.error().code == ErrorCode::kBusy ? order_edit(folder, sessions, SessionEdit::kRemove, {})
-                                                      : Error{store.error()};
+        return store.error().code == ErrorCode::kBusy && is_folder(folder)
+                   ? order_edit(folder, sessions, SessionEdit::kRemove, {})
+                   : Error{store.error()};
     }
     std::vector<SessionName> names;
     for (const SessionRecord& session : sessions) {

@@ -28,8 +28,8 @@ struct SymbolsOptions {
     std::string servers;
 };
 
-Result<std::unique_ptr<Store>> open_store(const std::string& folder) {
-    auto store = open_rocksdb_store(folder);
+Result<std::unique_ptr<Store>> open_writable(const std::string& folder) {
+    auto store = open_store(folder);
     if (!store.ok() && store.error().code == ErrorCode::kBusy) {
         return Error{ErrorCode::kBusy, "a gateway or recorder writes to " + folder +
                                            ": symbols of a store are changed while nothing else writes to it"};
@@ -59,7 +59,7 @@ Result<Done> push(const SymbolsOptions& options, const std::string& folder) {
     if (!options.debug_file.empty() && options.files.size() != 1) {
         return Error{ErrorCode::kUsage, "--debug-file goes with one program"};
     }
-    auto store = open_store(folder);
+    auto store = open_writable(folder);
     if (!store.ok()) {
         return std::move(store).error();
     }
@@ -128,7 +128,7 @@ Result<Done> fetch(const SymbolsOptions& options, const std::string& folder) {
     if (!has_debuginfod_urls()) {
         return Error{ErrorCode::kUsage, "which servers? name them with --debuginfod, or in DEBUGINFOD_URLS"};
     }
-    auto store = open_store(folder);
+    auto store = open_writable(folder);
     if (!store.ok()) {
         return std::move(store).error();
     }
@@ -158,7 +158,7 @@ Result<Done> fetch(const SymbolsOptions& options, const std::string& folder) {
 }
 
 Result<Done> prune(const SymbolsOptions& /*options*/, const std::string& folder) {
-    auto store = open_store(folder);
+    auto store = open_writable(folder);
     if (!store.ok()) {
         return std::move(store).error();
     }

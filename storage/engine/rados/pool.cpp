@@ -1,9 +1,9 @@
 #include "storage/engine/rados/pool.h"
 
-#include <rados/librados.h>
-
 #include <algorithm>
 #include <cerrno>
+
+#include "storage/engine/rados/loaded_librados.h"
 
 namespace perfleet {
 namespace {
@@ -14,19 +14,19 @@ constexpr const char* kOpTimeoutS = "30";      // without it calls wait for ever
 constexpr const char* kConnectTimeoutS = "10";
 
 struct WriteOp {
-    rados_write_op_t op = rados_create_write_op();
+    rados_write_op_t op = librados()->rados_create_write_op();
     WriteOp() = default;
     WriteOp(const WriteOp&) = delete;
     WriteOp& operator=(const WriteOp&) = delete;
-    ~WriteOp() { rados_release_write_op(op); }
+    ~WriteOp() { librados()->rados_release_write_op(op); }
 };
 
 struct ReadOp {
-    rados_read_op_t op = rados_create_read_op();
+    rados_read_op_t op = librados()->rados_create_read_op();
     ReadOp() = default;
     ReadOp(const ReadOp&) = delete;
     ReadOp& operator=(const ReadOp&) = delete;
-    ~ReadOp() { rados_release_read_op(op); }
+    ~ReadOp() { librados()->rados_release_read_op(op); }
 };
 
 // Names end at a NUL where a page begins, and keys are full of them: 0 becomes 1 1, 1 becomes 1 2, which keeps the
@@ -63,7 +63,7 @@ struct RadosPool::Watch {
     static void on_notify(void* self, std::uint64_t notify_id, std::uint64_t handle, std::uint64_t, void*,
                           std::size_t) {
         const auto& watch = *static_cast<Watch*>(self);
-        (void)rados_notify_ack(watch.io, watch.object.c_str(), notify_id, handle, nullptr, 0);
+        (void)librados()->rados_notify_ack(watch.io, watch.object.c_str(), notify_id, handle, nullptr, 0);
     }
     static void on_error(void*, std::uint64_t, int) {}  // whoever takes over meanwhile fences this one off
 };
@@ -94,60 +94,63 @@ Result<std::unique_ptr<RadosPool>> RadosPool::connect(const RadosPlace& place) {
     if (place.pool.empty() || place.user.empty()) {
         return Error{ErrorCode::kUsage, where + ": names no pool; rados:[USER@]POOL[/NAMESPACE]"};
     }
+    if (librados() == nullptr) {
+        return Error{ErrorCode::kUnsupported, where + ": " + kLibradosFile + " can't be loaded; install librados2"};
+    }
     std::unique_ptr<RadosPool> pool{new RadosPool{where}};
-    if (const int created = rados_create(&pool->cluster_, place.user.c_str()); created < 0) {
+    if (const int created = librados()->rados_create(&pool->cluster_, place.user.c_str()); created < 0) {
         pool->cluster_ = nullptr;
         return error_from_errno(-created, where + ": librados");
     }
     rados_t cluster = pool->cluster_;
-    if (const int read = rados_conf_read_file(cluster, nullptr); read < 0) {
+    if (const int read = librados()->rados_conf_read_file(cluster, nullptr); read < 0) {
         return error_from_errno(-read, where + ": no ceph.conf can be read (CEPH_CONF names another than /etc/ceph's)");
     }
-    (void)rados_conf_set(cluster, "rados_osd_op_timeout", kOpTimeoutS);
-    (void)rados_conf_set(cluster, "rados_mon_op_timeout", kConnectTimeoutS);
-    (void)rados_conf_set(cluster, "client_mount_timeout", kConnectTimeoutS);
-    if (const int connected = rados_connect(cluster); connected < 0) {
+    (void)librados()->rados_conf_set(cluster, "rados_osd_op_timeout", kOpTimeoutS);
+    (void)librados()->rados_conf_set(cluster, "rados_mon_op_timeout", kConnectTimeoutS);
+    (void)librados()->rados_conf_set(cluster, "client_mount_timeout", kConnectTimeoutS);
+    if (const int connected = librados()->rados_connect(cluster); connected < 0) {
         Error error = error_from_errno(-connected, where + ": connecting to the cluster as client." + place.user);
         error.code = connected == -ETIMEDOUT ? ErrorCode::kUnavailable : error.code;
         return error;
     }
-    if (const int opened = rados_ioctx_create(cluster, place.pool.c_str(), &pool->io_); opened < 0) {
+    if (const int opened = librados()->rados_ioctx_create(cluster, place.pool.c_str(), &pool->io_); opened < 0) {
         pool->io_ = nullptr;
         return opened == -ENOENT
                    ? Error{ErrorCode::kNotFound, where + ": there is no pool " + place.pool +
                                                      "; ceph osd pool create " + place.pool + " makes one"}
                    : error_from_errno(-opened, where + ": opening the pool");
     }
-    rados_ioctx_set_namespace(pool->io_, place.name_space.c_str());
-    rados_set_pool_full_try(pool->io_);  // an error, where a write would wait until the cluster has room
+    librados()->rados_ioctx_set_namespace(pool->io_, place.name_space.c_str());
+    librados()->rados_set_pool_full_try(pool->io_);  // an error, where a write would wait until the cluster has room
     return pool;
 }
 
 RadosPool::~RadosPool() {
     if (watch_ != nullptr) {
-        (void)rados_unwatch2(io_, watch_->cookie);
-        (void)rados_watch_flush(cluster_);
+        (void)librados()->rados_unwatch2(io_, watch_->cookie);
+        (void)librados()->rados_watch_flush(cluster_);
     }
     if (io_ != nullptr) {
-        rados_ioctx_destroy(io_);
+        librados()->rados_ioctx_destroy(io_);
     }
     if (cluster_ != nullptr) {
-        rados_shutdown(cluster_);
+        librados()->rados_shutdown(cluster_);
     }
 }
 
 Result<Done> RadosPool::change(const std::string& object, const RadosChange& change) {
     const WriteOp write;
     if (change.head_before) {
-        rados_write_op_assert_exists(write.op);
-        rados_write_op_cmpxattr(write.op, kHead, LIBRADOS_CMPXATTR_OP_EQ, change.head_before->data(),
-                                change.head_before->size());
+        librados()->rados_write_op_assert_exists(write.op);
+        librados()->rados_write_op_cmpxattr(write.op, kHead, LIBRADOS_CMPXATTR_OP_EQ, change.head_before->data(),
+                                            change.head_before->size());
     } else {
-        rados_write_op_create(write.op, LIBRADOS_CREATE_EXCLUSIVE, nullptr);
+        librados()->rados_write_op_create(write.op, LIBRADOS_CREATE_EXCLUSIVE, nullptr);
     }
-    rados_write_op_setxattr(write.op, kHead, change.head.data(), change.head.size());
+    librados()->rados_write_op_setxattr(write.op, kHead, change.head.data(), change.head.size());
     if (!change.body.empty()) {
-        rados_write_op_write(write.op, change.body.data(), change.body.size(), change.offset);
+        librados()->rados_write_op_write(write.op, change.body.data(), change.body.size(), change.offset);
     }
     std::vector<std::string> keys;
     for (const std::string& key : change.removed) {
@@ -170,19 +173,19 @@ Result<Done> RadosPool::change(const std::string& object, const RadosChange& cha
     }
     const std::size_t removed = change.removed.size();
     if (removed != 0) {
-        rados_write_op_omap_rm_keys2(write.op, key_bytes.data(), key_sizes.data(), removed);
+        librados()->rados_write_op_omap_rm_keys2(write.op, key_bytes.data(), key_sizes.data(), removed);
     }
     if (!values.empty()) {
-        rados_write_op_omap_set2(write.op, key_bytes.data() + removed, values.data(), key_sizes.data() + removed,
-                                 value_sizes.data(), values.size());
+        librados()->rados_write_op_omap_set2(write.op, key_bytes.data() + removed, values.data(),
+                                             key_sizes.data() + removed, value_sizes.data(), values.size());
     }
-    const int written = rados_write_op_operate2(write.op, io_, object.c_str(), nullptr, 0);
+    const int written = librados()->rados_write_op_operate2(write.op, io_, object.c_str(), nullptr, 0);
     return written < 0 ? Result<Done>{error(written, object, "writing")} : Done{};
 }
 
 Result<std::optional<std::string>> RadosPool::head(const std::string& object) {
     std::string head(256, '\0');
-    const int size = rados_getxattr(io_, object.c_str(), kHead, head.data(), head.size());
+    const int size = librados()->rados_getxattr(io_, object.c_str(), kHead, head.data(), head.size());
     if (size == -ENOENT) {
         return std::optional<std::string>{};
     }
@@ -204,14 +207,15 @@ Result<std::optional<RadosPool::IndexRead>> RadosPool::read_index(
         rados_omap_iter_t values = nullptr;
         int attributes_result = 0;
         int values_result = 0;
-        rados_read_op_getxattrs(read.op, &attributes, &attributes_result);
-        rados_read_op_omap_get_vals2(read.op, after.c_str(), "", kPageKeysMax, &values, &more, &values_result);
-        const int result = rados_read_op_operate(read.op, io_, object.c_str(), 0);
+        librados()->rados_read_op_getxattrs(read.op, &attributes, &attributes_result);
+        librados()->rados_read_op_omap_get_vals2(read.op, after.c_str(), "", kPageKeysMax, &values, &more,
+                                                 &values_result);
+        const int result = librados()->rados_read_op_operate(read.op, io_, object.c_str(), 0);
         std::string head;
         const char* name = nullptr;
         const char* value = nullptr;
         std::size_t size = 0;
-        while (attributes != nullptr && rados_getxattrs_next(attributes, &name, &value, &size) == 0 &&
+        while (attributes != nullptr && librados()->rados_getxattrs_next(attributes, &name, &value, &size) == 0 &&
                name != nullptr) {
             if (std::string_view{name} == kHead) {
                 head.assign(value, size);
@@ -221,20 +225,21 @@ Result<std::optional<RadosPool::IndexRead>> RadosPool::read_index(
         char* bytes = nullptr;
         std::size_t key_size = 0;
         while (result >= 0 && values_result >= 0 && values != nullptr &&
-               rados_omap_get_next2(values, &key, &bytes, &key_size, &size) == 0 && key != nullptr) {
+               librados()->rados_omap_get_next2(values, &key, &bytes, &key_size, &size) == 0 && key != nullptr) {
             after.assign(key, key_size);
             on_value(unescaped(after), {bytes, size});
         }
         if (attributes != nullptr) {
-            rados_getxattrs_end(attributes);
+            librados()->rados_getxattrs_end(attributes);
         }
         if (values != nullptr) {
-            rados_omap_get_end(values);
+            librados()->rados_omap_get_end(values);
         }
         if (result == -ENOENT) {
             return std::optional<IndexRead>{};
         }
-        if (const int failure = std::min({result, attributes_result, values_result}); failure < 0) {
+        if (result < 0 || attributes_result < 0 || values_result < 0) {
+            const int failure = result < 0 ? result : std::min(attributes_result, values_result);
             return error(failure, object, "reading");
         }
         if (!whole) {
@@ -263,13 +268,14 @@ Result<Done> RadosPool::read(std::span<RadosRead> reads) {
         one.bytes.resize(one.extents.size());
         for (std::size_t i = 0; i < one.extents.size(); ++i) {
             one.bytes[i].resize(one.extents[i].size_bytes);
-            rados_read_op_read(run.read.op, one.extents[i].offset, one.bytes[i].size(), one.bytes[i].data(),
-                               &run.sizes[i], &run.results[i]);
+            librados()->rados_read_op_read(run.read.op, one.extents[i].offset, one.bytes[i].size(), one.bytes[i].data(),
+                                           &run.sizes[i], &run.results[i]);
         }
-        (void)rados_aio_create_completion2(nullptr, nullptr, &run.completion);
-        if (const int begun = rados_aio_read_op_operate(run.read.op, io_, run.completion, one.object.c_str(), 0);
+        (void)librados()->rados_aio_create_completion2(nullptr, nullptr, &run.completion);
+        if (const int begun =
+                librados()->rados_aio_read_op_operate(run.read.op, io_, run.completion, one.object.c_str(), 0);
             begun < 0) {
-            rados_aio_release(run.completion);
+            librados()->rados_aio_release(run.completion);
             run.completion = nullptr;
             failure = begun;
             failed = &one.object;
@@ -281,9 +287,9 @@ Result<Done> RadosPool::read(std::span<RadosRead> reads) {
         if (run.completion == nullptr) {
             continue;
         }
-        (void)rados_aio_wait_for_complete(run.completion);
-        int result = rados_aio_get_return_value(run.completion);
-        rados_aio_release(run.completion);
+        (void)librados()->rados_aio_wait_for_complete(run.completion);
+        int result = librados()->rados_aio_get_return_value(run.completion);
+        librados()->rados_aio_release(run.completion);
         for (std::size_t j = 0; j < run.sizes.size() && result >= 0; ++j) {
             result = run.results[j] < 0 ? run.results[j] : run.sizes[j] != reads[i].bytes[j].size() ? -EIO : 0;
         }
@@ -296,14 +302,14 @@ Result<Done> RadosPool::read(std::span<RadosRead> reads) {
 }
 
 Result<Done> RadosPool::remove(const std::string& object) {
-    const int removed = rados_remove(io_, object.c_str());
+    const int removed = librados()->rados_remove(io_, object.c_str());
     return removed < 0 && removed != -ENOENT ? Result<Done>{error(removed, object, "removing")} : Done{};
 }
 
 Result<Done> RadosPool::hold(const std::string& object) {
     watch_ = std::make_unique<Watch>(Watch{io_, object});
-    const int watched =
-        rados_watch2(io_, object.c_str(), &watch_->cookie, &Watch::on_notify, &Watch::on_error, watch_.get());
+    const int watched = librados()->rados_watch2(io_, object.c_str(), &watch_->cookie, &Watch::on_notify,
+                                                 &Watch::on_error, watch_.get());
     if (watched < 0) {
         watch_ = nullptr;
         return error(watched, object, "watching");
@@ -314,17 +320,17 @@ Result<Done> RadosPool::hold(const std::string& object) {
 Result<bool> RadosPool::is_held(const std::string& object, std::chrono::milliseconds timeout) {
     char* reply = nullptr;
     std::size_t reply_size = 0;
-    const int notified =
-        rados_notify2(io_, object.c_str(), "", 0, static_cast<std::uint64_t>(timeout.count()), &reply, &reply_size);
+    const int notified = librados()->rados_notify2(io_, object.c_str(), "", 0,
+                                                   static_cast<std::uint64_t>(timeout.count()), &reply, &reply_size);
     notify_ack_t* acks = nullptr;
     notify_timeout_t* timeouts = nullptr;
     std::size_t ack_count = 0;
     std::size_t timeout_count = 0;
-    if (reply != nullptr &&
-        rados_decode_notify_response(reply, reply_size, &acks, &ack_count, &timeouts, &timeout_count) == 0) {
-        rados_free_notify_response(acks, ack_count, timeouts);
+    if (reply != nullptr && librados()->rados_decode_notify_response(reply, reply_size, &acks, &ack_count, &timeouts,
+                                                                     &timeout_count) == 0) {
+        librados()->rados_free_notify_response(acks, ack_count, timeouts);
     }
-    rados_buffer_free(reply);
+    librados()->rados_buffer_free(reply);
     if (notified < 0 && notified != -ETIMEDOUT) {
         return error(notified, object, "asking who holds");
     }

@@ -3,7 +3,7 @@
 // faults.
 //
 //   FaultyDisk disk{*parse_fault_plan("seed=7 sync=every:5")};
-//   auto store = disk.open_store(directory);      // a store like open_rocksdb_store's, on this disk
+//   auto store = disk.open_store(directory);      // a store like open_store's, on this disk
 //   … disk.set_plan(*parse_fault_plan("room=0")); // from now on full
 //   disk.crash();                                  // the power goes: nothing reaches the disk any more, every change
 //   fails store->reset(); store = disk.open_store(directory);            // what wasn't synced is lost as the plan
@@ -57,7 +57,7 @@ public:
     // Changes of the disk so far.
     [[nodiscard]] std::uint64_t change_count() const;
 
-    // The power is on again. One store at a time, closed before the disk goes. Errors: as open_rocksdb_store.
+    // The power is on again. One store at a time, closed before the disk goes. Errors: as open_store.
     [[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& directory,
                                                             const StoreOptions& options = {});
 

@@ -93,13 +93,13 @@ protected:
     }
 
     std::unique_ptr<Store> open() {
-        auto store = open_rocksdb_store(directory_);
+        auto store = open_store(directory_);
         EXPECT_TRUE(store.ok()) << store.error().message;
         return store.ok() ? std::move(*store) : nullptr;
     }
 
     std::unique_ptr<StoreReader> open_reader() {
-        auto reader = open_rocksdb_reader(directory_);
+        auto reader = open_store_reader(directory_);
         EXPECT_TRUE(reader.ok()) << reader.error().message;
         return reader.ok() ? std::move(*reader) : nullptr;
     }

@@ -164,7 +164,7 @@ inline bool write_golden_store(const std::string& directory) {
     StoreOptions options;
     options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .day_hours_min = 2};
     options.dictionaries = DictionaryPolicy{.epochs_min = 2, .reuse = 1};
-    auto store = open_rocksdb_store(directory, options);
+    auto store = open_store(directory, options);
     return store.ok() && fill(**store) && fill_summed(**store) && fill_day(**store) && fill_kernel(**store) &&
            (*store)->compact(UtcNs{INT64_MAX / 2}, [](const CompactionStep&) { return Visit::kContinue; }).ok() &&
            (*store)->sync().ok();

@@ -28,7 +28,7 @@ int fail(const Error& error) {
 constexpr std::uint64_t kBatchesALetter = 20;
 
 int write(const std::string& directory, std::uint64_t batches_a_letter) {
-    auto store = open_rocksdb_store(directory);
+    auto store = open_store(directory);
     if (!store.ok()) {
         return fail(store.error());
     }
@@ -62,7 +62,7 @@ bool become_nobody() {
 }
 
 int count(const std::string& directory) {
-    auto reader = open_rocksdb_reader(directory);
+    auto reader = open_store_reader(directory);
     if (!reader.ok()) {
         return fail(reader.error());
     }
@@ -80,7 +80,7 @@ int count(const std::string& directory) {
 }
 
 int open(const std::string& directory) {
-    auto store = open_rocksdb_store(directory);
+    auto store = open_store(directory);
     if (!store.ok()) {
         return fail(store.error());
     }

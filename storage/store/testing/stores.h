@@ -78,7 +78,7 @@ public:
             EXPECT_TRUE(folder.ok());
             folder_ = std::move(*folder);
         }
-        auto store = open_rocksdb_store(folder_->path(), options_);
+        auto store = open_store(folder_->path(), options_);
         EXPECT_TRUE(store.ok()) << store.error().message;
         return std::move(*store);
     }

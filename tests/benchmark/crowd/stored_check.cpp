@@ -35,7 +35,7 @@ std::string StoredCrowd::json() const {
 }
 
 Result<StoredCrowd> check_stored_crowd(const std::string& data_folder, const CrowdPlan& plan) {
-    const auto store = open_rocksdb_reader(data_folder);
+    const auto store = open_store_reader(data_folder);
     if (!store.ok()) {
         return store.error();
     }

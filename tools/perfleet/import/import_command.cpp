@@ -17,6 +17,7 @@
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/wire/hello_limits.h"
 #include "storage/engine/folder.h"
+#include "storage/engine/open_engine.h"
 #include "storage/store/open_store.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/processor_pmu.h"
@@ -202,15 +203,15 @@ Result<Done> read_points(const std::vector<std::string>& point_files, ImportHint
     return Done{};
 }
 
-Result<std::unique_ptr<Store>> open_store(const ImportOptions& options) {
+Result<std::unique_ptr<Store>> open_named_store(const ImportOptions& options) {
     const Result<std::string> named = data_folder_of(options.data);
     if (!named.ok()) {
         return Error{named.error()};
     }
-    if (auto made = prepare_writer_folder(*named); !made.ok()) {
+    if (auto made = is_folder(*named) ? prepare_writer_folder(*named) : Done{}; !made.ok()) {
         return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
     }
-    return open_rocksdb_store(*named);
+    return open_store(*named);
 }
 
 // A collector's own session, as it would have come over a wire.
@@ -223,7 +224,7 @@ Result<Done> import_collected(const ImportOptions& options) {
         return Error{ErrorCode::kUsage,
                      "--format frames: target, architecture, clock, time and labels are in the file"};
     }
-    const auto store = open_store(options);
+    const auto store = open_named_store(options);
     if (!store.ok()) {
         return Error{store.error()};
     }
@@ -277,7 +278,7 @@ Result<Done> import_recording(const ImportOptions& options, FileBytes file, cons
         }
         import.start = *time;
     }
-    const auto store = open_store(options);
+    const auto store = open_named_store(options);
     if (!store.ok()) {
         return Error{store.error()};
     }
@@ -360,7 +361,7 @@ Result<Done> import_file(const ImportOptions& options) {
             return added;
         }
     }
-    const auto store = open_store(options);
+    const auto store = open_named_store(options);
     if (!store.ok()) {
         return Error{store.error()};
     }

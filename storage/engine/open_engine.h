@@ -1,0 +1,24 @@
+// The engine of a store, by where it is: a folder (RocksDB), or rados:[USER@]POOL[/NAMESPACE].
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/engine/engine.h"
+#include "storage/store_limits.h"
+
+namespace perfleet {
+
+// Errors: as open_rocksdb_writer_engine and open_rados_writer_engine.
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_writer_engine(
+    const std::string& where, std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes,
+    std::uint64_t reserve_size_bytes = 0);
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_reader_engine(const std::string& where);
+
+// Whether it is a folder.
+[[nodiscard]] bool is_folder(const std::string& where);
+
+}  // namespace perfleet
