@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 
 #include "target-collector/spool/testing/spool_fixture.h"
@@ -68,9 +69,10 @@ TEST_F(SpoolFileTest, OneThatWasCutShortGetsItsLengthBack) {
         size_bytes = file->head().file_size_bytes();
         file->records().back() = std::byte{7};
     }
-    ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(size_bytes - 1)), 0);
+    ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(size_bytes - kPage - 1)), 0);
     const auto file = SpoolFile::open(path);
     ASSERT_TRUE(file.ok()) << file.error().message;
+    EXPECT_EQ(std::filesystem::file_size(path), size_bytes);
     EXPECT_EQ((*file)->records().size(), kPages * kPage);
     EXPECT_EQ((*file)->records().back(), std::byte{0});
     (*file)->records().back() = std::byte{9};

@@ -166,6 +166,18 @@ TEST_F(OrphanFile, TellsWhatWasKeptAndWhatTheKillTook) {
     expect_exact(**reading, 6);
 }
 
+// After a loss of power they may be older than the rest of the file.
+TEST_F(OrphanFile, HasProducedWhatIsKeptWhereItsCountsAreLost) {
+    const auto counts = std::span{file_}.subspan(kSpoolCountsOffset, kLiveCountsSizeBytes);
+    std::fill(counts.begin(), counts.end(), std::byte{0});
+    const auto reading = read_spool(file_);
+    ASSERT_TRUE(reading.ok());
+    EXPECT_EQ((*reading)->batch_count, 6U);
+    EXPECT_EQ((*reading)->final_tallies.get(kSamples, TallyName::kProduced), 8 * kRowsABatch);
+    EXPECT_EQ((*reading)->final_tallies.get(kSamples, TallyName::kLostKilled), 0U);
+    EXPECT_EQ((*reading)->rows_killed, 0U);
+}
+
 TEST_F(OrphanFile, IsDeliveredUnderItsOwnSession) {
     ScriptedGateway gateway;
     gateway.prefix = Seq{2};
