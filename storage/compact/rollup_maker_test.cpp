@@ -163,6 +163,23 @@ TEST_P(StoreRollups, HaveTheMinutesOfACorrectedClock) {
     EXPECT_EQ(minutes.cells[0].number, std::int64_t{kBucket.value} * 60 + 2);
 }
 
+TEST_P(StoreRollups, HaveTheMinutesOfAClockThatWasCorrectedInTheHourBefore) {
+    constexpr BucketNumber kBefore{kBucket.value - 1};
+    ASSERT_TRUE(store_->define(partition_in(kBefore), sample_session(kTarget, kSession)).ok());
+    SampleBatch correcting{kTarget, kSession, Seq{1}, EpochNumber{9}, kBefore};
+    correcting.add(kSamples, {{ColumnId::kTime, {kHourTicks - 10'000'000'000}}});
+    constexpr std::int64_t kHour = std::int64_t{kBucket.value} * kHourNs;
+    correcting.clock_point({Ticks{kHourTicks - 10'000'000'000}, UtcNs{kHour + 110 * kNsPerSecond}, 0});
+    const std::vector built{correcting.build()};
+    ASSERT_TRUE(store_->put(partition_in(kBefore), built).ok());
+    put_all(2, 5);
+    compact(5);
+    ASSERT_EQ(rollups(RollupLevel::kMinute).size(), 1U);
+    const Rollup minutes = rollups(RollupLevel::kMinute)[0];
+    ASSERT_EQ(minutes.cells.size(), 1U);
+    EXPECT_EQ(minutes.cells[0].number, std::int64_t{kBucket.value} * 60 + 2);
+}
+
 TEST_P(StoreRollups, CoverEachBatchOnceWhenSomeComeLateOrAgain) {
     put_all(1, 50);
     put_all(54, 60);
