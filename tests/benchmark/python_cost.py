@@ -23,12 +23,13 @@ PROGRAMS = {
 def cost(collector, folder, text, options):
     output = os.path.join(folder, "frames")
     program = f"import time as t\nend=t.monotonic()+{options.seconds}\n{text}\n"
-    process = subprocess.Popen([collector, "--output", output, "--force", "-e", "cpu-clock:u", "-F", str(options.frequency),
-                                "--call-graph", "bpf", "--", "/usr/bin/python3", "-c", program], stderr=subprocess.PIPE, text=True)
-    time.sleep(options.seconds - 0.3)
-    time_ns, runs = bpf_run_times(process.pid)
-    rows = int(re.search(r"(\d+) rows", process.stderr.read()).group(1))
-    used_s = cpu_s(process)
+    with subprocess.Popen(["/usr/bin/python3", "-c", program]) as profiled:
+        process = subprocess.Popen([collector, "--output", output, "--force", "-e", "cpu-clock:u", "-F", str(options.frequency),
+                                    "--call-graph", "bpf", "-p", str(profiled.pid)], stderr=subprocess.PIPE, text=True)
+        time.sleep(options.seconds - 0.3)
+        time_ns, runs = bpf_run_times(process.pid)
+        rows = int(re.search(r"(\d+) rows", process.stderr.read()).group(1))
+        used_s = cpu_s(process)
     return {"BPF us a sample": time_ns / max(runs, 1) / 1000, "collector us a row": 1e6 * used_s / rows,
             "bytes a row": os.path.getsize(output) / rows, "rows": rows}
 

@@ -431,8 +431,22 @@ std::span<const std::uint64_t> PerfSource::unwound_words(const SampleRecord& sam
         (options_.unwinds_samples || sample.off_cpu.blocked_ns + sample.off_cpu.runnable_ns > 0)) {
         ++counts.stacks_copied;
         note_changed(sample.pid, true);
+        if (unwound_.end == UnwindEnd::kNoTable) {
+            make_tables(sample.pid, mappings);
+        }
     }
     return join_words(sample, std::span{unwound_.addresses}.first(unwound_.count), unwound_.end);
+}
+
+void PerfSource::make_tables(std::uint32_t pid, const MappingList& mappings) {
+    if (std::exchange(tables_made_generation_, mappings.generation()) == mappings.generation()) {
+        return;
+    }
+    for (const Mapping& mapping : mappings.mappings()) {
+        if ((mapping.protection & PROT_EXEC) != 0 && !kernel_unwinder_->has_table(mapping.image)) {
+            unwinder_.make_table(pid, mapping);
+        }
+    }
 }
 
 void PerfSource::count_end(UnwindEnd end, EventCounts& counts) const {
@@ -990,6 +1004,7 @@ void PerfSource::sweep_images() {
     }
     code_.forget_images();
     python_.forget_images();
+    tables_made_generation_ = 0;
 }
 
 void PerfSource::read_processes() {

@@ -150,6 +150,8 @@ private:
                                               UnwindEnd end);
     // Marks a chain that isn't whole by an outermost frame that says why.
     void mark_truncated(std::span<const std::uint64_t> words);
+    // Of all images of a process: a walk in the kernel may go on, on another stack, where one of a copy ends.
+    void make_tables(std::uint32_t pid, const MappingList& mappings);
     void count_end(UnwindEnd end, EventCounts& counts) const;
     // What BPF programs know of processes is brought up to date at the end of a round.
     void note_changed(std::uint32_t pid, bool is_wanted = false);
@@ -194,6 +196,7 @@ private:
     TimeMerge<KernelRing> merge_;
     ChainCache chains_;
     StackUnwinder unwinder_;
+    std::uint64_t tables_made_generation_ = 0;  // of the mappings whose tables were made last (make_tables)
     StackUnwinder::Chain unwound_;
     std::vector<std::uint64_t> words_;  // of the sample at hand
     std::vector<std::uint64_t> kernel_words_;

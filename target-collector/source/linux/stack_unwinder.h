@@ -41,6 +41,9 @@ public:
     void unwind(UnwindRegisters registers, const StackCopy& stack, std::uint32_t pid, const MappingList& mappings,
                 std::uint32_t depth_max, Chain& chain);
 
+    // Makes the table of a mapped image before a walk passes through it.
+    void make_table(std::uint32_t pid, const Mapping& mapping) { (void)table_of(pid, mapping); }
+
     // Images have new numbers from now on.
     void forget_images();
 

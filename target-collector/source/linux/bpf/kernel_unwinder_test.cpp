@@ -3,11 +3,14 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
+#include <cstring>
 #include <ctime>
 #include <functional>
 #include <set>
@@ -243,6 +246,87 @@ TEST_F(KernelUnwinderTest, ChainsThatAreNotWholeSayWhy) {
     const Compared whole = compare([] { repeat_for_a_second([] { recurse(5, 100'000); }); });
     EXPECT_FALSE(whole.images.contains("[truncated: depth]"));
 }
+
+#if defined(__x86_64__)
+// Two functions with frame pointers and without unwind information: the first calls the second on another stack.
+extern "C" void call_on_stack(void* top, void (*function)());
+asm(R"(
+.text
+.type call_on_stack, @function
+call_on_stack:
+    push %rbp
+    mov %rsp, %rbp
+    mov %rdi, %rsp
+    call call_with_frame_pointer
+    leave
+    ret
+.type call_with_frame_pointer, @function
+call_with_frame_pointer:
+    push %rbp
+    mov %rsp, %rbp
+    call *%rsi
+    leave
+    ret
+)");
+
+extern "C" void call_with_frame_pointer(void* unused, void (*function)());
+
+void record(const std::function<void()>& work, RecordingSink& sink) {
+    Worker worker(work);
+    PerfSourceOptions options;
+    options.events.pids = {worker.pid()};
+    options.events.sampling.frequency_hz = 997;
+    options.events.callchain = true;
+    options.events.user_stack_bytes = 32'768;
+    auto unwinder = KernelUnwinder::open({});
+    ASSERT_TRUE(unwinder.ok());
+    options.kernel_unwinder = std::move(*unwinder);
+    auto source = open_source(options, "cpu-clock");
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    (*source)->begin(sink);
+    worker.go();
+    worker.wait(**source);
+    (*source)->finish();
+    EXPECT_GT(sink.of(Kind::kSample).size(), 50U);
+}
+
+std::array<std::uint64_t, 8'192> lower_stack;
+void* upper_stack = nullptr;
+
+TEST_F(KernelUnwinderTest, FramePointersLeadToAnotherStack) {
+    RecordingSink sink;
+    record(
+        [] {
+            std::array<std::uint64_t, 8'192> upper{};
+            upper_stack = upper.end();
+            call_on_stack(lower_stack.end(),
+                          [] { call_on_stack(upper_stack, [] { repeat_for_a_second([] { burn_cpu(100'000); }); }); });
+        },
+        sink);
+    // Copies hold one of the stacks.
+    EXPECT_LE(sink.count_of(kFirst, TallyName::kStacksNoTable) + sink.count_of(kFirst, TallyName::kStacksBadAddress),
+              sink.count_of(kFirst, TallyName::kStacksCopied));
+    EXPECT_LT(sink.count_of(kFirst, TallyName::kStacksCopied) * 4, sink.of(Kind::kSample).size());
+}
+
+TEST_F(KernelUnwinderTest, FramePointersLeadToCodeThatWasJustMade) {
+    RecordingSink sink;
+    record(
+        [] {
+            // push %rbp; mov %rsp, %rbp; call *%rdx; leave; ret
+            constexpr std::array<std::uint8_t, 8> kCode{0x55, 0x48, 0x89, 0xe5, 0xff, 0xd2, 0xc9, 0xc3};
+            repeat_for_a_second([&] {
+                void* const code =
+                    ::mmap(nullptr, 4'096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                std::memcpy(code, kCode.data(), kCode.size());
+                reinterpret_cast<void (*)(void*, void (*)(), void*)>(code)(
+                    nullptr, [] { burn_cpu(5'000'000); }, reinterpret_cast<void*>(call_with_frame_pointer));
+            });
+        },
+        sink);
+    EXPECT_EQ(sink.count_of(kFirst, TallyName::kStacksNoTable), 0U);
+}
+#endif
 
 // Each sample once, whether the program or the event emits it.
 TEST_F(KernelUnwinderTest, EachSampleIsThereOnce) {

@@ -82,8 +82,9 @@ struct walk {
     __u64 start, size, file_offset;
     __u32 slot;
     __u32 first_mapping, mapping_count;
-    __u32 return_offset; /* 1 where pc is a return address: it belongs to what is before it */
-    __u32 count;         /* frames */
+    __u32 return_offset;       /* 1 where pc is a return address: it belongs to what is before it */
+    __u32 is_by_frame_pointer; /* the step that found pc */
+    __u32 count;               /* frames */
     __u32 word_count;
     __u64 python_cframe;      /* lies in the stack of the next C frame that interprets Python; 0: there is none */
     __u64 python_frame;       /* the next frame that the C frame at hand interprets; 0: none */
@@ -287,13 +288,20 @@ static __always_inline int step_by_rule(struct walk* walk, const struct unwind_r
     walk->sp = cfa;
     walk->fp = fp;
     walk->return_offset = is_signal_frame ? 0 : 1;
+    walk->is_by_frame_pointer = 0;
     return -1;
 }
 
 static __always_inline int step_by_frame_pointer(struct walk* walk) {
     __u64 fp = 0;
     __u64 pc = 0;
-    if (walk->fp < walk->sp || !read_word(walk->fp, &fp) || !read_word(walk->fp + 8, &pc)) {
+    if (walk->fp == 0 && walk->is_by_frame_pointer) {
+        return END_OUTERMOST;
+    }
+    /* Among frames that have pointers another stack may follow, as in Go, whose run time has one of its own. */
+    const int is_other_stack = walk->fp < walk->sp;
+    const __u32 slot = walk->slot;
+    if ((is_other_stack && !walk->is_by_frame_pointer) || !read_word(walk->fp, &fp) || !read_word(walk->fp + 8, &pc)) {
         return END_NO_TABLE;
     }
     pc &= ADDRESS_MASK;
@@ -301,6 +309,9 @@ static __always_inline int step_by_frame_pointer(struct walk* walk) {
         return END_OUTERMOST;
     }
     if (!is_mapped(walk, pc - 1)) {
+        return END_COPY; /* code that was made since, as by V8 */
+    }
+    if (is_other_stack && walk->slot != slot) {
         return END_NO_TABLE;
     }
     walk->sp = walk->fp + 16;
@@ -308,6 +319,7 @@ static __always_inline int step_by_frame_pointer(struct walk* walk) {
     walk->lr = pc;
     walk->fp = fp;
     walk->return_offset = 1;
+    walk->is_by_frame_pointer = 1;
     return -1;
 }
 
@@ -474,6 +486,7 @@ static __always_inline int unwind(struct walk* walk, struct task_struct* task, s
     walk->mapping_count = process->mapping_count;
     walk->size = 0;
     walk->return_offset = 0;
+    walk->is_by_frame_pointer = 0;
     walk->python_frame = 0;
     walk->python_cframe = process->python_runtime ? python_cframe_of(process->python_runtime, task) : 0;
     walk->sample.status = END_DEPTH;

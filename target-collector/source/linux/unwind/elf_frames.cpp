@@ -30,6 +30,7 @@ public:
             return Error{ErrorCode::kUnsupported, "code of a machine that isn't unwound"};
         }
         frames_.machine = header_.e_machine == EM_X86_64 ? UnwindMachine::kX86_64 : UnwindMachine::kAarch64;
+        frames_.entry = header_.e_entry;
         if (!read_segments()) {
             return broken_image();
         }

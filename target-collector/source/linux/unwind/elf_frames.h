@@ -36,6 +36,7 @@ struct ElfFrames {
     UnwindMachine machine{};
     std::vector<CodeSegment> code;
     std::vector<FrameSection> sections;
+    std::uint64_t entry = 0;  // where the program begins, as linked; 0: nowhere
 };
 
 // Errors: kInvalid (no ELF image, or a broken one), kUnsupported (of another machine), kTooLarge, kNotFound (it has no

@@ -117,6 +117,9 @@ std::optional<UnwindEnd> unwind_step(UnwindMachine machine, const UnwindRule& ru
 
 std::optional<UnwindEnd> unwind_step_by_frame_pointer(UnwindMachine machine, const StackCopy& stack,
                                                       UnwindRegisters& registers) {
+    if (registers.fp == 0 && registers.is_by_frame_pointer) {
+        return UnwindEnd::kOutermost;
+    }
     const auto frame_pointer = stack.word(registers.fp);
     const auto return_address = stack.word(registers.fp + kWordBytes);
     if (!frame_pointer || !return_address || registers.fp < registers.sp) {
@@ -126,7 +129,7 @@ std::optional<UnwindEnd> unwind_step_by_frame_pointer(UnwindMachine machine, con
     if (pc == 0) {
         return UnwindEnd::kOutermost;
     }
-    registers = {pc, registers.fp + (2 * kWordBytes), *frame_pointer, pc};
+    registers = {pc, registers.fp + (2 * kWordBytes), *frame_pointer, pc, true};
     return std::nullopt;
 }
 

@@ -25,7 +25,8 @@ struct UnwindRegisters {
     std::uint64_t pc = 0;
     std::uint64_t sp = 0;
     std::uint64_t fp = 0;
-    std::uint64_t lr = 0;  // AArch64
+    std::uint64_t lr = 0;              // AArch64
+    bool is_by_frame_pointer = false;  // the step that found them
 };
 
 // A copy of a thread's stack from its stack pointer on.
@@ -45,6 +46,7 @@ struct StackCopy {
                                                    const StackCopy& stack, UnwindRegisters& registers);
 
 // The same by the frame record that the frame pointer points to (return address behind the caller's frame pointer).
+// Records end with a frame pointer of 0, as the ABIs ask for.
 [[nodiscard]] std::optional<UnwindEnd> unwind_step_by_frame_pointer(UnwindMachine machine, const StackCopy& stack,
                                                                     UnwindRegisters& registers);
 

@@ -91,5 +91,16 @@ TEST(UnwindStep, FollowsAFrameRecordOnTheStackOnly) {
     EXPECT_EQ(unwind_step_by_frame_pointer(UnwindMachine::kX86_64, stack.copy(), registers), UnwindEnd::kBadAddress);
 }
 
+TEST(UnwindStep, AFramePointerOf0EndsAChainOfThem) {
+    const Stack stack{{1, 0, 0x400100, 4}};
+    UnwindRegisters registers{0x400000, kStackAddress, kStackAddress + 8, 0};
+    ASSERT_FALSE(unwind_step_by_frame_pointer(UnwindMachine::kX86_64, stack.copy(), registers));
+    EXPECT_EQ(registers.pc, 0x400100U);
+    EXPECT_EQ(unwind_step_by_frame_pointer(UnwindMachine::kX86_64, stack.copy(), registers), UnwindEnd::kOutermost);
+    // Of a function without a frame pointer it says nothing.
+    UnwindRegisters leaf{0x400000, kStackAddress, 0, 0};
+    EXPECT_EQ(unwind_step_by_frame_pointer(UnwindMachine::kX86_64, stack.copy(), leaf), UnwindEnd::kBadAddress);
+}
+
 }  // namespace unwind_step_test
 }  // namespace perfleet

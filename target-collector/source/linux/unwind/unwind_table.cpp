@@ -29,16 +29,14 @@ public:
             if (function.file_offset < end) {
                 continue;  // it says something else of the same code: the first counts
             }
-            if (function.file_offset - end > kUnwindPaddingBytesMax && end != 0) {
-                add_row(end, {});
-            }
+            add_gap(end, function.file_offset);
             add_rows(function);
             end = function.file_offset + function.fde.size_bytes;
             if (is_full_) {
                 return Error{ErrorCode::kTooLarge, "its unwind information is too large"};
             }
         }
-        add_row(end, {});
+        add_gap(end, std::numeric_limits<std::uint64_t>::max());
         table_.places_.shrink_to_fit();
         table_.rule_indices_.shrink_to_fit();
         table_.rules_.shrink_to_fit();
@@ -52,6 +50,29 @@ private:
         const FrameCie* cie = nullptr;
         const FrameState* initial = nullptr;
     };
+
+    // Between functions. The entry of a program, which nothing calls, often has no unwind information, as in ld.so.
+    void add_gap(std::uint64_t begin, std::uint64_t end) {
+        const std::uint64_t entry = file_offset_of(frames_.entry).value_or(0);
+        if (end - begin > kUnwindPaddingBytesMax && begin != 0 && begin != entry) {
+            add_row(begin, {});
+        }
+        if (entry != 0 && entry >= begin && entry < end) {
+            add_row(entry, {.cfa_base = CfaBase::kOutermost});
+            if (end - entry > kUnwindEntryBytesMax) {
+                add_row(entry + kUnwindEntryBytesMax, {});
+            }
+        }
+    }
+
+    [[nodiscard]] std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const {
+        for (const CodeSegment& one : frames_.code) {
+            if (address >= one.address && address - one.address < one.size_bytes) {
+                return one.file_offset + (address - one.address);
+            }
+        }
+        return std::nullopt;
+    }
 
     void add_functions(const FrameSection& section) {
         FrameEntries& entries = entries_.emplace_back(read_frame_entries(section));

@@ -18,6 +18,7 @@ inline constexpr std::size_t kUnwindRowsMax = 1U << 22U;  // of one image; libLL
 inline constexpr std::size_t kUnwindRulesMax = 1U << 16U;
 // Code without a rule that fills up to the next function: nothing runs there, and a row for it would be one in ten.
 inline constexpr std::uint64_t kUnwindPaddingBytesMax = 15;
+inline constexpr std::uint64_t kUnwindEntryBytesMax = 128;  // of code where a program begins, without a rule
 
 class UnwindTable {
 public:

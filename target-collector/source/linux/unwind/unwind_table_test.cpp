@@ -94,6 +94,13 @@ public:
 
     [[nodiscard]] Elf* elf() const { return elf_; }
 
+    // Where the program begins.
+    [[nodiscard]] std::uint64_t entry() const {
+        GElf_Ehdr header{};
+        ::gelf_getehdr(elf_, &header);
+        return header.e_entry;
+    }
+
     // Executable parts of the file.
     [[nodiscard]] std::vector<GElf_Phdr> code() const {
         std::vector<GElf_Phdr> found;
@@ -268,7 +275,9 @@ Comparison compare(const std::string& path) {
             if (row.end != 0) {
                 expect_equal(row, offset);
             } else {
-                EXPECT_EQ(rule_text(table->rule(i)), "none") << path << " at 0x" << std::hex << offset;
+                const bool is_entry = offset - segment.p_offset + segment.p_vaddr == reference.entry();
+                EXPECT_EQ(rule_text(table->rule(i)), is_entry ? "outermost" : "none")
+                    << path << " at 0x" << std::hex << offset;
             }
         }
     }
@@ -303,6 +312,26 @@ INSTANTIATE_TEST_SUITE_P(
             name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
         return name;
     });
+
+// ld.so says nothing of its entry.
+TEST(UnwindTable, TheEntryOfAProgramHasNoCaller) {
+    const char* const path = "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
+    if (!std::filesystem::exists(path)) {
+        GTEST_SKIP() << path << " isn't there";
+    }
+    const Reference reference{path};
+    const auto table = table_of(bytes_of(path));
+    ASSERT_TRUE(table.ok());
+    bool is_found = false;
+    for (const GElf_Phdr& segment : reference.code()) {
+        const std::uint64_t offset = reference.entry() - segment.p_vaddr;
+        if (offset < segment.p_filesz) {
+            is_found = true;
+            EXPECT_EQ(rule_text(table->find(offset + segment.p_offset)), "outermost");
+        }
+    }
+    EXPECT_TRUE(is_found);
+}
 
 TEST(UnwindTable, ReadsTheVdsoFromMemory) {
     const auto* const start = reinterpret_cast<const std::byte*>(::getauxval(AT_SYSINFO_EHDR));
