@@ -14,12 +14,12 @@ struct RowMerge::Source {
         : epoch{&its_epoch},
           event{its_event},
           rank{its_rank},
-          feed{scan, its_epoch.session_index, its_epoch.epoch, series} {}
+          blocks{scan, its_epoch.session_index, {its_epoch.epoch}, series, {}} {}
 
     MergedEpoch* epoch;
     const ExportedEvent* event;  // nullptr: task rows
     std::size_t rank;            // decides between rows of one time
-    SeriesFeed feed;
+    RowCursor blocks;
     const DecodedRows* rows = nullptr;
     std::span<const std::uint64_t> times;
     std::optional<SampleColumns> columns;
@@ -148,7 +148,7 @@ Result<Done> RowMerge::run(MergeVisitor& visitor) {
         if (*alive) {
             heap_.push_back(std::move(source));
             std::push_heap(heap_.begin(), heap_.end(), is_later);
-        } else if (--source->epoch->feed_count == 0) {
+        } else if (--source->epoch->source_count == 0) {
             visitor.end_epoch(*source->epoch);
             source->epoch->dictionary = nullptr;
         }
@@ -180,7 +180,7 @@ Result<Done> RowMerge::begin_epoch(MergedEpoch& epoch, MergeVisitor& visitor) {
             return std::move(alive).error();
         }
         if (*alive) {
-            ++epoch.feed_count;
+            ++epoch.source_count;
             heap_.push_back(std::move(source));
             std::push_heap(heap_.begin(), heap_.end(), is_later);
         }
@@ -215,14 +215,15 @@ Result<bool> RowMerge::advance(Source& source) {
     const auto [first, last] = scan_.tick_range(source.epoch->session_index);
     for (;;) {
         if (!source.next_in_block()) {
-            const DecodedRows* const block = source.feed.next();
+            const RowBlock* const block = source.blocks.next();
             if (block == nullptr) {
-                if (source.feed.error()) {
-                    return Error{*source.feed.error()};
-                }
-                return false;
+                const auto status = source.blocks.status();
+                return status.ok() ? Result<bool>{false} : status.error();
             }
-            source.begin_block(*block);
+            if (block->row_count == 0) {
+                continue;
+            }
+            source.begin_block(block->rows);
             if (source.event != nullptr) {
                 source.columns.emplace(*source.rows);
             }

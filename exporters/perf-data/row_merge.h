@@ -2,7 +2,7 @@
 // of all series, epochs and sessions.
 //
 // One decoded block of each series that runs is in memory, so the size of an export doesn't matter. Rows of one time
-// come as they stand, tasks first. One thread reads; each series is decoded by one of its own.
+// come as they stand, tasks first. One thread.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 #include "exporters/perf-data/event_table.h"
 #include "exporters/perf-data/file_clock.h"
-#include "exporters/perf-data/series_feed.h"
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
 #include "storage/dictionary/epoch_dictionary.h"
 
@@ -28,7 +28,7 @@ struct MergedEpoch {
     std::uint64_t first_ns = 0;
     std::vector<Series> series;  // that have rows in it
     std::shared_ptr<const EpochDictionary> dictionary;
-    std::size_t feed_count = 0;  // still running
+    std::size_t source_count = 0;  // still running
 };
 
 // The columns of a block of samples, looked up once.

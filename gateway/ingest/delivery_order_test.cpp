@@ -8,6 +8,7 @@
 #include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/testing/sample_messages.h"
 #include "storage/store/testing/stores.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet::delivery_order_test {
 namespace {
@@ -66,12 +67,11 @@ std::string everything_in(const Store& store) {
                                            })
                             .ok());
             for (const Series series : {Series{Kind::kSample, EventNumber{0}}, Series{Kind::kStack, kNoEvent}}) {
-                EXPECT_TRUE(store
-                                .visit_blocks(partition, session.target, session.session, series,
-                                              [&](const BlockKey& key, std::string_view block) {
-                                                  text << key.first_seq.value << ' ' << block << '\n';
-                                                  return Visit::kContinue;
-                                              })
+                EXPECT_TRUE(visit_blocks(store, partition, session.target, session.session, series,
+                                         [&](const BlockKey& key, std::string_view block) {
+                                             text << key.first_seq.value << ' ' << block << '\n';
+                                             return Visit::kContinue;
+                                         })
                                 .ok());
             }
         }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "query-engine/scan/row_block.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/model/session.h"
 
@@ -13,5 +14,6 @@ namespace perfleet {
 
 // Where a block stands, for people.
 [[nodiscard]] std::string block_place(const SessionRecord& record, Series series, Seq seq);
+[[nodiscard]] Error at_block(const SessionRecord& record, const BlockPlace& place, const Error& error);
 
 }  // namespace perfleet

@@ -11,38 +11,23 @@ Error cancelled_error() { return Error{ErrorCode::kCancelled, "the query was can
 Result<Done> CancellableStore::refresh() { return Done{}; }
 
 Result<std::vector<Partition>> CancellableStore::partitions() const {
-    if (cancelled_) {
-        return cancelled_error();
-    }
-    return store_.partitions();
+    return cancelled_ ? cancelled_error() : store_.partitions();
 }
 
 Result<std::vector<SessionRecord>> CancellableStore::sessions(const Partition& partition) const {
-    if (cancelled_) {
-        return cancelled_error();
-    }
-    return store_.sessions(partition);
+    return cancelled_ ? cancelled_error() : store_.sessions(partition);
 }
 
 Result<std::vector<SessionRecord>> CancellableStore::all_sessions() const {
-    if (cancelled_) {
-        return cancelled_error();
-    }
-    return store_.all_sessions();
+    return cancelled_ ? cancelled_error() : store_.all_sessions();
 }
 
 Result<std::optional<SessionEnd>> CancellableStore::session_end(TargetId target, SessionId session) const {
-    if (cancelled_) {
-        return cancelled_error();
-    }
-    return store_.session_end(target, session);
+    return cancelled_ ? cancelled_error() : store_.session_end(target, session);
 }
 
 Result<std::map<SessionName, SessionNote>> CancellableStore::session_notes() const {
-    if (cancelled_) {
-        return cancelled_error();
-    }
-    return store_.session_notes();
+    return cancelled_ ? cancelled_error() : store_.session_notes();
 }
 
 Result<std::uint64_t> CancellableStore::session_size_bytes(const SessionName& session) const {
@@ -60,13 +45,11 @@ Result<Done> CancellableStore::visit_batches(const Partition& partition, TargetI
     return cancelled_ ? cancelled_error() : std::move(visited);
 }
 
-Result<Done> CancellableStore::visit_blocks(
-    const Partition& partition, TargetId target, SessionId session, Series series,
-    const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const {
-    Result<Done> visited = store_.visit_blocks(
-        partition, target, session, series,
-        [&](const BlockKey& key, std::string_view block) { return cancelled_ ? Visit::kStop : visitor(key, block); });
-    return cancelled_ ? cancelled_error() : std::move(visited);
+BlockCursor CancellableStore::blocks(const Partition& partition, TargetId target, SessionId session,
+                                     Series series) const {
+    return BlockCursor{[this, cursor = store_.blocks(partition, target, session, series)]() mutable {
+        return cancelled_ ? Result<BlockStep>{cancelled_error()} : cursor.next();
+    }};
 }
 
 Result<Done> CancellableStore::visit_rollups(
@@ -80,32 +63,20 @@ Result<Done> CancellableStore::visit_rollups(
 }
 
 Result<std::optional<std::string>> CancellableStore::dictionary(const Partition& partition) const {
-    if (cancelled_) {
-        return cancelled_error();
-    }
-    return store_.dictionary(partition);
+    return cancelled_ ? cancelled_error() : store_.dictionary(partition);
 }
 
 Result<std::optional<std::string>> CancellableStore::stack_map(const StackMapKey& key) const {
-    if (cancelled_) {
-        return cancelled_error();
-    }
-    return store_.stack_map(key);
+    return cancelled_ ? cancelled_error() : store_.stack_map(key);
 }
 
 Result<std::vector<std::pair<Series, std::uint64_t>>> CancellableStore::expired(TargetId target,
                                                                                 SessionId session) const {
-    if (cancelled_) {
-        return cancelled_error();
-    }
-    return store_.expired(target, session);
+    return cancelled_ ? cancelled_error() : store_.expired(target, session);
 }
 
 Result<std::optional<BucketNumber>> CancellableStore::last_expired_bucket(TargetId target, SessionId session) const {
-    if (cancelled_) {
-        return cancelled_error();
-    }
-    return store_.last_expired_bucket(target, session);
+    return cancelled_ ? cancelled_error() : store_.last_expired_bucket(target, session);
 }
 
 Result<Seq> CancellableStore::watermark(TargetId target, SessionId session) const {

@@ -24,9 +24,8 @@ public:
     [[nodiscard]] Result<std::map<SessionName, SessionNote>> session_notes() const override;
     [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                              const std::function<Visit(const BatchRecord&)>& visitor) const override;
-    [[nodiscard]] Result<Done> visit_blocks(
-        const Partition& partition, TargetId target, SessionId session, Series series,
-        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override;
+    [[nodiscard]] BlockCursor blocks(const Partition& partition, TargetId target, SessionId session,
+                                     Series series) const override;
     [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const override;
     [[nodiscard]] Result<Done> visit_rollups(
         const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,

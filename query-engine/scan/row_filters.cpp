@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
 
 namespace perfleet {
@@ -151,13 +152,12 @@ template <class Names>
 Result<Names> read_task_rows(const Scan& scan, std::size_t session_index, EpochNumber epoch,
                              const EpochDictionary& dictionary) {
     Names names;
-    const Result<Done> visited = scan.visit_rows(session_index, epoch, Series{Kind::kTask, kNoEvent}, Names::kColumns,
-                                                 [&](const RowBlock& block) {
-                                                     names.add(block.rows);
-                                                     return Visit::kContinue;
-                                                 });
-    if (!visited.ok()) {
-        return Error{visited.error()};
+    RowCursor rows{scan, session_index, {epoch}, Series{Kind::kTask, kNoEvent}, Names::kColumns};
+    while (const RowBlock* const block = rows.next()) {
+        names.add(block->rows);
+    }
+    if (auto status = rows.status(); !status.ok()) {
+        return std::move(status).error();
     }
     names.finish(dictionary);
     return names;

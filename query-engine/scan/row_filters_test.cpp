@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
@@ -70,13 +71,12 @@ protected:
             scan->set_frame_filter(frames);
         }
         std::vector<std::uint64_t> times;
-        const auto visited =
-            scan->visit_rows(0, EpochNumber{0}, kSamples, std::array{ColumnId::kTime}, [&](const RowBlock& block) {
-                const auto some = block.rows.integers(ColumnId::kTime);
-                times.insert(times.end(), some.begin(), some.end());
-                return Visit::kContinue;
-            });
-        EXPECT_TRUE(visited.ok()) << visited.error().message;
+        RowCursor rows{*scan, 0, kSamples, std::array{ColumnId::kTime}};
+        while (const RowBlock* const block = rows.next()) {
+            const auto some = block->rows.integers(ColumnId::kTime);
+            times.insert(times.end(), some.begin(), some.end());
+        }
+        EXPECT_TRUE(rows.status().ok()) << rows.status().error().message;
         return times;
     }
 
@@ -112,10 +112,10 @@ TEST_F(RowFiltersTest, FramesPassByTheirStacks) {
     Selection selection;
     selection.filter.images = {"image"};
     const Result<Scan> scan = Scan::open(*store_, selection);
-    const auto refused =
-        scan->visit_rows(0, EpochNumber{0}, kSamples, {}, [](const RowBlock&) { return Visit::kStop; });
-    ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().code, ErrorCode::kUsage);
+    RowCursor rows{*scan, 0, kSamples, {}};
+    EXPECT_EQ(rows.next(), nullptr);
+    ASSERT_FALSE(rows.status().ok());
+    EXPECT_EQ(rows.status().error().code, ErrorCode::kUsage);
 }
 
 TEST_F(RowFiltersTest, RowsOfNoThreadPassNoFilterOfThreads) {
@@ -123,12 +123,11 @@ TEST_F(RowFiltersTest, RowsOfNoThreadPassNoFilterOfThreads) {
     const auto count = [&] {
         const Result<Scan> scan = Scan::open(*store_, selection);
         std::uint64_t row_count = 0;
-        EXPECT_TRUE(scan->visit_rows(0, EpochNumber{0}, kLatencies, {},
-                                     [&](const RowBlock& block) {
-                                         row_count += block.rows.row_count();
-                                         return Visit::kContinue;
-                                     })
-                        .ok());
+        RowCursor rows{*scan, 0, kLatencies, {}};
+        while (const RowBlock* const block = rows.next()) {
+            row_count += block->row_count;
+        }
+        EXPECT_TRUE(rows.status().ok());
         return row_count;
     };
     EXPECT_EQ(count(), 1U);

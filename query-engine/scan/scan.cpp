@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "query-engine/scan/block_place.h"
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/session_ledger.h"
 
@@ -291,47 +292,6 @@ const BatchRecord* Scan::batch_from(std::size_t session_index, EpochNumber epoch
     return nullptr;
 }
 
-Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft* left,
-                                const BlockVisitor& visitor) const {
-    const ScannedSession& session = sessions_[session_index];
-    bool stopped = false;
-    for (const auto& [partition, row_count] : expected_rows(session_index, epoch, series, left)) {
-        if (stopped) {
-            break;
-        }
-        std::optional<Error> error;
-        const auto on_block = [&, here = partition](const BlockKey& key, std::string_view bytes_untrusted) {
-            const Seq last_seq = peek_last_seq_untrusted(bytes_untrusted, key.first_seq);
-            if (batch_from(session_index, epoch, here, key.first_seq, std::max(key.first_seq, last_seq)) == nullptr) {
-                return Visit::kContinue;  // another epoch's, or put after this scan was opened
-            }
-            Result<Visit> visit = visitor(here, key.first_seq, bytes_untrusted);
-            if (!visit.ok() && is_store_damage(visit.error())) {
-                damage_->add_note(session_index, visit.error().message);
-                return Visit::kContinue;
-            }
-            if (!visit.ok()) {
-                error = std::move(visit).error();
-                return Visit::kStop;
-            }
-            stopped = *visit == Visit::kStop;
-            return *visit;
-        };
-        if (Result<Done> visited =
-                store_->visit_blocks(partition, session.record.target, session.record.session, series, on_block);
-            !visited.ok()) {
-            if (!is_store_damage(visited.error())) {
-                return visited;
-            }
-            damage_->add_note(session_index, visited.error().message);
-        }
-        if (error) {
-            return std::move(*error);
-        }
-    }
-    return Done{};
-}
-
 bool Scan::was_dropped(std::size_t session_index, EpochNumber epoch) const {
     const ScannedSession& session = sessions_[session_index];
     const auto notes = store_->session_notes();
@@ -371,33 +331,6 @@ void Scan::count_unseen(std::size_t session_index, EpochNumber epoch, Series ser
                                          "; blocks are damaged or missing");
 }
 
-Result<Done> Scan::visit_rows(std::size_t session_index, EpochNumber epoch, Series series,
-                              std::span<const ColumnId> wanted,
-                              const std::function<Visit(const RowBlock&)>& visitor) const {
-    DecodedRows rows;
-    std::uint64_t row_count = 0;
-    bool stopped = false;
-    Result<Done> visited =
-        visit_blocks(session_index, epoch, series, nullptr,
-                     [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
-                         Visit visit = Visit::kContinue;
-                         const Result<std::uint64_t> seen =
-                             visit_block({session_index, epoch, series, partition, first_seq}, bytes_untrusted, nullptr,
-                                         wanted, rows, [&](const RowBlock& block) { visit = visitor(block); });
-                         if (!seen.ok()) {
-                             return Error{seen.error()};
-                         }
-                         row_count += *seen;
-                         stopped = visit == Visit::kStop;
-                         return visit;
-                     });
-    if (!visited.ok() || stopped) {
-        return visited;
-    }
-    count_unseen(session_index, epoch, series, nullptr, row_count);
-    return Done{};
-}
-
 Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t session_index, EpochNumber epoch,
                                                                 std::span<const Kind> kinds) const {
     auto dictionary = std::make_shared<EpochDictionary>();
@@ -410,38 +343,26 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
             }
             dictionary->expect_stacks(stack_count);
         }
-        std::uint64_t row_count = 0;
-        std::optional<Error> contradiction;
-        Result<Done> visited = visit_blocks(
-            session_index, epoch, series, nullptr,
-            [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
-                const Result<BlockView> block = parse_block(session_index, epoch, series, first_seq, bytes_untrusted);
-                if (!block.ok()) {
-                    return Error{block.error()};
+        EpochBlocks blocks{*this, session_index, epoch, series, nullptr};
+        for (Result<bool> is_any = blocks.next(); !is_any.ok() || *is_any; is_any = blocks.next()) {
+            if (!is_any.ok()) {
+                return Error{is_any.error()};
+            }
+            const Result<BlockView> block = parse_block(blocks.place(), blocks.bytes_untrusted());
+            const Result<Shares> shares = block.ok()
+                                              ? shares_of(session_index, blocks.place().partition, *block, nullptr)
+                                              : Result<Shares>{block.error()};
+            Result<std::uint64_t> row_count =
+                shares.ok() ? Result<std::uint64_t>{shares->expected_row_count()} : shares.error();
+            if (const Result<Done> added = shares.ok() ? dictionary->add(*block) : Done{}; !added.ok()) {
+                row_count = at_block(sessions_[session_index].record, blocks.place(), added.error());
+                if (added.error().code != ErrorCode::kCorrupt) {  // a contradiction; damage is shown as undefined
+                    return Error{row_count.error()};
                 }
-                const Result<Shares> shares = shares_of(session_index, partition, *block, nullptr);
-                if (!shares.ok()) {
-                    return Error{shares.error()};
-                }
-                if (const Result<Done> added = dictionary->add(*block); !added.ok()) {
-                    Error error{added.error().code, block_place(sessions_[session_index].record, series, first_seq) +
-                                                        ": " + added.error().message};
-                    if (error.code == ErrorCode::kCorrupt) {
-                        return error;  // left out: what it defines is shown as undefined
-                    }
-                    contradiction = std::move(error);
-                    return Visit::kStop;
-                }
-                row_count += shares->expected_row_count();
-                return Visit::kContinue;
-            });
-        if (contradiction) {
-            return std::move(*contradiction);
+            }
+            blocks.take(row_count);
         }
-        if (!visited.ok()) {
-            return std::move(visited).error();
-        }
-        count_unseen(session_index, epoch, series, nullptr, row_count);
+        blocks.finish();
     }
     if (const Result<Done> finished = dictionary->finish(); !finished.ok()) {
         return Error{finished.error().code, "store: session " + session_hex(sessions_[session_index].record.session) +

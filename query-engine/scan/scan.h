@@ -25,6 +25,7 @@
 
 #include "query-engine/ledger/ledger.h"
 #include "query-engine/scan/query_memory.h"
+#include "query-engine/scan/row_block.h"
 #include "query-engine/scan/row_filters.h"
 #include "query-engine/scan/rows_left.h"
 #include "query-engine/select/selection.h"
@@ -58,39 +59,11 @@ struct ScannedSession {
     SessionNote note{};
 };
 
-class BlockColumns;
-
 // The dictionary of a partition, as one of an epoch.
 struct PartitionStacks {
     Partition partition;
     std::uint32_t checksum = 0;  // by which maps name it
     EpochDictionary dictionary;
-};
-
-// One series' rows of one batch, or of several one behind the other where the store has joined them, decoded. The rows
-// are in the same order either way; where a block ends means nothing. Borrowed until the visitor returns.
-struct RowBlock {
-    std::size_t session_index = 0;  // into Scan::sessions()
-    Series series;
-    EpochNumber epoch;
-    Seq first_seq;  // of the batches whose rows these are; those between may belong to other series or blocks
-    Seq last_seq;
-    Ticks first_ticks;  // all times lie between these two, both included
-    Ticks last_ticks;
-    std::size_t row_count = 0;
-    std::span<const TickRange> wanted_ticks;  // those of the time range that no rollup stands for
-    const DecodedRows& rows;                  // of the columns that were asked for so far
-    BlockColumns& columns;
-
-    // Decodes columns beside those that were wanted from the start. False when they are damaged: the visitor takes
-    // nothing from this block then, and the scan counts its rows as lost.
-    [[nodiscard]] bool decode_more(std::span<const ColumnId> more) const;
-
-    // Whether these rows are all of the block, as they stand there: only then the two below may be asked for. False as
-    // above.
-    [[nodiscard]] bool is_whole() const;
-    [[nodiscard]] bool decode_narrow(ColumnId id, NarrowColumn& column) const;
-    [[nodiscard]] bool decode_runs(ColumnId id, std::vector<ValueRun>& runs) const;
 };
 
 // What a scan could not read, told by the visits: for the ledgers and warnings that are made after them. Threads: any.
@@ -144,7 +117,7 @@ public:
     // The ticks [first, last) of the session that the selection's time range covers.
     [[nodiscard]] std::pair<Ticks, Ticks> tick_range(std::size_t session_index) const;
 
-    // Whether visit_rows would meet any row.
+    // Whether a RowCursor would meet any row.
     [[nodiscard]] bool has_rows(std::size_t session_index, EpochNumber epoch, Series series) const {
         return !expected_rows(session_index, epoch, series).empty();
     }
@@ -157,23 +130,13 @@ public:
     // Whether all of the epoch's rows of the series lie in the time range, as their batches say.
     [[nodiscard]] bool is_all_in_range(std::size_t session_index, EpochNumber epoch, Series series) const;
 
-    // The series' rows of one epoch that pass the filters, block by block, ascending by seq. Blocks that lie wholly
-    // outside the time range are left out, except those of tasks, operators' changes and definitions, and of counter
-    // readings those up to its end, itself included; the rows of others are NOT cut to the range: compare with
-    // tick_range. `wanted` columns only; all when empty. A block that is damaged or missing is left out: the ledger
-    // that is made afterwards counts its rows as lost (`damaged`), and its warnings name it. Errors: those of the
-    // store.
-    [[nodiscard]] Result<Done> visit_rows(std::size_t session_index, EpochNumber epoch, Series series,
-                                          std::span<const ColumnId> wanted,
-                                          const std::function<Visit(const RowBlock&)>& visitor) const;
-
-    // As visit_rows, on several threads: the visitor is called by `worker` 0 to `worker_count` - 1, by each for one
-    // block at a time, in no particular order; for a block several times where its batches have different
-    // `wanted_ticks`. It decodes what it needs: nothing is yet. What isn't among `left` is passed over. Errors: also
-    // kTooLarge, when memory() is exceeded.
+    // The series' rows of one epoch, as a RowCursor gives them, on several threads: the visitor is called by `worker` 0
+    // to `worker_count` - 1, by each for one block at a time, in no particular order; for a block several times where
+    // its batches have different `wanted_ticks`. It decodes what it needs: nothing is yet. What isn't among `left` is
+    // passed over. Errors: those of the store; kTooLarge, when memory() is exceeded.
     [[nodiscard]] Result<Done> visit_rows_in_parallel(
         std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft& left, unsigned worker_count,
-        const std::function<void(unsigned worker, const RowBlock&)>& visitor) const;
+        const std::function<void(unsigned worker, RowBlock&)>& visitor) const;
     // How many threads a query about this scan may use.
     [[nodiscard]] unsigned worker_count() const { return worker_count_; }
     // What it may take; batch records are in it.
@@ -237,17 +200,8 @@ public:
     [[nodiscard]] const StoreReader& store() const { return *store_; }
 
 private:
-    using BlockVisitor =
-        std::function<Result<Visit>(const Partition& partition, Seq first_seq, std::string_view bytes_untrusted)>;
-
-    // Where a block was found.
-    struct BlockPlace {
-        std::size_t session_index = 0;
-        EpochNumber epoch;
-        Series series;
-        Partition partition;
-        Seq first_seq;
-    };
+    friend class EpochBlocks;
+    friend class BlockRows;
 
     // What of a block belongs to this scan: the rows of the batches that it took up when it was opened, and of those
     // what is left of one group.
@@ -267,10 +221,6 @@ private:
     Scan(const StoreReader& store, Selection selection, MemoryPool* pool);
     // Whether a block with these bounds lies outside the time range.
     [[nodiscard]] bool is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const;
-    // As visit_rows_in_parallel, on the caller's thread.
-    [[nodiscard]] Result<Done> visit_rows_alone(
-        std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft& left,
-        const std::function<void(unsigned worker, const RowBlock&)>& visitor) const;
     // Whether rows of the batch are to be read.
     [[nodiscard]] bool is_left(std::size_t session_index, Seq seq, const BatchRecord::Rows& rows,
                                const RowsLeft* left) const;
@@ -292,18 +242,9 @@ private:
     // The first batch of these seqs that the scan knows in this partition and epoch; null when there is none.
     [[nodiscard]] const BatchRecord* batch_from(std::size_t session_index, EpochNumber epoch,
                                                 const Partition& partition, Seq first, Seq last) const;
-    [[nodiscard]] Result<Done> visit_blocks(std::size_t session_index, EpochNumber epoch, Series series,
-                                            const RowsLeft* left, const BlockVisitor& visitor) const;
-    [[nodiscard]] Result<BlockView> parse_block(std::size_t session_index, EpochNumber epoch, Series series,
-                                                Seq first_seq, std::string_view bytes_untrusted) const;
+    [[nodiscard]] Result<BlockView> parse_block(const BlockPlace& place, std::string_view bytes_untrusted) const;
     [[nodiscard]] Result<Shares> shares_of(std::size_t session_index, const Partition& partition,
                                            const BlockView& block, const RowsLeft* left) const;
-    // Checks a block, decodes what is wanted of it, if anything, and has it visited, unless none of its rows are in the
-    // selection. Returns how many rows it had, of those that expected_rows() counts.
-    [[nodiscard]] Result<std::uint64_t> visit_block(const BlockPlace& place, std::string_view bytes_untrusted,
-                                                    const RowsLeft* left,
-                                                    std::optional<std::span<const ColumnId>> wanted, DecodedRows& rows,
-                                                    const std::function<void(const RowBlock&)>& visitor) const;
     // The epoch's hour, since the scan was opened.
     [[nodiscard]] bool was_dropped(std::size_t session_index, EpochNumber epoch) const;
     // Tells the damage when fewer rows were seen than the batch records name.

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
-#include <thread>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/testing/tampered_store.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "storage/store/open_store.h"
@@ -45,7 +45,7 @@ protected:
             for (const EpochNumber epoch : scan->sessions()[i].epochs) {
                 const Result<Done> visited = scan->visit_rows_in_parallel(
                     i, epoch, kSamples, RowsLeft{scan->tick_range(i)}, scan->worker_count(),
-                    [&](unsigned, const RowBlock& block) {
+                    [&](unsigned, RowBlock& block) {
                         row_count += block.decode_more(std::array{ColumnId::kStack}) ? block.rows.row_count() : 0;
                     });
                 if (!visited.ok()) {
@@ -171,18 +171,17 @@ protected:
     static std::vector<std::uint64_t> rows_of(const Scan& scan) {
         std::vector<std::uint64_t> rows;
         const std::vector<ColumnId> wanted{ColumnId::kTid};
-        EXPECT_TRUE(scan.visit_rows(0, EpochNumber{0}, kSamples, wanted,
-                                    [&](const RowBlock& block) {
-                                        const auto tids = block.rows.integers(ColumnId::kTid);
-                                        rows.insert(rows.end(), tids.begin(), tids.end());
-                                        EXPECT_EQ(block.first_seq.value, tids.front());
-                                        EXPECT_EQ(block.last_seq.value, tids.back());
-                                        return Visit::kContinue;
-                                    })
-                        .ok());
+        RowCursor cursor{scan, 0, kSamples, wanted};
+        while (const RowBlock* const block = cursor.next()) {
+            const auto tids = block->rows.integers(ColumnId::kTid);
+            rows.insert(rows.end(), tids.begin(), tids.end());
+            EXPECT_EQ(block->first_seq.value, tids.front());
+            EXPECT_EQ(block->last_seq.value, tids.back());
+        }
+        EXPECT_TRUE(cursor.status().ok());
         std::atomic<std::size_t> row_count{0};
         EXPECT_TRUE(scan.visit_rows_in_parallel(0, EpochNumber{0}, kSamples, RowsLeft{scan.tick_range(0)}, 2,
-                                                [&](unsigned, const RowBlock& block) {
+                                                [&](unsigned, RowBlock& block) {
                                                     EXPECT_TRUE(block.decode_more(wanted));
                                                     EXPECT_EQ(block.rows.row_count(), block.row_count);
                                                     row_count += block.row_count;
@@ -230,19 +229,52 @@ TEST_F(ScanOfCompacted, GoesOnWhileTheStoreCompacts) {
     EXPECT_EQ(rows_of(*Scan::open(*store_, {})), rows_of_batches({1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
+TEST_F(ScanOfCompacted, CursorsReadIndependentlyGoOnBehindDamageAndShareTheMemoryOfTheQuery) {
+    put(1);
+    put(2);
+    put(3);
+    const TamperedStore damaged{*store_, of_samples([](Seq seq, std::string_view block) {
+                                    return std::string{block.substr(0, seq == Seq{2} ? 9 : block.size())};
+                                })};
+    const Result<Scan> scan = Scan::open(damaged, {});
+    const std::size_t before = scan->memory().size_bytes();
+    {
+        std::vector<std::unique_ptr<RowCursor>> cursors;
+        std::vector<std::size_t> held{before};
+        for (int i = 0; i < 2; ++i) {
+            cursors.push_back(std::make_unique<RowCursor>(*scan, 0, kSamples, std::vector{ColumnId::kTid}));
+        }
+        for (const std::uint64_t seq : {1, 3}) {
+            for (const auto& cursor : cursors) {
+                const RowBlock* const block = cursor->next();
+                ASSERT_NE(block, nullptr);
+                EXPECT_EQ(block->first_seq, Seq{seq});
+                EXPECT_EQ(block->rows.integers(ColumnId::kTid).size(), seq);
+                held.push_back(scan->memory().size_bytes());
+            }
+        }
+        EXPECT_LT(held[0], held[1]);
+        EXPECT_LT(held[1], held[2]);
+        for (const auto& cursor : cursors) {
+            EXPECT_EQ(cursor->next(), nullptr);
+            EXPECT_TRUE(cursor->status().ok());
+        }
+    }
+    EXPECT_EQ(scan->memory().size_bytes(), before);
+    std::vector<std::string> warnings;
+    EXPECT_EQ(scan->ledger(0, kSamples, warnings).lost.at("damaged"), 2U);
+    ASSERT_EQ(warnings.size(), 2U);
+    EXPECT_NE(warnings[1].find("batch 2"), std::string::npos) << warnings[1];
+}
+
 TEST_F(ScanOfCompacted, CountsAsExpiredWhatIsDroppedWhileItReads) {
     put(1);
     put(4);
     const Result<Scan> scan = Scan::open(*store_, {});
     ASSERT_TRUE(store_->drop(partition_).ok());
-    std::uint64_t row_count = 0;
-    EXPECT_TRUE(scan->visit_rows(0, EpochNumber{0}, kSamples, {},
-                                 [&](const RowBlock& block) {
-                                     row_count += block.rows.row_count();
-                                     return Visit::kContinue;
-                                 })
-                    .ok());
-    EXPECT_EQ(row_count, 0U);
+    RowCursor cursor{*scan, 0, kSamples, {}};
+    EXPECT_EQ(cursor.next(), nullptr);
+    EXPECT_TRUE(cursor.status().ok());
     std::vector<std::string> warnings;
     const Ledger ledger = scan->ledger(0, kSamples, warnings);
     EXPECT_EQ(ledger.stored, 0U);
@@ -279,20 +311,15 @@ TEST_F(ScanOfCompacted, OfATimeRangeMissesNothing) {
     EXPECT_EQ(ledger.lost.at("damaged"), 9U);
 }
 
-// Nothing of what wasn't visited counts as damaged.
-TEST_F(ScanOfCompacted, StopsWhereTheVisitorSaysSo) {
+// Nothing of what wasn't read counts as damaged.
+TEST_F(ScanOfCompacted, StopsWhereNoMoreIsPulled) {
     for (std::uint64_t seq = 1; seq <= 3; ++seq) {
         put(seq);
     }
     const Result<Scan> scan = Scan::open(*store_, {});
-    std::vector<Seq> visited;
-    EXPECT_TRUE(scan->visit_rows(0, EpochNumber{0}, kSamples, {},
-                                 [&](const RowBlock& block) {
-                                     visited.push_back(block.first_seq);
-                                     return block.first_seq == Seq{2} ? Visit::kStop : Visit::kContinue;
-                                 })
-                    .ok());
-    EXPECT_EQ(visited, (std::vector{Seq{1}, Seq{2}}));
+    RowCursor rows{*scan, 0, kSamples, {}};
+    EXPECT_EQ(rows.next()->first_seq, Seq{1});
+    EXPECT_EQ(rows.next()->first_seq, Seq{2});
     expect_nothing_damaged(*scan);
 }
 
@@ -305,36 +332,22 @@ TEST_F(ScanOfCompacted, AnEpochMayStandInTwoPartitions) {
     put(3);
     const Result<Scan> scan = Scan::open(*store_, {});
     EXPECT_EQ(rows_of(*scan), rows_of_batches({1, 2, 3}));
-    std::size_t visited = 0;
-    EXPECT_TRUE(scan->visit_rows(0, EpochNumber{0}, kSamples, {},
-                                 [&](const RowBlock& block) {
-                                     ++visited;
-                                     return block.first_seq == Seq{2} ? Visit::kStop : Visit::kContinue;
-                                 })
-                    .ok());
-    EXPECT_EQ(visited, 2U) << "nothing of the second";
-    expect_nothing_damaged(*scan);
 }
 
-// The reader waits for the workers, and they for it.
-TEST_F(ScanOfCompacted, ReadsMoreBlocksThanMayWaitForItsWorkers) {
+TEST_F(ScanOfCompacted, GivesEachBlockToOneOfItsWorkers) {
     constexpr std::uint64_t kBlocks = 200;
     for (std::uint64_t seq = 1; seq <= kBlocks; ++seq) {
         put(seq);
     }
     const Result<Scan> scan = Scan::open(*store_, {});
     std::atomic<std::uint64_t> row_count{0};
-    std::atomic<bool> is_alone{false};
-    const auto reader = std::this_thread::get_id();
     EXPECT_TRUE(scan->visit_rows_in_parallel(0, EpochNumber{0}, kSamples, RowsLeft{scan->tick_range(0)}, 2,
-                                             [&](unsigned worker, const RowBlock& block) {
+                                             [&](unsigned worker, RowBlock& block) {
                                                  EXPECT_LT(worker, 2U);
                                                  row_count += block.row_count;
-                                                 is_alone = is_alone || std::this_thread::get_id() == reader;
                                              })
                     .ok());
     EXPECT_EQ(row_count, kBlocks * (kBlocks + 1) / 2);
-    EXPECT_FALSE(is_alone);
     expect_nothing_damaged(*scan);
 }
 

@@ -30,20 +30,23 @@ Result<Done> WatchedStore::visit_batches(const Partition& partition, TargetId ta
     return visited;
 }
 
-Result<Done> WatchedStore::visit_blocks(
-    const Partition& partition, TargetId target, SessionId session, Series series,
-    const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const {
+BlockCursor WatchedStore::blocks(const Partition& partition, TargetId target, SessionId session, Series series) const {
+    BlockCursor cursor = CancellableStore::blocks(partition, target, session, series);
     if (!report_) {
-        return CancellableStore::visit_blocks(partition, target, session, series, visitor);
+        return cursor;
     }
-    const Place place{partition, target, session, series};
-    Result<Done> visited = CancellableStore::visit_blocks(partition, target, session, series,
-                                                          [&](const BlockKey& key, std::string_view block) {
-                                                              advance(place, key.first_seq);
-                                                              return visitor(key, block);
-                                                          });
-    advance(place, std::nullopt);
-    return visited;
+    // What isn't wanted any more counts as read, too.
+    const std::shared_ptr<const Place> place{new Place{partition, target, session, series}, [this](const Place* read) {
+                                                 advance(*read, std::nullopt);
+                                                 delete read;
+                                             }};
+    return BlockCursor{[this, cursor = std::move(cursor), place]() mutable {
+        Result<BlockStep> step = cursor.next();
+        if (step.ok() && step->step == CursorStep::kItem) {
+            advance(*place, step->key.first_seq);
+        }
+        return step;
+    }};
 }
 
 void WatchedStore::advance(const Place& place, const std::optional<Seq>& seq) const {

@@ -26,9 +26,8 @@ public:
 
     [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                              const std::function<Visit(const BatchRecord&)>& visitor) const override;
-    [[nodiscard]] Result<Done> visit_blocks(
-        const Partition& partition, TargetId target, SessionId session, Series series,
-        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override;
+    [[nodiscard]] BlockCursor blocks(const Partition& partition, TargetId target, SessionId session,
+                                     Series series) const override;
 
 private:
     using Place = std::tuple<Partition, TargetId, SessionId, Series>;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "storage/store/open_store.h"
@@ -14,17 +15,12 @@ std::uint64_t count_samples(const StoreReader& store) {
     EXPECT_TRUE(scan.ok());
     std::uint64_t row_count = 0;
     for (std::size_t i = 0; i < scan->sessions().size(); ++i) {
-        for (const EpochNumber epoch : scan->sessions()[i].epochs) {
-            for (const Series series : scan->sessions()[i].series) {
-                if (series.kind == Kind::kSample) {
-                    EXPECT_TRUE(scan->visit_rows(i, epoch, series, {},
-                                                 [&](const RowBlock& block) {
-                                                     row_count += block.row_count;
-                                                     return Visit::kContinue;
-                                                 })
-                                    .ok());
-                }
+        for (const Series series : scan->sessions()[i].series) {
+            RowCursor rows{*scan, i, series, {}};
+            while (const RowBlock* const block = series.kind == Kind::kSample ? rows.next() : nullptr) {
+                row_count += block->row_count;
             }
+            EXPECT_TRUE(rows.status().ok());
         }
     }
     return row_count;

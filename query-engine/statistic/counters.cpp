@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
@@ -96,28 +97,26 @@ Result<std::map<Place, Seen>> see_counters(const Scan& scan, std::size_t session
                                  ColumnId::kValue, ColumnId::kTimeEnabled, ColumnId::kTimeRunning};
     const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
     std::map<Place, Seen> seen;
-    for (const EpochNumber epoch : epochs_to_read(scan, session_index, series)) {
-        const Result<Done> visited = scan.visit_rows(session_index, epoch, series, kWanted, [&](const RowBlock& block) {
-            for (std::size_t i = 0; i < block.rows.row_count(); ++i) {
-                const auto value = [&](ColumnId id) { return block.rows.integers(id)[i]; };
-                const Reading reading{Ticks{value(ColumnId::kTime)}, value(ColumnId::kValue),
-                                      value(ColumnId::kTimeEnabled), value(ColumnId::kTimeRunning)};
-                if (reading.ticks > range.second) {
-                    continue;
-                }
-                Seen& here = seen[{value(ColumnId::kCpu), value(ColumnId::kPid), value(ColumnId::kTid)}];
-                if (scan.selection().from && reading.ticks <= range.first) {
-                    here.before = std::max(here.before.value_or(reading), reading);
-                } else {
-                    here.first = std::min(here.first.value_or(reading), reading);
-                    here.last = std::max(here.last.value_or(reading), reading);
-                }
+    RowCursor rows{scan, session_index, epochs_to_read(scan, session_index, series), series, kWanted};
+    while (const RowBlock* const block = rows.next()) {
+        for (std::size_t i = 0; i < block->rows.row_count(); ++i) {
+            const auto value = [&](ColumnId id) { return block->rows.integers(id)[i]; };
+            const Reading reading{Ticks{value(ColumnId::kTime)}, value(ColumnId::kValue), value(ColumnId::kTimeEnabled),
+                                  value(ColumnId::kTimeRunning)};
+            if (reading.ticks > range.second) {
+                continue;
             }
-            return Visit::kContinue;
-        });
-        if (!visited.ok()) {
-            return Error{visited.error()};
+            Seen& here = seen[{value(ColumnId::kCpu), value(ColumnId::kPid), value(ColumnId::kTid)}];
+            if (scan.selection().from && reading.ticks <= range.first) {
+                here.before = std::max(here.before.value_or(reading), reading);
+            } else {
+                here.first = std::min(here.first.value_or(reading), reading);
+                here.last = std::max(here.last.value_or(reading), reading);
+            }
         }
+    }
+    if (auto status = rows.status(); !status.ok()) {
+        return std::move(status).error();
     }
     return seen;
 }

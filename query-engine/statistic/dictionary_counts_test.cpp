@@ -90,11 +90,9 @@ public:
         }
         return bytes;
     }
-    Result<Done> visit_blocks(
-        const Partition& partition, TargetId target, SessionId session, Series series,
-        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override {
+    BlockCursor blocks(const Partition& partition, TargetId target, SessionId session, Series series) const override {
         stack_visits_ += series.kind == Kind::kStack ? 1 : 0;
-        return CancellableStore::visit_blocks(partition, target, session, series, visitor);
+        return CancellableStore::blocks(partition, target, session, series);
     }
 
     [[nodiscard]] int stack_visits() const { return stack_visits_; }

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/session_ledger.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/session_changes.h"
@@ -85,14 +86,12 @@ Result<Done> find_damaged_blocks(const Scan& scan) {
     constexpr std::array kColumns{ColumnId::kTime};
     for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
         for (const Series& series : scan.sessions()[i].series) {
-            for (const EpochNumber epoch : scan.sessions()[i].epochs) {
-                const bool is_wanted = !is_definition(series.kind) && scan.is_selected(i, series);
-                auto visited = is_wanted ? scan.visit_rows(i, epoch, series, kColumns,
-                                                           [](const RowBlock&) { return Visit::kContinue; })
-                                         : Done{};
-                if (!visited.ok()) {
-                    return visited;
-                }
+            RowCursor rows{scan, i, series, kColumns};
+            const bool is_wanted = !is_definition(series.kind) && scan.is_selected(i, series);
+            while (is_wanted && rows.next() != nullptr) {
+            }
+            if (auto status = rows.status(); !status.ok()) {
+                return status;
             }
         }
     }

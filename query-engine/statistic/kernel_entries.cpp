@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
@@ -341,23 +342,20 @@ private:
             const bool is_event =
                 series.kind == Kind::kTracepoint && event != nullptr && event->name == options_.since_event;
             is_event_found_ = is_event_found_ || is_event;
-            for (std::size_t i = 0; is_event && i < session.epochs.size(); ++i) {
-                auto visited =
-                    scan_.visit_rows(session_index, session.epochs[i], series, kWanted, [&](const RowBlock& block) {
-                        for (const std::uint64_t time : block.rows.integers(ColumnId::kTime)) {
-                            if (Ticks{time} >= range.first && Ticks{time} < range.second) {
-                                found.push_back(time);
-                            }
-                        }
-                        return found.size() > kRememberedMax ? Visit::kStop : Visit::kContinue;
-                    });
-                if (!visited.ok()) {
-                    return std::move(visited).error();
+            RowCursor rows{scan_, session_index, series, kWanted};
+            while (const RowBlock* const block = is_event ? rows.next() : nullptr) {
+                for (const std::uint64_t time : block->rows.integers(ColumnId::kTime)) {
+                    if (Ticks{time} >= range.first && Ticks{time} < range.second) {
+                        found.push_back(time);
+                    }
+                }
+                if (found.size() > kRememberedMax) {
+                    return too_many();
                 }
             }
-        }
-        if (found.size() > kRememberedMax) {
-            return too_many();
+            if (auto status = rows.status(); !status.ok()) {
+                return std::move(status).error();
+            }
         }
         std::sort(found.begin(), found.end());
         return found;

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/inventory.h"
 
 namespace perfleet {
@@ -47,26 +48,22 @@ Result<Done> visit_entries(const Scan& scan, const KernelLog& log,
     const std::pair<Ticks, Ticks> range = scan.tick_range(log.session_index);
     const sel4::PathNumbering numbering = log.description.numbering();
     std::uint64_t log_id = 0;
-    bool is_stopped = false;
-    for (const EpochNumber epoch : scan.sessions()[log.session_index].epochs) {
-        auto visited = scan.visit_rows(log.session_index, epoch, log.series, kWanted, [&](const RowBlock& block) {
-            const auto times = block.rows.integers(ColumnId::kTime);
-            for (std::size_t i = 0; i < times.size() && !is_stopped; ++i, ++log_id) {
-                if (Ticks{times[i]} < range.first || Ticks{times[i]} >= range.second) {
-                    continue;
-                }
-                const auto number = static_cast<std::uint8_t>(block.rows.integers(ColumnId::kEntryPath)[i]);
-                is_stopped = visitor({log_id, times[i], block.rows.integers(ColumnId::kDuration)[i],
-                                      sel4::entry_path(numbering, number),
-                                      block.rows.integers(ColumnId::kEntryDetail)[i]}) == Visit::kStop;
+    RowCursor rows{scan, log.session_index, log.series, kWanted};
+    while (const RowBlock* const block = rows.next()) {
+        const auto times = block->rows.integers(ColumnId::kTime);
+        for (std::size_t i = 0; i < times.size(); ++i, ++log_id) {
+            if (Ticks{times[i]} < range.first || Ticks{times[i]} >= range.second) {
+                continue;
             }
-            return is_stopped ? Visit::kStop : Visit::kContinue;
-        });
-        if (!visited.ok() || is_stopped) {
-            return visited;
+            const auto number = static_cast<std::uint8_t>(block->rows.integers(ColumnId::kEntryPath)[i]);
+            if (visitor({log_id, times[i], block->rows.integers(ColumnId::kDuration)[i],
+                         sel4::entry_path(numbering, number), block->rows.integers(ColumnId::kEntryDetail)[i]}) ==
+                Visit::kStop) {
+                return Done{};
+            }
         }
     }
-    return Done{};
+    return rows.status();
 }
 
 std::string syscall_text(const KernelLog& log, const LoggedEntry& entry) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_counts.h"
@@ -131,27 +132,29 @@ private:
             if (!names.ok()) {
                 return Error{names.error()};
             }
-            auto visited =
-                scan_.visit_rows(log_.session_index, epochs[epoch], series, kWanted, [&](const RowBlock& block) {
-                    const auto times = block.rows.integers(ColumnId::kTime);
-                    for (std::size_t row = 0; row < times.size(); ++row) {
-                        if (Ticks{times[row]} < range.first || Ticks{times[row]} >= range.second) {
-                            continue;
-                        }
-                        const auto tid = static_cast<std::uint32_t>(block.rows.integers(ColumnId::kTid)[row]);
-                        cpus_.insert(block.rows.integers(ColumnId::kCpu)[row]);
-                        samples_.push_back({times[row], block.rows.integers(ColumnId::kWeight)[row], epoch,
-                                            thread_index(names->text(names->at(tid, Ticks{times[row]}).name, tid), tid),
-                                            static_cast<std::uint32_t>(block.rows.integers(ColumnId::kStack)[row])});
+            RowCursor rows{scan_, log_.session_index, {epochs[epoch]}, series, kWanted};
+            while (const RowBlock* const block = rows.next()) {
+                const auto times = block->rows.integers(ColumnId::kTime);
+                for (std::size_t row = 0; row < times.size(); ++row) {
+                    if (Ticks{times[row]} < range.first || Ticks{times[row]} >= range.second) {
+                        continue;
                     }
-                    share_.set(size_bytes());
-                    return scan_.memory().is_exceeded() ? Visit::kStop : Visit::kContinue;
-                });
-            if (!visited.ok()) {
-                return visited;
+                    const auto tid = static_cast<std::uint32_t>(block->rows.integers(ColumnId::kTid)[row]);
+                    cpus_.insert(block->rows.integers(ColumnId::kCpu)[row]);
+                    samples_.push_back({times[row], block->rows.integers(ColumnId::kWeight)[row], epoch,
+                                        thread_index(names->text(names->at(tid, Ticks{times[row]}).name, tid), tid),
+                                        static_cast<std::uint32_t>(block->rows.integers(ColumnId::kStack)[row])});
+                }
+                share_.set(size_bytes());
+                if (share_.is_exceeded()) {
+                    return scan_.memory().exceeded();
+                }
+            }
+            if (auto status = rows.status(); !status.ok()) {
+                return status;
             }
         }
-        return scan_.memory().is_exceeded() ? Result<Done>{scan_.memory().exceeded()} : Done{};
+        return Done{};
     }
 
     Result<Done> read_entries() {

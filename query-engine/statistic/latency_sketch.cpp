@@ -60,7 +60,7 @@ Result<RowsLeft> add_rollups(const Scan& scan, const ValueSource& source, EpochN
     return left;
 }
 
-void add_rows(const RowBlock& block, ValueDistribution& values) {
+void add_rows(RowBlock& block, ValueDistribution& values) {
     const auto rows = block.rows.integers(ColumnId::kValue);
     const auto times = block.rows.integers(ColumnId::kTime);
     std::vector<std::uint64_t> inside;
@@ -95,13 +95,12 @@ Result<ValueDistribution> read_distribution(const Scan& scan, const ValueSource&
             return Error{left.error()};
         }
         constexpr std::array kWanted{ColumnId::kTime, ColumnId::kValue};
-        const auto visited =
-            scan.visit_rows_in_parallel(source.session_index, epoch, source.series, *left, scan.worker_count(),
-                                        [&](unsigned worker, const RowBlock& block) {
-                                            if (block.decode_more(kWanted)) {
-                                                add_rows(block, of_workers[worker]);
-                                            }
-                                        });
+        const auto visited = scan.visit_rows_in_parallel(source.session_index, epoch, source.series, *left,
+                                                         scan.worker_count(), [&](unsigned worker, RowBlock& block) {
+                                                             if (block.decode_more(kWanted)) {
+                                                                 add_rows(block, of_workers[worker]);
+                                                             }
+                                                         });
         if (!visited.ok()) {
             return Error{visited.error()};
         }

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/inventory.h"
 #include "query-engine/statistic/number/dependence.h"
 #include "query-engine/statistic/number/interval.h"
@@ -42,37 +43,29 @@ Result<Done> visit_values(const Scan& scan, std::size_t session_index, Series se
     const bool is_accumulated = series.kind == Kind::kLatency;
     const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
     std::vector<ValueRow> rows;
-    bool is_stopped = false;
-    for (const EpochNumber epoch : scan.sessions()[session_index].epochs) {
-        const auto wanted =
-            is_accumulated ? std::span<const ColumnId>{kAccumulated} : std::span<const ColumnId>{kSingle};
-        Result<Done> visited = scan.visit_rows(session_index, epoch, series, wanted, [&](const RowBlock& block) {
-            const auto times = block.rows.integers(ColumnId::kTime);
-            const auto values = block.rows.integers(ColumnId::kValue);
-            rows.clear();
-            for (std::size_t i = 0; i < times.size(); ++i) {
-                if (Ticks{times[i]} < range.first || Ticks{times[i]} >= range.second) {
-                    continue;
-                }
-                ValueRow& row = rows.emplace_back();
-                row.value = values[i];
-                if (is_accumulated) {
-                    row.test_size = block.rows.integers(ColumnId::kTestSize)[i];
-                    row.group = block.rows.integers(ColumnId::kGroup)[i];
-                    row.test = block.rows.integers(ColumnId::kTest)[i];
-                }
+    RowCursor blocks{scan, session_index, series,
+                     is_accumulated ? std::span<const ColumnId>{kAccumulated} : std::span<const ColumnId>{kSingle}};
+    while (const RowBlock* const block = blocks.next()) {
+        const auto times = block->rows.integers(ColumnId::kTime);
+        const auto values = block->rows.integers(ColumnId::kValue);
+        rows.clear();
+        for (std::size_t i = 0; i < times.size(); ++i) {
+            if (Ticks{times[i]} < range.first || Ticks{times[i]} >= range.second) {
+                continue;
             }
-            is_stopped = visitor(rows) == Visit::kStop;
-            return is_stopped ? Visit::kStop : Visit::kContinue;
-        });
-        if (!visited.ok()) {
-            return visited;
+            ValueRow& row = rows.emplace_back();
+            row.value = values[i];
+            if (is_accumulated) {
+                row.test_size = block->rows.integers(ColumnId::kTestSize)[i];
+                row.group = block->rows.integers(ColumnId::kGroup)[i];
+                row.test = block->rows.integers(ColumnId::kTest)[i];
+            }
         }
-        if (is_stopped) {
+        if (visitor(rows) == Visit::kStop) {
             break;
         }
     }
-    return Done{};
+    return blocks.status();
 }
 
 // Which rows of a series are the source's, told in their order: those of its group without its first tests, or all

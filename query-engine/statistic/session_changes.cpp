@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/inventory.h"
 #include "schemas/wire/protocol.h"
@@ -38,20 +39,17 @@ Result<std::vector<SessionChange>> read_changes(const Scan& scan, std::size_t se
     if (std::find(there.begin(), there.end(), kChanges) == there.end()) {
         return changes;  // as of nearly all sessions
     }
-    for (const EpochNumber epoch : scan.sessions()[session_index].epochs) {
-        const Result<Done> visited =
-            scan.visit_rows(session_index, epoch, kChanges, kWanted, [&](const RowBlock& block) {
-                for (std::size_t i = 0; i < block.rows.row_count(); ++i) {
-                    const auto value = [&](ColumnId id) { return block.rows.integers(id)[i]; };
-                    changes.push_back({Ticks{value(ColumnId::kTime)}, value(ColumnId::kCommand),
-                                       EventNumber{static_cast<std::uint16_t>(value(ColumnId::kEvent))},
-                                       value(ColumnId::kValue)});
-                }
-                return Visit::kContinue;
-            });
-        if (!visited.ok()) {
-            return Error{visited.error()};
+    RowCursor rows{scan, session_index, kChanges, kWanted};
+    while (const RowBlock* const block = rows.next()) {
+        for (std::size_t i = 0; i < block->rows.row_count(); ++i) {
+            const auto value = [&](ColumnId id) { return block->rows.integers(id)[i]; };
+            changes.push_back({Ticks{value(ColumnId::kTime)}, value(ColumnId::kCommand),
+                               EventNumber{static_cast<std::uint16_t>(value(ColumnId::kEvent))},
+                               value(ColumnId::kValue)});
         }
+    }
+    if (auto status = rows.status(); !status.ok()) {
+        return std::move(status).error();
     }
     std::stable_sort(changes.begin(), changes.end(),
                      [](const SessionChange& a, const SessionChange& b) { return a.time < b.time; });

@@ -46,7 +46,7 @@ public:
     Worker(std::size_t size_bytes_max, std::size_t stack_count, std::span<const Ticks> cuts, QueryMemory& memory)
         : sums_{size_bytes_max, stack_count}, cuts_{cuts}, share_{memory} {}
 
-    void count(const RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
+    void count(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
         for (const TickRange& range : block.wanted_ticks) {
             count(block, names, range, options);
         }
@@ -85,7 +85,7 @@ private:
         share_.set(sums_.size_bytes() + runners_.size() * kRunnerSizeBytes);
     }
 
-    void count(const RowBlock& block, const TaskNames& names, TickRange range, const StackCountOptions& options) {
+    void count(RowBlock& block, const TaskNames& names, TickRange range, const StackCountOptions& options) {
         const bool all_in_range = block.first_ticks >= range.first && block.last_ticks < range.second;
         const Found found = all_in_range && block.is_whole() ? find_runs(block, names, options) : Found::kNoRuns;
         if (found == Found::kRuns) {
@@ -112,7 +112,7 @@ private:
     enum class Found : std::uint8_t { kRuns, kNoRuns, kDamage };
 
     // Fills runs_; not where a thread has more than one runner in the block, so that each row's time matters.
-    [[nodiscard]] Found find_runs(const RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
+    [[nodiscard]] Found find_runs(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
         runs_.clear();
         if (!block.decode_runs(ColumnId::kTid, tids_) ||
             (needs_pid(options) && !block.decode_runs(ColumnId::kPid, pids_))) {
@@ -139,7 +139,7 @@ private:
     }
 
     // Takes nothing where one of the columns is damaged.
-    void count_runs(const RowBlock& block, const StackCountOptions& options) {
+    void count_runs(RowBlock& block, const StackCountOptions& options) {
         if (!block.decode_narrow(ColumnId::kStack, stacks_) ||
             (options.sum_weights && !block.decode_more(std::array{ColumnId::kWeight}))) {
             return;
@@ -167,7 +167,7 @@ private:
     }
 
     // Row by row.
-    void count_rows(const RowBlock& block, const TaskNames& names, TickRange range, const StackCountOptions& options) {
+    void count_rows(RowBlock& block, const TaskNames& names, TickRange range, const StackCountOptions& options) {
         const auto times = block.rows.integers(ColumnId::kTime);
         const auto tids = block.rows.integers(ColumnId::kTid);
         const auto stacks = block.rows.integers(ColumnId::kStack);
@@ -184,10 +184,10 @@ private:
         }
     }
 
-    static std::span<const std::uint64_t> pids_of(const RowBlock& block, const StackCountOptions& options) {
+    static std::span<const std::uint64_t> pids_of(RowBlock& block, const StackCountOptions& options) {
         return needs_pid(options) ? block.rows.integers(ColumnId::kPid) : std::span<const std::uint64_t>{};
     }
-    static std::span<const std::uint64_t> weights_of(const RowBlock& block, const StackCountOptions& options) {
+    static std::span<const std::uint64_t> weights_of(RowBlock& block, const StackCountOptions& options) {
         return options.sum_weights ? block.rows.integers(ColumnId::kWeight) : std::span<const std::uint64_t>{};
     }
 
@@ -467,7 +467,7 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
         }
         visited = scan.visit_rows_in_parallel(
             session_index, task.epoch, one, left, worker_count,
-            [&](unsigned worker, const RowBlock& block) { workers[worker].count(block, *names, options); });
+            [&](unsigned worker, RowBlock& block) { workers[worker].count(block, *names, options); });
         if (!visited.ok()) {
             return std::move(visited).error();
         }

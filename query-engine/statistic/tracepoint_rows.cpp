@@ -4,6 +4,7 @@
 #include <array>
 #include <tuple>
 
+#include "query-engine/scan/row_cursor.h"
 #include "schemas/sel4/log_description.h"
 #include "schemas/vocabulary/row_clock.h"
 
@@ -37,26 +38,26 @@ Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::si
                                         [&](const std::string& name) { return is_tracepoint(session, series, name); });
         const auto event_index = static_cast<std::size_t>(event - events.begin());
         const std::size_t first_row = rows.size();
-        for (std::size_t i = 0; event != events.end() && i < session.epochs.size(); ++i) {
-            auto visited =
-                scan.visit_rows(session_index, session.epochs[i], series, kWanted, [&](const RowBlock& block) {
-                    const auto times = block.rows.integers(ColumnId::kTime);
-                    for (std::size_t row = 0; row < times.size(); ++row) {
-                        if (Ticks{times[row]} >= range.first && Ticks{times[row]} < range.second) {
-                            rows.push_back({times[row], event_index, block.rows.integers(ColumnId::kTid)[row],
-                                            block.rows.integers(ColumnId::kValue)[row]});
-                        }
-                    }
-                    return rows.size() > kTracepointRowsMax ? Visit::kStop : Visit::kContinue;
-                });
-            if (!visited.ok()) {
-                return std::move(visited).error();
+        if (event == events.end()) {
+            continue;
+        }
+        RowCursor blocks{scan, session_index, series, kWanted};
+        while (const RowBlock* const block = blocks.next()) {
+            const auto times = block->rows.integers(ColumnId::kTime);
+            for (std::size_t row = 0; row < times.size(); ++row) {
+                if (Ticks{times[row]} >= range.first && Ticks{times[row]} < range.second) {
+                    rows.push_back({times[row], event_index, block->rows.integers(ColumnId::kTid)[row],
+                                    block->rows.integers(ColumnId::kValue)[row]});
+                }
             }
             if (rows.size() > kTracepointRowsMax) {
                 return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kTracepointRowsMax) +
                                                        " tracepoint rows, whose order matters here: narrow them with "
                                                        "--session, --from and --to"};
             }
+        }
+        if (auto status = blocks.status(); !status.ok()) {
+            return std::move(status).error();
         }
         if (session.record.clock_name == kRowClock) {
             // Columns of a file are numbered one behind the other; what stood in one line belongs together.

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
@@ -151,26 +152,24 @@ private:
         bool has_value = false;
         Ticks first{~0ULL};
         Ticks last{0};
-        for (const EpochNumber epoch : session_->epochs) {
-            auto visited = scan_.visit_rows(index, epoch, series, kWanted, [&](const RowBlock& block) {
-                const auto times = block.rows.integers(ColumnId::kTime);
-                const auto weights = block.rows.integers(ColumnId::kWeight);
-                const auto values = block.rows.integers(ColumnId::kValue);
-                for (std::size_t row = 0; row < times.size(); ++row) {
-                    const Ticks ticks{times[row]};
-                    if (ticks >= range.first && ticks < range.second) {
-                        ++row_count;
-                        weight += weights[row];
-                        has_value = has_value || values[row] != 0;
-                        first = std::min(first, ticks);
-                        last = std::max(last, ticks);
-                    }
+        RowCursor rows{scan_, index, series, kWanted};
+        while (const RowBlock* const block = rows.next()) {
+            const auto times = block->rows.integers(ColumnId::kTime);
+            const auto weights = block->rows.integers(ColumnId::kWeight);
+            const auto values = block->rows.integers(ColumnId::kValue);
+            for (std::size_t row = 0; row < times.size(); ++row) {
+                const Ticks ticks{times[row]};
+                if (ticks >= range.first && ticks < range.second) {
+                    ++row_count;
+                    weight += weights[row];
+                    has_value = has_value || values[row] != 0;
+                    first = std::min(first, ticks);
+                    last = std::max(last, ticks);
                 }
-                return Visit::kContinue;
-            });
-            if (!visited.ok()) {
-                return visited;
             }
+        }
+        if (auto status = rows.status(); !status.ok()) {
+            return status;
         }
         const auto moment = [&](Ticks ticks) {
             return row_count == 0 ? AnswerValue{} : AnswerValue{format_time(session_->clock.utc_of(ticks))};

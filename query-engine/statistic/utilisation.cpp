@@ -6,6 +6,7 @@
 #include <array>
 #include <tuple>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
@@ -78,35 +79,32 @@ private:
         }
         session_ = &session.record;
         UtilisationWindow window;
-        bool is_too_large = false;
-        for (const EpochNumber epoch : session.epochs) {
-            auto visited = scan_.visit_rows(index, epoch, series, kWanted, [&](const RowBlock& block) {
-                for (std::size_t i = 0; i < block.rows.row_count(); ++i) {
-                    const auto value = [&](ColumnId id) { return block.rows.integers(id)[i]; };
-                    if (Ticks{value(ColumnId::kTime)} < range.first || Ticks{value(ColumnId::kTime)} >= range.second) {
-                        continue;
-                    }
-                    const ThreadFigures figures{value(ColumnId::kThread), value(ColumnId::kCycles),
-                                                value(ColumnId::kSchedules), value(ColumnId::kKernelCycles),
-                                                value(ColumnId::kKernelEntries)};
-                    if (figures.thread == kWholeSystem) {
-                        end_window(window);
-                        window.total = figures;
-                        ++window.number;
-                        window.threads.clear();
-                    } else if (window.number != 0) {
-                        window.threads.push_back(figures);
-                    }
-                    is_too_large = is_too_large || window.threads.size() > kThreadsMax;
+        RowCursor rows{scan_, index, series, kWanted};
+        while (const RowBlock* const block = rows.next()) {
+            for (std::size_t i = 0; i < block->rows.row_count(); ++i) {
+                const auto value = [&](ColumnId id) { return block->rows.integers(id)[i]; };
+                if (Ticks{value(ColumnId::kTime)} < range.first || Ticks{value(ColumnId::kTime)} >= range.second) {
+                    continue;
                 }
-                return is_too_large ? Visit::kStop : Visit::kContinue;
-            });
-            if (!visited.ok()) {
-                return visited;
+                const ThreadFigures figures{value(ColumnId::kThread), value(ColumnId::kCycles),
+                                            value(ColumnId::kSchedules), value(ColumnId::kKernelCycles),
+                                            value(ColumnId::kKernelEntries)};
+                if (figures.thread == kWholeSystem) {
+                    end_window(window);
+                    window.total = figures;
+                    ++window.number;
+                    window.threads.clear();
+                } else if (window.number != 0) {
+                    window.threads.push_back(figures);
+                }
+                if (window.threads.size() > kThreadsMax) {
+                    return Error{ErrorCode::kTooLarge,
+                                 "more than " + std::to_string(kThreadsMax) + " threads in a window"};
+                }
             }
-            if (is_too_large) {
-                return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kThreadsMax) + " threads in a window"};
-            }
+        }
+        if (auto status = rows.status(); !status.ok()) {
+            return status;
         }
         end_window(window);
         return Done{};

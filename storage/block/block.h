@@ -81,6 +81,9 @@ public:
 
     [[nodiscard]] std::size_t row_count() const { return row_count_; }
 
+    // What it has room for.
+    [[nodiscard]] std::size_t size_bytes() const;
+
     // Leaves only the rows of these ranges, [first, last), ascending and disjoint.
     void keep(std::span<const std::pair<std::size_t, std::size_t>> ranges);
 

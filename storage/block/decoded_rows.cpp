@@ -188,6 +188,17 @@ void DecodedRows::keep(std::span<const std::pair<std::size_t, std::size_t>> rang
     row_count_ = kept;
 }
 
+std::size_t DecodedRows::size_bytes() const {
+    std::size_t size_bytes = 0;
+    for (const Integers& column : integers_) {
+        size_bytes += column.values.capacity() * sizeof(std::uint64_t);
+    }
+    for (const Bytes& column : bytes_) {
+        size_bytes += column.bytes.capacity() + column.offsets.capacity() * sizeof(std::size_t);
+    }
+    return size_bytes;
+}
+
 std::span<const std::uint64_t> DecodedRows::integers(ColumnId id) const {
     const Integers* column = find_column(integers_, id);
     PERFLEET_ASSERT(column != nullptr);

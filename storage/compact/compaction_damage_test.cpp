@@ -13,6 +13,7 @@
 #include "storage/read/keyed_reads.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/testing/sample_batches.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet::compaction_damage_test {
 namespace {
@@ -86,13 +87,11 @@ protected:
     // The first seqs of the blocks, readable or not.
     std::vector<std::uint64_t> block_seqs() {
         std::vector<std::uint64_t> seqs;
-        EXPECT_TRUE(store_
-                        ->visit_blocks(partition_, kTarget, kSession, kSeries,
-                                       [&](const BlockKey& key, std::string_view) {
-                                           seqs.push_back(key.first_seq.value);
-                                           return Visit::kContinue;
-                                       })
-                        .ok());
+        EXPECT_TRUE(
+            visit_blocks(*store_, partition_, kTarget, kSession, kSeries, [&](const BlockKey& key, std::string_view) {
+                seqs.push_back(key.first_seq.value);
+                return Visit::kContinue;
+            }).ok());
         return seqs;
     }
     std::vector<std::uint64_t> record_seqs() {
@@ -107,18 +106,16 @@ protected:
     // Of every seq that a block speaks of.
     std::multiset<std::uint64_t> rows() {
         std::multiset<std::uint64_t> found;
-        EXPECT_TRUE(store_
-                        ->visit_blocks(partition_, kTarget, kSession, kSeries,
-                                       [&](const BlockKey&, std::string_view bytes) {
-                                           const auto block = parse_block_untrusted(bytes);
-                                           DecodedRows decoded;
-                                           if (block.ok() && decoded.decode(*block).ok()) {
-                                               const auto times = decoded.integers(ColumnId::kTime);
-                                               found.insert(times.begin(), times.end());
-                                           }
-                                           return Visit::kContinue;
-                                       })
-                        .ok());
+        EXPECT_TRUE(
+            visit_blocks(*store_, partition_, kTarget, kSession, kSeries, [&](const BlockKey&, std::string_view bytes) {
+                const auto block = parse_block_untrusted(bytes);
+                DecodedRows decoded;
+                if (block.ok() && decoded.decode(*block).ok()) {
+                    const auto times = decoded.integers(ColumnId::kTime);
+                    found.insert(times.begin(), times.end());
+                }
+                return Visit::kContinue;
+            }).ok());
         return found;
     }
 

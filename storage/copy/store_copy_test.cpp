@@ -18,6 +18,7 @@
 #include "storage/store/keyed_store.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
+#include "storage/store/testing/visit_blocks.h"
 #include "storage/verify/store_check.h"
 
 namespace perfleet {
@@ -194,16 +195,15 @@ TEST_F(CopiedStore, MergesBatchesThatLieBetweenEachOther) {
         std::vector<std::uint64_t> times;
         auto reader = open_store_reader(directory);
         EXPECT_TRUE(reader.ok());
-        EXPECT_TRUE((*reader)
-                        ->visit_blocks(partition_of(kTarget, kBucket), kTarget, kSession, kSeries,
-                                       [&](const BlockKey&, std::string_view bytes) {
-                                           DecodedRows rows;
-                                           const auto block = parse_block_untrusted(bytes);
-                                           EXPECT_TRUE(block.ok() && rows.decode(*block).ok());
-                                           const auto here = rows.integers(ColumnId::kTime);
-                                           times.insert(times.end(), here.begin(), here.end());
-                                           return Visit::kContinue;
-                                       })
+        EXPECT_TRUE(visit_blocks(**reader, partition_of(kTarget, kBucket), kTarget, kSession, kSeries,
+                                 [&](const BlockKey&, std::string_view bytes) {
+                                     DecodedRows rows;
+                                     const auto block = parse_block_untrusted(bytes);
+                                     EXPECT_TRUE(block.ok() && rows.decode(*block).ok());
+                                     const auto here = rows.integers(ColumnId::kTime);
+                                     times.insert(times.end(), here.begin(), here.end());
+                                     return Visit::kContinue;
+                                 })
                         .ok());
         return times;
     };

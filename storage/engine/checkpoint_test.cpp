@@ -12,6 +12,7 @@
 #include "storage/engine/folder.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet {
 namespace {
@@ -57,17 +58,15 @@ protected:
         const auto partitions = store.partitions();
         EXPECT_TRUE(partitions.ok());
         for (const Partition& partition : *partitions) {
-            EXPECT_TRUE(store
-                            .visit_blocks(
-                                partition, kTarget, kSession, test_writer::kSeries,
-                                [&](const BlockKey& key, std::string_view block) {
-                                    EXPECT_EQ(
-                                        block,
-                                        test_writer::batch(key.first_seq, kSession, partition.bucket).series[0].block);
-                                    seqs.push_back(key.first_seq.value);
-                                    return Visit::kContinue;
-                                })
-                            .ok());
+            EXPECT_TRUE(
+                visit_blocks(
+                    store, partition, kTarget, kSession, test_writer::kSeries,
+                    [&](const BlockKey& key, std::string_view block) {
+                        EXPECT_EQ(block, test_writer::batch(key.first_seq, kSession, partition.bucket).series[0].block);
+                        seqs.push_back(key.first_seq.value);
+                        return Visit::kContinue;
+                    })
+                    .ok());
         }
         return seqs;
     }

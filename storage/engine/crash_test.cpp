@@ -18,6 +18,7 @@
 #include "storage/rollup/rollup.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet::crash_test {
 namespace {
@@ -293,11 +294,11 @@ private:
             return found;
         }
         for (const Partition& partition : *partitions) {
-            auto visited = reader.visit_blocks(partition, sender.target, sender.session, kSeries,
-                                               [&](const BlockKey&, std::string_view block) {
-                                                   take_block(sender, block, found);
-                                                   return wrong_.empty() ? Visit::kContinue : Visit::kStop;
-                                               });
+            auto visited = visit_blocks(reader, partition, sender.target, sender.session, kSeries,
+                                        [&](const BlockKey&, std::string_view block) {
+                                            take_block(sender, block, found);
+                                            return wrong_.empty() ? Visit::kContinue : Visit::kStop;
+                                        });
             if (!visited.ok()) {
                 wrong_ = visited.error().message;
             }

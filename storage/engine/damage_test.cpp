@@ -16,6 +16,7 @@
 #include "storage/key/key.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet {
 namespace {
@@ -94,13 +95,13 @@ protected:
             const BucketNumber bucket = place.first;
             const SessionId session = place.second;
             const Partition partition = partition_of(kTarget, bucket);
-            keep(reader.visit_blocks(partition, kTarget, session, kSeries,
-                                     [&](const BlockKey& key, std::string_view block) {
-                                         const auto stored = test_writer::batch(key.first_seq, key.session, bucket);
-                                         EXPECT_EQ(block, stored.series[0].block);
-                                         ++read.block_count;
-                                         return Visit::kContinue;
-                                     }));
+            keep(visit_blocks(reader, partition, kTarget, session, kSeries,
+                              [&](const BlockKey& key, std::string_view block) {
+                                  const auto stored = test_writer::batch(key.first_seq, key.session, bucket);
+                                  EXPECT_EQ(block, stored.series[0].block);
+                                  ++read.block_count;
+                                  return Visit::kContinue;
+                              }));
             keep(reader.visit_batches(partition, kTarget, session, [&](const BatchRecord& record) {
                 const auto stored = test_writer::batch(record.seq, session, bucket);
                 EXPECT_EQ(record.seal, stored.record.seal);
@@ -231,8 +232,8 @@ TEST_F(DamagedStore, WithoutOneOfItsTablesSaysSo) {
             EXPECT_NE(error.message.find(path.stem().string()), std::string::npos) << error.message;
         };
         const auto expect_a_word = [&](const StoreReader& reader) {
-            auto lost = reader.visit_blocks(partition_of(kTarget, kNext), kTarget, kOther, kSeries,
-                                            [](const BlockKey&, std::string_view) { return Visit::kContinue; });
+            auto lost = visit_blocks(reader, partition_of(kTarget, kNext), kTarget, kOther, kSeries,
+                                     [](const BlockKey&, std::string_view) { return Visit::kContinue; });
             ASSERT_FALSE(lost.ok()) << "rows are missing without a word";
             expect_named(lost.error());
         };

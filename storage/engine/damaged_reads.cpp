@@ -18,14 +18,8 @@ constexpr std::size_t kFilesLeftOutMax = 16;
 using Files = std::set<EngineFile>;
 using Visitor = std::function<Visit(std::string_view key, std::string_view value)>;
 
-Result<Done> visit_without(const Engine& engine, const Files& files, const KeyRange& range, const Visitor& visitor) {
-    return files.empty() ? engine.visit(range, visitor) : engine.visit_without(files, range, visitor);
-}
-
 bool is_readable(const Engine& engine, const Files& without, const std::string& begin, const std::string& end) {
-    return begin >= end || visit_without(engine, without, {begin, end}, [](std::string_view, std::string_view) {
-                               return Visit::kStop;
-                           }).ok();
+    return begin >= end || engine.cursor({begin, end}, without)->next().ok();
 }
 
 // Between `low` and `high`, by bytes as digits.
@@ -63,85 +57,103 @@ std::string first_readable(const Engine& engine, const Files& without, const std
     }
 }
 
-class ReadableVisit {
-public:
-    ReadableVisit(const Engine& engine, const Visitor& visitor,
-                  const std::function<void(const DamagedRange&)>& on_damage, bool reads_other_files)
-        : engine_{engine}, visitor_{visitor}, on_damage_{on_damage}, reads_other_files_{reads_other_files} {}
-
-    // kStop: the visitor has stopped it.
-    [[nodiscard]] Result<Visit> run(const KeyRange& range, const Files& without) const {
-        KeyRange rest = range;
-        while (rest.begin < rest.end) {
-            std::optional<std::string> last;
-            Visit wanted = Visit::kContinue;
-            auto visited = visit_without(engine_, without, rest, [&](std::string_view key, std::string_view value) {
-                last = key;
-                wanted = visitor_(key, value);
-                return wanted;
-            });
-            if (visited.ok()) {
-                return wanted;
-            }
-            if (!is_damage(visited.error())) {
-                return visited.error();
-            }
-            const std::string begin = last ? *last + '\0' : rest.begin;
-            rest.begin = first_readable(engine_, without, begin, rest.end);
-            auto beside = run_beside({begin, rest.begin}, without, visited.error());
-            if (!beside.ok() || *beside == Visit::kStop) {
-                return beside;
-            }
+Result<Done> visit_all(ReadableCursor cursor, const Visitor& visitor,
+                       const std::function<void(const DamagedRange&)>& on_damage) {
+    for (;;) {
+        const auto step = cursor.next();
+        if (!step.ok()) {
+            return Error{step.error()};
         }
-        return Visit::kContinue;
-    }
-
-private:
-    // What other files hold of a range that can't be read.
-    [[nodiscard]] Result<Visit> run_beside(const KeyRange& range, const Files& without, const Error& error) const {
-        const std::optional<EngineFile> file = reads_other_files_ ? engine_.file_of(error) : std::nullopt;
-        if (!file || without.contains(*file) || without.size() == kFilesLeftOutMax) {
-            on_damage_({range, error, {}, false});
-            return Visit::kContinue;
-        }
-        on_damage_({range, error, engine_.name_of(*file), false});
-        Files more = without;
-        more.insert(*file);
-        return run(range, more);
-    }
-
-    const Engine& engine_;
-    const Visitor& visitor_;
-    const std::function<void(const DamagedRange&)>& on_damage_;
-    bool reads_other_files_;
-};
-
-void tell_lost(const Engine& engine, const KeyRange& range, const std::function<void(const DamagedRange&)>& on_damage) {
-    const auto ranges = engine.lost();  // held: a refresh may put others in their place
-    for (const DamagedRange& lost : *ranges) {
-        const KeyRange both{std::max(range.begin, lost.keys.begin), std::min(range.end, lost.keys.end)};
-        if (both.begin < both.end) {
-            on_damage({both, lost.error, lost.file, true});
+        if (*step == CursorStep::kGap) {
+            on_damage(cursor.gap());
+        } else if (*step == CursorStep::kEnd || visitor(cursor.key(), cursor.value()) == Visit::kStop) {
+            return Done{};
         }
     }
 }
 
 }  // namespace
 
+ReadableCursor::ReadableCursor(const Engine& engine, const KeyRange& range, InGaps in_gaps)
+    : engine_{&engine}, in_gaps_{in_gaps} {
+    const auto ranges = engine.lost();  // held: a refresh may put others in their place
+    for (auto lost = ranges->rbegin(); lost != ranges->rend(); ++lost) {
+        const KeyRange both{std::max(range.begin, lost->keys.begin), std::min(range.end, lost->keys.end)};
+        if (both.begin < both.end) {
+            lost_.push_back({both, lost->error, lost->file, true});
+        }
+    }
+    parts_.push_back({range, {}, engine.cursor(range, {})});
+}
+
+Result<CursorStep> ReadableCursor::next() {
+    if (!lost_.empty()) {
+        gap_ = std::move(lost_.back());
+        lost_.pop_back();
+        return CursorStep::kGap;
+    }
+    while (!parts_.empty()) {
+        Part& part = parts_.back();
+        if (part.cursor == nullptr) {
+            part.cursor = engine_->cursor(part.rest, part.without);
+        }
+        const auto is_any = part.cursor->next();
+        if (is_any.ok() && *is_any) {
+            return CursorStep::kItem;
+        }
+        if (is_any.ok()) {
+            parts_.pop_back();
+        } else if (is_damage(is_any.error())) {
+            pass_damage(is_any.error());
+            return CursorStep::kGap;
+        } else {
+            return Error{is_any.error()};
+        }
+    }
+    return CursorStep::kEnd;
+}
+
+// The part goes on where something can be read again; what other files hold of the gap comes before that.
+void ReadableCursor::pass_damage(const Error& error) {
+    Part& part = parts_.back();
+    const std::string begin = part.cursor->key().empty() ? part.rest.begin : std::string{part.cursor->key()} + '\0';
+    part.cursor.reset();
+    part.rest.begin = first_readable(*engine_, part.without, begin, part.rest.end);
+    gap_ = {{begin, part.rest.begin}, error, {}, false};
+    Files more = part.without;
+    if (part.rest.begin >= part.rest.end) {
+        parts_.pop_back();
+    }
+    const std::optional<EngineFile> file = in_gaps_ == InGaps::kOtherFiles ? engine_->file_of(error) : std::nullopt;
+    if (file && more.size() < kFilesLeftOutMax && more.insert(*file).second) {
+        gap_.file = engine_->name_of(*file);
+        parts_.push_back({gap_.keys, std::move(more), nullptr});
+    }
+}
+
+Result<Done> Engine::visit(const KeyRange& range, const Visitor& visitor) const {
+    const std::unique_ptr<EngineCursor> at = cursor(range, {});
+    for (;;) {
+        const auto is_any = at->next();
+        if (!is_any.ok()) {
+            return Error{is_any.error()};
+        }
+        if (!*is_any || visitor(at->key(), at->value()) == Visit::kStop) {
+            return Done{};
+        }
+    }
+}
+
 bool is_damage(const Error& error) { return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kIo; }
 
 Result<Done> visit_readable(const Engine& engine, const KeyRange& range, const Visitor& visitor,
                             const std::function<void(const DamagedRange&)>& on_damage) {
-    tell_lost(engine, range, on_damage);
-    auto visited = ReadableVisit{engine, visitor, on_damage, true}.run(range, {});
-    return visited.ok() ? Result<Done>{Done{}} : visited.error();
+    return visit_all(ReadableCursor{engine, range}, visitor, on_damage);
 }
 
 Result<Done> visit_undamaged(const Engine& engine, const KeyRange& range, const Visitor& visitor,
                              const std::function<void(const DamagedRange&)>& on_damage) {
-    tell_lost(engine, range, on_damage);
-    auto visited = ReadableVisit{engine, visitor, on_damage, false}.run(range, {});
-    return visited.ok() ? Result<Done>{Done{}} : visited.error();
+    return visit_all(ReadableCursor{engine, range, ReadableCursor::InGaps::kNothing}, visitor, on_damage);
 }
 
 Result<std::optional<std::string>> get_readable(const Engine& engine, const std::string& key,

@@ -1,7 +1,9 @@
-// Visits that go on behind what is damaged.
+// Reads that go on behind what is damaged.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -14,17 +16,44 @@
 
 namespace perfleet {
 
-// As Engine::visit, but of a range that is damaged in places everything else is visited: what stands outside of the
-// places, and in them what other files hold than the damaged one, which may be older than what stood there, or have
-// been deleted. Each place is told before what is visited in it; what the engine lost with whole files comes first.
-// Where damages of one file lie close together, intact keys of it between them may be passed over: they are in the
-// range that is told. Errors: only others than damage.
+// As EngineCursor, but of a range that is damaged in places everything else is read: what stands outside of the places,
+// and in them what other files hold than the damaged one, which may be older than what stood there, or have been
+// deleted. Each place is a gap before what is read in it; what the engine lost with whole files comes first. Where
+// damages of one file lie close together, intact keys of it between them may be passed over: they are in the gap. What
+// follows a gap is as it is then, not as it was when the cursor was opened. Errors: only others than damage.
+class ReadableCursor {
+public:
+    enum class InGaps : std::uint8_t { kOtherFiles, kNothing };  // nothing: so that nothing old is taken for what is
+    ReadableCursor(const Engine& engine, const KeyRange& range, InGaps in_gaps = InGaps::kOtherFiles);
+
+    [[nodiscard]] Result<CursorStep> next();
+    [[nodiscard]] std::string_view key() const { return parts_.back().cursor->key(); }      // after kItem
+    [[nodiscard]] std::string_view value() const { return parts_.back().cursor->value(); }  // likewise
+    [[nodiscard]] const DamagedRange& gap() const { return gap_; }                          // after kGap
+
+private:
+    // A range that is still to be read, with some files left out. Those behind it in the list are read before it.
+    struct Part {
+        KeyRange rest;
+        std::set<EngineFile> without;
+        std::unique_ptr<EngineCursor> cursor;
+    };
+    void pass_damage(const Error& error);
+
+    const Engine* engine_;
+    InGaps in_gaps_;
+    std::vector<Part> parts_;
+    std::vector<DamagedRange> lost_;  // that is still to be reported, the first at the end
+    DamagedRange gap_;
+};
+
+// All of a ReadableCursor, or up to where the visitor stops it.
 [[nodiscard]] Result<Done> visit_readable(
     const Engine& engine, const KeyRange& range,
     const std::function<Visit(std::string_view key, std::string_view value)>& visitor,
     const std::function<void(const DamagedRange&)>& on_damage);
 
-// The same without what stands in the places: so nothing old is taken for what is there. For who changes what it reads.
+// The same with InGaps::kNothing, for who changes what it reads.
 [[nodiscard]] Result<Done> visit_undamaged(
     const Engine& engine, const KeyRange& range,
     const std::function<Visit(std::string_view key, std::string_view value)>& visitor,

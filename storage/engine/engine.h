@@ -1,8 +1,8 @@
 // What a store needs of an engine: ordered bytes. Everything else (keys, values, what a put means) is the same on every
 // engine and stands in keyed_store.h.
 //
-// Threads: get, visit, refresh and size_bytes at any time by any; erase by one thread at a time, beside all others; the
-// rest by one thread at a time.
+// Threads: get, cursor, visit, refresh and size_bytes at any time by any; erase by one thread at a time, beside all
+// others; the rest by one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -56,6 +56,26 @@ struct DamagedRange {
     bool is_file_lost = false;  // it can't be opened at all
 };
 
+// The keys of a range and their values, ascending; those of a domain as they were at one moment since it was opened:
+// what is written, erased or refreshed later changes nothing of it. One thread at a time; ends before its engine.
+class EngineCursor {
+public:
+    EngineCursor() = default;
+    EngineCursor(const EngineCursor&) = delete;
+    EngineCursor& operator=(const EngineCursor&) = delete;
+    virtual ~EngineCursor() = default;
+
+    // To the first key, then to each next one; false behind the last. An error ends it, as that does.
+    [[nodiscard]] virtual Result<bool> next() = 0;
+    // Borrowed until next() is called, except that key() stays when that fails. An empty key: nothing was read yet.
+    [[nodiscard]] std::string_view key() const { return key_; }
+    [[nodiscard]] std::string_view value() const { return value_; }
+
+protected:
+    std::string key_;
+    std::string_view value_;
+};
+
 class Engine {
 public:
     Engine() = default;
@@ -66,18 +86,15 @@ public:
     // Errors of all reads: kCorrupt, naming the key; kIo.
     [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
 
+    // As if these files weren't there: where one of them is damaged, what others hold can be read so. What they replace
+    // or delete may be among it.
+    [[nodiscard]] virtual std::unique_ptr<EngineCursor> cursor(const KeyRange& range,
+                                                               const std::set<EngineFile>& without) const = 0;
     // Ascending by key. Key and value are borrowed until the visitor returns.
-    [[nodiscard]] virtual Result<Done> visit(
-        const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const = 0;
+    [[nodiscard]] Result<Done> visit(
+        const KeyRange& range, const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const;
 
-    // As visit, as if these files weren't there: where one of them is damaged, what others hold can be read so. What
-    // they replace or delete may be among it.
-    [[nodiscard]] virtual Result<Done> visit_without(
-        const std::set<EngineFile>& files, const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const = 0;
-
-    // The file that the error of a visit names; nothing where it names none that can be left out.
+    // The file that the error of a cursor names; nothing where it names none that can be left out.
     [[nodiscard]] virtual std::optional<EngineFile> file_of(const Error& error) const = 0;
     [[nodiscard]] virtual std::string name_of(EngineFile file) const = 0;
 

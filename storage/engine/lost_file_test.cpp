@@ -22,6 +22,7 @@
 #include "storage/key/key.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
+#include "storage/store/testing/visit_blocks.h"
 #include "storage/verify/store_check.h"
 
 namespace perfleet {
@@ -130,13 +131,13 @@ protected:
             auto here = reader.sessions(partition);
             keep(here);
             for (const SessionRecord& session : here.ok() ? *here : std::vector<SessionRecord>{}) {
-                keep(reader.visit_blocks(partition, kTarget, session.session, kSeries,
-                                         [&](const BlockKey& key, std::string_view block) {
-                                             const auto stored = test_writer::batch(key.first_seq, key.session);
-                                             EXPECT_EQ(block, stored.series[0].block);
-                                             EXPECT_TRUE(read.blocks.insert({key.session, key.first_seq.value}).second);
-                                             return Visit::kContinue;
-                                         }));
+                keep(visit_blocks(reader, partition, kTarget, session.session, kSeries,
+                                  [&](const BlockKey& key, std::string_view block) {
+                                      const auto stored = test_writer::batch(key.first_seq, key.session);
+                                      EXPECT_EQ(block, stored.series[0].block);
+                                      EXPECT_TRUE(read.blocks.insert({key.session, key.first_seq.value}).second);
+                                      return Visit::kContinue;
+                                  }));
                 keep(reader.visit_batches(partition, kTarget, session.session, [&](const BatchRecord& record) {
                     EXPECT_EQ(record.seal, test_writer::batch(record.seq, session.session).record.seal);
                     EXPECT_TRUE(read.records.insert({session.session, record.seq.value}).second);
@@ -408,19 +409,18 @@ TEST_F(StoreOfCompactedBlocks, CountsRowsOnceWhereSmallBlocksAreBackBesideThem) 
     ASSERT_TRUE(store.ok());
     std::map<std::uint64_t, int> rows;
     std::map<std::uint64_t, int> records;
-    ASSERT_TRUE((*store)
-                    ->visit_blocks(test_writer::partition(), kTarget, kSession, kSeries,
-                                   [&](const BlockKey&, std::string_view bytes) {
-                                       const auto block = parse_block_untrusted(bytes);
-                                       EXPECT_TRUE(block.ok());
-                                       for (const BlockPart& part : block->parts) {
-                                           ++rows[part.seq.value];
-                                       }
-                                       if (block->parts.empty()) {
-                                           ++rows[block->header.first_seq.value];
-                                       }
-                                       return Visit::kContinue;
-                                   })
+    ASSERT_TRUE(visit_blocks(**store, test_writer::partition(), kTarget, kSession, kSeries,
+                             [&](const BlockKey&, std::string_view bytes) {
+                                 const auto block = parse_block_untrusted(bytes);
+                                 EXPECT_TRUE(block.ok());
+                                 for (const BlockPart& part : block->parts) {
+                                     ++rows[part.seq.value];
+                                 }
+                                 if (block->parts.empty()) {
+                                     ++rows[block->header.first_seq.value];
+                                 }
+                                 return Visit::kContinue;
+                             })
                     .ok());
     ASSERT_TRUE((*store)
                     ->visit_batches(test_writer::partition(), kTarget, kSession,

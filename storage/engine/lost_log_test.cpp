@@ -12,6 +12,7 @@
 #include "storage/engine/testing/faulty_disk.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
+#include "storage/store/testing/visit_blocks.h"
 #include "storage/verify/store_check.h"
 
 namespace perfleet::lost_log_test {
@@ -53,11 +54,11 @@ protected:
     // Blocks that can be read, of all that were stored.
     std::uint64_t count(const StoreReader& store) {
         std::uint64_t blocks = 0;
-        (void)store.visit_blocks(test_writer::partition(), kTarget, kSession, test_writer::kSeries,
-                                 [&](const BlockKey&, std::string_view) {
-                                     ++blocks;
-                                     return Visit::kContinue;
-                                 });
+        (void)visit_blocks(store, test_writer::partition(), kTarget, kSession, test_writer::kSeries,
+                           [&](const BlockKey&, std::string_view) {
+                               ++blocks;
+                               return Visit::kContinue;
+                           });
         return blocks;
     }
 

@@ -8,22 +8,37 @@ Result<std::optional<std::string>> MemoryEngine::get(std::string_view key) const
     return found == values_->end() ? std::optional<std::string>{} : *found->second;
 }
 
-// A visitor may read from the store itself, so the lock isn't held while it runs; it sees one moment of the store.
-Result<Done> MemoryEngine::visit(
-    const KeyRange& range, const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const {
-    std::shared_ptr<const Values> values;
-    {
-        const std::lock_guard lock{mutex_};
-        values = values_;
+class MemoryEngine::Cursor final : public EngineCursor {
+public:
+    Cursor(const MemoryEngine& engine, const KeyRange& range) : engine_{engine}, end_{range.end} {
+        const std::lock_guard lock{engine_.mutex_};
+        values_ = engine_.values_;
+        at_ = values_->lower_bound(range.begin);
     }
-    for (auto at = values->lower_bound(range.begin); at != values->end() && at->first < range.end; ++at) {
-        if (visitor(at->first, *at->second) == Visit::kStop) {
-            break;
+    ~Cursor() override {
+        const std::lock_guard lock{engine_.mutex_};  // whoever writes next sees that this one is done with them
+        values_.reset();
+    }
+
+    [[nodiscard]] Result<bool> next() override {
+        if (at_ == values_->end() || at_->first >= end_) {
+            return false;
         }
+        key_ = at_->first;
+        value_ = *at_->second;
+        ++at_;
+        return true;
     }
-    const std::lock_guard lock{mutex_};  // whoever writes next sees that this one is done with them
-    values.reset();
-    return Done{};
+
+private:
+    const MemoryEngine& engine_;
+    std::string end_;
+    std::shared_ptr<const Values> values_;
+    Values::const_iterator at_;
+};
+
+std::unique_ptr<EngineCursor> MemoryEngine::cursor(const KeyRange& range, const std::set<EngineFile>&) const {
+    return std::make_unique<Cursor>(*this, range);
 }
 
 MemoryEngine::Values& MemoryEngine::own_values() {

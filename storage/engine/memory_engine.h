@@ -13,15 +13,9 @@ namespace perfleet {
 class MemoryEngine final : public Engine {
 public:
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override;
-    [[nodiscard]] Result<Done> visit(
-        const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override;
     // It has no files, and so no damage.
-    [[nodiscard]] Result<Done> visit_without(
-        const std::set<EngineFile>&, const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
-        return visit(range, visitor);
-    }
+    [[nodiscard]] std::unique_ptr<EngineCursor> cursor(const KeyRange& range,
+                                                       const std::set<EngineFile>& without) const override;
     [[nodiscard]] std::optional<EngineFile> file_of(const Error&) const override { return std::nullopt; }
     [[nodiscard]] std::string name_of(EngineFile file) const override { return std::to_string(file); }
     [[nodiscard]] std::string damage_in(const Error& error) const override { return error.message; }
@@ -44,9 +38,10 @@ public:
     [[nodiscard]] Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override;
 
 private:
+    class Cursor;
     using Values = std::map<std::string, std::shared_ptr<const std::string>, std::less<>>;
 
-    // To be changed: what a visit looks at stays as it is.
+    // To be changed: what a cursor looks at stays as it is.
     [[nodiscard]] Values& own_values();
 
     mutable std::mutex mutex_;

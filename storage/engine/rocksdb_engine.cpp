@@ -27,6 +27,60 @@ namespace {
 // Behind every table: a change of it overlaps nothing.
 constexpr const char* kNobodysKey = "\xff";
 
+Error closed(const std::string& directory) {
+    return {ErrorCode::kUnavailable, directory + ": is closed after a failure and can't be opened yet"};
+}
+
+// Holds the database, so that a reader may take up another one meanwhile. What RocksDB's iterator shows stays the same,
+// also when a secondary instance catches up.
+class RocksdbCursor final : public EngineCursor {
+public:
+    RocksdbCursor(const std::string& directory, std::shared_ptr<RocksdbDatabase> held, const KeyRange& range,
+                  const std::set<EngineFile>& without)
+        : directory_{directory}, held_{std::move(held)}, range_{range}, end_{slice(range_.end)}, without_{without} {
+        rocksdb::ReadOptions options;
+        options.iterate_upper_bound = &end_;
+        options.fill_cache = false;  // a scan reads each block once
+        if (!without_.empty()) {
+            options.table_filter = [this](const rocksdb::TableProperties& table) {
+                return !without_.contains(table.orig_file_number);
+            };
+        }
+        at_.reset(held_->db == nullptr ? nullptr : held_->db->NewIterator(options));
+    }
+
+    [[nodiscard]] Result<bool> next() override {
+        if (at_ == nullptr) {
+            return closed(directory_);
+        }
+        if (std::exchange(is_begun_, true)) {
+            at_->Next();
+        } else {
+            at_->Seek(slice(range_.begin));
+        }
+        if (at_->Valid()) {
+            key_.assign(at_->key().data(), at_->key().size());
+            value_ = view(at_->value());
+            return true;
+        }
+        if (const rocksdb::Status status = at_->status(); !status.ok()) {
+            return rocksdb_error(status, directory_ + ": " +
+                                             (key_.empty() ? "from " + describe_key(range_.begin) + " on"
+                                                           : "after " + describe_key(key_)));
+        }
+        return false;
+    }
+
+private:
+    const std::string& directory_;
+    std::shared_ptr<RocksdbDatabase> held_;
+    KeyRange range_;
+    rocksdb::Slice end_;
+    std::set<EngineFile> without_;
+    std::unique_ptr<rocksdb::Iterator> at_;
+    bool is_begun_ = false;
+};
+
 // What writer and reader share. The database is held while it is read, so that a reader may take up another one.
 class RocksdbEngine : public Engine {
 public:
@@ -48,7 +102,7 @@ public:
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override {
         const std::shared_ptr<RocksdbDatabase> held = opened();
         if (held->db == nullptr) {
-            return closed();
+            return closed(directory());
         }
         std::string value;
         const rocksdb::Status status = held->db->Get(rocksdb::ReadOptions{}, slice(key), &value);
@@ -61,48 +115,15 @@ public:
         return std::optional{std::move(value)};
     }
 
-    [[nodiscard]] Result<Done> visit(
-        const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
-        return visit_without({}, range, visitor);
-    }
-
-    [[nodiscard]] Result<Done> visit_without(
-        const std::set<EngineFile>& files, const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
-        const std::shared_ptr<RocksdbDatabase> held = opened();
-        if (held->db == nullptr) {
-            return closed();
-        }
-        const rocksdb::Slice end = slice(range.end);
-        rocksdb::ReadOptions options;
-        options.iterate_upper_bound = &end;
-        options.fill_cache = false;  // a scan reads each block once
-        if (!files.empty()) {
-            options.table_filter = [&files](const rocksdb::TableProperties& table) {
-                return !files.contains(table.orig_file_number);
-            };
-        }
-        const std::unique_ptr<rocksdb::Iterator> at{held->db->NewIterator(options)};
-        std::string last;
-        for (at->Seek(slice(range.begin)); at->Valid(); at->Next()) {
-            if (visitor(view(at->key()), view(at->value())) == Visit::kStop) {
-                return Done{};
-            }
-            last.assign(at->key().data(), at->key().size());
-        }
-        if (const rocksdb::Status status = at->status(); !status.ok()) {
-            return rocksdb_error(status, directory_ + ": " +
-                                             (last.empty() ? "from " + describe_key(range.begin) + " on"
-                                                           : "after " + describe_key(last)));
-        }
-        return Done{};
+    [[nodiscard]] std::unique_ptr<EngineCursor> cursor(const KeyRange& range,
+                                                       const std::set<EngineFile>& without) const override {
+        return std::make_unique<RocksdbCursor>(directory_, opened(), range, without);
     }
 
     [[nodiscard]] Result<std::uint64_t> size_bytes(const KeyRange& range) const override {
         const std::shared_ptr<RocksdbDatabase> held = opened();
         if (held->db == nullptr) {
-            return closed();
+            return closed(directory());
         }
         rocksdb::SizeApproximationOptions options;
         options.include_memtables = true;
@@ -132,10 +153,6 @@ protected:
 
     [[nodiscard]] Result<Done> result(const rocksdb::Status& status, const std::string& what) const {
         return status.ok() ? Result<Done>{Done{}} : rocksdb_error(status, directory_ + ": " + what);
-    }
-
-    [[nodiscard]] Error closed() const {
-        return {ErrorCode::kUnavailable, directory_ + ": is closed after a failure and can't be opened yet"};
     }
 
 private:
@@ -215,7 +232,7 @@ public:
             return Error{*std::move(before)};
         }
         const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits for it
-        return held->db == nullptr ? closed() : changed(held->db->Flush(rocksdb::FlushOptions{}), "writing");
+        return held->db == nullptr ? closed(directory()) : changed(held->db->Flush(rocksdb::FlushOptions{}), "writing");
     }
 
     [[nodiscard]] Result<Done> sync() override {
@@ -257,7 +274,7 @@ public:
         }
         const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits for it
         if (held->db == nullptr) {
-            return closed();
+            return closed(directory());
         }
         rocksdb::DB& db = *held->db;
         const rocksdb::Slice begin = slice(range.begin);
@@ -299,7 +316,7 @@ public:
         }
         const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits for it
         if (held->db == nullptr) {
-            return closed();
+            return closed(directory());
         }
         rocksdb::Status status = held->db->Flush(rocksdb::FlushOptions{});
         if (status.ok()) {

@@ -15,6 +15,7 @@
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/testing/stores.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet {
 namespace {
@@ -166,15 +167,14 @@ std::vector<std::uint64_t> times_in(const StoreReader& reader) {
     std::vector<std::uint64_t> times;
     DecodedRows rows;
     const std::vector<ColumnId> wanted{ColumnId::kTime};
-    EXPECT_TRUE(reader
-                    .visit_blocks(test_writer::partition(), kTarget, kSession, kSeries,
-                                  [&](const BlockKey&, std::string_view bytes) {
-                                      const auto block = parse_block_untrusted(bytes);
-                                      EXPECT_TRUE(block.ok() && rows.decode(*block, wanted).ok());
-                                      const auto own = rows.integers(ColumnId::kTime);
-                                      times.insert(times.end(), own.begin(), own.end());
-                                      return Visit::kContinue;
-                                  })
+    EXPECT_TRUE(visit_blocks(reader, test_writer::partition(), kTarget, kSession, kSeries,
+                             [&](const BlockKey&, std::string_view bytes) {
+                                 const auto block = parse_block_untrusted(bytes);
+                                 EXPECT_TRUE(block.ok() && rows.decode(*block, wanted).ok());
+                                 const auto own = rows.integers(ColumnId::kTime);
+                                 times.insert(times.end(), own.begin(), own.end());
+                                 return Visit::kContinue;
+                             })
                     .ok());
     return times;
 }
@@ -208,12 +208,11 @@ TEST_F(RocksdbStore, ShowsItsReadersTheSameRowsWhileTheyAreCompacted) {
     }
     EXPECT_EQ(step_count, 4) << "three blocks and the records";
     int block_count = 0;
-    ASSERT_TRUE(reader
-                    ->visit_blocks(test_writer::partition(), kTarget, kSession, kSeries,
-                                   [&](const BlockKey&, std::string_view) {
-                                       ++block_count;
-                                       return Visit::kContinue;
-                                   })
+    ASSERT_TRUE(visit_blocks(*reader, test_writer::partition(), kTarget, kSession, kSeries,
+                             [&](const BlockKey&, std::string_view) {
+                                 ++block_count;
+                                 return Visit::kContinue;
+                             })
                     .ok());
     EXPECT_EQ(block_count, 3);
 }
@@ -223,12 +222,11 @@ TEST_F(RocksdbStore, CompactsAgainWhatAKillHasUndone) {
     constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
     const auto block_count = [&](const StoreReader& reader) {
         int count = 0;
-        EXPECT_TRUE(reader
-                        .visit_blocks(test_writer::partition(), kTarget, kSession, kSeries,
-                                      [&](const BlockKey&, std::string_view) {
-                                          ++count;
-                                          return Visit::kContinue;
-                                      })
+        EXPECT_TRUE(visit_blocks(reader, test_writer::partition(), kTarget, kSession, kSeries,
+                                 [&](const BlockKey&, std::string_view) {
+                                     ++count;
+                                     return Visit::kContinue;
+                                 })
                         .ok());
         return count;
     };
@@ -293,14 +291,11 @@ TEST_F(RocksdbStore, GivesBackTheSpaceOfADroppedPartition) {
     EXPECT_LT(size_bytes(), before / 4);
     EXPECT_TRUE(intact_seqs(*store).empty());
     std::size_t kept_count = 0;
-    ASSERT_TRUE(store
-                    ->visit_blocks(next, kTarget, kSession, kSeries,
-                                   [&](const BlockKey&, std::string_view block) {
-                                       EXPECT_EQ(block, kept[0].series[0].block);
-                                       ++kept_count;
-                                       return Visit::kContinue;
-                                   })
-                    .ok());
+    ASSERT_TRUE(visit_blocks(*store, next, kTarget, kSession, kSeries, [&](const BlockKey&, std::string_view block) {
+                    EXPECT_EQ(block, kept[0].series[0].block);
+                    ++kept_count;
+                    return Visit::kContinue;
+                }).ok());
     EXPECT_EQ(kept_count, 1U);
 }
 

@@ -237,22 +237,33 @@ Result<Done> KeyedReads::visit_batches(const Partition& partition, TargetId targ
                          });
 }
 
-Result<Done> KeyedReads::visit_blocks(
-    const Partition& partition, TargetId target, SessionId session, Series series,
-    const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const {
-    RepeatedBlocks repeated{*engine_};
-    return visit_decodable(series_blocks_range(partition, target, session, series),
-                           [&](std::string_view key, std::string_view value) -> Result<Visit> {
-                               auto name = decode_block_key(key);
-                               if (!name.ok()) {
-                                   return name.error();
-                               }
-                               auto is_repeated = repeated.take(*name, value);
-                               if (!is_repeated.ok()) {
-                                   return is_repeated.error();
-                               }
-                               return *is_repeated ? Visit::kContinue : visitor(*name, value);
-                           });
+BlockCursor KeyedReads::blocks(const Partition& partition, TargetId target, SessionId session, Series series) const {
+    struct State {
+        ReadableCursor at;
+        RepeatedBlocks repeated;
+    };
+    const KeyRange range = series_blocks_range(partition, target, session, series);
+    const auto state = std::make_shared<State>(ReadableCursor{*engine_, range}, RepeatedBlocks{*engine_});
+    return BlockCursor{[state]() -> Result<BlockStep> {
+        ReadableCursor& at = state->at;
+        for (;;) {
+            const auto step = at.next();
+            if (!step.ok()) {
+                return Error{step.error()};
+            }
+            if (*step != CursorStep::kItem) {
+                return BlockStep{*step, {}, {}, *step == CursorStep::kGap ? at.gap().error : Error{}};
+            }
+            const auto key = decode_block_key(at.key());
+            const auto is_repeated = key.ok() ? state->repeated.take(*key, at.value()) : Result<bool>{key.error()};
+            if (!is_repeated.ok()) {
+                return BlockStep{CursorStep::kGap, {}, {}, at_key(at.key(), is_repeated.error())};
+            }
+            if (!*is_repeated) {
+                return BlockStep{CursorStep::kItem, *key, at.value(), {}};
+            }
+        }
+    }};
 }
 
 // What is lost of them is lost of what they sum, too, or read from there.

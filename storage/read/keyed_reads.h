@@ -14,6 +14,7 @@
 #include "storage/engine/engine.h"
 #include "storage/key/key.h"
 #include "storage/model/batch.h"
+#include "storage/model/block_cursor.h"
 #include "storage/model/image.h"
 #include "storage/model/keys.h"
 #include "storage/model/session.h"
@@ -39,9 +40,8 @@ public:
     [[nodiscard]] Result<std::map<SessionName, SessionNote>> session_notes() const;
     [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session, Seq first,
                                              const std::function<Visit(const BatchRecord&)>& visitor) const;
-    [[nodiscard]] Result<Done> visit_blocks(
-        const Partition& partition, TargetId target, SessionId session, Series series,
-        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const;
+    [[nodiscard]] BlockCursor blocks(const Partition& partition, TargetId target, SessionId session,
+                                     Series series) const;
     [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const;
     [[nodiscard]] Result<Done> visit_rollups(
         const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
@@ -145,10 +145,9 @@ public:
                                              const std::function<Visit(const BatchRecord&)>& visitor) const override {
         return reads_.visit_batches(partition, target, session, Seq{0}, visitor);
     }
-    [[nodiscard]] Result<Done> visit_blocks(
-        const Partition& partition, TargetId target, SessionId session, Series series,
-        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override {
-        return reads_.visit_blocks(partition, target, session, series, visitor);
+    [[nodiscard]] BlockCursor blocks(const Partition& partition, TargetId target, SessionId session,
+                                     Series series) const override {
+        return reads_.blocks(partition, target, session, series);
     }
     [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const override {
         return reads_.session_size_bytes(session);

@@ -14,6 +14,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "storage/model/batch.h"
+#include "storage/model/block_cursor.h"
 #include "storage/model/image.h"
 #include "storage/model/keys.h"
 #include "storage/model/session.h"
@@ -59,16 +60,15 @@ public:
     [[nodiscard]] virtual Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                                      const std::function<Visit(const BatchRecord&)>& visitor) const = 0;
 
-    // The blocks of one series in this partition, ascending by first_seq; likewise. Their seqs don't overlap. A visit
-    // meets each batch's rows once also while blocks are compacted; two visits may meet them in different blocks.
-    [[nodiscard]] virtual Result<Done> visit_blocks(
-        const Partition& partition, TargetId target, SessionId session, Series series,
-        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const = 0;
+    // The blocks of one series in this partition, ascending by first_seq. Their seqs don't overlap. A cursor meets each
+    // batch's rows once also while blocks are compacted; two cursors may meet them in different blocks.
+    [[nodiscard]] virtual BlockCursor blocks(const Partition& partition, TargetId target, SessionId session,
+                                             Series series) const = 0;
 
     // What partitions have of the session, keys and values. Reads all of it.
     [[nodiscard]] virtual Result<std::uint64_t> session_size_bytes(const SessionName& session) const = 0;
 
-    // The rollups of one series and kind in this partition, ascending by first_seq; likewise.
+    // The rollups of one series and kind in this partition, ascending by first_seq; as visit_batches.
     [[nodiscard]] virtual Result<Done> visit_rollups(
         const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const = 0;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "storage/store/testing/conformance.h"
+#include "storage/store/testing/visit_blocks.h"
 #include "storage/store_limits.h"
 
 namespace perfleet::conformance::conformance_compaction_test {
@@ -28,14 +29,13 @@ protected:
     static std::vector<Row> rows_of(const StoreReader& store, Series series, BucketNumber bucket = kBucket) {
         std::vector<Row> rows;
         std::uint64_t last_seq = 0;
-        EXPECT_TRUE(store
-                        .visit_blocks(partition_in(bucket), kTarget, kSession, series,
-                                      [&](const BlockKey& key, std::string_view bytes) {
-                                          add_rows(key, bytes, rows);
-                                          EXPECT_TRUE(rows.empty() || key.first_seq.value > last_seq);
-                                          last_seq = rows.empty() ? 0 : rows.back().seq;
-                                          return Visit::kContinue;
-                                      })
+        EXPECT_TRUE(visit_blocks(store, partition_in(bucket), kTarget, kSession, series,
+                                 [&](const BlockKey& key, std::string_view bytes) {
+                                     add_rows(key, bytes, rows);
+                                     EXPECT_TRUE(rows.empty() || key.first_seq.value > last_seq);
+                                     last_seq = rows.empty() ? 0 : rows.back().seq;
+                                     return Visit::kContinue;
+                                 })
                         .ok());
         return rows;
     }
@@ -376,15 +376,34 @@ TEST_P(StoreCompaction, LeavesAloneWhatItDoesNotUnderstand) {
     EXPECT_EQ(block_seqs(), (Seqs{1, 5, 6}));
     EXPECT_EQ(rows_of(*store_, kSamples), rows);
     bool is_there = false;
-    ASSERT_TRUE(store_
-                    ->visit_blocks(partition_in(kBucket), kTarget, kSession, kSamples,
-                                   [&](const BlockKey&, std::string_view bytes) {
-                                       const auto view = parse_block_untrusted(bytes);
-                                       is_there = is_there || view->find(ColumnId{0x4321}) != nullptr;
-                                       return Visit::kContinue;
-                                   })
+    ASSERT_TRUE(visit_blocks(*store_, partition_in(kBucket), kTarget, kSession, kSamples,
+                             [&](const BlockKey&, std::string_view bytes) {
+                                 const auto view = parse_block_untrusted(bytes);
+                                 is_there = is_there || view->find(ColumnId{0x4321}) != nullptr;
+                                 return Visit::kContinue;
+                             })
                     .ok());
     EXPECT_TRUE(is_there);
+}
+
+TEST_P(StoreCompaction, LeavesACursorWhatItBeganToReadAndSoDoesADrop) {
+    define();
+    for (std::uint64_t seq = 1; seq <= 9; ++seq) {
+        put_small(seq, seq);
+    }
+    advance(9);
+    BlockCursor cursor = store_->blocks(partition_in(kBucket), kTarget, kSession, kSamples);
+    Seqs found{cursor.next()->key.first_seq.value};
+    compact();
+    EXPECT_EQ(block_seqs(), (Seqs{1}));
+    ASSERT_TRUE(store_->drop(partition_in(kBucket)).ok());
+    ASSERT_TRUE(store_->refresh().ok());
+    EXPECT_EQ(block_seqs(), Seqs{});
+    for (auto at = cursor.next(); at.ok() && at->step == CursorStep::kItem; at = cursor.next()) {
+        EXPECT_TRUE(parse_block_untrusted(at->block).ok());
+        found.push_back(at->key.first_seq.value);
+    }
+    EXPECT_EQ(found, (Seqs{1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
 // A reader and the writer go on while a third thread compacts; each visit sees every row once.

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "storage/store/testing/conformance.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet::conformance::conformance_test {
 namespace {
@@ -85,11 +86,10 @@ TEST_P(StoreConformance, StopsAVisitWhenAsked) {
             ->visit_batches(partition_in(kBucket), kTarget, kSession,
                             [&](const BatchRecord&) { return ++batch_count == 2 ? Visit::kStop : Visit::kContinue; })
             .ok());
-    ASSERT_TRUE(store_
-                    ->visit_blocks(partition_in(kBucket), kTarget, kSession, kSamples,
-                                   [&](const BlockKey&, std::string_view) {
-                                       return ++block_count == 2 ? Visit::kStop : Visit::kContinue;
-                                   })
+    ASSERT_TRUE(visit_blocks(*store_, partition_in(kBucket), kTarget, kSession, kSamples,
+                             [&](const BlockKey&, std::string_view) {
+                                 return ++block_count == 2 ? Visit::kStop : Visit::kContinue;
+                             })
                     .ok());
     EXPECT_EQ(batch_count, 2);
     EXPECT_EQ(block_count, 2);
@@ -136,15 +136,13 @@ TEST_P(StoreConformance, GivesBlocksAsTheyCame) {
     put({batch});
     reopen();
     std::string stored;
-    ASSERT_TRUE(
-        store_
-            ->visit_blocks(partition_in(kBucket), kTarget, kSession, kSamples,
-                           [&](const BlockKey& key, std::string_view block) {
-                               EXPECT_EQ(key, (BlockKey{partition_in(kBucket), kTarget, kSession, kSamples, Seq{1}}));
-                               stored = block;
-                               return Visit::kContinue;
-                           })
-            .ok());
+    ASSERT_TRUE(visit_blocks(*store_, partition_in(kBucket), kTarget, kSession, kSamples,
+                             [&](const BlockKey& key, std::string_view block) {
+                                 EXPECT_EQ(key, (BlockKey{partition_in(kBucket), kTarget, kSession, kSamples, Seq{1}}));
+                                 stored = block;
+                                 return Visit::kContinue;
+                             })
+                    .ok());
     EXPECT_EQ(stored, batch.series[0].block);
 }
 
@@ -170,8 +168,8 @@ TEST_P(StoreConformance, KeepsRowsOfEveryKind) {
         sample.add(series, integers, bytes);
         ASSERT_EQ(put({sample.build()}), Outcomes{PutOutcome::kStored});
         int block_count = 0;
-        auto visited = store_->visit_blocks(
-            partition_in(kBucket), kTarget, kSession, series, [&](const BlockKey&, std::string_view block) {
+        auto visited = visit_blocks(
+            *store_, partition_in(kBucket), kTarget, kSession, series, [&](const BlockKey&, std::string_view block) {
                 ++block_count;
                 DecodedRows rows;
                 auto view = parse_block_untrusted(block);

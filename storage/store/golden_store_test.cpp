@@ -19,6 +19,7 @@
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
 #include "storage/store/keyed_store.h"
+#include "storage/store/testing/visit_blocks.h"
 #include "tests/golden/golden_file.h"
 
 namespace perfleet {
@@ -59,14 +60,14 @@ Result<Done> write(Engine& engine, const std::map<std::string, std::string>& con
 std::vector<std::uint64_t> times_in(const StoreReader& store) {
     std::vector<std::uint64_t> times;
     DecodedRows rows;
-    const auto visited = store.visit_blocks(partition_of(kTarget, kBucket), kTarget, kSession, kSamples,
-                                            [&](const BlockKey&, std::string_view bytes) {
-                                                const auto block = parse_block_untrusted(bytes);
-                                                EXPECT_TRUE(block.ok() && rows.decode(*block).ok());
-                                                const auto own = rows.integers(ColumnId::kTime);
-                                                times.insert(times.end(), own.begin(), own.end());
-                                                return Visit::kContinue;
-                                            });
+    const auto visited = visit_blocks(store, partition_of(kTarget, kBucket), kTarget, kSession, kSamples,
+                                      [&](const BlockKey&, std::string_view bytes) {
+                                          const auto block = parse_block_untrusted(bytes);
+                                          EXPECT_TRUE(block.ok() && rows.decode(*block).ok());
+                                          const auto own = rows.integers(ColumnId::kTime);
+                                          times.insert(times.end(), own.begin(), own.end());
+                                          return Visit::kContinue;
+                                      });
     EXPECT_TRUE(visited.ok()) << visited.error().message;
     return times;
 }

@@ -8,6 +8,7 @@
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/testing/fragile_store.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet::keyed_store_test {
 namespace {
@@ -51,7 +52,9 @@ TEST_F(UnreadableStore, SaysSoWhereAnyOfItsReadsFails) {
         {"batches",
          [&] { return code_of(store_->visit_batches(test_writer::partition(), kTarget, kSession, no_record)); }},
         {"blocks",
-         [&] { return code_of(store_->visit_blocks(test_writer::partition(), kTarget, kSession, kSeries, no_block)); }},
+         [&] {
+             return code_of(visit_blocks(*store_, test_writer::partition(), kTarget, kSession, kSeries, no_block));
+         }},
     };
     for (const auto& [what, operation] : operations) {
         for (std::uint64_t read = 0;; ++read) {
@@ -94,12 +97,11 @@ TEST_F(UnreadableStore, NamesTheKeyOfADamagedValueAndReadsTheOthers) {
     EXPECT_NE(visited.error().message.find("seq 2"), std::string::npos) << visited.error().message;
     EXPECT_EQ(seqs, (std::vector<std::uint64_t>{1, 3}));
     int block_count = 0;
-    ASSERT_TRUE(store_
-                    ->visit_blocks(test_writer::partition(), kTarget, kSession, kSeries,
-                                   [&](const BlockKey&, std::string_view) {
-                                       ++block_count;
-                                       return Visit::kContinue;
-                                   })
+    ASSERT_TRUE(visit_blocks(*store_, test_writer::partition(), kTarget, kSession, kSeries,
+                             [&](const BlockKey&, std::string_view) {
+                                 ++block_count;
+                                 return Visit::kContinue;
+                             })
                     .ok());
     EXPECT_EQ(block_count, 3);
     ASSERT_TRUE(store_->drop(test_writer::partition()).ok());

@@ -57,15 +57,13 @@ Result<UnusedImages> unused_images(const Engine& engine, const KeyedReads& reads
             if (images->empty() || !is_known) {
                 return UnusedImages{};
             }
-            auto visited = reads.visit_blocks(partition, session.target, session.session, {Kind::kImage, kNoEvent},
-                                              [&](const BlockKey&, std::string_view block) {
-                                                  is_known = forget_named(block, *images) && is_known;
-                                                  return Visit::kContinue;
-                                              });
-            if (!visited.ok() && !is_damage(visited.error())) {
-                return visited.error();
+            BlockCursor blocks = reads.blocks(partition, session.target, session.session, {Kind::kImage, kNoEvent});
+            for (auto at = blocks.next(); !at.ok() || at->step != CursorStep::kEnd; at = blocks.next()) {
+                if (!at.ok()) {
+                    return at.error();
+                }
+                is_known = is_known && at->step == CursorStep::kItem && forget_named(at->block, *images);
             }
-            is_known = is_known && visited.ok();
         }
     }
     UnusedImages unused;

@@ -6,6 +6,7 @@
 
 #include "schemas/columns/layout.h"
 #include "storage/block/block.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet::chaos {
 namespace {
@@ -29,8 +30,8 @@ Result<Done> scan_blocks(const StoreReader& store, const Partition& partition, S
     DecodedRows rows;
     std::vector<std::uint64_t> arguments;
     const std::array wanted{value_column(series.kind)};
-    auto visited = store.visit_blocks(
-        partition, session.target, session.session, series, [&](const BlockKey& key, std::string_view bytes) {
+    auto visited = visit_blocks(
+        store, partition, session.target, session.session, series, [&](const BlockKey& key, std::string_view bytes) {
             auto block = parse_block_untrusted(bytes);
             if (!block.ok()) {
                 error = block.error();

@@ -24,6 +24,7 @@
 #include "schemas/columns/layout.h"
 #include "storage/block/block.h"
 #include "storage/store/open_store.h"
+#include "storage/store/testing/visit_blocks.h"
 #include "target-collector/wire/testing/held_address.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
@@ -299,8 +300,8 @@ private:
         for (const auto& [series, counts] : ledger.series) {
             std::map<ColumnId, std::string> columns;  // a text a value
             for (const Partition& partition : *partitions) {
-                const auto visited = (*reader)->visit_blocks(
-                    partition, ledger.session.target, ledger.session.session, series,
+                const auto visited = visit_blocks(
+                    **reader, partition, ledger.session.target, ledger.session.session, series,
                     [&, kind = series.kind](const BlockKey&, std::string_view bytes) {
                         const auto block = parse_block_untrusted(bytes);
                         DecodedRows rows;

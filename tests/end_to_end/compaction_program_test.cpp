@@ -10,6 +10,7 @@
 #include "daemon/metrics/testing/scrape.h"
 #include "gateway/ingest/testing/sample_messages.h"
 #include "storage/store/open_store.h"
+#include "storage/store/testing/visit_blocks.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
@@ -54,13 +55,10 @@ Stored stored_of(const std::string& data, SessionId session) {
                                         return Visit::kContinue;
                                     })
                     .ok());
-    EXPECT_TRUE((*reader)
-                    ->visit_blocks(partition, kTarget, session, kSamples,
-                                   [&](const BlockKey&, std::string_view) {
-                                       ++stored.block_count;
-                                       return Visit::kContinue;
-                                   })
-                    .ok());
+    EXPECT_TRUE(visit_blocks(**reader, partition, kTarget, session, kSamples, [&](const BlockKey&, std::string_view) {
+                    ++stored.block_count;
+                    return Visit::kContinue;
+                }).ok());
     return stored;
 }
 

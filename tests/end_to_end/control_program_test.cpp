@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/session_changes.h"
 #include "storage/store/open_store.h"
@@ -101,18 +102,15 @@ protected:
 // Samples of a stored session: when each was taken, and for how much it stands.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> stored_samples(const Scan& scan) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> samples;
-    for (const EpochNumber epoch : scan.sessions()[0].epochs) {
-        EXPECT_TRUE(scan.visit_rows(0, epoch, {Kind::kSample, EventNumber{0}}, {},
-                                    [&](const RowBlock& block) {
-                                        const auto times = block.rows.integers(ColumnId::kTime);
-                                        const auto weights = block.rows.integers(ColumnId::kWeight);
-                                        for (std::size_t i = 0; i < times.size(); ++i) {
-                                            samples.emplace_back(times[i], weights[i]);
-                                        }
-                                        return Visit::kContinue;
-                                    })
-                        .ok());
+    RowCursor rows{scan, 0, {Kind::kSample, EventNumber{0}}, {}};
+    while (const RowBlock* const block = rows.next()) {
+        const auto times = block->rows.integers(ColumnId::kTime);
+        const auto weights = block->rows.integers(ColumnId::kWeight);
+        for (std::size_t i = 0; i < times.size(); ++i) {
+            samples.emplace_back(times[i], weights[i]);
+        }
     }
+    EXPECT_TRUE(rows.status().ok());
     return samples;
 }
 

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/session_changes.h"
 #include "target-collector/sel4/run/collector_run.h"
@@ -145,15 +146,12 @@ protected:
         std::vector<std::uint64_t> found;
         const auto store = open_store_reader(data_);
         const auto scan = Scan::open(**store, {});
-        for (const EpochNumber epoch : scan->sessions()[0].epochs) {
-            EXPECT_TRUE(scan->visit_rows(0, epoch, series, {},
-                                         [&](const RowBlock& block) {
-                                             const auto column = block.rows.integers(ColumnId::kTime);
-                                             found.insert(found.end(), column.begin(), column.end());
-                                             return Visit::kContinue;
-                                         })
-                            .ok());
+        RowCursor rows{*scan, 0, series, {}};
+        while (const RowBlock* const block = rows.next()) {
+            const auto column = block->rows.integers(ColumnId::kTime);
+            found.insert(found.end(), column.begin(), column.end());
         }
+        EXPECT_TRUE(rows.status().ok());
         return found;
     }
     // When a request took effect, by its place among all.
@@ -242,19 +240,16 @@ TEST_F(Sel4Control, AStoppedThreadsTimeIsInNoSample) {
     const auto scan = Scan::open(**store, {});
     std::uint64_t weight_after = 0;
     std::uint64_t last = 0;
-    for (const EpochNumber epoch : scan->sessions()[0].epochs) {
-        EXPECT_TRUE(scan->visit_rows(0, epoch, kTimerSamples, {},
-                                     [&](const RowBlock& block) {
-                                         const auto row_times = block.rows.integers(ColumnId::kTime);
-                                         const auto weights = block.rows.integers(ColumnId::kWeight);
-                                         for (std::size_t i = 0; i < row_times.size(); ++i) {
-                                             last = std::max(last, row_times[i]);
-                                             weight_after += row_times[i] > requests[1] ? weights[i] : 0;
-                                         }
-                                         return Visit::kContinue;
-                                     })
-                        .ok());
+    RowCursor rows{*scan, 0, kTimerSamples, {}};
+    while (const RowBlock* const block = rows.next()) {
+        const auto row_times = block->rows.integers(ColumnId::kTime);
+        const auto weights = block->rows.integers(ColumnId::kWeight);
+        for (std::size_t i = 0; i < row_times.size(); ++i) {
+            last = std::max(last, row_times[i]);
+            weight_after += row_times[i] > requests[1] ? weights[i] : 0;
+        }
     }
+    EXPECT_TRUE(rows.status().ok());
     EXPECT_GT(weight_after, 0U);
     EXPECT_LE(weight_after, last - requests[1]);
 }

@@ -22,14 +22,21 @@ public:
     TamperedStore(const StoreReader& store, Tampering tampering)
         : CancellableStore{store, never_}, tampering_{std::move(tampering)} {}
 
-    Result<Done> visit_blocks(
-        const Partition& partition, TargetId target, SessionId session, Series series,
-        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override {
-        return CancellableStore::visit_blocks(
-            partition, target, session, series, [&](const BlockKey& key, std::string_view block) {
-                const std::optional<std::string> tampered = tampering_(series, key.first_seq, block);
-                return tampered ? visitor(key, *tampered) : Visit::kContinue;
-            });
+    BlockCursor blocks(const Partition& partition, TargetId target, SessionId session, Series series) const override {
+        return BlockCursor{[this, cursor = CancellableStore::blocks(partition, target, session, series),
+                            tampered = std::optional<std::string>{}]() mutable -> Result<BlockStep> {
+            for (;;) {
+                Result<BlockStep> step = cursor.next();
+                if (!step.ok() || step->step != CursorStep::kItem) {
+                    return step;
+                }
+                tampered = tampering_(step->key.series, step->key.first_seq, step->block);
+                if (tampered) {
+                    step->block = *tampered;
+                    return step;
+                }
+            }
+        }};
     }
 
 private:

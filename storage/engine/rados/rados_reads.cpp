@@ -54,14 +54,14 @@ Result<std::optional<std::string>> RadosReads::get(std::string_view key) const {
     if (!index.ok()) {
         return index.error();
     }
-    std::optional<std::string> found;
     std::string end{key};
     end.push_back('\0');
-    auto visited = visit_indexes({*index}, {std::string{key}, end}, [&](std::string_view, std::string_view value) {
-        found = value;
-        return Visit::kStop;
-    });
-    return visited.ok() ? Result<std::optional<std::string>>{std::move(found)} : visited.error();
+    const auto at = index_cursor({*index}, {std::string{key}, std::move(end)});
+    auto is_there = at->next();
+    if (!is_there.ok()) {
+        return is_there.error();
+    }
+    return *is_there ? std::optional{std::string{at->value()}} : std::nullopt;
 }
 
 std::vector<Domain> RadosReads::domains_in(const KeyRange& range) const {
@@ -79,14 +79,115 @@ std::vector<Domain> RadosReads::domains_in(const KeyRange& range) const {
     return domains;
 }
 
-Result<Done> RadosReads::visit(
-    const KeyRange& range, const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const {
-    // The domains whose keys lie between each other are read together; partitions one by one.
-    std::vector<std::pair<KeyRange, std::vector<Domain>>> groups;
+// Domains whose keys lie between each other are read together, each as it was when the cursor came to it.
+class RadosReads::Cursor final : public EngineCursor {
+public:
+    struct Group {
+        KeyRange keys;
+        std::vector<Domain> domains;
+        Indexes indexes;  // those that were read already
+    };
+
+    Cursor(const RadosReads& reads, std::vector<Group> groups) : reads_{reads}, groups_{std::move(groups)} {}
+
+    [[nodiscard]] Result<bool> next() override {
+        while (at_ == values_.size()) {
+            if (!parts_.empty()) {
+                fetch_more();
+            } else if (auto is_any = next_group(); !is_any.ok() || !*is_any) {
+                return is_any;
+            }
+        }
+        const std::string& key = *keys_[at_];
+        const IndexValue& value = *values_[at_];
+        if (value.value != nullptr) {
+            value_ = *value.value;
+        } else if (fetched_.ok()) {
+            value_ = (*fetched_)[at_];
+        } else {  // one that can't be read takes no other with it
+            alone_ = reads_.fetch({&value});
+            if (!alone_.ok()) {
+                return Error{alone_.error().code, alone_.error().message + ": " + describe_key(key)};
+            }
+            value_ = alone_->front();
+        }
+        key_ = key;
+        ++at_;
+        return true;
+    }
+
+private:
+    using At = DomainIndex::const_iterator;
+
+    [[nodiscard]] Result<bool> next_group() {
+        if (next_group_ == groups_.size()) {
+            return false;
+        }
+        Group& group = groups_[next_group_++];
+        for (const Domain& domain : group.domains) {
+            auto index = reads_.index_of(domain);
+            if (!index.ok()) {
+                return index.error();
+            }
+            group.indexes.push_back(std::move(*index));
+        }
+        keys_.clear();
+        values_.clear();
+        at_ = 0;
+        indexes_ = std::move(group.indexes);
+        for (const auto& index : indexes_) {
+            const At begin = index->lower_bound(group.keys.begin);
+            const At end = index->lower_bound(group.keys.end);
+            if (begin != end) {
+                parts_.emplace_back(begin, end);
+            }
+        }
+        return true;
+    }
+
+    void fetch_more() {
+        keys_.clear();
+        values_.clear();
+        at_ = 0;
+        for (std::uint64_t size_bytes = 0;
+             !parts_.empty() && size_bytes < fetch_size_bytes_ && values_.size() < kFetchValuesMax;) {
+            const auto least = std::min_element(parts_.begin(), parts_.end(), [](const auto& a, const auto& b) {
+                return a.first->first < b.first->first;
+            });
+            keys_.push_back(&least->first->first);
+            values_.push_back(&least->first->second);
+            size_bytes += values_.back()->value != nullptr ? 0 : values_.back()->size_bytes;
+            if (++least->first == least->second) {
+                parts_.erase(least);
+            }
+        }
+        fetch_size_bytes_ = std::min(fetch_size_bytes_ * 4, kFetchSizeBytesMax);
+        fetched_ = reads_.fetch(values_);
+    }
+
+    const RadosReads& reads_;
+    std::vector<Group> groups_;
+    std::size_t next_group_ = 0;
+    Indexes indexes_;                       // of the group at hand, as what follows
+    std::vector<std::pair<At, At>> parts_;  // what isn't fetched yet
+    std::vector<const std::string*> keys_;  // of what is
+    std::vector<const IndexValue*> values_;
+    std::size_t at_ = 0;
+    std::uint64_t fetch_size_bytes_ = kFetchSizeBytesFirst;
+    Result<std::vector<std::string>> fetched_ = std::vector<std::string>{};
+    Result<std::vector<std::string>> alone_ = std::vector<std::string>{};
+};
+
+std::unique_ptr<EngineCursor> RadosReads::index_cursor(Indexes indexes, const KeyRange& range) const {
+    return std::make_unique<Cursor>(*this, std::vector<Cursor::Group>{{range, {}, std::move(indexes)}});
+}
+
+std::unique_ptr<EngineCursor> RadosReads::cursor(const KeyRange& range, const std::set<EngineFile>&) const {
+    std::vector<Cursor::Group> groups;
     const auto add = [&](const KeyRange& table, std::vector<Domain> domains) {
         KeyRange keys = clip(range, table);
         if (keys.begin < keys.end) {
-            groups.emplace_back(std::move(keys), std::move(domains));
+            groups.push_back({std::move(keys), std::move(domains), {}});
         }
     };
     const auto add_shards = [&](const KeyRange& table) {
@@ -107,73 +208,7 @@ Result<Done> RadosReads::visit(
     add_shards(shard_tables());
     add(all_images_range(), {Domain{Domain::Type::kImage}});
     add_shards(note_table());
-    for (const auto& [keys, domains] : groups) {
-        std::vector<std::shared_ptr<const DomainIndex>> indexes;
-        for (const Domain& domain : domains) {
-            auto index = index_of(domain);
-            if (!index.ok()) {
-                return index.error();
-            }
-            indexes.push_back(std::move(*index));
-        }
-        auto visited = visit_indexes(indexes, keys, visitor);
-        if (!visited.ok()) {
-            return visited.error();
-        }
-        if (*visited == Visit::kStop) {
-            break;
-        }
-    }
-    return Done{};
-}
-
-Result<Visit> RadosReads::visit_indexes(
-    const std::vector<std::shared_ptr<const DomainIndex>>& indexes, const KeyRange& range,
-    const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const {
-    using At = DomainIndex::const_iterator;
-    std::vector<std::pair<At, At>> parts;
-    for (const auto& index : indexes) {
-        const At begin = index->lower_bound(range.begin);
-        const At end = index->lower_bound(range.end);
-        if (begin != end) {
-            parts.emplace_back(begin, end);
-        }
-    }
-    std::uint64_t fetch_size_bytes = kFetchSizeBytesFirst;
-    std::vector<const std::string*> keys;
-    std::vector<const IndexValue*> values;
-    while (!parts.empty()) {
-        keys.clear();
-        values.clear();
-        for (std::uint64_t size_bytes = 0;
-             !parts.empty() && size_bytes < fetch_size_bytes && values.size() < kFetchValuesMax;) {
-            const auto least = std::min_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-                return a.first->first < b.first->first;
-            });
-            keys.push_back(&least->first->first);
-            values.push_back(&least->first->second);
-            size_bytes += values.back()->value != nullptr ? 0 : values.back()->size_bytes;
-            if (++least->first == least->second) {
-                parts.erase(least);
-            }
-        }
-        fetch_size_bytes = std::min(fetch_size_bytes * 4, kFetchSizeBytesMax);
-        auto fetched = fetch(values);
-        for (std::size_t i = 0; i < keys.size(); ++i) {
-            // One that can't be read takes no other with it.
-            auto one = fetched.ok() || values[i]->value != nullptr ? std::vector<std::string>{} : fetch({values[i]});
-            if (!fetched.ok() && values[i]->value == nullptr && !one.ok()) {
-                return Error{one.error().code, one.error().message + ": " + describe_key(*keys[i])};
-            }
-            const std::string& bytes = values[i]->value != nullptr ? *values[i]->value
-                                       : fetched.ok()              ? (*fetched)[i]
-                                                                   : one->front();
-            if (visitor(*keys[i], bytes) == Visit::kStop) {
-                return Visit::kStop;
-            }
-        }
-    }
-    return Visit::kContinue;
+    return std::make_unique<Cursor>(*this, std::move(groups));
 }
 
 // Those that aren't here already, by body: neighbours in one extent, all bodies at a time.

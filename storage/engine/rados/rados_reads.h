@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,15 +37,9 @@ public:
     explicit RadosReads(std::unique_ptr<RadosPool> pool) : pool_{std::move(pool)} {}
 
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override;
-    [[nodiscard]] Result<Done> visit(
-        const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override;
     // RADOS keeps and repairs copies by itself: no object that is gone or damaged can be left out.
-    [[nodiscard]] Result<Done> visit_without(
-        const std::set<EngineFile>&, const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
-        return visit(range, visitor);
-    }
+    [[nodiscard]] std::unique_ptr<EngineCursor> cursor(const KeyRange& range,
+                                                       const std::set<EngineFile>&) const override;
     [[nodiscard]] std::optional<EngineFile> file_of(const Error&) const override { return std::nullopt; }
     [[nodiscard]] std::string name_of(EngineFile file) const override { return std::to_string(file); }
     [[nodiscard]] std::string damage_in(const Error& error) const override { return error.message; }
@@ -70,10 +63,8 @@ protected:
     };
     using Domains = std::map<Domain, DomainState, DomainOrder>;
 
-    // Ascending by key. Errors: those of the visit.
-    [[nodiscard]] Result<Visit> visit_indexes(
-        const std::vector<std::shared_ptr<const DomainIndex>>& indexes, const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const;
+    using Indexes = std::vector<std::shared_ptr<const DomainIndex>>;
+    [[nodiscard]] std::unique_ptr<EngineCursor> index_cursor(Indexes indexes, const KeyRange& range) const;
     // An empty one where the domain has nothing.
     [[nodiscard]] Result<std::shared_ptr<const DomainIndex>> index_of(const Domain& domain) const;
 
@@ -86,6 +77,7 @@ protected:
     mutable Domains domains_;
 
 private:
+    class Cursor;
     // Whether the segments of a domain aren't what the store lists, and are now. A writer knows its own.
     [[nodiscard]] virtual Result<bool> reload(const Domain& domain) const = 0;
     struct LoadedIndex {

@@ -194,7 +194,7 @@ Result<std::shared_ptr<const Segment>> RadosWriter::open_segment(const Domain& d
     return std::shared_ptr<const Segment>{std::move(segment)};
 }
 
-// A visit keeps the one that it began with.
+// A cursor keeps the one that it began with.
 DomainIndex& RadosWriter::own_index(DomainState& state) {
     if (state.index.use_count() != 1) {
         state.index = std::make_shared<DomainIndex>(*state.index);
@@ -391,18 +391,18 @@ Result<Done> RadosWriter::rewrite(const Domain& domain, const SegmentList& befor
             directories_[directory].unused.emplace(object, since_s);
             return entered.ok() ? Result<std::string>{std::move(object)} : entered.error();
         }};
-    Result<Done> added = Done{};
-    auto visited = visit_indexes({snapshot}, everything(), [&](std::string_view key, std::string_view value) {
-        added = maker.add(key, value);
-        return added.ok() ? Visit::kContinue : Visit::kStop;
-    });
-    if (!visited.ok()) {
-        return visited.error();
+    const auto at = index_cursor({snapshot}, everything());
+    auto is_any = at->next();
+    for (; is_any.ok() && *is_any; is_any = at->next()) {
+        if (auto added = maker.add(at->key(), at->value()); !added.ok()) {
+            return added;
+        }
     }
-    if (added.ok()) {
-        added = maker.finish();
+    if (!is_any.ok()) {
+        return is_any.error();
     }
-    return added.ok() ? switch_over(domain, before, era, snapshot, maker) : std::move(added);
+    auto finished = maker.finish();
+    return finished.ok() ? switch_over(domain, before, era, snapshot, maker) : std::move(finished);
 }
 
 Result<Done> RadosWriter::switch_over(const Domain& domain, const SegmentList& before, std::uint64_t era,

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,15 +21,8 @@ public:
     explicit EngineOver(std::unique_ptr<Engine> engine) : owned_{std::move(engine)}, engine_{*owned_} {}
 
     Result<std::optional<std::string>> get(std::string_view key) const override { return engine_.get(key); }
-    Result<Done> visit(
-        const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
-        return engine_.visit(range, visitor);
-    }
-    Result<Done> visit_without(
-        const std::set<EngineFile>& files, const KeyRange& range,
-        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
-        return engine_.visit_without(files, range, visitor);
+    std::unique_ptr<EngineCursor> cursor(const KeyRange& range, const std::set<EngineFile>& without) const override {
+        return engine_.cursor(range, without);
     }
     std::optional<EngineFile> file_of(const Error& error) const override { return engine_.file_of(error); }
     std::string name_of(EngineFile file) const override { return engine_.name_of(file); }

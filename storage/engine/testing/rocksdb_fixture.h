@@ -19,6 +19,7 @@
 #include "storage/engine/folder.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet {
 
@@ -117,12 +118,12 @@ protected:
     // The seqs whose blocks and records are there, each byte of which must be right.
     static std::vector<std::uint64_t> intact_seqs(const StoreReader& reader) {
         std::vector<std::uint64_t> seqs;
-        auto visited = reader.visit_blocks(test_writer::partition(), test_writer::kTarget, test_writer::kSession,
-                                           test_writer::kSeries, [&](const BlockKey& key, std::string_view block) {
-                                               EXPECT_EQ(block, test_writer::batch(key.first_seq).series[0].block);
-                                               seqs.push_back(key.first_seq.value);
-                                               return Visit::kContinue;
-                                           });
+        auto visited = visit_blocks(reader, test_writer::partition(), test_writer::kTarget, test_writer::kSession,
+                                    test_writer::kSeries, [&](const BlockKey& key, std::string_view block) {
+                                        EXPECT_EQ(block, test_writer::batch(key.first_seq).series[0].block);
+                                        seqs.push_back(key.first_seq.value);
+                                        return Visit::kContinue;
+                                    });
         EXPECT_TRUE(visited.ok()) << visited.error().message;
         std::size_t at = 0;
         visited = reader.visit_batches(test_writer::partition(), test_writer::kTarget, test_writer::kSession,

@@ -10,6 +10,7 @@
 #include "storage/store/store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store/testing/stores.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet::conformance {
 
@@ -64,15 +65,14 @@ protected:
     std::vector<std::uint64_t> block_seqs(BucketNumber bucket = kBucket, SessionId session = kSession,
                                           Series series = kSamples) {
         std::vector<std::uint64_t> found;
-        EXPECT_TRUE(store_
-                        ->visit_blocks(partition_in(bucket), kTarget, session, series,
-                                       [&](const BlockKey& key, std::string_view block) {
-                                           auto view = parse_block_untrusted(block);
-                                           EXPECT_TRUE(view.ok());
-                                           EXPECT_EQ(view->header.first_seq, key.first_seq);
-                                           found.push_back(key.first_seq.value);
-                                           return Visit::kContinue;
-                                       })
+        EXPECT_TRUE(visit_blocks(*store_, partition_in(bucket), kTarget, session, series,
+                                 [&](const BlockKey& key, std::string_view block) {
+                                     auto view = parse_block_untrusted(block);
+                                     EXPECT_TRUE(view.ok());
+                                     EXPECT_EQ(view->header.first_seq, key.first_seq);
+                                     found.push_back(key.first_seq.value);
+                                     return Visit::kContinue;
+                                 })
                         .ok());
         return found;
     }

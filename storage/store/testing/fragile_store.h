@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,11 +34,11 @@ public:
         bool fails_write = false;
         bool fails_erase = false;
         bool has_reopened = false;  // once: it went on from what is on disk
-        std::string damaged_begin;  // of visits, which can't read there
-        std::string damaged_key;    // that get() can't read, and visit() can: another file holds it
+        std::string damaged_begin;  // of cursors, which can't read there
+        std::string damaged_key;    // that get() can't read, and a cursor can: another file holds it
         std::vector<std::string> calls;
-        std::atomic<std::uint64_t> reads_until_failure{~0ULL};  // of get() and visit(); that one and no other fails
-        std::function<void(const KeyRange&)> on_visit;          // once, in the middle of the next visit
+        std::atomic<std::uint64_t> reads_until_failure{~0ULL};  // of get() and cursor(); that one and no other fails
+        std::function<void(const KeyRange&)> on_visit;          // once, when the next cursor ends
         std::function<void()> after_visit;                      // each
         std::function<void()> after_write;                      // likewise
     };
@@ -52,22 +53,8 @@ public:
         }
         return shared_->engine.get(key);
     }
-    Result<Done> visit(const KeyRange& range,
-                       const std::function<Visit(std::string_view, std::string_view)>& visitor) const override {
-        if (shared_->reads_until_failure-- == 0) {
-            return Error{ErrorCode::kUnavailable, "no read"};
-        }
-        if (!range.begin.empty() && range.begin == shared_->damaged_begin) {
-            return Error{ErrorCode::kCorrupt, "a damaged file"};
-        }
-        auto visited = shared_->engine.visit(range, visitor);
-        if (const auto hook = std::exchange(shared_->on_visit, nullptr)) {
-            hook(range);
-        }
-        if (shared_->after_visit) {
-            shared_->after_visit();
-        }
-        return visited;
+    std::unique_ptr<EngineCursor> cursor(const KeyRange& range, const std::set<EngineFile>&) const override {
+        return std::make_unique<Cursor>(shared_, range);
     }
     Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
         shared_->calls.emplace_back("write");
@@ -90,6 +77,45 @@ public:
     }
 
 private:
+    class Cursor final : public EngineCursor {
+    public:
+        Cursor(std::shared_ptr<Shared> shared, KeyRange range)
+            : shared_{std::move(shared)}, range_{std::move(range)}, cursor_{shared_->engine.cursor(range_, {})} {
+            if (shared_->reads_until_failure-- == 0) {
+                error_ = Error{ErrorCode::kUnavailable, "no read"};
+            } else if (!range_.begin.empty() && range_.begin == shared_->damaged_begin) {
+                error_ = Error{ErrorCode::kCorrupt, "a damaged file"};
+            }
+        }
+        ~Cursor() override {
+            cursor_.reset();
+            if (error_) {
+                return;
+            }
+            if (const auto hook = std::exchange(shared_->on_visit, nullptr)) {
+                hook(range_);
+            }
+            if (shared_->after_visit) {
+                shared_->after_visit();
+            }
+        }
+        Result<bool> next() override {
+            if (error_) {
+                return Error{*error_};
+            }
+            auto is_any = cursor_->next();
+            key_ = cursor_->key();
+            value_ = cursor_->value();
+            return is_any;
+        }
+
+    private:
+        std::shared_ptr<Shared> shared_;
+        KeyRange range_;
+        std::unique_ptr<EngineCursor> cursor_;
+        std::optional<Error> error_;
+    };
+
     std::shared_ptr<Shared> shared_;
 };
 

@@ -39,10 +39,8 @@ public:
                                const std::function<Visit(const BatchRecord&)>& visitor) const override {
         return store_.visit_batches(partition, target, session, visitor);
     }
-    Result<Done> visit_blocks(
-        const Partition& partition, TargetId target, SessionId session, Series series,
-        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override {
-        return store_.visit_blocks(partition, target, session, series, visitor);
+    BlockCursor blocks(const Partition& partition, TargetId target, SessionId session, Series series) const override {
+        return store_.blocks(partition, target, session, series);
     }
     Result<std::uint64_t> session_size_bytes(const SessionName& session) const override {
         return store_.session_size_bytes(session);

@@ -15,6 +15,7 @@
 #include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store/testing/store_writer.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet {
 namespace {
@@ -67,11 +68,11 @@ int count(const std::string& directory) {
         return fail(reader.error());
     }
     std::uint64_t block_count = 0;
-    auto visited = (*reader)->visit_blocks(test_writer::partition(), test_writer::kTarget, test_writer::kSession,
-                                           test_writer::kSeries, [&](const BlockKey&, std::string_view) {
-                                               ++block_count;
-                                               return Visit::kContinue;
-                                           });
+    auto visited = visit_blocks(**reader, test_writer::partition(), test_writer::kTarget, test_writer::kSession,
+                                test_writer::kSeries, [&](const BlockKey&, std::string_view) {
+                                    ++block_count;
+                                    return Visit::kContinue;
+                                });
     if (!visited.ok()) {
         return fail(visited.error());
     }

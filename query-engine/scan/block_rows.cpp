@@ -1,0 +1,202 @@
+// What a scan and its cursors make of one block.
+#include <algorithm>
+#include <utility>
+
+#include "query-engine/scan/block_place.h"
+#include "query-engine/scan/row_cursor.h"
+#include "query-engine/scan/scan.h"
+
+namespace perfleet {
+namespace {
+
+std::size_t count_rows(std::span<const std::pair<std::size_t, std::size_t>> ranges) {
+    std::size_t row_count = 0;
+    for (const auto& [first, last] : ranges) {
+        row_count += last - first;
+    }
+    return row_count;
+}
+
+}  // namespace
+
+bool is_store_damage(const Error& error) {
+    return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kIo || error.code == ErrorCode::kTruncated ||
+           error.code == ErrorCode::kInvalid || error.code == ErrorCode::kTooLarge;
+}
+
+std::string block_place(const SessionRecord& record, Series series, Seq seq) {
+    return "store: session " + session_hex(record.session) + ", " + std::string{kind_name(series.kind)} + " event " +
+           std::to_string(series.event.value) + ", batch " + std::to_string(seq.value);
+}
+
+Error at_block(const SessionRecord& record, const BlockPlace& place, const Error& error) {
+    return Error{error.code, block_place(record, place.series, place.first_seq) + ": " + error.message};
+}
+
+Result<BlockView> Scan::parse_block(const BlockPlace& place, std::string_view bytes_untrusted) const {
+    const SessionRecord& record = sessions_[place.session_index].record;
+    Result<BlockView> block = parse_block_untrusted(bytes_untrusted, BlockCheck::kWhenDecoded);
+    if (!block.ok()) {
+        return at_block(record, place, block.error());
+    }
+    const BlockHeader& header = block->header;
+    if (header.series != place.series || header.epoch != place.epoch || header.first_seq != place.first_seq) {
+        return at_block(record, place, Error{ErrorCode::kCorrupt, "holds another block's rows"});
+    }
+    return block;
+}
+
+std::uint64_t Scan::Shares::expected_row_count() const {
+    std::uint64_t sum = 0;
+    for (const Share& share : shares) {
+        sum += share.expected_row_count;
+    }
+    return sum;
+}
+
+Result<Scan::Shares> Scan::shares_of(std::size_t session_index, const Partition& partition, const BlockView& block,
+                                     const RowsLeft* left) const {
+    const BlockHeader& header = block.header;
+    const BlockPart whole{header.first_seq, header.row_count};
+    const std::span<const BlockPart> parts = block.parts.empty() ? std::span{&whole, 1} : std::span{block.parts};
+    Shares found;
+    std::size_t row = 0;
+    for (const BlockPart& part : parts) {
+        const std::size_t first = std::exchange(row, row + part.row_count);
+        const BatchRecord* batch = batch_from(session_index, header.epoch, partition, part.seq, part.seq);
+        if (batch == nullptr) {  // put after this scan was opened, and compacted since
+            found.is_whole = false;
+            continue;
+        }
+        const auto rows = std::find_if(batch->rows.begin(), batch->rows.end(),
+                                       [&](const BatchRecord::Rows& one) { return one.series == header.series; });
+        if (rows == batch->rows.end() || (!block.parts.empty() && rows->row_count != part.row_count)) {
+            return Error{ErrorCode::kCorrupt, block_place(sessions_[session_index].record, header.series, part.seq) +
+                                                  ": the block holds other rows than its batch names"};
+        }
+        const std::size_t group = left == nullptr ? 0 : left->group_of(part.seq);
+        const bool is_expected = is_left(session_index, part.seq, *rows, left);
+        if (group != 0 && !is_expected) {
+            found.is_whole = false;
+            continue;
+        }
+        auto share = std::find_if(found.shares.begin(), found.shares.end(),
+                                  [&](const Share& one) { return one.group == group; });
+        if (share == found.shares.end()) {
+            found.is_whole = found.is_whole && found.shares.empty();
+            share = found.shares.insert(share, Share{group, {}, part.seq, part.seq, 0});
+        }
+        share->expected_row_count += is_expected ? part.row_count : 0;
+        share->last_seq = part.seq;
+        if (!share->ranges.empty() && share->ranges.back().second == first) {
+            share->ranges.back().second = row;
+        } else {
+            share->ranges.emplace_back(first, row);
+        }
+    }
+    return found;
+}
+
+RowBlock::RowBlock(const BlockPlace& place, std::pair<Seq, Seq> seqs, std::span<const TickRange> wanted,
+                   const BlockView& view, std::span<const std::pair<std::size_t, std::size_t>> passing,
+                   DecodedRows& decoded)
+    : session_index{place.session_index},
+      series{place.series},
+      epoch{place.epoch},
+      first_seq{seqs.first},
+      last_seq{seqs.second},
+      first_ticks{view.header.first_ticks},
+      last_ticks{view.header.last_ticks},
+      row_count{passing.empty() ? view.header.row_count : count_rows(passing)},
+      wanted_ticks{wanted},
+      rows{decoded},
+      view_{&view},
+      passing_{passing},
+      decoded_{&decoded} {}
+
+bool RowBlock::decode_more(std::span<const ColumnId> more) {
+    if (std::exchange(is_begun_, true) && is_whole()) {
+        return took(decoded_->decode_more(*view_, more));
+    }
+    wanted_.insert(wanted_.end(), more.begin(), more.end());
+    Result<Done> decoded = decoded_->decode(*view_, wanted_);
+    if (decoded.ok() && !is_whole()) {
+        decoded_->keep(passing_);
+    }
+    return took(std::move(decoded));
+}
+
+bool RowBlock::decode_narrow(ColumnId id, NarrowColumn& column) {
+    PERFLEET_ASSERT(is_whole());
+    return took(perfleet::decode_narrow(*view_, id, column));
+}
+
+bool RowBlock::decode_runs(ColumnId id, std::vector<ValueRun>& runs) {
+    PERFLEET_ASSERT(is_whole());
+    return took(perfleet::decode_runs(*view_, id, runs));
+}
+
+bool RowBlock::took(Result<Done> decoded) {
+    if (!decoded.ok()) {
+        damage_ = std::move(decoded).error();
+    }
+    return !damage_;
+}
+
+Error BlockRows::damaged(const Error& error) const {
+    return at_block(scan_->sessions_[place_.session_index].record, place_, error);
+}
+
+Result<Done> BlockRows::open(const BlockPlace& place, std::string_view bytes_untrusted) {
+    place_ = place;
+    shares_ = {};
+    share_index_ = 0;
+    passing_.reset();
+    block_.reset();
+    Result<BlockView> view = scan_->parse_block(place, bytes_untrusted);
+    if (!view.ok()) {
+        return std::move(view).error();
+    }
+    view_ = std::move(view).value();
+    if (scan_->is_pruned(place.session_index, place.series, view_.header.first_ticks, view_.header.last_ticks)) {
+        return Done{};
+    }
+    Result<Scan::Shares> shares = scan_->shares_of(place.session_index, place.partition, view_, left_);
+    if (!shares.ok()) {
+        return std::move(shares).error();
+    }
+    if (scan_->filters_->applies_to(place.series.kind)) {
+        Result<RowRanges> found = scan_->filters_->passing(*scan_, place.session_index, view_);
+        if (!found.ok()) {
+            return found.error().code == ErrorCode::kUsage ? Error{found.error()} : damaged(found.error());
+        }
+        passing_ = std::move(found).value();
+    }
+    shares_ = std::move(shares).value();
+    return Done{};
+}
+
+Result<RowBlock*> BlockRows::next(const std::optional<std::vector<ColumnId>>& wanted) {
+    if (block_ && block_->damage()) {
+        return damaged(*block_->damage());
+    }
+    while (share_index_ < shares_.shares.size()) {
+        const Scan::Share& share = shares_.shares[share_index_++];
+        ranges_ = passing_ ? common_rows(share.ranges, *passing_) : share.ranges;
+        if (ranges_.empty()) {
+            continue;
+        }
+        const bool is_whole = shares_.is_whole && !passing_;
+        block_.emplace(
+            place_, std::pair{share.first_seq, share.last_seq},
+            left_ == nullptr ? std::span{&scan_->tick_ranges_[place_.session_index], 1} : left_->ranges(share.group),
+            view_, std::span{ranges_}.first(is_whole ? 0 : ranges_.size()), rows_);
+        if (wanted && !block_->decode_more(*wanted)) {
+            return damaged(*block_->damage());
+        }
+        return &*block_;
+    }
+    return nullptr;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,88 @@
+#include "storage/engine/damaged_reads.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/engine/memory_engine.h"
+#include "storage/engine/testing/engine_over.h"
+
+namespace perfleet::damaged_reads_test {
+namespace {
+
+constexpr EngineFile kFile = 7;
+
+// What is put lies in one file, of which some keys can't be read; another file holds older values.
+class TornEngine final : public EngineOver {
+public:
+    explicit TornEngine(std::set<std::string> torn)
+        : EngineOver{std::make_unique<MemoryEngine>()}, torn_{std::move(torn)} {}
+
+    MemoryEngine older;
+
+    std::unique_ptr<EngineCursor> cursor(const KeyRange& range, const std::set<EngineFile>& without) const override {
+        return without.contains(kFile) ? older.cursor(range, {})
+                                       : std::make_unique<Cursor>(EngineOver::cursor(range, {}), torn_);
+    }
+    std::optional<EngineFile> file_of(const Error&) const override { return kFile; }
+
+private:
+    class Cursor final : public EngineCursor {
+    public:
+        Cursor(std::unique_ptr<EngineCursor> at, const std::set<std::string>& torn) : at_{std::move(at)}, torn_{torn} {}
+        Result<bool> next() override {
+            auto is_any = at_->next();
+            if (is_any.ok() && *is_any) {
+                if (torn_.contains(std::string{at_->key()})) {
+                    return Error{ErrorCode::kCorrupt, "torn"};
+                }
+                key_ = at_->key();
+                value_ = at_->value();
+            }
+            return is_any;
+        }
+
+    private:
+        std::unique_ptr<EngineCursor> at_;
+        const std::set<std::string>& torn_;
+    };
+
+    std::set<std::string> torn_;
+};
+
+std::vector<std::string> steps_of(const Engine& engine, ReadableCursor::InGaps in_gaps) {
+    ReadableCursor cursor{engine, {"a", "z"}, in_gaps};
+    std::vector<std::string> steps;
+    for (;;) {
+        const auto step = cursor.next();
+        EXPECT_TRUE(step.ok());
+        if (!step.ok() || *step == CursorStep::kEnd) {
+            return steps;
+        }
+        if (*step == CursorStep::kItem) {
+            steps.push_back(std::string{cursor.key()} + "=" + std::string{cursor.value()});
+        } else {
+            EXPECT_EQ(cursor.gap().error.message, "torn");
+            const bool names_file = cursor.gap().file == "7";
+            steps.emplace_back(names_file ? "gap of 7" : "gap");
+        }
+    }
+}
+
+TEST(ReadableCursor, NamesEachGapAndGoesOnBehindItWithWhatOtherFilesHold) {
+    TornEngine engine{{"c", "u"}};
+    for (const char* key : {"b", "c", "d", "t", "u", "y"}) {
+        ASSERT_TRUE(engine.write({}, 0, {{{key, "new"}}, {}}).ok());
+    }
+    ASSERT_TRUE(engine.older.write({}, 0, {{{"a", "old"}, {"c", "old"}, {"u", "old"}}, {}}).ok());
+    EXPECT_EQ(steps_of(engine, ReadableCursor::InGaps::kOtherFiles),
+              (std::vector<std::string>{"b=new", "gap of 7", "c=old", "d=new", "t=new", "gap of 7", "u=old", "y=new"}));
+    EXPECT_EQ(steps_of(engine, ReadableCursor::InGaps::kNothing),
+              (std::vector<std::string>{"b=new", "gap", "d=new", "t=new", "gap", "y=new"}));
+}
+
+}  // namespace
+}  // namespace perfleet::damaged_reads_test

@@ -1,0 +1,32 @@
+// All blocks of a series, as a loop.
+#pragma once
+
+#include <optional>
+
+#include "storage/read/reader.h"
+
+namespace perfleet {
+
+// All that can be read; then the first gap is the error.
+template <class Visitor>
+[[nodiscard]] Result<Done> visit_blocks(const StoreReader& store, const Partition& partition, TargetId target,
+                                        SessionId session, Series series, const Visitor& visitor) {
+    BlockCursor cursor = store.blocks(partition, target, session, series);
+    std::optional<Error> first_gap;
+    for (;;) {
+        const auto step = cursor.next();
+        if (!step.ok()) {
+            return Error{step.error()};
+        }
+        if (step->step == CursorStep::kEnd) {
+            return first_gap ? Result<Done>{*first_gap} : Done{};
+        }
+        if (step->step == CursorStep::kGap) {
+            first_gap = first_gap ? first_gap : step->gap;
+        } else if (visitor(step->key, step->block) == Visit::kStop) {
+            return Done{};
+        }
+    }
+}
+
+}  // namespace perfleet
