@@ -141,7 +141,7 @@ TEST_P(DeliveryOrder, LeavesNoTrace) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, DeliveryOrder, testing::ValuesIn(kTestEngines),
+INSTANTIATE_TEST_SUITE_P(Engines, DeliveryOrder, testing::ValuesIn(test_engines()),
                          [](const auto& engine) { return std::string{engine_name(engine.param)}; });
 
 }  // namespace

@@ -206,7 +206,7 @@ TEST_P(Retention, GoesOnWhereAnEarlierOneStopped) {
     EXPECT_EQ(expired_rows(), 3 * kBatchRows);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, Retention, testing::ValuesIn(kTestEngines),
+INSTANTIATE_TEST_SUITE_P(Engines, Retention, testing::ValuesIn(test_engines()),
                          [](const auto& engine) { return std::string{engine_name(engine.param)}; });
 
 }  // namespace

@@ -85,7 +85,7 @@ std::vector<std::string> answers(const StoreReader& store, const std::string& th
 TEST(Answers, DoNotDependOnOrderDoublesThreadsOrEngine) {
     const ProfileScenario scenario = make_scenario(2);
     std::vector<std::string> expected;
-    for (const TestEngine engine : kTestEngines) {
+    for (const TestEngine engine : test_engines()) {
         for (const std::uint64_t order_seed : {0U, 5U, 6U}) {
             TestStores stores{engine};
             const std::unique_ptr<Store> store = stores.open();
@@ -105,7 +105,7 @@ TEST(Answers, DoNotDependOnOrderDoublesThreadsOrEngine) {
 TEST(Answers, DoNotDependOnWhatIsCompacted) {
     const ProfileScenario scenario = make_scenario(2);
     std::vector<std::string> expected;
-    for (const TestEngine engine : kTestEngines) {
+    for (const TestEngine engine : test_engines()) {
         for (const DeliveryOrder& delivery : {DeliveryOrder{60, 0, false}, DeliveryOrder{60, 0, false, ~std::size_t{0}},
                                               DeliveryOrder{60, 0, false, 3}, DeliveryOrder{60, 7, true, 10}}) {
             TestStores stores{engine};
