@@ -11,24 +11,19 @@
 #include <vector>
 
 #include "storage/block/block_compactor.h"
-#include "storage/compact/compaction_step.h"
-#include "storage/compact/compaction_steps.h"
-#include "storage/engine/engine.h"
+#include "storage/compact/partition_maker.h"
 #include "storage/key/key.h"
 #include "storage/model/batch.h"
 #include "storage/model/keys.h"
-#include "storage/read/keyed_reads.h"
 
 namespace perfleet {
 
-class Compactor {
+class Compactor : private PartitionMaker {
 public:
-    using Commit = CompactionSteps::Commit;
-    using OnStep = CompactionSteps::OnStep;
-    using Outcome = CompactionSteps::Outcome;
-
-    Compactor(const Engine& engine, const KeyedReads& reads, const Partition& partition, Commit commit, OnStep on_step)
-        : engine_{&engine}, reads_{&reads}, partition_{partition}, steps_{std::move(commit), std::move(on_step)} {}
+    using PartitionMaker::Commit;
+    using PartitionMaker::OnStep;
+    using PartitionMaker::Outcome;
+    using PartitionMaker::PartitionMaker;
 
     [[nodiscard]] Result<Outcome> compact_partition();
     [[nodiscard]] Result<Outcome> compact_session(const SessionName& session);
@@ -58,10 +53,6 @@ private:
                                        Seq& next);
     [[nodiscard]] Result<bool> write(const Changes& changes, CompactionStep step);
 
-    const Engine* engine_;
-    const KeyedReads* reads_;
-    Partition partition_;
-    CompactionSteps steps_;
     BlockCompactor blocks_;
 };
 

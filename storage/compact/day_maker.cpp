@@ -21,22 +21,11 @@ bool has_stacks(Kind kind) { return kind == Kind::kSample || kind == Kind::kTrac
 
 }  // namespace
 
-Result<Compactor::Outcome> DayMaker::make_days() {
-    const auto sessions = reads_->session_names(partition_);
-    if (!sessions.ok()) {
-        return Error{sessions.error()};
-    }
-    for (const SessionName& session : *sessions) {
+Result<PartitionMaker::Outcome> DayMaker::make_days() {
+    return for_each_session([this](const SessionName& session) {
         days_.clear();
-        auto made = make_day(session);
-        if (!made.ok() && !is_damage(made.error())) {
-            return made.error();
-        }
-        if (made.ok() && !*made) {
-            return steps_.ended();
-        }
-    }
-    return Compactor::Outcome::kDone;
+        return make_day(session);
+    });
 }
 
 Result<bool> DayMaker::make_day(const SessionName& session) {
@@ -109,11 +98,8 @@ Result<bool> DayMaker::add_series(const Place& place, Series series, EpochBatche
 // What of an hour is too little, or too varied, for a rollup of its own.
 Result<bool> DayMaker::add_rows(const Place& place, Series series, EpochBatches& batches,
                                 std::optional<Meaning>& meaning) {
-    std::vector<Named>& named = batches.series.at(series);
-    std::uint64_t row_count = 0;
-    for (const Named& one : named) {
-        row_count += one.is_covered || one.is_left ? 0 : one.row_count;
-    }
+    std::vector<BatchRows>& named = batches.series.at(series);
+    const std::uint64_t row_count = count_uncovered(named);
     if (row_count == 0 || row_count > limits::kRollupDayRowsMax) {
         return true;
     }
@@ -125,38 +111,25 @@ Result<bool> DayMaker::add_rows(const Place& place, Series series, EpochBatches&
     DaySums& sums = days_.at(series).sums;
     DecodedRows rows;
     std::size_t last_added = named.size();  // its index; none
-    auto visited = visit_undamaged(
-        *engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series),
-        [&](std::string_view, std::string_view value) {
-            const auto block = parse_block_untrusted(value);
-            if (!block.ok() || block->header.series != series || block->header.epoch != place.epoch) {
+    auto visited = visit_epoch_blocks(
+        *engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series), series,
+        place.epoch, [&](const BlockView& block) {
+            const std::vector<UncoveredPart> parts = uncovered_parts(block, named, 0);
+            if (parts.empty() || !rows.decode(block, DaySums::kColumns).ok()) {
                 return Visit::kContinue;
             }
-            const BlockPart whole{block->header.first_seq, block->header.row_count};
-            bool is_decoded = false;
-            std::size_t row = 0;
-            for (const BlockPart& part : block->parts.empty() ? std::span{&whole, 1} : std::span{block->parts}) {
-                const std::size_t first = std::exchange(row, row + part.row_count);
-                const auto one = std::lower_bound(named.begin(), named.end(), part.seq,
-                                                  [](const Named& before, Seq seq) { return before.seq < seq; });
-                if (one == named.end() || one->seq != part.seq || one->row_count != part.row_count || one->is_covered ||
-                    one->is_left || sums.range_count() >= limits::kRollupSeqRangesMax) {
-                    continue;
-                }
-                if (!is_decoded && !rows.decode(*block, DaySums::kColumns).ok()) {
-                    return Visit::kContinue;
-                }
-                is_decoded = true;
-                const auto index = static_cast<std::size_t>(one - named.begin());
-                if (!sums.add_rows(rows, first, row, part.seq, index != 0 && index - 1 == last_added)) {
+            for (const auto& [index, first, last] : parts) {
+                if (sums.range_count() >= limits::kRollupSeqRangesMax) {
                     return Visit::kStop;
                 }
-                one->is_covered = true;
+                if (!sums.add_rows(rows, first, last, named[index].seq, index != 0 && index - 1 == last_added)) {
+                    return Visit::kStop;
+                }
+                named[index].is_covered = true;
                 last_added = index;
             }
             return Visit::kContinue;
-        },
-        [](const DamagedRange&) {});
+        });
     return visited.ok() ? Result<bool>{true} : visited.error();
 }
 
@@ -273,19 +246,7 @@ Result<DayMaker::Hour> DayMaker::read_hour(const SessionName& session, const Par
     return hour;
 }
 
-std::vector<DayMaker::Named*> DayMaker::covered_by(const RollupCover& cover, std::vector<Named>& named) {
-    std::vector<Named*> covered;
-    for (const SeqRange& seqs : cover.seqs) {
-        auto one = std::lower_bound(named.begin(), named.end(), seqs.first,
-                                    [](const Named& before, Seq seq) { return before.seq < seq; });
-        for (; one != named.end() && one->seq <= seqs.last; ++one) {
-            covered.push_back(&*one);
-        }
-    }
-    return covered;
-}
-
-Result<std::optional<Rollup>> DayMaker::read_rollup(const Place& place, Series series, std::vector<Named>& named,
+Result<std::optional<Rollup>> DayMaker::read_rollup(const Place& place, Series series, std::vector<BatchRows>& named,
                                                     std::string& next) const {
     std::optional<Rollup> found;
     KeyRange range = series_rollups_range(place.partition, place.session.target, place.session.session, series,
@@ -297,10 +258,10 @@ Result<std::optional<Rollup>> DayMaker::read_rollup(const Place& place, Series s
         if (!cover.ok() || cover->epoch != place.epoch) {
             return Visit::kContinue;
         }
-        const std::vector<Named*> covered = covered_by(*cover, named);
+        const std::vector<BatchRows*> covered = covered_by(*cover, named);
         std::uint64_t row_count = 0;
         bool is_new = true;
-        for (const Named* one : covered) {
+        for (const BatchRows* one : covered) {
             row_count += one->row_count;
             is_new = is_new && !one->is_covered;
         }
@@ -308,7 +269,7 @@ Result<std::optional<Rollup>> DayMaker::read_rollup(const Place& place, Series s
             return Visit::kContinue;
         }
         if (auto rollup = decode_rollup_untrusted(value); rollup.ok()) {
-            std::for_each(covered.begin(), covered.end(), [](Named* one) { one->is_covered = true; });
+            std::for_each(covered.begin(), covered.end(), [](BatchRows* one) { one->is_covered = true; });
             found = std::move(*rollup);
             next = std::string{key} + '\0';
             return Visit::kStop;
@@ -329,25 +290,20 @@ Result<std::optional<DayMaker::Meaning>> DayMaker::read_meaning(const Place& pla
     bool is_whole = true;
     for (const Kind kind : kMeanings) {
         const Series series{kind, kNoEvent};
-        auto visited = visit_undamaged(
-            *engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series),
-            [&](std::string_view, std::string_view value) {
-                const auto block = parse_block_untrusted(value);
-                if (!block.ok() || block->header.series != series || block->header.epoch != place.epoch) {
-                    return Visit::kContinue;
-                }
+        auto visited = visit_epoch_blocks(
+            *engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series), series,
+            place.epoch, [&](const BlockView& block) {
                 if (kind == Kind::kTask) {
-                    is_whole = rows.decode(*block, ThreadNames::kColumns).ok();
+                    is_whole = rows.decode(block, ThreadNames::kColumns).ok();
                     if (is_whole) {
                         meaning.names.add(rows);
                     }
                 } else {
-                    is_whole = meaning.dictionary.add(*block).ok();
+                    is_whole = meaning.dictionary.add(block).ok();
                 }
-                seen += block->header.row_count;
+                seen += block.header.row_count;
                 return is_whole ? Visit::kContinue : Visit::kStop;
-            },
-            [](const DamagedRange&) {});
+            });
         if (!visited.ok()) {
             return visited.error();
         }

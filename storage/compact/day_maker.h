@@ -12,43 +12,30 @@
 #include <utility>
 #include <vector>
 
-#include "storage/compact/compactor.h"
+#include "storage/compact/epoch_rows.h"
+#include "storage/compact/partition_maker.h"
 #include "storage/compact/policy.h"
 #include "storage/dictionary/thread_names.h"
-#include "storage/engine/engine.h"
 #include "storage/key/key.h"
 #include "storage/model/keys.h"
 #include "storage/model/rollup_cover.h"
-#include "storage/read/keyed_reads.h"
 #include "storage/rollup/day_sums.h"
 
 namespace perfleet {
 
-class DayMaker {
+class DayMaker : private PartitionMaker {
 public:
-    // As those of Compactor.
     DayMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition, const RollupPolicy& policy,
-             Compactor::Commit commit, Compactor::OnStep on_step)
-        : engine_{&engine},
-          reads_{&reads},
-          partition_{partition},
-          policy_{policy},
-          steps_{std::move(commit), std::move(on_step)} {}
+             Commit commit, OnStep on_step)
+        : PartitionMaker{engine, reads, partition, std::move(commit), std::move(on_step)}, policy_{policy} {}
 
     // Passes over what was made already.
-    [[nodiscard]] Result<Compactor::Outcome> make_days();
+    [[nodiscard]] Result<Outcome> make_days();
 
 private:
-    // A batch's rows of one series.
-    struct Named {
-        Seq seq;
-        std::uint32_t row_count = 0;
-        bool is_covered = false;
-        bool is_left = false;  // above the watermark, or with a row at the greatest tick, which no time holds
-    };
     struct EpochBatches {
         RollupCover meaning;
-        std::map<Series, std::vector<Named>> series;  // that have rollups of stacks
+        std::map<Series, std::vector<BatchRows>> series;  // that have rollups of stacks
     };
     using Hour = std::map<EpochNumber, EpochBatches>;
     struct SeriesDay {
@@ -84,21 +71,16 @@ private:
     [[nodiscard]] Result<bool> finish(const SessionName& session, Series series);
     [[nodiscard]] Result<bool> finish_all(const SessionName& session);
 
-    [[nodiscard]] static std::vector<Named*> covered_by(const RollupCover& cover, std::vector<Named>& named);
     [[nodiscard]] Result<Hour> read_hour(const SessionName& session, const Partition& partition) const;
     // One that covers rows of these batches, none of them covered before; from `next` on, which moves behind it. They
     // count as covered also where it can't be added.
     [[nodiscard]] Result<std::optional<Rollup>> read_rollup(const Place& place, Series series,
-                                                            std::vector<Named>& named, std::string& next) const;
+                                                            std::vector<BatchRows>& named, std::string& next) const;
     // Of so many rows; nothing when some are missing.
     [[nodiscard]] Result<std::optional<Meaning>> read_meaning(const Place& place, std::uint64_t row_count) const;
     [[nodiscard]] Result<bool> is_made(const SessionName& session, Series series) const;
 
-    const Engine* engine_;
-    const KeyedReads* reads_;
-    Partition partition_;
     RollupPolicy policy_;
-    CompactionSteps steps_;
     std::map<Series, SeriesDay> days_;  // of the session at hand
 };
 

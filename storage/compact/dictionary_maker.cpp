@@ -3,6 +3,7 @@
 #include <set>
 #include <string_view>
 
+#include "storage/compact/epoch_rows.h"
 #include "storage/engine/damaged_reads.h"
 #include "storage/model/rollup_cover.h"
 
@@ -14,7 +15,7 @@ constexpr std::size_t kMapsSizeBytes = 256U << 10;
 
 }  // namespace
 
-Result<Compactor::Outcome> DictionaryMaker::make_dictionary() {
+Result<PartitionMaker::Outcome> DictionaryMaker::make_dictionary() {
     const auto sessions = reads_->session_names(partition_);
     if (!sessions.ok()) {
         return Error{sessions.error()};
@@ -35,7 +36,7 @@ Result<Compactor::Outcome> DictionaryMaker::make_dictionary() {
                              epoch_node_count >= std::uint64_t{policy_.reuse} * made.dictionary.nodes.size() &&
                              bytes.size() <= limits::kDictionarySizeBytesMax;
     if (!is_worth_it) {
-        return steps_.tell({.partition = partition_, .epochs_left = made.maps.size()}) ? Compactor::Outcome::kDone
+        return steps_.tell({.partition = partition_, .epochs_left = made.maps.size()}) ? Outcome::kDone
                                                                                        : steps_.ended();
     }
     made.dictionary = {};
@@ -46,7 +47,7 @@ Result<Compactor::Outcome> DictionaryMaker::make_dictionary() {
     if (!written.ok()) {
         return written.error();
     }
-    return *written ? Compactor::Outcome::kDone : steps_.ended();
+    return *written ? Outcome::kDone : steps_.ended();
 }
 
 Result<bool> DictionaryMaker::add_session(const SessionName& session) {
@@ -169,22 +170,14 @@ Result<std::optional<EpochDictionary>> DictionaryMaker::read_definitions(const S
     for (const Kind kind : {Kind::kImage, Kind::kStack}) {
         const Series series{kind, kNoEvent};
         bool is_sound = true;
-        auto visited = visit_undamaged(
-            *engine_,
-            series_blocks_range(partition_, session.target, session.session, series, cover.seqs.front().first),
-            [&](std::string_view key, std::string_view value) {
-                if (const auto name = decode_block_key(key); name.ok() && name->first_seq > cover.seqs.back().last) {
-                    return Visit::kStop;
-                }
-                const auto block = parse_block_untrusted(value);
-                if (!block.ok() || block->header.series != series || block->header.epoch != cover.epoch) {
-                    return Visit::kContinue;
-                }
-                is_sound = dictionary.add(*block).ok();
-                row_count += block->header.row_count;
-                return is_sound ? Visit::kContinue : Visit::kStop;
-            },
-            [](const DamagedRange&) {});
+        KeyRange range =
+            series_blocks_range(partition_, session.target, session.session, series, cover.seqs.front().first);
+        range.end = block_key({partition_, session.target, session.session, series, cover.seqs.back().last}) + '\0';
+        auto visited = visit_epoch_blocks(*engine_, range, series, cover.epoch, [&](const BlockView& block) {
+            is_sound = dictionary.add(block).ok();
+            row_count += block.header.row_count;
+            return is_sound ? Visit::kContinue : Visit::kStop;
+        });
         if (!visited.ok()) {
             return visited.error();
         }

@@ -13,31 +13,25 @@
 #include <utility>
 #include <vector>
 
-#include "storage/compact/compactor.h"
+#include "storage/compact/partition_maker.h"
 #include "storage/compact/policy.h"
 #include "storage/dictionary/partition_nodes.h"
-#include "storage/engine/engine.h"
 #include "storage/key/key.h"
 #include "storage/model/keys.h"
 #include "storage/model/rollup_cover.h"
-#include "storage/read/keyed_reads.h"
 
 namespace perfleet {
 
-class DictionaryMaker {
+class DictionaryMaker : private PartitionMaker {
 public:
-    // As those of Compactor.
     DictionaryMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition,
-                    const DictionaryPolicy& policy, Compactor::Commit commit, Compactor::OnStep on_step)
-        : engine_{&engine},
-          reads_{&reads},
-          partition_{partition},
+                    const DictionaryPolicy& policy, Commit commit, OnStep on_step)
+        : PartitionMaker{engine, reads, partition, std::move(commit), std::move(on_step)},
           policy_{policy},
-          steps_{std::move(commit), std::move(on_step)},
           nodes_{policy.nodes_max} {}
 
     // Once.
-    [[nodiscard]] Result<Compactor::Outcome> make_dictionary();
+    [[nodiscard]] Result<Outcome> make_dictionary();
 
 private:
     // An epoch that gets a map; as PartitionNodes::Made::maps.
@@ -56,11 +50,7 @@ private:
     [[nodiscard]] Result<std::optional<EpochDictionary>> read_definitions(const SessionName& session,
                                                                           const RollupCover& cover) const;
 
-    const Engine* engine_;
-    const KeyedReads* reads_;
-    Partition partition_;
     DictionaryPolicy policy_;
-    CompactionSteps steps_;
     PartitionNodes nodes_;
     std::vector<Epoch> epochs_;
 };

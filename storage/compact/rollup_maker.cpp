@@ -27,21 +27,8 @@ std::span<const RollupContent> contents_of(Kind kind) {
 
 }  // namespace
 
-Result<Compactor::Outcome> RollupMaker::roll_up_partition() {
-    const auto sessions = reads_->session_names(partition_);
-    if (!sessions.ok()) {
-        return Error{sessions.error()};
-    }
-    for (const SessionName& session : *sessions) {
-        auto rolled_up = roll_up_session(session);
-        if (!rolled_up.ok() && !is_damage(rolled_up.error())) {
-            return rolled_up.error();
-        }
-        if (rolled_up.ok() && !*rolled_up) {
-            return steps_.ended();
-        }
-    }
-    return Compactor::Outcome::kDone;
+Result<PartitionMaker::Outcome> RollupMaker::roll_up_partition() {
+    return for_each_session([this](const SessionName& session) { return roll_up_session(session); });
 }
 
 Result<bool> RollupMaker::roll_up_session(const SessionName& session) {
@@ -153,8 +140,8 @@ Result<ClockMap> RollupMaker::read_clock(const SessionName& session, std::vector
 }
 
 // By hours: those of other levels are written with them. Gives the rows that none covers.
-Result<std::uint64_t> RollupMaker::mark_covered(const Source& source, std::vector<Named>& named) const {
-    for (Named& one : named) {
+Result<std::uint64_t> RollupMaker::mark_covered(const Source& source, std::vector<BatchRows>& named) const {
+    for (BatchRows& one : named) {
         one.is_covered = false;
     }
     auto visited = visit_undamaged(
@@ -167,12 +154,8 @@ Result<std::uint64_t> RollupMaker::mark_covered(const Source& source, std::vecto
             if (!cover.ok() || cover->epoch != source.epoch) {
                 return Visit::kContinue;
             }
-            for (const SeqRange& range : cover->seqs) {
-                auto one = std::lower_bound(named.begin(), named.end(), range.first,
-                                            [](const Named& before, Seq seq) { return before.seq < seq; });
-                for (; one != named.end() && one->seq <= range.last; ++one) {
-                    one->is_covered = true;
-                }
+            for (BatchRows* const one : covered_by(*cover, named)) {
+                one->is_covered = true;
             }
             return Visit::kContinue;
         },
@@ -180,28 +163,19 @@ Result<std::uint64_t> RollupMaker::mark_covered(const Source& source, std::vecto
     if (!visited.ok()) {
         return visited.error();
     }
-    std::uint64_t row_count = 0;
-    for (const Named& one : named) {
-        row_count += one.is_covered || one.is_left ? 0 : one.row_count;
-    }
-    return row_count;
+    return count_uncovered(named);
 }
 
 Result<bool> RollupMaker::read_renames(const SessionName& session, EpochNumber epoch, Renames& renames) const {
     constexpr std::array kWanted{ColumnId::kTime, ColumnId::kTaskOp, ColumnId::kTid};
     DecodedRows rows;
     bool has_room = true;
-    auto visited = visit_undamaged(
-        *engine_, series_blocks_range(partition_, session.target, session.session, kTasks),
-        [&](std::string_view, std::string_view value) {
-            const auto block = parse_block_untrusted(value);
-            if (block.ok() && block->header.series == kTasks && block->header.epoch == epoch &&
-                rows.decode(*block, kWanted).ok()) {
-                has_room = renames.add(rows);
-            }
-            return has_room ? Visit::kContinue : Visit::kStop;
-        },
-        [](const DamagedRange&) {});
+    auto visited =
+        visit_epoch_blocks(*engine_, series_blocks_range(partition_, session.target, session.session, kTasks), kTasks,
+                           epoch, [&](const BlockView& block) {
+                               has_room = !rows.decode(block, kWanted).ok() || renames.add(rows);
+                               return has_room ? Visit::kContinue : Visit::kStop;
+                           });
     if (!visited.ok()) {
         return visited.error();
     }
@@ -290,8 +264,9 @@ private:
     std::size_t made_sums_ = 0;
 };
 
-Result<bool> RollupMaker::roll_up_stacks(const Source& source, const std::vector<Named>& named, std::uint64_t row_count,
-                                         const ClockMap& clock, std::optional<Renames>& renames) {
+Result<bool> RollupMaker::roll_up_stacks(const Source& source, const std::vector<BatchRows>& named,
+                                         std::uint64_t row_count, const ClockMap& clock,
+                                         std::optional<Renames>& renames) {
     if (!renames) {
         renames.emplace();
         auto read = read_renames(source.session, source.epoch, *renames);
@@ -308,7 +283,8 @@ Result<bool> RollupMaker::roll_up_stacks(const Source& source, const std::vector
                                                  RollupSums{RollupLevel::kHour, clock, *renames}});
 }
 
-Result<bool> RollupMaker::roll_up_values(const Source& source, const std::vector<Named>& named, const ClockMap& clock) {
+Result<bool> RollupMaker::roll_up_values(const Source& source, const std::vector<BatchRows>& named,
+                                         const ClockMap& clock) {
     return roll_up_series(source, named,
                           SeriesSums<ValueSums>{*this, source, ValueSums{RollupLevel::kMinute, clock},
                                                 ValueSums{RollupLevel::kHour, clock}});
@@ -316,7 +292,8 @@ Result<bool> RollupMaker::roll_up_values(const Source& source, const std::vector
 
 // Reads a few blocks at a time: nothing is written and nobody waits in the middle of a visit.
 template <class Sums>
-Result<bool> RollupMaker::roll_up_series(const Source& source, const std::vector<Named>& named, SeriesSums<Sums> sums) {
+Result<bool> RollupMaker::roll_up_series(const Source& source, const std::vector<BatchRows>& named,
+                                         SeriesSums<Sums> sums) {
     DecodedRows rows;
     Seq next_block;
     std::size_t next_named = 0;  // those before were added or can't be
@@ -362,29 +339,18 @@ Result<bool> RollupMaker::roll_up_series(const Source& source, const std::vector
 // Adds the rows of the block's batches from `next_named` on, which moves behind them. True when there was no room for
 // all.
 template <class Sums>
-bool RollupMaker::add_block(const BlockView& block, const std::vector<Named>& named, std::size_t& next_named,
+bool RollupMaker::add_block(const BlockView& block, const std::vector<BatchRows>& named, std::size_t& next_named,
                             DecodedRows& rows, SeriesSums<Sums>& sums) {
-    const BlockPart whole{block.header.first_seq, block.header.row_count};
-    const std::span<const BlockPart> parts = block.parts.empty() ? std::span{&whole, 1} : std::span{block.parts};
     bool is_decoded = false;
-    std::size_t row = 0;
-    for (const BlockPart& part : parts) {
-        const std::size_t first = std::exchange(row, row + part.row_count);
-        const auto at = std::lower_bound(named.begin() + static_cast<std::ptrdiff_t>(next_named), named.end(), part.seq,
-                                         [](const Named& one, Seq seq) { return one.seq < seq; });
-        if (at == named.end() || at->seq != part.seq || at->row_count != part.row_count || at->is_covered ||
-            at->is_left) {
-            continue;
-        }
-        if (!sums.has_room(part.row_count)) {
+    for (const auto& [index, first, last] : uncovered_parts(block, named, next_named)) {
+        if (!sums.has_room(named[index].row_count)) {
             return true;
         }
         if (!is_decoded && !rows.decode(block, Sums::kColumns).ok()) {
             return false;
         }
         is_decoded = true;
-        const auto index = static_cast<std::size_t>(at - named.begin());
-        sums.add(rows, first, row, part.seq, index == next_named);
+        sums.add(rows, first, last, named[index].seq, index == next_named);
         next_named = index + 1;
     }
     return false;

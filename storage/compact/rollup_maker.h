@@ -15,39 +15,26 @@
 #include <vector>
 
 #include "storage/clock/clock_map.h"
-#include "storage/compact/compactor.h"
+#include "storage/compact/epoch_rows.h"
+#include "storage/compact/partition_maker.h"
 #include "storage/compact/policy.h"
-#include "storage/engine/engine.h"
 #include "storage/key/key.h"
 #include "storage/model/keys.h"
-#include "storage/read/keyed_reads.h"
 #include "storage/rollup/renames.h"
 
 namespace perfleet {
 
-class RollupMaker {
+class RollupMaker : private PartitionMaker {
 public:
-    // As those of Compactor.
     RollupMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition, const RollupPolicy& policy,
-                Compactor::Commit commit, Compactor::OnStep on_step)
-        : engine_{&engine},
-          reads_{&reads},
-          partition_{partition},
-          policy_{policy},
-          steps_{std::move(commit), std::move(on_step)} {}
+                Commit commit, OnStep on_step)
+        : PartitionMaker{engine, reads, partition, std::move(commit), std::move(on_step)}, policy_{policy} {}
 
     // kDone also where batches wait above their watermark.
-    [[nodiscard]] Result<Compactor::Outcome> roll_up_partition();
+    [[nodiscard]] Result<Outcome> roll_up_partition();
 
 private:
-    // A batch's rows of one series.
-    struct Named {
-        Seq seq;
-        std::uint32_t row_count = 0;
-        bool is_covered = false;
-        bool is_left = false;  // has a row at the greatest tick, which no cell holds
-    };
-    using NamedSeries = std::map<Series, std::vector<Named>>;
+    using NamedSeries = std::map<Series, std::vector<BatchRows>>;
     struct Batches {
         std::map<EpochNumber, NamedSeries> epochs;
         std::vector<ClockPoint> points;
@@ -65,30 +52,26 @@ private:
     [[nodiscard]] Result<bool> roll_up_session(const SessionName& session);
     [[nodiscard]] Result<Batches> read_batches(const SessionName& session, Seq watermark) const;
     [[nodiscard]] Result<ClockMap> read_clock(const SessionName& session, std::vector<ClockPoint> points) const;
-    [[nodiscard]] Result<std::uint64_t> mark_covered(const Source& source, std::vector<Named>& named) const;
+    [[nodiscard]] Result<std::uint64_t> mark_covered(const Source& source, std::vector<BatchRows>& named) const;
     // False when there are too many.
     [[nodiscard]] Result<bool> read_renames(const SessionName& session, EpochNumber epoch, Renames& renames) const;
     // `renames`: the epoch's, read when they are wanted first.
-    [[nodiscard]] Result<bool> roll_up_stacks(const Source& source, const std::vector<Named>& named,
+    [[nodiscard]] Result<bool> roll_up_stacks(const Source& source, const std::vector<BatchRows>& named,
                                               std::uint64_t row_count, const ClockMap& clock,
                                               std::optional<Renames>& renames);
-    [[nodiscard]] Result<bool> roll_up_values(const Source& source, const std::vector<Named>& named,
+    [[nodiscard]] Result<bool> roll_up_values(const Source& source, const std::vector<BatchRows>& named,
                                               const ClockMap& clock);
     template <class Sums>
-    [[nodiscard]] Result<bool> roll_up_series(const Source& source, const std::vector<Named>& named,
+    [[nodiscard]] Result<bool> roll_up_series(const Source& source, const std::vector<BatchRows>& named,
                                               SeriesSums<Sums> sums);
     template <class Sums>
-    [[nodiscard]] static bool add_block(const BlockView& block, const std::vector<Named>& named,
+    [[nodiscard]] static bool add_block(const BlockView& block, const std::vector<BatchRows>& named,
                                         std::size_t& next_named, DecodedRows& rows, SeriesSums<Sums>& sums);
     // Keys and values; `row_count`: rows that those of hours stand for.
     [[nodiscard]] Result<bool> write(const std::vector<std::pair<std::string, std::string>>& rollups,
                                      std::uint64_t row_count);
 
-    const Engine* engine_;
-    const KeyedReads* reads_;
-    Partition partition_;
     RollupPolicy policy_;
-    CompactionSteps steps_;
 };
 
 }  // namespace perfleet

@@ -1,0 +1,43 @@
+// What the makers of rollups and dictionaries read of a session's epoch, passing over what is damaged.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "storage/block/block.h"
+#include "storage/engine/engine.h"
+#include "storage/key/key.h"
+#include "storage/model/keys.h"
+#include "storage/model/rollup_cover.h"
+
+namespace perfleet {
+
+// A batch's rows of one series. They are held ascending by seq.
+struct BatchRows {
+    Seq seq;
+    std::uint32_t row_count = 0;
+    bool is_covered = false;  // by a rollup
+    bool is_left = false;     // above the watermark, or with a row at the greatest tick, which no time holds
+};
+
+[[nodiscard]] std::vector<BatchRows*> covered_by(const RollupCover& cover, std::vector<BatchRows>& batches);
+// Rows that may be summed and that no rollup covers.
+[[nodiscard]] std::uint64_t count_uncovered(const std::vector<BatchRows>& batches);
+
+// Such rows in a block: [first, last) are those of batch `index`.
+struct UncoveredPart {
+    std::size_t index = 0;
+    std::size_t first = 0;
+    std::size_t last = 0;
+};
+// From batch `begin` on.
+[[nodiscard]] std::vector<UncoveredPart> uncovered_parts(const BlockView& block, const std::vector<BatchRows>& batches,
+                                                         std::size_t begin);
+
+// The blocks of a range of one series that are this epoch's.
+[[nodiscard]] Result<Done> visit_epoch_blocks(const Engine& engine, const KeyRange& range, Series series,
+                                              EpochNumber epoch,
+                                              const std::function<Visit(const BlockView& block)>& visitor);
+
+}  // namespace perfleet
