@@ -199,7 +199,7 @@ private:
         const ScannedSession& session = scan_.sessions()[source.session_index];
         RowMaker row{answer_, source.unit};
         add_identity(row, session, source);
-        add_moments(row, moments, options_.confidence, described->dependence);
+        add_moments(row, moments, options_.confidence, &*described);
         row.figure("median", described->median);
         row.value("median_low", bound(described->percentiles[0], false));
         row.value("median_high", bound(described->percentiles[0], true));

@@ -180,11 +180,13 @@ void add_identity(RowMaker& row, const ScannedSession& session, const ValueSourc
     row.add("test_size", "", whole_if(source.group.has_value(), source.test_size));
 }
 
-void add_moments(RowMaker& row, const Moments& moments, long double confidence, std::optional<long double> dependence) {
-    const auto interval = mean_interval(moments, MeanBasis::kStudent, confidence, dependence.value_or(1));
+void add_moments(RowMaker& row, const Moments& moments, long double confidence, const Description* described) {
+    const auto interval = described != nullptr
+                              ? skewed_mean_interval(moments, described->skewness, confidence, described->dependence)
+                              : mean_interval(moments, MeanBasis::kStudent, confidence);
     row.add("count", "", moments.count());
-    if (dependence) {
-        row.add("effective", "", effective_values(moments.count(), *dependence));
+    if (described != nullptr) {
+        row.add("effective", "", effective_values(moments.count(), described->dependence));
     }
     row.value("min", moments.min());
     row.value("max", moments.max());

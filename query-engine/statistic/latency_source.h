@@ -45,9 +45,8 @@ struct ValueSource {
 void add_identity(RowMaker& row, const ScannedSession& session, const ValueSource& source);
 
 // Those that say what is known of values without any order among them: count, bounds, mean with its interval, spread.
-// `dependence`: factor of the mean, if the order was looked at (dependence.h).
-void add_moments(RowMaker& row, const Moments& moments, long double confidence,
-                 std::optional<long double> dependence = std::nullopt);
+// `described`: of the same values, if they were looked at in their order.
+void add_moments(RowMaker& row, const Moments& moments, long double confidence, const Description* described = nullptr);
 
 // The first values in the order in which they were measured; they are added to `share`. Errors: those of reading;
 // kTooLarge (the query's memory is exceeded).

@@ -52,5 +52,23 @@ int main(int argc, char** argv) {
                         100.0 * mean / rounds, 100.0 * p90 / rounds, 100.0 * equal / rounds, 100.0 * changed / rounds);
         }
     }
+    std::printf("\nmeans of          values   Student's t held   latency's held\n");
+    const auto print_skewed = [&](const char* name, long double mean, auto draw) {
+        for (const std::size_t count : {5U, 10U, 20U, 30U}) {
+            RandomStream random{count};
+            int student = 0;
+            int skewed = 0;
+            for (int round = 0; round < rounds; ++round) {
+                const SkewedCoverage coverage = skewed_coverage(count, draw, mean, random);
+                student += coverage.student ? 1 : 0;
+                skewed += coverage.skewed ? 1 : 0;
+            }
+            std::printf("%-16s  %6zu  %16.1f%%  %14.1f%%\n", name, count, 100.0 * student / rounds,
+                        100.0 * skewed / rounds);
+        }
+    };
+    print_skewed("exponential", 1e6L, exponential);
+    print_skewed("lognormal", 1e6L * std::exp(0.5L), lognormal);
+    print_skewed("normal", 1e6L, [](RandomStream& random) { return 1e6L + 1e5L * normal(random); });
     return 0;
 }

@@ -94,6 +94,7 @@ Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile
     const RankBetween middle = rank_between(kMedian, moments.count());
     std::vector<std::uint64_t> ranks{middle.index, middle.next()};
     description.dependence = dependence_of_mean(in_order);
+    description.skewness = skewness_of(in_order);
     std::vector<std::uint64_t> sample{in_order.begin(), in_order.end()};
     std::sort(sample.begin(), sample.end());
     for (const Quantile quantile : percentiles) {

@@ -32,6 +32,7 @@ struct DescribedPercentile {
 struct Description {
     Moments moments;
     long double dependence = 1;  // factor of the mean (dependence.h)
+    long double skewness = 0;    // of the values in order
     long double median = 0;      // type 7: the mean of the middle two
     long double deviation = 0;   // median of |x − median| (MAD), not scaled
     std::vector<DescribedPercentile> percentiles;

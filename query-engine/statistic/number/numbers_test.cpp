@@ -232,6 +232,25 @@ TEST(Quantile, IntervalsCoverWhatTheBinomialSays) {
     EXPECT_TRUE(rank_interval(Quantile::of_percent(99), 500, 0.95L));
 }
 
+TEST(Quantile, IntervalsSplitTheErrorUnevenlyWhereTheLastValueLeavesMoreThanHalfOfIt) {
+    for (const auto& [percent, count] : {std::pair{90U, 30U}, {95U, 60U}, {99U, 300U}}) {
+        const auto interval = rank_interval(Quantile::of_percent(percent), count, 0.95L);
+        ASSERT_TRUE(interval) << percent;
+        EXPECT_EQ(interval->high, count - 1);
+        EXPECT_GE(interval->low, count * 2 / 3) << "nearer than the least value";
+        EXPECT_GE(interval->coverage, 0.95L);
+        // One rank more would leave too little.
+        const long double p = percent / 100.0L;
+        EXPECT_LT(binomial_probability(count - 1, count, p) - binomial_probability(interval->low + 1, count, p), 0.95L);
+        const auto mirrored = rank_interval(Quantile::of_percent(100 - percent), count, 0.95L);
+        ASSERT_TRUE(mirrored);
+        EXPECT_EQ(mirrored->low, 0U);
+        EXPECT_EQ(mirrored->high, count - 1 - interval->low);
+    }
+    EXPECT_FALSE(rank_interval(Quantile::of_percent(90), 28, 0.95L)) << "0.9^28 is more than 5 %";
+    EXPECT_TRUE(rank_interval(Quantile::of_percent(90), 29, 0.95L));
+}
+
 TEST(Description, MedianAndItsDeviationAreTheTrueOnes) {
     const auto deviation = [](const Values& values) {
         const auto description = describe(pieces_of(values), {}, 0.95L);
@@ -484,6 +503,31 @@ TEST(ValidityWarning, OneModeIsSeldomTakenForSeveralAndTwoAreSeen) {
     EXPECT_LT(share_of_several([&] { return 10'000 * random.unit(); }), 0.05);
     EXPECT_GT(share_of_several([&] { return 10'000 + 1'000 * normal(random) + (random.unit() < 0.2L ? 5'000 : 0); }),
               0.75);
+}
+
+TEST(Coverage, OfMeansOfFewSkewedValues) {
+    constexpr int kRounds = 1'000;
+    RandomStream random{62};
+    const auto held = [&](std::size_t count, auto draw, long double mean) {
+        int held_by_skewed = 0;
+        for (int round = 0; round < kRounds; ++round) {
+            held_by_skewed += skewed_coverage(count, draw, mean, random).skewed ? 1 : 0;
+        }
+        return held_by_skewed * 100 / kRounds;
+    };
+    EXPECT_GE(held(30, exponential, 1e6L), 93);
+    EXPECT_GE(held(30, lognormal, 1e6L * std::exp(0.5L)), 91);
+    EXPECT_GE(held(10, exponential, 1e6L), 92);
+    EXPECT_GE(held(10, lognormal, 1e6L * std::exp(0.5L)), 89);
+    const int of_normal = held(
+        30, [](RandomStream& r) { return 1e6L + 1e5L * normal(r); }, 1e6L);
+    EXPECT_GE(of_normal, 93);
+    EXPECT_LE(of_normal, 97);
+    Moments moments;
+    moments.add(Values{10, 20, 30});
+    EXPECT_EQ(skewness_of(Values{10, 20, 30}), 0);
+    EXPECT_EQ(skewed_mean_interval(moments, 0, 0.95L)->low, mean_interval(moments, MeanBasis::kStudent, 0.95L)->low);
+    EXPECT_NEAR(static_cast<double>(skewness_of(Values{~0ULL - 9, ~0ULL - 9, ~0ULL - 9, ~0ULL})), 1.1547, 1e-4);
 }
 
 TEST(RankSketch, StaysWithinItsBoundAndMergesInAnyOrder) {

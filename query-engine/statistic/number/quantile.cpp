@@ -73,16 +73,18 @@ std::optional<RankInterval> rank_interval(Quantile quantile, std::uint64_t count
     const long double tail = (1 - confidence) / 2;
     const auto below = [&](std::uint64_t k) { return binomial_probability(k, count, p); };
     // P(B ≤ low) is the chance that the quantile lies below X_low (from 0); P(B > high) that it lies above X_high.
-    if (below(0) > tail || below(count - 1) < 1 - tail) {
-        // Lopsided is better than nothing, as long as both ends together leave enough.
-        const long double coverage = below(count - 1) - below(0);
-        return coverage >= confidence ? std::optional{RankInterval{0, count - 1, coverage}} : std::nullopt;
+    if (below(count - 1) - below(0) < confidence) {
+        return std::nullopt;
     }
+    const bool is_high_end = below(count - 1) < 1 - tail;
+    const bool is_low_end = below(0) > tail;
+    const long double low_tail = is_high_end ? below(count - 1) - confidence : tail;
+    const long double high_tail = is_low_end ? 1 - confidence - below(0) : tail;
     std::uint64_t first = 0;
     std::uint64_t last = count - 1;
-    while (first < last) {  // the greatest low with P(B ≤ low) ≤ tail
+    while (!is_low_end && first < last) {  // the greatest low with P(B ≤ low) ≤ its tail
         const std::uint64_t middle = last - (last - first) / 2;
-        if (below(middle) <= tail) {
+        if (below(middle) <= low_tail) {
             first = middle;
         } else {
             last = middle - 1;
@@ -91,9 +93,10 @@ std::optional<RankInterval> rank_interval(Quantile quantile, std::uint64_t count
     RankInterval interval;
     interval.low = first;
     last = count - 1;
-    while (first < last) {  // the least high with P(B ≤ high) ≥ 1 − tail
+    first = is_high_end ? last : first;
+    while (first < last) {  // the least high with P(B ≤ high) ≥ 1 − its tail
         const std::uint64_t middle = first + (last - first) / 2;
-        if (below(middle) >= 1 - tail) {
+        if (below(middle) >= 1 - high_tail) {
             last = middle;
         } else {
             first = middle + 1;

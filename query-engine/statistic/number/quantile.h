@@ -49,8 +49,9 @@ struct RankBetween {
 
 // Ranks between which the true quantile lies with at least this confidence, whatever the distribution: the coverage of
 // (X_low, X_high) is P(low < B ≤ high), B binomial (n, p), indices from 0. Of the intervals with equal tails the
-// narrowest, made one rank narrower still where the confidence allows it. Nothing where too few values make any
-// interval: the lowest and the highest value together don't reach it.
+// narrowest, made one rank narrower still where the confidence allows it. Where the highest (lowest) value leaves more
+// than half of the error beyond itself, it is that end, and the other one takes what is left of the error. Nothing
+// where too few values make any interval: the lowest and the highest value together don't reach it.
 struct RankInterval {
     std::uint64_t low = 0;
     std::uint64_t high = 0;

@@ -84,6 +84,27 @@ inline CorrelatedCoverage correlated_coverage(std::size_t count, long double cor
                 (static_cast<long double>(p90.low) <= kTrueP90 && static_cast<long double>(p90.high) >= kTrueP90 - 1)};
 }
 
+inline long double exponential(RandomStream& random) { return -1e6L * std::log(random.unit()); }
+inline long double lognormal(RandomStream& random) { return 1e6L * std::exp(normal(random)); }
+
+// Whether the mean's 95 % interval by Student's t holds it, and whether the one that allows for skewness does.
+struct SkewedCoverage {
+    bool student = false;
+    bool skewed = false;
+};
+template <typename Draw>
+SkewedCoverage skewed_coverage(std::size_t count, Draw draw, long double mean, RandomStream& random) {
+    std::vector<std::uint64_t> values(count);
+    std::generate(values.begin(), values.end(), [&] { return static_cast<std::uint64_t>(draw(random)); });
+    Moments moments;
+    moments.add(values);
+    const auto holds = [&](const std::optional<Interval>& interval) {
+        return interval->low <= mean && mean <= interval->high;
+    };
+    return {holds(mean_interval(moments, MeanBasis::kStudent, 0.95L)),
+            holds(skewed_mean_interval(moments, skewness_of(values), 0.95L))};
+}
+
 // One run a side of such values, compared within these runs: whether any figure is shown to differ, as by
 // is_latency_change_shown().
 inline bool is_change_within_run_shown(std::size_t count, long double correlation, long double change,
