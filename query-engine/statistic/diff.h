@@ -40,6 +40,7 @@ struct DiffOptions {
     std::optional<DiffSubject> subject;  // none: latencies where either side has some, else profiles
     std::vector<LatencyFigure> figures;  // of latencies
     std::vector<std::string> by;         // labels that tell series apart
+    bool names_checklist = false;        // in the warning of what not all runs say
     bool within_run = false;             // verdicts are of these runs, whatever the next ones would bring
     long double confidence = 0.95L;      // of intervals, and what verdicts are held against
     std::vector<FailCondition> conditions;

@@ -139,6 +139,11 @@ const OptionTable<DiffRequest>& diff_options() {
                      request.options.row_count_max = std::get<std::uint64_t>(value);
                      return Done{};
                  })
+            .add({"checklist", OptionType::kFlag, "", "name what not all runs say about how they were measured"},
+                 [](const OptionValue&, DiffRequest& request) -> Result<Done> {
+                     request.options.names_checklist = true;
+                     return Done{};
+                 })
             .add({"within-run", OptionType::kFlag, "",
                   "verdicts of these runs alone, whatever the next ones would bring: for one run a side"},
                  [](const OptionValue&, DiffRequest& request) -> Result<Done> {

@@ -235,7 +235,7 @@ public:
         if (auto finished = lines_.finish(options_, false, answer_); !finished.ok()) {
             return std::move(finished).error();
         }
-        warn_of_settings(before_, after_, {options_.chosen_labels, true}, answer_.warnings);
+        warn_of_settings(before_, after_, {options_.chosen_labels, true, options_.names_checklist}, answer_.warnings);
         Ledger after_ledger = after_series.sum(answer_.warnings);
         Ledger before_ledger = before_series.sum(answer_.warnings);  // told first
         answer_.ledger = before_ledger;

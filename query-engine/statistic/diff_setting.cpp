@@ -130,15 +130,11 @@ void warn_of_settings(const DiffSide& before, const DiffSide& after, const Setti
         }
     }
     if (settings.wants_checklist) {
-        std::string missing;
-        for (const std::string_view key : kRunChecklist) {
-            if (find(first, std::string{key}).contains("") || find(second, std::string{key}).contains("")) {
-                missing += (missing.empty() ? "" : ", ") + std::string{key};
-            }
-        }
-        if (!missing.empty()) {
-            warnings.push_back("not all runs say " + missing + ": whether the sides differ there isn't known " +
-                               "(--label of perfleet import and record)");
+        const auto is_said = [&](std::string_view key) {
+            return !find(first, std::string{key}).contains("") && !find(second, std::string{key}).contains("");
+        };
+        if (const auto missing = missing_of_checklist(is_said, settings.names_checklist)) {
+            warnings.push_back("whether the sides were measured alike isn't known: not all runs say " + *missing);
         }
     }
     for (const DiffSide* side : {&before, &after}) {

@@ -22,7 +22,8 @@ struct DiffSide {
 
 struct SettingWarnings {
     std::set<std::string> chosen_labels;  // that differ on purpose
-    bool wants_checklist = true;          // a line about what neither side says
+    bool wants_checklist = true;          // a line about what not all runs say
+    bool names_checklist = false;         // … each thing by its name
 };
 
 // Frequency, governor and the rest of the checklist, a line each; all other labels, target, architecture, kernel and

@@ -163,7 +163,7 @@ private:
         if (const auto unsteady = unsteady_frequency(session)) {
             answer_.warnings.push_back(*unsteady);
         }
-        if (const auto missing = missing_metadata(session)) {
+        if (const auto missing = missing_metadata(session, options_.names_checklist)) {
             answer_.warnings.push_back(*missing);
         }
     }

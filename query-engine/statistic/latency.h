@@ -32,6 +32,7 @@ struct LatencyOptions {
     long double wanted_fraction = 0.02L;  // half-width of the mean's interval, as a fraction of the mean
     long double settled_change = 0.005L;  // the greatest relative change of a settled mean
     std::vector<Quantile> percentiles = {Quantile::of_percent(90), Quantile::of_percent(95), Quantile::of_percent(99)};
+    bool names_checklist = false;  // in the warning of what the run doesn't say
     BernatRule bernat_rule = BernatRule::kPrinted;
     bool is_linear = false;          // histogram: equal steps (linear, cumulative) instead of powers of two
     std::uint64_t bucket_width = 0;  // of those; 0: chosen

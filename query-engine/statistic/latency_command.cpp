@@ -135,6 +135,11 @@ OptionTable<LatencyOptions> make_table() {
                  return choose(mode == "sel4bench-legacy" ? LatencyView::kLegacy : LatencyView::kBernat, "mode " + mode,
                                latency);
              })
+        .add({"checklist", OptionType::kFlag, "", "name what a run doesn't say about how it was measured"},
+             [](const OptionValue&, LatencyOptions& latency) -> Result<Done> {
+                 latency.names_checklist = true;
+                 return Done{};
+             })
         .value({"skip", OptionType::kCount, "K", "leave out the first tests of each group, or the first values"},
                &LatencyOptions::skipped_tests);
     add_fraction(table, "confidence", &LatencyOptions::confidence,

@@ -329,18 +329,27 @@ std::optional<std::string> unsteady_frequency(const SessionRecord& session) {
                                        ": the frequency may change while it measures (" + why + ")"};
 }
 
-std::optional<std::string> missing_metadata(const SessionRecord& session) {
+std::optional<std::string> missing_of_checklist(const std::function<bool(std::string_view)>& is_said, bool by_name) {
     std::string missing;
+    std::size_t count = 0;
     for (const std::string_view key : kRunChecklist) {
-        if (!label_of(session, std::string{key})) {
-            missing += (missing.empty() ? "" : ", ") + std::string{key};
+        if (!is_said(key)) {
+            missing += (count++ == 0 ? "" : ", ") + std::string{key};
         }
     }
-    if (missing.empty()) {
+    if (count == 0) {
         return std::nullopt;
     }
-    return "session " + session_hex(session.session).substr(0, 8) + " doesn't say: " + missing +
-           " (perfleet import --label)";
+    return by_name ? missing + " (--label of perfleet import and record)"
+                   : fmt::format("{} of {} things about how it was measured (--checklist names them)", count,
+                                 kRunChecklist.size());
+}
+
+std::optional<std::string> missing_metadata(const SessionRecord& session, bool by_name) {
+    const auto missing = missing_of_checklist(
+        [&](std::string_view key) { return label_of(session, std::string{key}).has_value(); }, by_name);
+    return missing ? std::optional{"session " + session_hex(session.session).substr(0, 8) + " doesn't say " + *missing}
+                   : std::nullopt;
 }
 
 }  // namespace perfleet

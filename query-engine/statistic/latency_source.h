@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -90,7 +91,12 @@ inline constexpr std::array<std::string_view, 15> kRunChecklist{
     "parallel_start",                // how parallel runs were made to begin together
 };
 
-// What a run should say of itself and doesn't, in one sentence; nothing when all is there.
-[[nodiscard]] std::optional<std::string> missing_metadata(const SessionRecord& session);
+// What runs should say of themselves and don't, as the end of a sentence after "say": how much it is, or each by its
+// name. Nothing when all is there.
+[[nodiscard]] std::optional<std::string> missing_of_checklist(const std::function<bool(std::string_view)>& is_said,
+                                                              bool by_name);
+
+// The same of one run, in one sentence.
+[[nodiscard]] std::optional<std::string> missing_metadata(const SessionRecord& session, bool by_name);
 
 }  // namespace perfleet
