@@ -8,6 +8,7 @@
 #include "exporters/report/report.h"
 #include "query-engine/statistic/diff.h"
 #include "tools/perfleet/command_options.h"
+#include "tools/perfleet/diff_command.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
@@ -16,7 +17,24 @@
 namespace perfleet {
 namespace {
 
-struct CompareOptions {
+// Whether a condition of --fail-if holds, or may.
+bool fails(const Answer& answer, bool fails_undecided) {
+    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+        if (answer.columns[i].name != "outcome") {
+            continue;
+        }
+        for (const std::vector<AnswerValue>& row : answer.rows) {
+            const auto* outcome = std::get_if<std::string>(&row[i]);
+            if (outcome != nullptr &&
+                (*outcome == kOutcomeExceeded || (fails_undecided && *outcome == kOutcomeUndecided))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+struct DiffCommandOptions {
     std::vector<std::string> sides;  // given without an option's name
     QueryOptions query;
     OutputOptions output;
@@ -24,7 +42,7 @@ struct CompareOptions {
 };
 
 // The sides that stand without an option's name. What isn't named is the last session, and the one before it.
-Result<Done> take_sides(CompareOptions& options) {
+Result<Done> take_sides(DiffCommandOptions& options) {
     OptionValues& values = options.query.values;
     const bool has_before = values.contains("before");
     const bool has_after = values.contains("after");
@@ -44,50 +62,36 @@ Result<Done> take_sides(CompareOptions& options) {
     return Done{};
 }
 
-// Whether a condition of --fail-if holds, or may.
-bool fails(const Answer& answer, bool fails_undecided) {
-    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
-        if (answer.columns[i].name != "outcome") {
-            continue;
-        }
-        for (const std::vector<AnswerValue>& row : answer.rows) {
-            const auto* outcome = std::get_if<std::string>(&row[i]);
-            if (outcome != nullptr &&
-                (*outcome == kOutcomeExceeded || (fails_undecided && *outcome == kOutcomeUndecided))) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-int run(CompareOptions& options) {
+int run(DiffCommandOptions& options) {
     if (options.fails_undecided && !options.query.values.contains("fail-if")) {
         return report_error({ErrorCode::kUsage, "--fail-undecided: needs --fail-if"});
     }
     if (const Result<Done> taken = take_sides(options); !taken.ok()) {
         return report_error(taken.error());
     }
-    const Result<Answer> answer = ask_table(options.query, **find_query_command("diff"));
-    if (!answer.ok()) {
-        return report_error(answer.error());
-    }
-    const Result<Done> printed =
-        options.output.is_text()
-            ? print_answer(*answer, format_comparison(*answer, options.output.screen()), options.output)
-            : print_answer(*answer, options.output);
-    if (!printed.ok()) {
-        return report_error(printed.error());
-    }
-    return fails(*answer, options.fails_undecided) ? kExitFailure : 0;
+    return show_diff(options.query, options.output, options.fails_undecided);
 }
 
 }  // namespace
 
+int show_diff(QueryOptions& query, const OutputOptions& output, bool fails_undecided) {
+    const Result<Answer> answer = ask_table(query, **find_query_command("diff"));
+    if (!answer.ok()) {
+        return report_error(answer.error());
+    }
+    const Result<Done> printed = output.is_text()
+                                     ? print_answer(*answer, format_comparison(*answer, output.screen()), output)
+                                     : print_answer(*answer, output);
+    if (!printed.ok()) {
+        return report_error(printed.error());
+    }
+    return fails(*answer, fails_undecided) ? kExitFailure : 0;
+}
+
 void add_diff_command(CLI::App& app, Invocation& invocation) {
     const QueryCommand& query = **find_query_command("diff");
     CLI::App* command = app.add_subcommand(query.name, query.summary);
-    const auto options = std::make_shared<CompareOptions>();
+    const auto options = std::make_shared<DiffCommandOptions>();
     add_command_options(*command, query.options, options->query.values);
     command->add_option("sides", options->sides, "--before and --after without their names. Default: last~1 last")
         ->type_name("SIDE")

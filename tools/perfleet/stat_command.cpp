@@ -1,14 +1,9 @@
 // stat: totals of events over runs of a program, as `perf stat` counts them, with the mean's interval over several
 // runs.
-#include <poll.h>
-#include <sys/resource.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -22,10 +17,9 @@
 #include "query-engine/statistic/number/interval.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/number/moments.h"
-#include "target-collector/linux/command.h"
 #include "target-collector/linux/command_line.h"
-#include "target-collector/source/linux/event_counts.h"
 #include "target-collector/source/linux/event_parser.h"
+#include "tools/perfleet/counted_run.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
@@ -38,10 +32,6 @@ constexpr unsigned kRunsMax = 10'000;
 constexpr long double kConfidence = 0.95L;
 constexpr double kNsPerSecondReal = 1e9;
 constexpr double kNsPerMillisecond = 1e6;
-// As perf's; those that this machine doesn't count are shown as such.
-constexpr const char* kDefaultEvents =
-    "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses";
-
 struct StatOptions {
     std::vector<std::string> events;
     unsigned run_count = 1;
@@ -53,13 +43,6 @@ struct StatOptions {
     std::vector<std::string> command;
 };
 
-// What one run gave: the events', then elapsed, user and system time in ns.
-struct Run {
-    std::vector<std::optional<EventCount>> counts;
-    std::array<std::uint64_t, 3> times_ns{};
-    int exit_status = 0;
-};
-
 struct Row {
     std::string name;
     std::string unit;
@@ -68,77 +51,6 @@ struct Row {
     std::uint64_t running_ns = 0;
     std::optional<Error> refused;
 };
-
-std::uint64_t ns_of(const timeval& time) {
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_usec) * 1'000U;
-}
-
-// Ctrl-C is the program's; what was counted up to then is shown.
-class SignalsLeftToProgram {
-public:
-    SignalsLeftToProgram() : interrupt_{std::signal(SIGINT, SIG_IGN)}, quit_{std::signal(SIGQUIT, SIG_IGN)} {}
-    ~SignalsLeftToProgram() {
-        std::signal(SIGINT, interrupt_);
-        std::signal(SIGQUIT, quit_);
-    }
-    SignalsLeftToProgram(const SignalsLeftToProgram&) = delete;
-    SignalsLeftToProgram& operator=(const SignalsLeftToProgram&) = delete;
-
-private:
-    void (*interrupt_)(int);
-    void (*quit_)(int);
-};
-
-Result<int> wait_for(Command& command) {
-    while (true) {
-        if (const std::optional<int> status = command.exit_status()) {
-            return *status;
-        }
-        pollfd end{command.end_fd(), POLLIN, 0};
-        constexpr int kLookAgainMs = 100;  // where there is no descriptor
-        if (::poll(&end, end.fd < 0 ? 0 : 1, end.fd < 0 ? kLookAgainMs : -1) < 0 && errno != EINTR) {
-            return error_from_errno(errno, "poll");
-        }
-    }
-}
-
-Result<Run> run_once(const StatOptions& options, std::span<const EventSpec> events,
-                     std::vector<std::optional<Error>>& refused) {
-    const auto command = Command::start(options.command);
-    if (!command.ok()) {
-        return Error{command.error()};
-    }
-    const bool is_of_program = !options.all_cpus && options.pids.empty();
-    const auto counts =
-        EventCounts::open(events, {is_of_program ? (*command)->pid() : -1, options.pids, options.all_cpus});
-    if (!counts.ok()) {
-        return Error{counts.error()};
-    }
-    rusage before{};
-    ::getrusage(RUSAGE_CHILDREN, &before);
-    const SignalsLeftToProgram signals;
-    const auto start = std::chrono::steady_clock::now();
-    (*counts)->enable();
-    if (const Result<Done> ran = (*command)->run(); !ran.ok()) {
-        return Error{ran.error()};
-    }
-    const Result<int> status = wait_for(**command);
-    if (!status.ok()) {
-        return Error{status.error()};
-    }
-    Run run;
-    run.counts = (*counts)->read();
-    run.exit_status = *status;
-    rusage after{};
-    ::getrusage(RUSAGE_CHILDREN, &after);
-    run.times_ns = {
-        static_cast<std::uint64_t>(std::chrono::nanoseconds{std::chrono::steady_clock::now() - start}.count()),
-        ns_of(after.ru_utime) - ns_of(before.ru_utime), ns_of(after.ru_stime) - ns_of(before.ru_stime)};
-    for (std::size_t i = 0; i < events.size(); ++i) {
-        refused[i] = (*counts)->refused(i);
-    }
-    return run;
-}
 
 // Of its mean; 0 where it has no value.
 double mean_of(const Row& row) { return static_cast<double>(row.values.mean().value_or(0)); }
@@ -256,28 +168,27 @@ int run_stat(const StatOptions& options) {
         return exit_status_of(error, true);
     };
     const auto events =
-        parse_events(options.events.empty() ? std::vector<std::string>{kDefaultEvents} : options.events, {});
+        parse_events(options.events.empty() ? std::vector<std::string>{kCountedEventsDefault} : options.events, {});
     if (!events.ok()) {
         return report_error(events.error());
     }
-    std::vector<std::optional<Error>> refused(events->size());
     std::vector<Row> rows;
     for (const EventSpec& event : *events) {
         rows.push_back({event.name, event.unit == "events" ? "" : event.unit, {}, 0, 0, {}});
     }
-    for (const char* time : {"elapsed", "user", "system"}) {
+    for (const char* time : kRunTimes) {
         rows.push_back({time, "ns", {}, 0, 0, {}});
     }
     int exit_status = 0;
     unsigned failed_count = 0;
     for (unsigned i = 0; i < options.run_count; ++i) {
-        const Result<Run> run = run_once(options, *events, refused);
+        const Result<CountedRun> run = run_counted(options.command, *events, options.all_cpus, options.pids);
         if (!run.ok()) {
             return fail(run.error());
         }
         for (std::size_t event = 0; event < events->size(); ++event) {
             Row& row = rows[event];
-            row.refused = refused[event];
+            row.refused = run->refused[event];
             if (const auto& count = run->counts[event]; count && count->scaled()) {
                 row.values.add(static_cast<std::uint64_t>(std::llround(*count->scaled())));
                 row.enabled_ns += count->enabled_ns;

@@ -205,7 +205,7 @@ TEST(ImportColumns, FiguresOfDecimalsStandInTheirOwnUnit) {
     EXPECT_EQ(printed(answer, "mean"), Texts{"12.51"});  // 12.5125
     EXPECT_EQ(printed(answer, "p95"), Texts{"13.00"});
     EXPECT_EQ(printed(answer, "sd"), Texts{"0.33"});  // 0.32504…
-    EXPECT_EQ(std::get<double>(answer.rows[0][7]), 12.345);
+    EXPECT_EQ(std::get<double>(answer.rows[0][8]), 12.345);
     const Answer table = ask(*store, {{"table", "yes"}});
     EXPECT_EQ(std::get<double>(table.rows[0][1]), 12.345);
     EXPECT_EQ(table.columns[1].unit, "us");

@@ -1,0 +1,88 @@
+#include "tools/perfleet/counted_run.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+
+#include "target-collector/linux/command.h"
+
+namespace perfleet {
+namespace {
+
+std::uint64_t ns_of(const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_usec) * 1'000U;
+}
+
+// Ctrl-C is the program's; what was counted up to then is shown.
+class SignalsLeftToProgram {
+public:
+    SignalsLeftToProgram() : interrupt_{std::signal(SIGINT, SIG_IGN)}, quit_{std::signal(SIGQUIT, SIG_IGN)} {}
+    ~SignalsLeftToProgram() {
+        std::signal(SIGINT, interrupt_);
+        std::signal(SIGQUIT, quit_);
+    }
+    SignalsLeftToProgram(const SignalsLeftToProgram&) = delete;
+    SignalsLeftToProgram& operator=(const SignalsLeftToProgram&) = delete;
+
+private:
+    void (*interrupt_)(int);
+    void (*quit_)(int);
+};
+
+Result<int> wait_for(Command& command) {
+    while (true) {
+        if (const std::optional<int> status = command.exit_status()) {
+            return *status;
+        }
+        pollfd end{command.end_fd(), POLLIN, 0};
+        constexpr int kLookAgainMs = 100;  // where there is no descriptor
+        if (::poll(&end, end.fd < 0 ? 0 : 1, end.fd < 0 ? kLookAgainMs : -1) < 0 && errno != EINTR) {
+            return error_from_errno(errno, "poll");
+        }
+    }
+}
+
+}  // namespace
+
+Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<const EventSpec> events, bool all_cpus,
+                               const std::vector<std::uint32_t>& pids) {
+    const auto command = Command::start(words);
+    if (!command.ok()) {
+        return Error{command.error()};
+    }
+    const bool is_of_program = !all_cpus && pids.empty();
+    const auto counts = EventCounts::open(events, {is_of_program ? (*command)->pid() : -1, pids, all_cpus});
+    if (!counts.ok()) {
+        return Error{counts.error()};
+    }
+    rusage before{};
+    ::getrusage(RUSAGE_CHILDREN, &before);
+    const SignalsLeftToProgram signals;
+    const auto start = std::chrono::steady_clock::now();
+    (*counts)->enable();
+    if (const Result<Done> ran = (*command)->run(); !ran.ok()) {
+        return Error{ran.error()};
+    }
+    const Result<int> status = wait_for(**command);
+    if (!status.ok()) {
+        return Error{status.error()};
+    }
+    CountedRun run;
+    run.counts = (*counts)->read();
+    run.exit_status = *status;
+    rusage after{};
+    ::getrusage(RUSAGE_CHILDREN, &after);
+    run.times_ns = {
+        static_cast<std::uint64_t>(std::chrono::nanoseconds{std::chrono::steady_clock::now() - start}.count()),
+        ns_of(after.ru_utime) - ns_of(before.ru_utime), ns_of(after.ru_stime) - ns_of(before.ru_stime)};
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        run.refused.push_back((*counts)->refused(i));
+    }
+    return run;
+}
+
+}  // namespace perfleet

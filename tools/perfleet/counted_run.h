@@ -1,0 +1,35 @@
+// One run of a program with its events counted and its times taken: what `stat` and `compare` are made of.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "target-collector/source/linux/event_counts.h"
+#include "target-collector/source/linux/event_spec.h"
+
+namespace perfleet {
+
+// As perf's; those that this machine doesn't count are shown as such.
+inline constexpr const char* kCountedEventsDefault =
+    "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses";
+
+inline constexpr std::array<const char*, 3> kRunTimes{"elapsed", "user", "system"};
+
+struct CountedRun {
+    std::vector<std::optional<EventCount>> counts;  // of each event
+    std::vector<std::optional<Error>> refused;      // why an event has none
+    std::array<std::uint64_t, kRunTimes.size()> times_ns{};
+    int exit_status = 0;
+};
+
+// Waits for its end. Ctrl-C is the program's. `pids` or `all_cpus`: what is counted instead of the program, while it
+// runs. Errors: those of starting it and of EventCounts::open().
+[[nodiscard]] Result<CountedRun> run_counted(const std::vector<std::string>& command, std::span<const EventSpec> events,
+                                             bool all_cpus = false, const std::vector<std::uint32_t>& pids = {});
+
+}  // namespace perfleet

@@ -1,0 +1,12 @@
+// The end of `diff`, which `compare` has, too.
+#pragma once
+
+#include "tools/perfleet/print_answer.h"
+#include "tools/perfleet/query_source.h"
+
+namespace perfleet {
+
+// Asks, prints, and gives the exit status: 1 where a condition of --fail-if holds, or may and `fails_undecided`.
+[[nodiscard]] int show_diff(QueryOptions& query, const OutputOptions& output, bool fails_undecided);
+
+}  // namespace perfleet
