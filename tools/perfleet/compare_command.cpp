@@ -16,6 +16,7 @@
 #include "query-engine/statistic/number/random_stream.h"
 #include "schemas/text/utf8.h"
 #include "storage/engine/folder.h"
+#include "storage/engine/open_engine.h"
 #include "storage/store/open_store.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/target_identity.h"
@@ -186,7 +187,7 @@ int run_compare(ComparedCommands& options) {
             return report_error(*error);
         }
     }
-    if (auto made = prepare_writer_folder(*folder); !made.ok()) {
+    if (auto made = is_folder(*folder) ? prepare_writer_folder(*folder) : Done{}; !made.ok()) {
         return report_error({made.error().code, made.error().message + " (name another data folder with --data)"});
     }
     const std::string comparison = std::to_string(static_cast<std::uint64_t>(utc_now().value));
