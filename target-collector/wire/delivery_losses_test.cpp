@@ -172,10 +172,12 @@ TEST(DeliveryLosses, ForgetsARangeOnceItIsKnownToBeNamed) {
         EXPECT_TRUE(losses.tell(ring));
     }
     for (int i = 0; i < 3; ++i) {
-        losses.acknowledge(2);
-        ASSERT_EQ(losses.ranges().size(), 1U) << i;
-        EXPECT_EQ(losses.ranges()[0], (SeqRange{Seq{9}, Seq{9}}));
+        losses.acknowledge(1);
+        ASSERT_EQ(losses.ranges().size(), 2U) << i;
     }
+    losses.acknowledge(2);
+    ASSERT_EQ(losses.ranges().size(), 1U);
+    EXPECT_EQ(losses.ranges()[0], (SeqRange{Seq{9}, Seq{9}}));
     losses.acknowledge(3);
     EXPECT_TRUE(losses.ranges().empty());
 }
