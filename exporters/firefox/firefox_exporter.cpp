@@ -196,8 +196,17 @@ private:
         constants("isJS", frames, "false");
         constants("relevantForJS", frames, "false");
         list("resource", frames, [&](std::uint64_t key) { file_.number(resources.at(frame(key).image)); });
-        list("fileName", frames, [&](std::uint64_t key) { file_.number(string_of(frame(key).image)); });
-        constants("lineNumber", frames, "null");
+        list("fileName", frames, [&](std::uint64_t key) {
+            const auto source = source_of(frame(key));
+            file_.number(string_of(source ? std::string{source->file} : frame(key).image));
+        });
+        list("lineNumber", frames, [&](std::uint64_t key) {
+            if (const auto source = source_of(frame(key))) {
+                file_.number(source->first_line);
+            } else {
+                file_.raw("null");
+            }
+        });
         constants("columnNumber", frames, "null");
         length(frames.size());
 

@@ -49,8 +49,15 @@ ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symboliz
             const SourceFrame& frame = frames[i][inner];
             add(demangled_name(frame.function.empty() ? "[unknown]" : frame.function), frame.file, frame.line);
         }
-        const SourceFrame own = frames[i].empty() ? SourceFrame{} : frames[i].back();
-        add(tables.functions()[tables.locations()[i].function].name, own.file, own.line);
+        SourceFrame own = frames[i].empty() ? SourceFrame{} : frames[i].back();
+        const std::string& name = tables.functions()[tables.locations()[i].function].name;
+        if (tables.images()[tables.locations()[i].image].name == Symbolizer::kInterpretedImage) {
+            if (const auto source = Symbolizer::source_in_name(name)) {
+                own.file = source->file;
+                own.line = static_cast<std::uint32_t>(tables.locations()[i].offset);
+            }
+        }
+        add(name, own.file, own.line);
     }
     begins_.push_back(lines_.size());
 }

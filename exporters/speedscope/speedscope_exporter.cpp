@@ -23,7 +23,13 @@ public:
         file_.raw(R"("name":"perfleet","activeProfileIndex":0,"shared":{"frames":[)");
         bool is_first = true;
         for (const TimelineFrame& frame : timeline_.frames()) {
-            file_.next(is_first).raw("\n{\"name\":").text(frame.symbol).raw(",\"file\":").text(frame.image).raw("}");
+            const auto source = source_of(frame);
+            file_.next(is_first).raw("\n{\"name\":").text(frame.symbol).raw(",\"file\":");
+            file_.text(source ? source->file : frame.image);
+            if (source) {
+                file_.raw(",\"line\":").number(source->first_line);
+            }
+            file_.raw("}");
         }
         file_.raw("]},\n\"profiles\":[");
         is_first = true;

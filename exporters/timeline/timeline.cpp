@@ -319,4 +319,8 @@ ExportOutcome Timeline::outcome() const {
     return {std::nullopt, std::to_string(rows_.size()) + " samples", ledger_, warnings_};
 }
 
+std::optional<SourceInName> source_of(const TimelineFrame& frame) {
+    return frame.image == Symbolizer::kInterpretedImage ? Symbolizer::source_in_name(frame.symbol) : std::nullopt;
+}
+
 }  // namespace perfleet

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -29,6 +30,9 @@ struct TimelineFrame {
     bool is_kernel = false;
     friend auto operator<=>(const TimelineFrame&, const TimelineFrame&) = default;
 };
+
+// Where an interpreter's function begins. Borrowed of the frame. Nothing for functions of programs.
+[[nodiscard]] std::optional<SourceInName> source_of(const TimelineFrame& frame);
 
 // A frame with all that called it.
 struct TimelineNode {

@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -588,12 +589,20 @@ std::string Symbolizer::place_name(std::string_view name, std::uint64_t offset) 
     return std::string{name} + text;
 }
 
+std::optional<SourceInName> Symbolizer::source_in_name(std::string_view name) {
+    const std::size_t file = name.rfind(" (");
+    const std::size_t colon = name.rfind(':');
+    if (file == std::string_view::npos || colon == std::string_view::npos || colon < file) {
+        return std::nullopt;
+    }
+    SourceInName source{name.substr(file + 2, colon - file - 2)};
+    std::from_chars(name.data() + colon + 1, name.data() + name.size(), source.first_line);
+    return source;
+}
+
 std::string Symbolizer::interpreted_line(const ImageDefinition& image, std::uint64_t offset) {
-    const std::size_t file = image.name.rfind(" (");
-    const std::size_t colon = image.name.rfind(':');
-    return is_interpreted(image) && file != std::string::npos && colon != std::string::npos && colon > file
-               ? image.name.substr(file + 2, colon - file - 2) + ":" + std::to_string(offset)
-               : std::string{};
+    const auto source = is_interpreted(image) ? source_in_name(image.name) : std::nullopt;
+    return source ? std::string{source->file} + ":" + std::to_string(offset) : std::string{};
 }
 
 std::string Symbolizer::image_display_name(const ImageDefinition& image) {
@@ -602,7 +611,7 @@ std::string Symbolizer::image_display_name(const ImageDefinition& image) {
         return "[unknown]";
     }
     if (is_run_time_function(image)) {
-        return is_interpreted(image) ? "[python]" : "[JIT]";
+        return is_interpreted(image) ? std::string{kInterpretedImage} : "[JIT]";
     }
     if (name.front() != '/' || name.starts_with("//")) {
         return name;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -50,6 +51,11 @@ struct SymbolPaths {
 
 class SourceFrames;
 
+struct SourceInName {
+    std::string_view file;
+    std::uint64_t first_line = 0;
+};
+
 class Symbolizer {
 public:
     // Flag of an image whose offsets are numbers of number_of_made(); none that is stored has it.
@@ -77,6 +83,12 @@ public:
 
     // `name+0xoffset`: what an address is called that no symbol covers.
     [[nodiscard]] static std::string place_name(std::string_view name, std::uint64_t offset);
+
+    // Display name of the images of an interpreter's functions.
+    static constexpr std::string_view kInterpretedImage = "[python]";
+
+    // Of an interpreter's function, which is called `name (file:first_line)`. Borrowed of the name.
+    [[nodiscard]] static std::optional<SourceInName> source_in_name(std::string_view name);
 
     // `file:line` of a frame of an interpreter, whose functions are images `name (file:first_line)` and whose offsets
     // are lines; empty: it is of none.

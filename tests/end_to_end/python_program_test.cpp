@@ -2,6 +2,7 @@
 // callbacks from C, exceptions, threads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -172,6 +173,11 @@ TEST(PythonProgram, FunctionsStandInPlaceOfTheirInterpreter) {
     EXPECT_EQ(top["rows"][0][0], "leaf (work.py:2)");
     EXPECT_EQ(top["rows"][0][1], "work.py:5");
     EXPECT_EQ(top["rows"][0][2], "[python]");
+
+    const auto speedscope = nlohmann::json::parse(perfleet({"export", "--to", "speedscope", "-o", "-"}));
+    const nlohmann::json leaf{{"name", "leaf (work.py:2)"}, {"file", "work.py"}, {"line", 2}};
+    const auto& frames = speedscope["shared"]["frames"];
+    EXPECT_NE(std::find(frames.begin(), frames.end(), leaf), frames.end());
 }
 
 TEST(PythonProgram, TimeOffTheCpuHasItsFunctions) {
