@@ -123,7 +123,6 @@ private:
         }
         epochs_.resize(merge_.epochs().size());
         epochs_[epoch.index].images = add_images(images_, *epoch.dictionary);
-        symbolizer_.learn_kernel(*epoch.dictionary);
     }
 
     void end_epoch(const MergedEpoch& epoch) override {

@@ -112,7 +112,6 @@ private:
         epochs_.resize(merge_.epochs().size());
         Epoch& made = epochs_[epoch.index];
         made.dictionary = &dictionary;
-        symbolizer_.learn_kernel(dictionary);
         // The empty stack is one even where nothing is defined.
         const std::size_t stack_count = std::max<std::size_t>(dictionary.stack_count(), 1);
         std::vector<StackCount> all;

@@ -67,7 +67,7 @@ bool begins_as(protocol::ImageType type, std::string_view head) {
 using Context = std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)>;
 
 std::optional<ImageRefusal> refusal_of_frame(ZSTD_inBuffer& in, ZSTD_DCtx& context, protocol::ImageType type,
-                                             BuildIdFinder& finder) {
+                                             bool is_first_frame, BuildIdFinder& finder) {
     const unsigned long long told_size =
         ZSTD_getFrameContentSize(static_cast<const char*>(in.src) + in.pos, in.size - in.pos);
     if (told_size == ZSTD_CONTENTSIZE_UNKNOWN || told_size == ZSTD_CONTENTSIZE_ERROR) {
@@ -87,7 +87,8 @@ std::optional<ImageRefusal> refusal_of_frame(ZSTD_inBuffer& in, ZSTD_DCtx& conte
             return ImageRefusal::kDamaged;
         }
         const std::string_view bytes{piece.data(), out.pos};
-        if (is_first && !begins_as(type, bytes)) {
+        const bool may_be_empty = !is_first_frame && told_size == 0;
+        if (is_first && !may_be_empty && !begins_as(type, bytes)) {
             return ImageRefusal::kContent;
         }
         finder.add(bytes);
@@ -110,11 +111,11 @@ std::optional<ImageRefusal> refusal_of_image(std::string_view build_id, const Im
     }
     BuildIdFinder finder{build_id};
     ZSTD_inBuffer in{content.bytes.data(), content.bytes.size(), 0};
-    // A second one is of the file's separate debug file.
-    const int frame_count_max = type == protocol::ImageType::kElfSymbols ? 2 : 1;
+    // The second one is of the file's separate debug file, the third one its debug information.
+    const int frame_count_max = type == protocol::ImageType::kElfSymbols ? 3 : 1;
     for (int i = 0; i == 0 || in.pos < in.size; ++i) {
         const auto refusal =
-            i == frame_count_max ? ImageRefusal::kDamaged : refusal_of_frame(in, *context, type, finder);
+            i == frame_count_max ? ImageRefusal::kDamaged : refusal_of_frame(in, *context, type, i == 0, finder);
         if (refusal) {
             return refusal;
         }

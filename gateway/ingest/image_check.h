@@ -14,7 +14,7 @@
 
 namespace perfleet {
 
-inline constexpr std::size_t kSymbolsSizeBytesMax = 64U << 20;  // unpacked
+inline constexpr std::size_t kSymbolsSizeBytesMax = 64U << 20;  // unpacked, of each frame
 inline constexpr int kWindowLogMax = 23;
 
 // Why it can't be stored; empty: it can.

@@ -48,6 +48,10 @@ TEST(ImageCheck, TakesSymbolsOfTheBuildAndOfAFileWithoutBuildId) {
     EXPECT_EQ(refusal_of_image(kBuild, {kElf, packed(elf_with(kBuild, 64)) + packed(elf_with(kBuild, 512))}),
               std::nullopt)
         << "with its debug file";
+    EXPECT_EQ(
+        refusal_of_image(kBuild, {kElf, packed(elf_with(kBuild, 64)) + packed("") + packed(elf_with(kBuild, 512))}),
+        std::nullopt)
+        << "without one, with its debug information";
     EXPECT_EQ(refusal_of_image(kBuild, {kKernel, packed("0 T _stext\n10 t start\n")}), std::nullopt);
 }
 
@@ -64,7 +68,10 @@ TEST(ImageCheck, RefusesWhatIsOfAnotherBuildDamagedOrNoSymbols) {
     const std::string whole = packed(elf_with(kBuild, 64));
     EXPECT_EQ(refusal_of_image(kBuild, {kElf, whole.substr(0, whole.size() - 3)}), ImageRefusal::kDamaged);
     EXPECT_EQ(refusal_of_image(kBuild, {kElf, whole + "rest"}), ImageRefusal::kDamaged);
-    EXPECT_EQ(refusal_of_image(kBuild, {kElf, whole + whole + whole}), ImageRefusal::kDamaged);
+    EXPECT_EQ(refusal_of_image(kBuild, {kElf, whole + whole + packed("a script")}), ImageRefusal::kContent);
+    EXPECT_EQ(refusal_of_image(kBuild, {kElf, whole + packed("") + packed(elf_with("another", 64))}),
+              ImageRefusal::kBuildId);
+    EXPECT_EQ(refusal_of_image(kBuild, {kElf, whole + whole + whole + whole}), ImageRefusal::kDamaged);
 }
 
 TEST(ImageCheck, RefusesBombsAndLiesAboutTheSize) {

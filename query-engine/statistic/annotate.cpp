@@ -34,7 +34,6 @@ Result<Answer> make_annotate(const Scan& scan, Symbolizer& symbolizer) {
     MemoryShare share{scan.memory()};
     Result<Done> visited =
         visit_stack_counts(scan, StackCountOptions{.event = choice.name}, [&](const EpochStackCounts& epoch) {
-            symbolizer.learn_kernel(*epoch.dictionary);
             for (const StackCount& count : epoch.counts) {
                 if (count.stack == kEmptyStack) {
                     continue;

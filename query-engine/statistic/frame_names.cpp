@@ -140,7 +140,6 @@ std::size_t SymbolNumbers::size_bytes() const {
 }
 
 void FrameNames::name_epoch(const EpochDictionary& dictionary, std::span<const StackCount> counts) {
-    symbolizer_.learn_kernel(dictionary);
     const std::vector<Group> groups = groups_of(dictionary, counts);
     std::size_t node_count = 0;
     for (const Group& group : groups) {

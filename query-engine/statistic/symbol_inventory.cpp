@@ -35,6 +35,11 @@ std::string kind_of(const ImageContent& content, const std::string& name) {
     return !kept.ok() ? "damaged" : has_all(kept->file) || has_all(kept->debug_file) ? "all" : "dynamic";
 }
 
+bool has_lines(const ImageContent& content, const std::string& name) {
+    const auto lines = unpacked_lines(content.bytes, name);
+    return lines.ok() && !lines->empty();
+}
+
 Result<Images> images_of(const Scan& scan) {
     Images images;
     for (std::size_t session = 0; session < scan.sessions().size(); ++session) {
@@ -60,7 +65,8 @@ Result<Images> images_of(const Scan& scan) {
 
 Result<Answer> make_symbol_inventory(const Scan& scan) {
     Answer answer;
-    answer.columns = {{"image", ""}, {"build_id", ""}, {"symbols", ""}, {"size", "bytes"}, {"sessions", ""}};
+    answer.columns = {{"image", ""}, {"build_id", ""},  {"symbols", ""},
+                      {"lines", ""}, {"size", "bytes"}, {"sessions", ""}};
     const Result<Images> images = images_of(scan);
     if (!images.ok()) {
         return Error{images.error()};
@@ -68,6 +74,7 @@ Result<Answer> make_symbol_inventory(const Scan& scan) {
     for (const auto& [key, image] : *images) {
         const auto& [name, build_id] = key;
         AnswerValue kind;
+        AnswerValue lines;
         AnswerValue size;
         if (!build_id.empty()) {
             const auto content = scan.store().image(build_id);
@@ -76,11 +83,12 @@ Result<Answer> make_symbol_inventory(const Scan& scan) {
             }
             if (content->has_value()) {
                 kind = kind_of(**content, name);
+                lines = has_lines(**content, name) ? AnswerValue{"yes"} : AnswerValue{};
                 size = std::uint64_t{(*content)->bytes.size()};
             }
         }
         answer.rows.push_back({name, build_id.empty() ? AnswerValue{} : AnswerValue{build_id_text(build_id)}, kind,
-                               size, std::uint64_t{image.sessions.size()}});
+                               lines, size, std::uint64_t{image.sessions.size()}});
     }
     return answer;
 }

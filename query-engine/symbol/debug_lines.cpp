@@ -43,7 +43,7 @@ class DebugFile {
 public:
     static Result<std::unique_ptr<DebugFile>> open(const std::string& path) {
         // Never waits where the path names a pipe.
-        auto file = std::make_unique<DebugFile>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        auto file = std::make_unique<DebugFile>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK), "");
         struct stat status {};
         if (file->descriptor_.number() < 0 || ::fstat(file->descriptor_.number(), &status) != 0) {
             return error_from_errno(errno, path);
@@ -53,19 +53,18 @@ public:
         }
         ::elf_version(EV_CURRENT);
         file->elf_ = ::elf_begin(file->descriptor_.number(), ELF_C_READ, nullptr);
-        if (file->elf_ == nullptr || ::elf_kind(file->elf_) != ELF_K_ELF) {
-            return Error{ErrorCode::kInvalid, path + " is no ELF file"};
-        }
-        if (Result<Done> sized = file->measure(path, static_cast<std::uint64_t>(status.st_size)); !sized.ok()) {
-            return std::move(sized).error();
-        }
-        if (Result<Done> read = file->restart(path); !read.ok()) {
-            return std::move(read).error();
-        }
-        return file;
+        return begun(std::move(file), path, static_cast<std::uint64_t>(status.st_size));
     }
 
-    explicit DebugFile(int descriptor) : descriptor_{descriptor} {}
+    static Result<std::unique_ptr<DebugFile>> of_memory(std::string bytes, const std::string& name) {
+        auto file = std::make_unique<DebugFile>(-1, std::move(bytes));
+        ::elf_version(EV_CURRENT);
+        file->elf_ = ::elf_memory(file->bytes_.data(), file->bytes_.size());
+        const std::uint64_t size_bytes = file->bytes_.size();
+        return begun(std::move(file), name, size_bytes);
+    }
+
+    DebugFile(int descriptor, std::string bytes) : descriptor_{descriptor}, bytes_{std::move(bytes)} {}
     ~DebugFile() {
         ::dwarf_end(dwarf_);
         ::elf_end(elf_);
@@ -113,6 +112,20 @@ public:
     }
 
 private:
+    static Result<std::unique_ptr<DebugFile>> begun(std::unique_ptr<DebugFile> file, const std::string& path,
+                                                    std::uint64_t size_bytes) {
+        if (file->elf_ == nullptr || ::elf_kind(file->elf_) != ELF_K_ELF) {
+            return Error{ErrorCode::kInvalid, path + " is no ELF file"};
+        }
+        if (Result<Done> sized = file->measure(path, size_bytes); !sized.ok()) {
+            return std::move(sized).error();
+        }
+        if (Result<Done> read = file->restart(path); !read.ok()) {
+            return std::move(read).error();
+        }
+        return file;
+    }
+
     Result<Done> measure(const std::string& path, std::uint64_t file_size_bytes) {
         GElf_Ehdr header{};
         std::size_t names = 0;
@@ -172,6 +185,7 @@ private:
     }
 
     Descriptor descriptor_;
+    std::string bytes_;  // of a file in memory
     Elf* elf_ = nullptr;
     Dwarf* dwarf_ = nullptr;
     Elf_Scn* lines_ = nullptr;
@@ -455,7 +469,16 @@ DebugLines::DebugLines(std::unique_ptr<Reader> reader) : reader_{std::move(reade
 DebugLines::~DebugLines() = default;
 
 Result<std::unique_ptr<DebugLines>> DebugLines::open(const std::string& path, const FindShared& find_shared) {
-    Result<std::unique_ptr<debug_lines::DebugFile>> file = debug_lines::DebugFile::open(path);
+    return begin(debug_lines::DebugFile::open(path), path, find_shared);
+}
+
+Result<std::unique_ptr<DebugLines>> DebugLines::of_memory(std::string bytes, const std::string& name,
+                                                          const FindShared& find_shared) {
+    return begin(debug_lines::DebugFile::of_memory(std::move(bytes), name), name, find_shared);
+}
+
+Result<std::unique_ptr<DebugLines>> DebugLines::begin(Result<std::unique_ptr<debug_lines::DebugFile>> file,
+                                                      const std::string& path, const FindShared& find_shared) {
     if (!file.ok()) {
         return std::move(file).error();
     }

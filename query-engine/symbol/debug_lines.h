@@ -29,6 +29,10 @@ inline constexpr std::size_t kDebugFunctionsMax = 1U << 20;      // kept at once
 inline constexpr std::size_t kDebugDepthMax = 128;               // of entries within each other
 inline constexpr std::size_t kInlineDepthMax = 64;               // of functions at one address
 
+namespace debug_lines {
+class DebugFile;
+}
+
 struct SourceFrame {
     std::string function;  // as it is linked, else its name; not demangled; empty: not known
     std::string file;      // empty: not known
@@ -47,6 +51,10 @@ public:
     [[nodiscard]] static Result<std::unique_ptr<DebugLines>> open(const std::string& path,
                                                                   const FindShared& find_shared);
 
+    // Of an ELF file in memory; `name` stands for its path. Errors: as open().
+    [[nodiscard]] static Result<std::unique_ptr<DebugLines>> of_memory(std::string bytes, const std::string& name,
+                                                                       const FindShared& find_shared);
+
     DebugLines(const DebugLines&) = delete;
     DebugLines& operator=(const DebugLines&) = delete;
     ~DebugLines();
@@ -58,6 +66,8 @@ public:
 
 private:
     class Reader;
+    static Result<std::unique_ptr<DebugLines>> begin(Result<std::unique_ptr<debug_lines::DebugFile>> file,
+                                                     const std::string& path, const FindShared& find_shared);
     explicit DebugLines(std::unique_ptr<Reader> reader);
     std::unique_ptr<Reader> reader_;
 };

@@ -43,7 +43,8 @@ Result<std::string> unpacked_symbols(std::string_view packed, const std::string&
 Result<KeptSymbols> open_kept_symbols(std::string_view packed, const std::string& name) {
     KeptSymbols symbols;
     for (auto* file : {&symbols.file, &symbols.debug_file}) {
-        if (packed.empty() && file == &symbols.debug_file) {
+        const bool is_first = file == &symbols.file;
+        if (!is_first && (packed.empty() || ZSTD_getFrameContentSize(packed.data(), packed.size()) == 0)) {
             break;
         }
         auto opened = take_file(packed, name);
@@ -53,6 +54,18 @@ Result<KeptSymbols> open_kept_symbols(std::string_view packed, const std::string
         *file = std::move(*opened);
     }
     return symbols;
+}
+
+Result<std::string> unpacked_lines(std::string_view packed, const std::string& name) {
+    constexpr int kFramesBefore = 2;
+    for (int i = 0; i < kFramesBefore && !packed.empty(); ++i) {
+        const std::size_t packed_size_bytes = ZSTD_findFrameCompressedSize(packed.data(), packed.size());
+        if (ZSTD_isError(packed_size_bytes) != 0) {
+            return damaged(name);
+        }
+        packed.remove_prefix(packed_size_bytes);
+    }
+    return packed.empty() ? Result<std::string>{std::string{}} : take_frame(packed, name);
 }
 
 }  // namespace perfleet

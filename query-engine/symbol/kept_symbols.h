@@ -1,6 +1,6 @@
-// The symbols of an image as they were kept with a session: the content of `ImageType::kElfSymbols`
-// (schemas/wire/README.md), a zstd frame of the part of its ELF file that names functions, and maybe one more of
-// its separate debug file.
+// The symbols of an image as the store keeps them: the content of `ImageType::kElfSymbols` (schemas/wire/README.md),
+// zstd frames of the part of its ELF file that names functions, of that of its separate debug file, and of the debug
+// information of either.
 #pragma once
 
 #include <cstddef>
@@ -27,5 +27,8 @@ struct KeptSymbols {
 // `packed` is untrusted. `name` stands for the file's path in messages. Errors: kCorrupt, kTooLarge, kInvalid (no ELF
 // file).
 [[nodiscard]] Result<KeptSymbols> open_kept_symbols(std::string_view packed, const std::string& name);
+
+// The ELF file with the debug information; empty: none was kept. Errors: kCorrupt, kTooLarge.
+[[nodiscard]] Result<std::string> unpacked_lines(std::string_view packed, const std::string& name);
 
 }  // namespace perfleet

@@ -15,7 +15,7 @@ struct Line {
     std::uint64_t offset = 0;
     std::uint64_t end = 0;
     char type = 0;
-    std::string_view name;  // with the tab and the module
+    std::string_view name;
 };
 
 bool parse_line(std::string_view text, Line& line) {
@@ -45,8 +45,6 @@ std::uint8_t binding_of(char type) {
     return type >= 'A' && type <= 'Z' ? STB_GLOBAL : STB_LOCAL;
 }
 
-bool of_module(const Line& line) { return line.name.find('\t') != std::string_view::npos; }
-
 }  // namespace
 
 Result<SymbolTable> symbols_of_kernel(std::string_view text, std::uint64_t& bad_lines) {
@@ -66,18 +64,12 @@ Result<SymbolTable> symbols_of_kernel(std::string_view text, std::uint64_t& bad_
     }
     std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.offset < b.offset; });
 
-    // A symbol reaches up to the next; the last one of the kernel and of the modules to the end of a page.
+    // A symbol reaches up to the next, the last one to the end of the page behind it.
     constexpr std::uint64_t kPage = 4'096;
     for (std::size_t index = 0; index < lines.size(); ++index) {
-        Line& line = lines[index];
-        if (index + 1 < lines.size() && of_module(line) == of_module(lines[index + 1])) {
-            line.end = lines[index + 1].offset;
-        } else {
-            line.end = (line.offset + 2 * kPage - 1) / kPage * kPage;
-            if (index + 1 < lines.size()) {
-                line.end = std::min(line.end, lines[index + 1].offset);
-            }
-        }
+        const std::uint64_t offset = lines[index].offset;
+        lines[index].end =
+            index + 1 < lines.size() ? lines[index + 1].offset : (offset + 2 * kPage - 1) / kPage * kPage;
     }
 
     SymbolTable table;
@@ -94,8 +86,7 @@ Result<SymbolTable> symbols_of_kernel(std::string_view text, std::uint64_t& bad_
             }
         }
         const Line& line = lines[best];
-        const std::string_view name = line.name.substr(0, line.name.find('\t'));
-        table.add_range(line.offset, line.offset, table.add_name(name));
+        table.add_range(line.offset, line.offset, table.add_name(line.name));
         const std::uint64_t end = lines[next - 1].end;
         if (end > line.offset && (next == lines.size() || end < lines[next].offset)) {
             table.add_gap(end);

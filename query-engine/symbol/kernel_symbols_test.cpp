@@ -35,13 +35,6 @@ TEST(KernelSymbols, LastReachesToTheEndOfThePageBehind) {
     EXPECT_EQ(name_at(table, 0xf), "none");
 }
 
-TEST(KernelSymbols, KernelDoesNotReachUpToItsModules) {
-    const SymbolTable table = table_of("0 T last_of_kernel\n100000 t first_of_module\text4\n");
-    EXPECT_EQ(name_at(table, 0xfff), "last_of_kernel@0");
-    EXPECT_EQ(name_at(table, 0x1000), "none");
-    EXPECT_EQ(name_at(table, 0x100000), "first_of_module@1048576");
-}
-
 TEST(KernelSymbols, TakesTextAndDataNotAbsolute) {
     const SymbolTable table = table_of("0 T text\n8 A absolute\n10 D data\n18 t $x\n20 V weak_object\n");
     EXPECT_EQ(name_at(table, 8), "text@0");

@@ -98,6 +98,10 @@ private:
     }
 
     Image find(const ImageDefinition& image) {
+        KeptSymbols kept;
+        if (Image found; find_kept(image, kept, found)) {
+            return found;
+        }
         const std::string own_path = own_file_of(image, paths_);
         FilePtr running = open_if_of(own_path, image);
         std::vector<std::string> paths = symbol_files_of(image, paths_);
@@ -105,7 +109,7 @@ private:
             const std::vector<std::string> linked = linked_debug_files_of(*running, image, paths_);
             paths.insert(paths.end(), linked.begin(), linked.end());
         } else {
-            running = open_kept(image);
+            running = std::move(kept.file);
         }
         std::string debug_path;
         for (const std::string& path : paths) {
@@ -158,17 +162,38 @@ private:
         return is_of ? std::move(file).value() : nullptr;
     }
 
-    FilePtr open_kept(const ImageDefinition& image) const {
-        if (store_ == nullptr || build_id_of(image).empty()) {
-            return nullptr;
+    // What the store has of this build. True: `found` has its lines.
+    bool find_kept(const ImageDefinition& image, KeptSymbols& kept, Image& found) {
+        if (store_ == nullptr || image.build_id.empty()) {
+            return false;
         }
-        auto content = store_->image(image.build_id);
+        const auto content = store_->image(image.build_id);
         if (!content.ok() || !*content ||
             (*content)->type != static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols)) {
-            return nullptr;
+            return false;
         }
-        auto kept = open_kept_symbols((*content)->bytes, image.name);
-        return kept.ok() && kept->file->build_id() == build_id_of(image) ? std::move(kept->file) : nullptr;
+        auto symbols = open_kept_symbols((*content)->bytes, image.name);
+        if (!symbols.ok() || symbols->file->build_id() != build_id_of(image)) {
+            return false;
+        }
+        kept = std::move(*symbols);
+        auto bytes = unpacked_lines((*content)->bytes, image.name);
+        if (!bytes.ok() || bytes->empty()) {
+            return false;
+        }
+        const auto file = ElfFile::from_memory(*bytes, image.name);
+        if (!file.ok() || (*file)->build_id() != build_id_of(image)) {
+            return false;
+        }
+        auto lines = DebugLines::of_memory(*std::move(bytes), image.name,
+                                           [&](const std::string& name, std::string_view build_id) {
+                                               return find_shared(image.name, name, build_id);
+                                           });
+        if (lines.ok()) {
+            found.segments = kept.file->segments();
+            found.lines = std::move(lines).value();
+        }
+        return lines.ok();
     }
 
     // Empty where no server has it.

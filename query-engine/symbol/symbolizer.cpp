@@ -38,7 +38,6 @@ namespace {
 // Tables kept at once; the least recently used one goes first.
 constexpr std::size_t kTablesMax = 4'096;
 constexpr std::size_t kWarningsMax = 256;
-constexpr std::size_t kModulesMax = 16'384;        // kernel modules whose kernel is remembered
 constexpr std::size_t kMadeSizeBytes = 96;         // of a made name beside its text, about
 constexpr std::size_t kDemangledKeptMax = 65'536;  // names of one table
 
@@ -167,21 +166,6 @@ public:
         return entry;
     }
 
-    void set_kernel(const std::vector<ImageDefinition>& modules, const ImageDefinition& kernel) {
-        const std::lock_guard lock{mutex_};
-        for (const ImageDefinition& module : modules) {
-            if (kernels_.size() < kModulesMax) {
-                kernels_[module_key(module)] = kernel;
-            }
-        }
-    }
-
-    std::optional<ImageDefinition> kernel_of(const ImageDefinition& module) const {
-        const std::lock_guard lock{mutex_};
-        const auto known = kernels_.find(module_key(module));
-        return known == kernels_.end() ? std::nullopt : std::optional{known->second};
-    }
-
     bool asks_debuginfod() const { return paths_.uses_debuginfod && has_debuginfod_urls(); }
 
     bool is_missing(const ImageDefinition& image) const {
@@ -208,10 +192,6 @@ public:
     }
 
 private:
-    static std::string module_key(const ImageDefinition& module) {
-        return module.name + '\0' + module.build_id + '\0' + std::to_string(module.address);
-    }
-
     // With mutex_ held. Whoever still uses an entry keeps it alive.
     void drop_oldest() {
         while ((size_bytes_ > size_bytes_max_ || entries_.size() > kTablesMax) && used_.size() > 1) {
@@ -424,7 +404,7 @@ private:
         return nullptr;
     }
 
-    // Modules have names among their kernel's symbols, too.
+    // A module is seldom a file by its name.
     void tell_if_missing(const std::string& path, const ImageDefinition& image) {
         std::error_code error;
         if (path.empty() || has(image, image_flags::kKernelModule) || std::filesystem::exists(path, error) || error) {
@@ -471,7 +451,6 @@ private:
     std::set<std::string> warnings_;
     ReportedFiles replaced_{"have other build-ids than when they were recorded; no symbols are taken from them"};
     ReportedFiles missing_{"aren't here; their functions have no names (--symfs DIR looks elsewhere)"};
-    std::unordered_map<std::string, ImageDefinition> kernels_;  // by module
     std::unordered_map<std::string, std::uint64_t> made_numbers_;
     std::vector<const std::string*> made_;  // keys of made_numbers_
     std::size_t made_size_bytes_ = 0;
@@ -481,22 +460,6 @@ Symbolizer::Symbolizer(const StoreReader* store, SymbolPaths paths, std::size_t 
     : tables_{std::make_unique<Tables>(store, std::move(paths), tables_size_bytes_max)} {}
 
 Symbolizer::~Symbolizer() = default;
-
-void Symbolizer::learn_kernel(const EpochDictionary& dictionary) {
-    std::map<ImageNumber, std::vector<ImageDefinition>> modules;  // by kernel
-    for (std::size_t i = 0; i < dictionary.image_count(); ++i) {
-        const ImageNumber number{static_cast<std::uint32_t>(i)};
-        if (!is_kernel_module(dictionary.image(number))) {
-            continue;
-        }
-        if (const std::optional<ImageNumber> kernel = dictionary.kernel_of(number)) {
-            modules[*kernel].push_back(dictionary.image(number));
-        }
-    }
-    for (const auto& [kernel, of] : modules) {
-        tables_->set_kernel(of, dictionary.image(kernel));
-    }
-}
 
 // One image while offsets of it are named.
 class Symbolizer::ImageNames {
@@ -520,11 +483,6 @@ public:
         if (symbols_->table.find(offset, hit)) {
             return {symbols_->name_of(hit), true, hit.start, hit.first, hit.last};
         }
-        if (has(image_, image_flags::kKernelModule)) {
-            if (auto symbol = among_those_of_the_kernel(offset, hit)) {
-                return *std::move(symbol);
-            }
-        }
         if (has(image_, image_flags::kUnknown)) {
             return {image_display_name(image_), false, offset, 0, ~0ULL};
         }
@@ -535,31 +493,9 @@ public:
     }
 
 private:
-    // `gap` is where the module's own file names nothing; it is cut to where the kernel says one thing of all offsets.
-    std::optional<Symbol> among_those_of_the_kernel(std::uint64_t offset, SymbolTable::Hit& gap) {
-        if (!kernel_) {
-            kernel_ = tables_.kernel_of(image_);
-            if (!kernel_) {
-                return std::nullopt;
-            }
-            kernel_symbols_ = tables_.entry_of(*kernel_);
-        }
-        const std::uint64_t distance = image_.address - kernel_->address;
-        const std::uint64_t place = distance + offset;
-        SymbolTable::Hit hit;
-        const bool is_named = kernel_symbols_->table.find(place, hit) && hit.start >= distance;
-        gap.first = std::max(gap.first, offset - std::min(offset, place - hit.first));
-        gap.last = std::min(gap.last, offset + std::min(~offset, hit.last - place));
-        return is_named ? std::optional{Symbol{kernel_symbols_->name_of(hit), true, hit.start - distance, gap.first,
-                                               gap.last}}
-                        : std::nullopt;
-    }
-
     Tables& tables_;
     const ImageDefinition& image_;
     std::shared_ptr<Tables::Entry> symbols_;
-    std::optional<ImageDefinition> kernel_;
-    std::shared_ptr<Tables::Entry> kernel_symbols_;
 };
 
 Symbol Symbolizer::resolve(const ImageDefinition& image, std::uint64_t offset) {

@@ -70,10 +70,6 @@ public:
     Symbolizer(const Symbolizer&) = delete;
     Symbolizer& operator=(const Symbolizer&) = delete;
 
-    // The symbols of kernel modules stand among those of their kernel: takes up which modules belong to which kernel.
-    // To be called for each epoch whose frames are resolved.
-    void learn_kernel(const EpochDictionary& dictionary);
-
     [[nodiscard]] Symbol resolve(const ImageDefinition& image, std::uint64_t offset);
 
     // As resolve() for each of these offsets, which ascend: the visitor is called for the first few, then for those

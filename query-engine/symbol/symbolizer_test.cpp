@@ -359,37 +359,34 @@ TEST(Symbolizer, ImageDisplayNameIsWhatPerfShows) {
               "[nf_nat]");
 }
 
-// A store that holds one kernel's symbols.
+// Each under its own build-id, wherever it lies.
 TEST(Symbolizer, TakesNamesOfKernelAndModulesFromTheStore) {
-    const std::string kernel_id(20, 'K');
+    const auto image = [](std::string name, char build, std::uint64_t flags, std::uint64_t address) {
+        ImageDefinition made;
+        made.name = std::move(name);
+        made.build_id = std::string(20, build);
+        made.flags = image_flags::kKernel | flags;
+        made.address = address;
+        return made;
+    };
+    const auto type = static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols);
     const auto store = make_memory_store();
-    ASSERT_TRUE(
-        store
-            ->put_image(kernel_id,
-                        {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols),
-                         packed("0 T _stext\n100 T do_work\n40001000 t init\text4\n40001200 t ext4_read\text4\n")})
-            .ok());
-    SampleBatch batch{TargetId{1}, SessionId{1, 2}, Seq{1}, EpochNumber{0}, BucketNumber{1}};
-    batch.add_images({{0, image_flags::kKernel, kernel_id, "[kernel.kallsyms]", 0xffffffff80000000, 0x1000000},
-                      {1, image_flags::kKernel | image_flags::kKernelModule, std::string(20, 'M'), "[ext4]",
-                       0xffffffffc0001000, 0x1000}});
-    EpochDictionary dictionary;
-    const AdmittedBatch built = batch.build();
-    const auto block = parse_block_untrusted(built.series.at(0).block);
-    ASSERT_TRUE(block.ok());
-    ASSERT_TRUE(dictionary.add(*block).ok());
-    ASSERT_TRUE(dictionary.finish().ok());
-
+    ASSERT_TRUE(store->put_image(std::string(20, 'K'), {type, packed("0 T _stext\n100 T do_work\n")}).ok());
+    ASSERT_TRUE(store->put_image(std::string(20, 'M'), {type, packed("0 t init\n200 t ext4_read\n")}).ok());
     Symbolizer symbolizer{store.get(), no_paths()};
-    EXPECT_EQ(symbolizer.resolve(dictionary.image(ImageNumber{0}), 0x180).name, "do_work");
-    EXPECT_EQ(symbolizer.resolve(dictionary.image(ImageNumber{1}), 0x210).name, "[ext4]+0x210");
-    symbolizer.learn_kernel(dictionary);
-    const Symbol symbol = symbolizer.resolve(dictionary.image(ImageNumber{1}), 0x210);
-    EXPECT_EQ(symbol.name, "ext4_read");
-    EXPECT_EQ(symbol.offset, 0x200U);
-    EXPECT_EQ(symbol.first, 0x200U);
-    EXPECT_EQ(symbol.last, 0x1fffU) << "to the end of the page behind it";
-    EXPECT_EQ(symbolizer.resolve(dictionary.image(ImageNumber{1}), 0x10).name, "init");
+    EXPECT_EQ(symbolizer.resolve(image("[kernel.kallsyms]", 'K', 0, 0xffffffff80000000), 0x180).name, "do_work");
+    for (const std::uint64_t address : {0xffffffffc0001000, 0xffffffffc0abc000}) {
+        const ImageDefinition module = image("[ext4]", 'M', image_flags::kKernelModule, address);
+        const Symbol symbol = symbolizer.resolve(module, 0x210);
+        EXPECT_EQ(symbol.name, "ext4_read");
+        EXPECT_EQ(symbol.offset, 0x200U);
+        EXPECT_EQ(symbol.first, 0x200U);
+        EXPECT_EQ(symbol.last, 0x1fffU) << "to the end of the page behind it";
+        EXPECT_EQ(symbolizer.resolve(module, 0x10).name, "init");
+    }
+    EXPECT_EQ(symbolizer.resolve(image("[ext4]", 'N', image_flags::kKernelModule, 0xffffffffc0001000), 0x210).name,
+              "[ext4]+0x210")
+        << "of another build";
 }
 
 // The vdso as a debugger would see it, and what nm says of it.

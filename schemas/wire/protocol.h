@@ -31,7 +31,7 @@ enum class RefusedReason : std::uint16_t {
 };
 
 enum class ImageType : std::uint16_t {
-    kKernelSymbols = 1,  // a zstd frame of text: "<hex offset from the image's start> <type> <name>[\t<module>]\n",
+    kKernelSymbols = 1,  // a zstd frame of text: "<hex offset from the image's start> <type> <name>\n",
                          // ascending; README.md
     kElfSymbols = 2,     // a zstd frame of an ELF file with its symbol tables, without code and data; README.md
 };

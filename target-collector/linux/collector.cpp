@@ -168,7 +168,7 @@ private:
     std::vector<std::byte> hello_;
     std::string kernel_symbols_;  // packed
     std::vector<ImageSupply> images_;
-    std::unique_ptr<SymbolKeeper> symbols_;  // null: no symbols are kept
+    SymbolKeeper symbols_;
     std::unique_ptr<DiskSpool> disk_spool_;  // null: batches wait in memory
     ControlExecutor requests_;
     std::unique_ptr<WireThread> wire_;
@@ -320,9 +320,8 @@ Result<Done> LinuxCollector::open_source() {
     source.events.ring_page_count = options_.ring_pages;
     source.include_self = options_.include_self;
     if (options_.keeps_symbols) {
-        symbols_ = std::make_unique<SymbolKeeper>();
         source.on_sampled_file = [this](const MappedFile& file, const ImageContentId& content) {
-            symbols_->note(file, content);
+            symbols_.note(file, content);
         };
     }
     source.events.pids.assign(options_.pids.begin(), options_.pids.end());
@@ -359,6 +358,9 @@ Result<Done> LinuxCollector::open_wire() {
     if (kernel.kernel_content().size_bytes > 0) {
         kernel_symbols_ = kernel.symbols().empty() ? "" : packed_symbols(kernel.symbols());
     }
+    kernel.each_module_symbols([&](const ImageContentId& content, const std::string& symbols) {
+        symbols_.add_module(content, packed_symbols(symbols));
+    });
     auto hello = describe_session(session_, options_, *source_, kernel_symbols_.size());
     if (!hello.ok()) {
         return std::move(hello).error();
@@ -374,7 +376,7 @@ Result<Done> LinuxCollector::open_wire() {
     options.delivery.hello = hello_;
     options.delivery.spool = spool_memory_.span();
     options.delivery.images = images_;
-    options.delivery.late_images = symbols_.get();
+    options.delivery.late_images = &symbols_;
     if (!options_.is_symbol_rate_limited) {
         options.delivery.image_bytes_per_second = 0;
     }
@@ -408,9 +410,7 @@ Result<CollectorSummary> LinuxCollector::run() {
         return error_from_errno(errno, "can't wait for the end of the collection");
     }
     wire_->start();
-    if (symbols_ != nullptr) {
-        symbols_->start();
-    }
+    symbols_.start();
     if (disk_spool_ != nullptr) {
         disk_spool_->start();
     }
@@ -458,10 +458,8 @@ Result<CollectorSummary> LinuxCollector::run() {
         disk_spool_->finish(nanoseconds(options_.exit_wait_s));
     }
     const WireThread::Outcome& outcome = wire_->join();
-    if (symbols_ != nullptr) {
-        symbols_->finish();
-        tell_of_symbols();
-    }
+    symbols_.finish();
+    tell_of_symbols();
     const OrphanDelivery::Outcome left =
         disk_spool_ != nullptr ? disk_spool_->join(outcome.is_finished) : OrphanDelivery::Outcome{};
     const bool is_rest_in_file = finish_file(outcome.is_in_file && ran.ok());
@@ -471,8 +469,8 @@ Result<CollectorSummary> LinuxCollector::run() {
     CollectorSummary summary = sum_up(outcome);
     summary.is_rest_in_file = is_rest_in_file;
     summary.earlier_sessions = left.sessions_left;
-    summary.own_cpu_ns = thread_cpu_ns() - cpu_before_ns_ + source_->own_cpu_ns() + outcome.cpu_ns + left.cpu_ns +
-                         (symbols_ != nullptr ? symbols_->cpu_ns() : 0);
+    summary.own_cpu_ns =
+        thread_cpu_ns() - cpu_before_ns_ + source_->own_cpu_ns() + outcome.cpu_ns + left.cpu_ns + symbols_.cpu_ns();
     return summary;
 }
 
@@ -603,7 +601,7 @@ void LinuxCollector::end_command() {
 }
 
 void LinuxCollector::tell_of_symbols() {
-    const SymbolKeeper::LeftOut left_out = symbols_->left_out();
+    const SymbolKeeper::LeftOut left_out = symbols_.left_out();
     if (left_out.sum() == 0) {
         return;
     }

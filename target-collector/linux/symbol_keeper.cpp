@@ -14,7 +14,6 @@
 #include "target-collector/linux/packed_symbols.h"
 #include "target-collector/source/linux/debug_file.h"
 #include "target-collector/source/linux/elf_note.h"
-#include "target-collector/source/linux/symbol_part.h"
 
 namespace perfleet {
 namespace {
@@ -25,24 +24,6 @@ struct ReadSymbols {
     std::string bytes;
 };
 
-// Packed, of the separate debug file; empty where there is none of this build.
-std::string debug_symbols(const DebugFilePlace& place) {
-    const int fd = open_debug_file(place);
-    struct stat status {};
-    std::string packed;
-    if (fd >= 0 && ::fstat(fd, &status) == 0) {
-        const auto part = symbol_part_of_file(fd, static_cast<std::uint64_t>(status.st_size));
-        const std::string note =
-            std::string{"GNU\0", 4} +
-            std::string{reinterpret_cast<const char*>(place.build_id.data()), place.build_id.size()};
-        packed = part.ok() && part->bytes.find(note) != std::string::npos ? packed_symbols(part->bytes) : std::string{};
-    }
-    if (fd >= 0) {
-        ::close(fd);
-    }
-    return packed;
-}
-
 ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t pid, const std::string& path) {
     using Outcome = ReadSymbols::Outcome;
     struct stat before {};
@@ -50,11 +31,12 @@ ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t p
     const bool is_there = ::fstat(fd, &before) == 0;
     const auto size_bytes = static_cast<std::uint64_t>(before.st_size);
     const bool is_hash_whole = !expected.is_hash || size_bytes <= kHashedBytesMax;
-    auto part = symbol_part_of_file(fd, size_bytes);
-    if (!part.ok() && (part.error().code == ErrorCode::kNotFound || part.error().code == ErrorCode::kInvalid)) {
+    auto packed = packed_symbols_of_file(fd, [&](const SymbolPart& part) {
+        return open_debug_file({pid, path, expected.view(), part.debug_link});
+    });
+    if (packed.ok() ? packed->bytes.empty() : packed.error().code == ErrorCode::kInvalid) {
         return {};  // nothing to keep
     }
-    std::string bytes = part.ok() ? packed_symbols(part->bytes) : std::string{};
     const ImageContentId content = content_id_of_file(fd, size_bytes);
     const bool is_same = is_there && ::fstat(fd, &after) == 0 && after.st_size == before.st_size &&
                          after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
@@ -63,13 +45,10 @@ ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t p
     if (!is_same) {
         return {Outcome::kChanged, {}};
     }
-    if (bytes.empty() || !is_hash_whole) {
+    if (!packed.ok() || !is_hash_whole) {
         return {Outcome::kTooLarge, {}};
     }
-    if (part->is_stripped && !expected.is_hash) {
-        bytes += debug_symbols({pid, path, expected.view(), part->debug_link});
-    }
-    return {Outcome::kRead, std::move(bytes)};
+    return {Outcome::kRead, std::move(packed->bytes)};
 }
 
 }  // namespace
@@ -82,6 +61,12 @@ SymbolKeeper::~SymbolKeeper() {
     for (const auto& file : offered_) {
         release(*file);
     }
+}
+
+void SymbolKeeper::add_module(const ImageContentId& content, std::string packed) {
+    waiting_size_bytes_ += packed.size();
+    waiting_.push_back(std::make_unique<File>(
+        File{-1, content, 0, {}, protocol::ImageType::kKernelSymbols, State::kRead, std::move(packed)}));
 }
 
 void SymbolKeeper::start() {
@@ -98,9 +83,7 @@ void SymbolKeeper::note(const MappedFile& file, const ImageContentId& content) {
         known_.erase(std::string{reinterpret_cast<const char*>(id.data()), id.size()});
     }
     const std::lock_guard lock{mutex_};
-    const auto open_count = static_cast<std::size_t>(
-        std::ranges::count_if(waiting_, [](const auto& waiting) { return waiting->state != State::kRead; }));
-    if (is_one_too_many || open_count >= kFilesOpenMax) {
+    if (is_one_too_many || open_count() >= kFilesOpenMax) {
         ++left_out_.too_many;
         return;
     }
@@ -143,14 +126,19 @@ void SymbolKeeper::run() {
     cpu_ns_ = (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec);
 }
 
-// With mutex_ held, as release().
+// With mutex_ held, as next_to_read() and release().
+std::size_t SymbolKeeper::open_count() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(waiting_, [](const auto& file) { return file->state != State::kRead; }));
+}
+
 SymbolKeeper::File* SymbolKeeper::next_to_read() {
     for (const auto& file : offered_) {
         if (file->state == State::kWanted) {
             return file.get();
         }
     }
-    if (waiting_.size() <= kFilesOfferedLater || waiting_size_bytes_ >= kWaitingSizeBytesMax) {
+    if (open_count() <= kFilesOfferedLater || waiting_size_bytes_ >= kWaitingSizeBytesMax) {
         return nullptr;
     }
     const auto open = std::ranges::find_if(waiting_, [](const auto& file) { return file->state == State::kOpen; });
@@ -207,8 +195,8 @@ std::span<const ImageSupply> SymbolKeeper::next() {
         waiting_.pop_front();
     }
     for (const auto& file : offered_) {
-        supplies_.push_back({file->content.view(), static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols),
-                             std::as_bytes(std::span{file->bytes})});
+        supplies_.push_back(
+            {file->content.view(), static_cast<std::uint16_t>(file->type), std::as_bytes(std::span{file->bytes})});
     }
     changed_.notify_one();
     return supplies_;

@@ -1,6 +1,6 @@
-// Offers the symbol tables of sampled files to the gateway, and reads those that it asks for: a thread of low priority
-// extracts and compresses them. A file is held open until the gateway has said what it wants of it, so that it can be
-// removed meanwhile.
+// Offers the symbols of kernel modules and of sampled files to the gateway, and reads those that it asks for: a thread
+// of low priority extracts and compresses them. A file is held open until the gateway has said what it wants of it, so
+// that it can be removed meanwhile.
 //
 // note() is for the thread of the source; next() and content() for the one of the delivery (LateImages). Each content
 // once a session. Where many files wait (the gateway is away) they are read at once, and their bytes wait instead.
@@ -17,6 +17,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "schemas/wire/protocol.h"
 #include "target-collector/source/linux/file_contents.h"
 #include "target-collector/wire/delivery.h"
 
@@ -44,6 +45,8 @@ public:
     SymbolKeeper& operator=(const SymbolKeeper&) = delete;
     ~SymbolKeeper();
 
+    // The symbols of a kernel module, packed; before start().
+    void add_module(const ImageContentId& content, std::string packed);
     void start();
     void note(const MappedFile& file, const ImageContentId& content);
     // After the end of the delivery.
@@ -64,11 +67,13 @@ private:
         ImageContentId content;
         std::uint32_t pid = 0;
         std::string path;
+        protocol::ImageType type = protocol::ImageType::kElfSymbols;
         State state = State::kOpen;
         std::string bytes{};  // of kRead; empty: it has no symbols, or they can't be had
     };
 
     void run();
+    [[nodiscard]] std::size_t open_count() const;  // of those that wait
     [[nodiscard]] File* next_to_read();
     void read(File& file, std::unique_lock<std::mutex>& lock);
     void release(File& file);

@@ -22,8 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto bytes = input.rest();
     expect_within(build_id_in_notes(bytes), bytes);
     expect_within(build_id_in_memory(bytes), bytes);
-    if (const auto part = symbol_part_of(bytes); part.ok()) {
-        PERFLEET_ASSERT(part->bytes.size() <= kSymbolPartSizeBytesMax);
+    for (const PartKind kind : {PartKind::kSymbols, PartKind::kLines}) {
+        if (const auto part = symbol_part_of(bytes, kind); part.ok()) {
+            PERFLEET_ASSERT(part->bytes.size() <= kSymbolPartSizeBytesMax);
+        }
     }
     return 0;
 }

@@ -5,76 +5,24 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "gateway/ingest/image_check.h"
+#include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/packed_symbols.h"
 #include "target-collector/source/linux/debug_file.h"
-#include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/small_file.h"
-#include "target-collector/source/linux/symbol_part.h"
 
 namespace perfleet {
 namespace {
 
-struct Part {
-    ImageContentId content;
-    SymbolPart part;
-};
-
-std::string text_of(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// Takes the descriptor.
-Result<Part> part_of(int fd, const std::string& path) {
-    struct stat status {};
-    if (fd < 0 || ::fstat(fd, &status) != 0) {
-        return error_from_errno(errno, path);
-    }
-    const auto size_bytes = static_cast<std::uint64_t>(status.st_size);
-    Part made{content_id_of_file(fd, size_bytes), {}};
-    auto part = symbol_part_of_file(fd, size_bytes);
-    ::close(fd);
-    if (!part.ok()) {
-        return Error{part.error().code, path + ": " + part.error().message};
-    }
-    made.part = std::move(*part);
-    return made;
-}
-
-Result<Part> part_of(const std::string& path) {
-    struct stat status {};
-    errno = ENOENT;
-    return part_of(open_regular_file(path, status), path);
-}
-
 // A file that `objcopy --only-keep-debug` made has no code.
-bool is_debug_file(const std::string& path) {
-    const auto file = ElfFile::open(path);
-    const auto text = file.ok() ? (*file)->find_section(".text") : std::nullopt;
-    return text && (*file)->sections()[*text].type == SHT_NOBITS;
-}
-
-// Behind the symbols of its program.
-Result<Done> add_debug_file(BuildSymbols& symbols, const std::string& path) {
-    const auto file = ElfFile::open(path);
-    if (!file.ok()) {
-        return Error{file.error()};
-    }
-    if ((*file)->build_id() != symbols.build_id) {
-        return Error{ErrorCode::kConflict, path + " is of build-id " + build_id_text((*file)->build_id()) +
-                                               ", the program of " + build_id_text(symbols.build_id)};
-    }
-    auto debug = part_of(path);
-    if (!debug.ok()) {
-        return Error{debug.error()};
-    }
-    symbols.content.bytes += packed_symbols(debug->part.bytes);
-    symbols.is_whole = symbols.is_whole || !debug->part.is_stripped;
-    return Done{};
+bool is_debug_file(const ElfFile& file) {
+    const auto text = file.find_section(".text");
+    return text && file.sections()[*text].type == SHT_NOBITS;
 }
 
 Result<BuildSymbols> checked(BuildSymbols symbols, const std::string& path) {
@@ -88,33 +36,48 @@ Result<BuildSymbols> checked(BuildSymbols symbols, const std::string& path) {
 }  // namespace
 
 Result<BuildSymbols> symbols_of_files(const std::string& program, const std::string& debug_file) {
-    auto part = part_of(program);
-    if (!part.ok()) {
-        return Error{part.error()};
+    const auto file = ElfFile::open(program);
+    if (!file.ok()) {
+        return Error{file.error()};
     }
-    if (part->content.is_hash) {
+    const std::string build_id{(*file)->build_id()};
+    if (build_id.empty()) {
         return Error{ErrorCode::kInvalid, program + ": has no build-id (link it with -Wl,--build-id)"};
     }
-    if (is_debug_file(program)) {
+    if (is_debug_file(**file)) {
         return Error{ErrorCode::kInvalid,
                      program + ": is a separate debug file; name its program, and this one with --debug-file"};
     }
-    BuildSymbols symbols{
-        text_of(part->content.view()),
-        {static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols), packed_symbols(part->part.bytes)},
-        !part->part.is_stripped};
     if (!debug_file.empty()) {
-        if (auto added = add_debug_file(symbols, debug_file); !added.ok()) {
-            return std::move(added).error();
+        const auto debug = ElfFile::open(debug_file);
+        if (!debug.ok()) {
+            return Error{debug.error()};
         }
-    } else if (part->part.is_stripped) {
-        const int fd = open_debug_file({0, program, part->content.view(), part->part.debug_link});
-        if (fd >= 0) {
-            (void)add_debug_file(symbols, "/proc/self/fd/" + std::to_string(fd));
-            ::close(fd);
+        if ((*debug)->build_id() != build_id) {
+            return Error{ErrorCode::kConflict, debug_file + " is of build-id " + build_id_text((*debug)->build_id()) +
+                                                   ", the program of " + build_id_text(build_id)};
         }
     }
-    return checked(std::move(symbols), program);
+    struct stat status {};
+    const int fd = open_regular_file(program, status);
+    if (fd < 0) {
+        return error_from_errno(errno, program);
+    }
+    auto packed = packed_symbols_of_file(fd, [&](const SymbolPart& part) {
+        return debug_file.empty() ? open_debug_file({0, program, std::as_bytes(std::span{build_id}), part.debug_link})
+                                  : open_regular_file(debug_file, status);
+    });
+    ::close(fd);
+    if (!packed.ok()) {
+        return Error{packed.error().code, program + ": " + packed.error().message};
+    }
+    if (packed->bytes.empty()) {
+        return Error{ErrorCode::kInvalid, program + ": neither it nor a debug file of it has symbols"};
+    }
+    return checked({build_id,
+                    {static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols), std::move(packed->bytes)},
+                    packed->is_whole},
+                   program);
 }
 
 Result<BuildSymbols> symbols_of_servers(Debuginfod& servers, std::string_view build_id) {

@@ -45,6 +45,27 @@ ImageContentId content_of_notes(const std::string& path) {
     return ImageContentId::from(build_id_in_notes(std::as_bytes(std::span(notes->data(), notes->size()))), false);
 }
 
+// As schemas/wire/README.md has them, as many as a content may hold.
+std::string text_of(std::vector<KernelSymbol> symbols, std::uint64_t start) {
+    std::stable_sort(symbols.begin(), symbols.end(),
+                     [](const KernelSymbol& a, const KernelSymbol& b) { return a.address < b.address; });
+    std::string text;
+    for (const KernelSymbol& symbol : symbols) {
+        const std::size_t before = text.size();
+        append_hex(text, symbol.address - start);
+        text += ' ';
+        text += symbol.type;
+        text += ' ';
+        text += symbol.name;
+        text += '\n';
+        if (text.size() > limits::kImageSizeBytesMax) {
+            text.resize(before);
+            break;
+        }
+    }
+    return text;
+}
+
 std::string text_of(const std::string& path, std::size_t size_bytes_max) {
     auto text = read_small_file(path, size_bytes_max);
     return text.ok() ? std::move(*text) : std::string{};
@@ -91,7 +112,7 @@ KernelLayout read_kernel_layout(std::string_view kallsyms) {
         if (symbol->module.empty() && symbol->name == "_etext") {
             end = symbol->address;
         }
-        if (is_code(symbol->type)) {
+        if (symbol->module.empty() && is_code(symbol->type)) {
             symbols.push_back(*symbol);
         }
     }
@@ -100,25 +121,7 @@ KernelLayout read_kernel_layout(std::string_view kallsyms) {
     }
     layout.size = end > layout.start ? end - layout.start : 0;
     std::erase_if(symbols, [&](const KernelSymbol& symbol) { return symbol.address < layout.start; });
-    std::stable_sort(symbols.begin(), symbols.end(),
-                     [](const KernelSymbol& a, const KernelSymbol& b) { return a.address < b.address; });
-    for (const KernelSymbol& symbol : symbols) {
-        const std::size_t before = layout.symbols.size();
-        append_hex(layout.symbols, symbol.address - layout.start);
-        layout.symbols += ' ';
-        layout.symbols += symbol.type;
-        layout.symbols += ' ';
-        layout.symbols += symbol.name;
-        if (!symbol.module.empty()) {
-            layout.symbols += '\t';
-            layout.symbols += symbol.module;
-        }
-        layout.symbols += '\n';
-        if (layout.symbols.size() > limits::kImageSizeBytesMax) {
-            layout.symbols.resize(before);
-            break;
-        }
-    }
+    layout.symbols = text_of(symbols, layout.start);
     return layout;
 }
 
@@ -148,21 +151,46 @@ std::vector<KernelModule> read_kernel_modules(std::string_view modules) {
     return found;
 }
 
+std::map<std::string, std::string> read_module_symbols(std::string_view kallsyms,
+                                                       const std::vector<KernelModule>& modules) {
+    std::map<std::string_view, std::pair<const KernelModule*, std::vector<KernelSymbol>>> found;
+    for (const KernelModule& module : modules) {
+        found[module.name].first = &module;
+    }
+    while (!kallsyms.empty()) {
+        const auto symbol = parse_kallsyms_line(take_line(kallsyms));
+        const auto place = symbol && is_code(symbol->type) ? found.find(symbol->module) : found.end();
+        if (place != found.end() && symbol->address >= place->second.first->start &&
+            symbol->address - place->second.first->start < place->second.first->size) {
+            place->second.second.push_back(*symbol);
+        }
+    }
+    std::map<std::string, std::string> texts;
+    for (auto& [name, symbols] : found) {
+        texts[std::string{name}] = text_of(std::move(symbols.second), symbols.first->start);
+    }
+    return texts;
+}
+
 ImageContentId KernelImages::own_content() { return content_of_notes("/sys/kernel/notes"); }
 
 KernelImages KernelImages::read() {
     KernelImages images;
-    KernelLayout layout = read_kernel_layout(text_of("/proc/kallsyms", kKallsymsSizeBytesMax));
+    const std::string kallsyms = text_of("/proc/kallsyms", kKallsymsSizeBytesMax);
+    KernelLayout layout = read_kernel_layout(kallsyms);
     images.kernel_content_ = own_content();
     images.kernel_.address = layout.start;
     images.kernel_.size = layout.size;
     images.kernel_.content = images.kernel_content_;
     images.symbols_ = std::move(layout.symbols);
-    for (const KernelModule& module : read_kernel_modules(text_of("/proc/modules", kModulesSizeBytesMax))) {
+    const auto modules = read_kernel_modules(text_of("/proc/modules", kModulesSizeBytesMax));
+    auto symbols = read_module_symbols(kallsyms, modules);
+    for (const KernelModule& module : modules) {
         images.modules_.push_back(
             {{"[" + module.name + "]", image_flags::kKernel | image_flags::kKernelModule, module.start, module.size,
               content_of_notes("/sys/module/" + module.name + "/notes/.note.gnu.build-id")},
-             0});
+             0,
+             std::move(symbols[module.name])});
     }
     return images;
 }
@@ -174,7 +202,7 @@ KernelImages KernelImages::of(Image kernel, std::vector<Image> modules) {
     images.kernel_ = std::move(kernel);
     std::sort(modules.begin(), modules.end(), [](const Image& a, const Image& b) { return a.address < b.address; });
     for (Image& module : modules) {
-        images.modules_.push_back({std::move(module), 0});
+        images.modules_.push_back({std::move(module), 0, {}});
     }
     return images;
 }

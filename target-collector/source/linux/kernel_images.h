@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ struct KernelSymbol {
 // One line of /proc/kallsyms; empty when it isn't one. Borrows `line`.
 [[nodiscard]] std::optional<KernelSymbol> parse_kallsyms_line(std::string_view line);
 
-// What /proc/kallsyms says.
+// What /proc/kallsyms says of the kernel itself. Modules and what the kernel made while it ran (BPF programs) lie
+// elsewhere after each start.
 struct KernelLayout {
     std::uint64_t start = 0;  // _stext; 0: hidden (kptr_restrict)
     std::uint64_t size = 0;   // to _etext
@@ -39,6 +41,10 @@ struct KernelModule {
 // From the text of /proc/modules, ascending by start; modules whose place is hidden are left out.
 [[nodiscard]] std::vector<KernelModule> read_kernel_modules(std::string_view modules);
 
+// The symbols of each module, by its name, in the same form: their offsets count from where the module begins.
+[[nodiscard]] std::map<std::string, std::string> read_module_symbols(std::string_view kallsyms,
+                                                                     const std::vector<KernelModule>& modules);
+
 // Where addresses of the kernel belong.
 class KernelImages {
 public:
@@ -53,6 +59,15 @@ public:
 
     [[nodiscard]] const ImageContentId& kernel_content() const { return kernel_content_; }
     [[nodiscard]] const std::string& symbols() const { return symbols_; }
+    // Of each module that has a build-id and symbols.
+    template <class Visitor>
+    void each_module_symbols(Visitor visitor) const {
+        for (const Module& module : modules_) {
+            if (!module.symbols.empty() && module.image.content.size_bytes > 0) {
+                visitor(module.image.content, module.symbols);
+            }
+        }
+    }
     // Its text: where it begins, and how much is known of it.
     [[nodiscard]] const Image& kernel() const { return kernel_; }
     [[nodiscard]] bool addresses_hidden() const { return kernel_.address == 0; }
@@ -65,7 +80,7 @@ public:
         std::uint64_t offset = 0;
     };
     // Empty: below the kernel's text, where no code of it is. What follows its text (BPF programs, trampolines) counts
-    // as the kernel's own: its symbols are in the same snapshot.
+    // as the kernel's own.
     [[nodiscard]] std::optional<Place> find(std::uint64_t address) const;
 
     template <class Visitor>
@@ -80,6 +95,7 @@ private:
     struct Module {
         Image image;
         ImageIndex index = 0;
+        std::string symbols;
     };
     Image kernel_{"[kernel.kallsyms]", image_flags::kKernel, 0, 0, {}};
     std::uint64_t kernel_size_bytes_max_ = ~0ULL;  // beyond it no address is the kernel's

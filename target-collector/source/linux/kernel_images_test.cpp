@@ -36,8 +36,17 @@ TEST(KernelLayout, SymbolsCountFromTheTextsStartAscending) {
               "0 T _stext\n"
               "100 T first\n"
               "200 t second\n"
-              "1000000 T _etext\n"
-              "3f201000 t in_module\tsome_module\n");
+              "1000000 T _etext\n");
+}
+
+TEST(KernelLayout, SymbolsOfModulesCountFromTheirStart) {
+    const auto symbols =
+        read_module_symbols(std::string{kKallsyms} +
+                                "ffffffffc0200010 T begin\t[some_module]\nffffffffc0301000 t program\t[bpf]\n"
+                                "ffffffffc0203000 t elsewhere\t[some_module]\nffffffffc0201000 t unloaded\t[gone]\n",
+                            {{"some_module", 0xffffffffc0200000, 0x3000}, {"silent", 0xffffffffc0400000, 0x1000}});
+    EXPECT_EQ(symbols,
+              (std::map<std::string, std::string>{{"silent", ""}, {"some_module", "10 T begin\n1000 t in_module\n"}}));
 }
 
 TEST(KernelLayout, HiddenAddressesGiveNoSymbols) {

@@ -20,7 +20,25 @@ constexpr std::size_t kRelocationsSizeBytesMax = 1U << 20U;  // of .rela.dyn, wh
 constexpr std::size_t kAlignment = 8;
 
 Error broken() { return {ErrorCode::kInvalid, "not an ELF file, or a broken one"}; }
-Error too_large() { return {ErrorCode::kTooLarge, "its symbol tables are too large"}; }
+Error too_large(PartKind kind) {
+    return {ErrorCode::kTooLarge,
+            kind == PartKind::kSymbols ? "its symbol tables are too large" : "its debug information is too large"};
+}
+
+// What says which line and which inlined function an address is.
+bool is_of_lines(std::string_view name) {
+    if (name == ".gnu_debugaltlink") {
+        return true;
+    }
+    for (const std::string_view prefix : {".debug_", ".zdebug_"}) {
+        if (name.starts_with(prefix)) {
+            name.remove_prefix(prefix.size());
+            return name == "info" || name == "abbrev" || name == "line" || name == "line_str" || name == "str" ||
+                   name == "str_offsets" || name == "addr" || name == "ranges" || name == "rnglists";
+        }
+    }
+    return false;
+}
 
 std::span<std::byte> bytes_of(std::string& text) { return std::as_writable_bytes(std::span{text}); }
 
@@ -32,19 +50,19 @@ std::span<std::byte> bytes_of_value(Value& value) {
 template <class Header, class Segment, class Section, class Read>
 class Part {
 public:
-    Part(const Read& read, std::uint64_t file_size_bytes) : read_{read}, file_size_bytes_{file_size_bytes} {}
+    Part(const Read& read, std::uint64_t file_size_bytes, PartKind kind)
+        : read_{read}, file_size_bytes_{file_size_bytes}, kind_{kind} {}
 
     Result<SymbolPart> make() {
         if (auto done = read_headers(); !done.ok()) {
             return std::move(done).error();
         }
         choose();
-        if (!has_symbols_) {
-            return Error{ErrorCode::kNotFound, "it has no symbols"};
-        }
         Result<std::string> bytes = write();
-        return bytes.ok() ? Result<SymbolPart>{SymbolPart{*std::move(bytes), is_stripped_, std::move(debug_link_)}}
-                          : Result<SymbolPart>{std::move(bytes).error()};
+        if (!bytes.ok()) {
+            return std::move(bytes).error();
+        }
+        return SymbolPart{*std::move(bytes), has_symbols_, is_stripped_, has_lines_, std::move(debug_link_)};
     }
 
 private:
@@ -92,7 +110,16 @@ private:
         for (std::size_t i = 1; i < sections_.size(); ++i) {
             const Section& section = sections_[i];
             const std::string_view name = name_of(section);
-            if ((section.sh_flags & SHF_COMPRESSED) != 0) {
+            if (is_of_lines(name)) {
+                is_kept_[i] = kind_ == PartKind::kLines;
+                has_lines_ = has_lines_ || (name.ends_with("debug_info") && section.sh_type != SHT_NOBITS);
+                continue;
+            }
+            if (section.sh_type == SHT_NOTE && (section.sh_flags & SHF_COMPRESSED) == 0) {
+                is_kept_[i] = section.sh_size <= kNoteSizeBytesMax;
+                continue;
+            }
+            if (kind_ == PartKind::kLines || (section.sh_flags & SHF_COMPRESSED) != 0) {
                 continue;
             }
             if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) {
@@ -108,7 +135,7 @@ private:
             } else if (name == ".rela.plt" || name == ".rel.plt" || name == ".plt.sec" || name == ".plt.got" ||
                        (name == ".rela.dyn" && section.sh_size <= kRelocationsSizeBytesMax)) {
                 is_kept_[i] = true;
-            } else if (section.sh_type == SHT_NOTE || name == ".gnu_debuglink") {
+            } else if (name == ".gnu_debuglink") {
                 is_kept_[i] = section.sh_size <= kNoteSizeBytesMax;
             }
         }
@@ -120,14 +147,14 @@ private:
         for (std::size_t i = 0; i < sections_.size(); ++i) {
             const bool has_content = is_kept_[i] && sections_[i].sh_type != SHT_NOBITS;
             if (has_content && sections_[i].sh_size > kSymbolPartSizeBytesMax) {
-                return too_large();
+                return too_large(kind_);
             }
             size += has_content ? aligned(sections_[i].sh_size) : 0;
         }
         const std::uint64_t sections_at = size;
         size += sections_.size() * sizeof(Section);
         if (size > kSymbolPartSizeBytesMax) {
-            return too_large();
+            return too_large(kind_);
         }
         std::string part(static_cast<std::size_t>(size), '\0');
         const auto put = [&part](std::uint64_t offset, const auto& values) {
@@ -169,6 +196,7 @@ private:
 
     const Read& read_;
     std::uint64_t file_size_bytes_;
+    PartKind kind_;
     Header header_{};
     std::vector<Segment> segments_;
     std::vector<Section> sections_;
@@ -177,25 +205,27 @@ private:
     std::vector<bool> is_kept_;
     bool has_symbols_ = false;
     bool is_stripped_ = true;
+    bool has_lines_ = false;
     std::string debug_link_;
 };
 
 template <class Read>
-Result<SymbolPart> symbol_part(const Read& read, std::uint64_t file_size_bytes) {
+Result<SymbolPart> symbol_part(const Read& read, std::uint64_t file_size_bytes, PartKind kind) {
     unsigned char ident[EI_NIDENT]{};
     if (file_size_bytes < sizeof(ident) || !read(0, std::as_writable_bytes(std::span{ident})) ||
         std::memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_DATA] != ELFDATA2LSB) {
         return broken();
     }
-    return ident[EI_CLASS] == ELFCLASS64 ? Part<Elf64_Ehdr, Elf64_Phdr, Elf64_Shdr, Read>{read, file_size_bytes}.make()
+    return ident[EI_CLASS] == ELFCLASS64
+               ? Part<Elf64_Ehdr, Elf64_Phdr, Elf64_Shdr, Read>{read, file_size_bytes, kind}.make()
            : ident[EI_CLASS] == ELFCLASS32
-               ? Part<Elf32_Ehdr, Elf32_Phdr, Elf32_Shdr, Read>{read, file_size_bytes}.make()
+               ? Part<Elf32_Ehdr, Elf32_Phdr, Elf32_Shdr, Read>{read, file_size_bytes, kind}.make()
                : broken();
 }
 
 }  // namespace
 
-Result<SymbolPart> symbol_part_of_file(int fd, std::uint64_t file_size_bytes) {
+Result<SymbolPart> symbol_part_of_file(int fd, std::uint64_t file_size_bytes, PartKind kind) {
     const auto read = [fd](std::uint64_t offset, std::span<std::byte> into) {
         while (!into.empty()) {
             const ssize_t got = ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
@@ -210,15 +240,15 @@ Result<SymbolPart> symbol_part_of_file(int fd, std::uint64_t file_size_bytes) {
         }
         return true;
     };
-    return symbol_part(read, file_size_bytes);
+    return symbol_part(read, file_size_bytes, kind);
 }
 
-Result<SymbolPart> symbol_part_of(std::span<const std::byte> elf) {
+Result<SymbolPart> symbol_part_of(std::span<const std::byte> elf, PartKind kind) {
     const auto read = [elf](std::uint64_t offset, std::span<std::byte> into) {
         std::copy_n(elf.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
         return true;
     };
-    return symbol_part(read, elf.size());
+    return symbol_part(read, elf.size(), kind);
 }
 
 }  // namespace perfleet
