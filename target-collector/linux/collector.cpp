@@ -377,6 +377,7 @@ Result<Done> LinuxCollector::open_wire() {
     options.delivery.spool = spool_memory_.span();
     options.delivery.images = images_;
     options.delivery.late_images = &symbols_;
+    options.delivery.images_wait_ns = nanoseconds(options_.exit_wait_s) / 2;
     if (!options_.is_symbol_rate_limited) {
         options.delivery.image_bytes_per_second = 0;
     }

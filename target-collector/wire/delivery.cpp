@@ -59,6 +59,7 @@ DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, Network
       losses_{memory.tallies.first(memory.tallies.size() / kBooks * DeliveryLosses::kBooks)},
       requests_{taken_by(options)},
       image_bytes_per_second_{options.image_bytes_per_second},
+      images_wait_ns_{options.images_wait_ns},
       late_images_{options.late_images},
       final_tallies_{memory.tallies.last(memory.tallies.size() / kBooks)},
       bye_tallies_{memory.tallies.last(memory.tallies.size() / kBooks * 2).first(memory.tallies.size() / kBooks)},
@@ -657,7 +658,8 @@ bool DeliveryCore::say_bye(std::uint64_t now_ns) {
         (was_bye_sent_ && now_ns - bye_sent_ns_ < limits::kAckIntervalNs)) {
         return false;
     }
-    if (waits_for_images(now_ns)) {
+    bye_ready_ns_ = bye_ready_ns_ == 0 ? now_ns : bye_ready_ns_;
+    if (now_ns - bye_ready_ns_ < images_wait_ns_ && waits_for_images(now_ns)) {
         return false;
     }
     bye_tallies_.take(final_tallies_);

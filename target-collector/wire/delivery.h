@@ -73,6 +73,8 @@ public:
         std::uint64_t resend_after_ns = limits::kResendAfterNs;  // the first time; see resend_timeout.h
 
         std::uint64_t image_bytes_per_second = kImageBytesPerSecond;  // 0: as many as the gateway asks for
+        // So long the Bye waits for images in all; what isn't fetched by then isn't kept.
+        std::uint64_t images_wait_ns = 5'000'000'000;
         // Where image chunks are put together; empty: in a part of `spool`, which a spool that outlives us can't spare.
         std::span<std::byte> image_memory{};
         // Written whenever the spool changes: before the memory of a batch is used again, and before a batch is sent
@@ -227,6 +229,8 @@ private:
     std::uint64_t image_asked_ns_ = 0;
     std::uint64_t image_bytes_per_second_;
     std::uint64_t image_due_ns_ = 0;  // the next chunk
+    std::uint64_t images_wait_ns_;
+    std::uint64_t bye_ready_ns_ = 0;  // since when only images hold it back; 0: it isn't
     LateImages* late_images_;
     std::span<const ImageSupply> late_;  // of which the gateway doesn't have what it wants yet
     bool is_late_offered_ = false;       // since the last Welcome

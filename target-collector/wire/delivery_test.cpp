@@ -693,6 +693,27 @@ TEST_F(DeliveryTest, ReadsALateImageWhenTheGatewayWantsItAndSaysWhereThereIsNoth
     expect(MessageTag::kBye);
 }
 
+TEST_F(DeliveryTest, SaysByeWithoutImagesThatTakeTooLong) {
+    const std::string id = "slow";
+    ReadWhenWanted late;
+    late.supplies.push_back({std::as_bytes(std::span{id}), 3, {}});
+    late.contents = {{false, {}}};
+    late_images_ = &late;
+    start(4U << 20);
+    welcome();
+    expect(MessageTag::kImageOffers);
+    ASSERT_TRUE(sealer_->finish({}));
+    gateway_.say(make_need_image(id, 0));
+    run_until([&] { return !late.wanted.empty(); });
+    for (int second = 0; second < 4; ++second) {
+        expect_silence();
+        now_ns_ += kSecond;
+    }
+    expect_silence();
+    now_ns_ += 2 * kSecond;
+    expect(MessageTag::kBye);
+}
+
 TEST_F(DeliveryTest, SendsNoMoreOfImagesASecondThanItMay) {
     const std::string content(4 * limits::kImageChunkSizeBytes, 'k');
     const std::string build_id = "id";

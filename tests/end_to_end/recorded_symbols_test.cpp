@@ -124,7 +124,7 @@ TEST_F(RecordedSymbols, OfManyBuildsStayApart) {
     const std::string script = "cd '" + (folder_ / "builds") + "'; i=0; while [ $i -lt " + std::to_string(kBuilds) +
                                " ]; do ./program$i 10; i=$((i+1)); done; sleep 1; rm program*; exit 0";
     const Finished recorded = run({program_path("perfleet"), "record", "--data", data(), "-e", "cpu-clock", "-F", "999",
-                                   "--", "sh", "-c", script});
+                                   "--exit-wait", "200", "--", "sh", "-c", script});
     ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
     const Finished top =
         run({program_path("perfleet"), "top", "--data", data(), "--by", "image,symbol", "--format", "csv"});

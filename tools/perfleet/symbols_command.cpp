@@ -11,6 +11,7 @@
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/option_value.h"
+#include "storage/store/open_store.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/symbol_content.h"
 #include "tools/perfleet/terminal.h"
