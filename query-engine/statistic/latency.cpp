@@ -49,7 +49,9 @@ public:
 
     Result<Answer> make() {
         const bool is_sketched = options_.view == LatencyView::kSketch;
-        auto sources = find_value_sources(scan_, options_.skipped_tests, is_sketched);
+        auto sources = options_.pair.empty()
+                           ? find_value_sources(scan_, options_.skipped_tests, is_sketched)
+                           : find_pair_sources(scan_, options_.pair, options_.skipped_tests, answer_.warnings);
         if (!sources.ok()) {
             return std::move(sources).error();
         }
@@ -61,9 +63,9 @@ public:
         }
         AnswerLedger ledger{scan_};
         for (const ValueSource& source : *sources) {
-            ledger.add(source.session_index, source.series);
+            add_series(ledger, scan_, source);
         }
-        const Result<Done> made = make_view(*sources, ledger.series_count());
+        const Result<Done> made = make_view(*sources, options_.pair.empty() ? ledger.series_count() : sources->size());
         if (!made.ok()) {
             return Error{made.error()};
         }

@@ -27,6 +27,7 @@ enum class LatencyView : std::uint8_t {
 struct LatencyOptions {
     LatencyView view = LatencyView::kSummary;
     std::string view_option;              // that chose it, with its value: "histogram log2"; empty: none
+    std::vector<std::string> pair;        // start and stop events, whose distances are the values; empty: measured ones
     std::uint64_t skipped_tests = 0;      // the first of each group, or of a series of single values: left out
     long double confidence = 0.95L;       // of intervals; 0.90 is Kanata Bench's
     long double wanted_fraction = 0.02L;  // half-width of the mean's interval, as a fraction of the mean

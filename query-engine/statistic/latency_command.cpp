@@ -27,6 +27,11 @@ constexpr std::array kOptionUses{
               }},
     OptionUse{"error", "--kbench",
               [](const LatencyOptions& latency) { return latency.view == LatencyView::kInference; }},
+    OptionUse{"pair", "the plain table, --histogram, --runs and --mode",
+              [](const LatencyOptions& latency) {
+                  return latency.view != LatencyView::kInference && latency.view != LatencyView::kTable &&
+                         latency.view != LatencyView::kSketch;
+              }},
     OptionUse{"percentiles", "the plain table, --sketch and --mode bernat",
               [](const LatencyOptions& latency) {
                   return latency.view == LatencyView::kSummary || latency.view == LatencyView::kSketch ||
@@ -98,6 +103,16 @@ Result<Done> read_percentiles(const std::string& text, LatencyOptions& latency) 
     return Done{};
 }
 
+Result<Done> read_pair(const std::string& text, LatencyOptions& latency) {
+    const std::size_t comma = text.find(',');
+    if (comma == std::string::npos || comma == 0 || comma + 1 == text.size() ||
+        text.find(',', comma + 1) != std::string::npos || text.substr(0, comma) == text.substr(comma + 1)) {
+        return usage("--pair: '" + text + "' isn't two tracepoints with a comma between");
+    }
+    latency.pair = {text.substr(0, comma), text.substr(comma + 1)};
+    return Done{};
+}
+
 OptionTable<LatencyOptions> make_table() {
     OptionTable<LatencyOptions> table;
     add_view(table, "kbench", LatencyView::kInference,
@@ -142,6 +157,10 @@ OptionTable<LatencyOptions> make_table() {
              })
         .value({"skip", OptionType::kCount, "K", "leave out the first tests of each group, or the first values"},
                &LatencyOptions::skipped_tests);
+    table.text({"pair", OptionType::kText, "START,STOP",
+                "the time from one tracepoint to the next other one of the same thread, such as "
+                "syscalls:sys_enter_read,syscalls:sys_exit_read"},
+               read_pair);
     add_fraction(table, "confidence", &LatencyOptions::confidence,
                  "of intervals, in percent (default: 95; with --kbench 90)");
     table.text({"percentiles", OptionType::kText, "LIST",

@@ -119,17 +119,19 @@ std::vector<std::string> differing_state(const std::vector<const SessionRecord*>
 }
 
 Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options) {
-    const auto sources = find_value_sources(scan, options.skipped_tests);
+    Answer answer;
+    const auto sources = options.pair.empty()
+                             ? find_value_sources(scan, options.skipped_tests)
+                             : find_pair_sources(scan, options.pair, options.skipped_tests, answer.warnings);
     if (!sources.ok()) {
         return Error{sources.error()};
     }
-    Answer answer;
     std::map<GroupKey, RunGroup> groups;
     AnswerLedger ledger{scan};
     std::set<std::size_t> with_values;
     for (const ValueSource& source : *sources) {
         const SessionRecord& session = scan.sessions()[source.session_index].record;
-        ledger.add(source.session_index, source.series);
+        add_series(ledger, scan, source);
         RunGroup& group = groups[{session.target_name, source.event, source.unit, source.group ? source.test_size : 0}];
         with_values.insert(source.session_index);
         if (failed_run(session)) {

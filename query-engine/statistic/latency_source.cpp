@@ -12,6 +12,7 @@
 #include "query-engine/statistic/number/dependence.h"
 #include "query-engine/statistic/number/interval.h"
 #include "query-engine/statistic/number/validity_warning.h"
+#include "query-engine/statistic/tracepoint_rows.h"
 #include "schemas/vocabulary/row_clock.h"
 
 namespace perfleet {
@@ -103,6 +104,15 @@ std::string event_text(const ScannedSession& session, Series series, bool is_uni
 
 ValuePieces ValueSource::pieces(const Scan& scan) const {
     return [source = *this, &scan](const auto& visitor) -> Result<Done> {
+        if (!source.pair.empty()) {
+            const auto pairs = pairs_of_tracepoints(scan, source.session_index, source.pair);
+            if (!pairs.ok()) {
+                return Error{pairs.error()};
+            }
+            const std::span<const std::uint64_t> values{pairs->durations};
+            visitor(values.subspan(std::min<std::uint64_t>(source.skipped_tests, values.size())));
+            return Done{};
+        }
         std::vector<std::uint64_t> values;
         SourceRows ours{source};
         return visit_values(scan, source.session_index, source.series, [&](std::span<const ValueRow> rows) {
@@ -171,6 +181,58 @@ Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint6
     return sources;
 }
 
+Result<std::vector<ValueSource>> find_pair_sources(const Scan& scan, const std::vector<std::string>& pair,
+                                                   std::uint64_t skipped_tests, std::vector<std::string>& warnings) {
+    if (scan.selection().event.has_value()) {
+        return Error{ErrorCode::kUsage, "--event: --pair says which events"};
+    }
+    for (const std::string& event : pair) {
+        if (std::none_of(scan.sessions().begin(), scan.sessions().end(),
+                         [&](const ScannedSession& session) { return has_tracepoint(session, event); })) {
+            return Error{ErrorCode::kUsage,
+                         "--pair: no tracepoint " + event + " in the selection (perfleet tracepoints lists them)"};
+        }
+    }
+    std::vector<ValueSource> sources;
+    for (const std::size_t index : sessions_by_start(scan)) {
+        const ScannedSession& session = scan.sessions()[index];
+        const auto start = std::find_if(session.series.begin(), session.series.end(),
+                                        [&](const Series& series) { return is_tracepoint(session, series, pair[0]); });
+        if (start == session.series.end() || !has_tracepoint(session, pair[1])) {
+            continue;
+        }
+        const auto pairs = pairs_of_tracepoints(scan, index, pair);
+        if (!pairs.ok()) {
+            return Error{pairs.error()};
+        }
+        if (const std::string unpaired = pairs->unpaired(); !unpaired.empty()) {
+            warnings.push_back("session " + session_hex(session.record.session).substr(0, 8) + ": " + unpaired);
+        }
+        if (!pairs->durations.empty()) {
+            ValueSource& source = sources.emplace_back();
+            source.session_index = index;
+            source.series = *start;
+            source.event = pair[0] + " to " + pair[1];
+            source.unit = tick_unit(session.record);
+            source.skipped_tests = skipped_tests;
+            source.pair = pair;
+        }
+    }
+    return sources;
+}
+
+void add_series(AnswerLedger& ledger, const Scan& scan, const ValueSource& source) {
+    ledger.add(source.session_index, source.series);
+    if (!source.pair.empty()) {
+        const ScannedSession& session = scan.sessions()[source.session_index];
+        for (const Series& series : session.series) {
+            if (is_tracepoint(session, series, source.pair[1])) {
+                ledger.add(source.session_index, series);
+            }
+        }
+    }
+}
+
 void add_identity(RowMaker& row, const ScannedSession& session, const ValueSource& source) {
     row.add("session", "", session_hex(session.record.session));
     row.add("target", "", session.record.target_name);
@@ -201,6 +263,16 @@ void add_moments(RowMaker& row, const Moments& moments, long double confidence, 
 Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source, std::size_t count_max,
                                                 MemoryShare& share) {
     std::vector<std::uint64_t> values;
+    if (!source.pair.empty()) {
+        const auto read = source.pieces(scan)([&](std::span<const std::uint64_t> durations) {
+            values.assign(durations.begin(),
+                          durations.begin() + static_cast<std::ptrdiff_t>(std::min(durations.size(), count_max)));
+        });
+        share.add(values.capacity() * sizeof(std::uint64_t));
+        return !read.ok()            ? Result<std::vector<std::uint64_t>>{Error{read.error()}}
+               : share.is_exceeded() ? scan.memory().exceeded()
+                                     : Result<std::vector<std::uint64_t>>{std::move(values)};
+    }
     SourceRows ours{source};
     const auto visited = visit_values(scan, source.session_index, source.series, [&](std::span<const ValueRow> rows) {
         const std::size_t before = values.capacity();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/number/description.h"
 
@@ -27,6 +28,8 @@ struct ValueSource {
     std::optional<std::uint64_t> group;
     std::uint64_t test_size = 1;
     std::uint64_t skipped_tests = 0;  // of accumulated latencies the group's first tests, else the first values
+    // Start and stop: values are the times between them, of one thread (tracepoint_rows.h). Empty: they were measured.
+    std::vector<std::string> pair;
 
     // Borrows the scan.
     [[nodiscard]] ValuePieces pieces(const Scan& scan) const;
@@ -41,6 +44,15 @@ struct ValueSource {
 // Errors: those of the store; kTooLarge (more than 4,096 groups in a series).
 [[nodiscard]] Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint64_t skipped_tests,
                                                                   bool with_zeros = false);
+
+// Those of the sessions that have both events, `pair`: start, stop. What has no partner is named in `warnings`.
+// Errors: kUsage (an event that no session has); those of pairs_of_tracepoints().
+[[nodiscard]] Result<std::vector<ValueSource>> find_pair_sources(const Scan& scan, const std::vector<std::string>& pair,
+                                                                 std::uint64_t skipped_tests,
+                                                                 std::vector<std::string>& warnings);
+
+// Both series of a pair, else the one that there is.
+void add_series(AnswerLedger& ledger, const Scan& scan, const ValueSource& source);
 
 // The columns of an answer's row that say whose values it is about.
 void add_identity(RowMaker& row, const ScannedSession& session, const ValueSource& source);

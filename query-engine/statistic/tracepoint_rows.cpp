@@ -1,12 +1,16 @@
 #include "query-engine/statistic/tracepoint_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <tuple>
 
 #include "query-engine/scan/row_cursor.h"
+#include "query-engine/statistic/number/tracepoint_pairs.h"
 #include "schemas/sel4/log_description.h"
 #include "schemas/vocabulary/row_clock.h"
+#include "schemas/vocabulary/time.h"
 
 namespace perfleet {
 
@@ -71,6 +75,43 @@ Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::si
                std::tie(b.ticks, b.event_index, b.thread, b.value);
     });
     return rows;
+}
+
+std::string TracepointPairs::unpaired() const {
+    const std::size_t count = durations.size();
+    return start_count == count && stop_count == count
+               ? std::string{}
+               : fmt::format("{} of {} starts and {} of {} stops have no partner in their thread", start_count - count,
+                             start_count, stop_count - count, stop_count);
+}
+
+Result<TracepointPairs> pairs_of_tracepoints(const Scan& scan, std::size_t session_index,
+                                             const std::vector<std::string>& events) {
+    auto rows = rows_of_tracepoints(scan, session_index, events);
+    if (!rows.ok()) {
+        return std::move(rows).error();
+    }
+    TracepointPairs pairs;
+    TracepointLog log;
+    for (const TracepointRow& row : *rows) {
+        if (row.event_index == 0) {
+            log.start(row.thread, row.ticks);
+            ++pairs.start_count;
+        } else {
+            log.stop(row.thread, row.ticks);
+            ++pairs.stop_count;
+        }
+    }
+    for (const TracepointEntry& entry : log.entries()) {
+        pairs.durations.push_back(entry.duration);
+    }
+    return pairs;
+}
+
+std::string tick_unit(const SessionRecord& session) {
+    return session.linux_clockid >= 0 || session.ticks_per_second == static_cast<std::uint64_t>(kNsPerSecond) ? "ns"
+           : session.clock_name == "cycles"                                                                   ? "cycles"
+                                                                                                              : "ticks";
 }
 
 }  // namespace perfleet

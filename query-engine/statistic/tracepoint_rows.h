@@ -27,4 +27,21 @@ inline constexpr std::size_t kTracepointRowsMax = 1U << 22;
 [[nodiscard]] Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::size_t session_index,
                                                                      const std::vector<std::string>& events);
 
+// Times from each start event to the next stop event of the same thread, in the order of the stops.
+struct TracepointPairs {
+    std::vector<std::uint64_t> durations;  // ticks
+    std::uint64_t start_count = 0;
+    std::uint64_t stop_count = 0;
+
+    // Which of them have no partner; empty: all have one.
+    [[nodiscard]] std::string unpaired() const;
+};
+
+// `events`: start, stop. Errors: as rows_of_tracepoints().
+[[nodiscard]] Result<TracepointPairs> pairs_of_tracepoints(const Scan& scan, std::size_t session_index,
+                                                           const std::vector<std::string>& events);
+
+// What the session's ticks are: "ns", "cycles", "ticks".
+[[nodiscard]] std::string tick_unit(const SessionRecord& session);
+
 }  // namespace perfleet

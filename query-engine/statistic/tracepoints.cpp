@@ -102,7 +102,6 @@ private:
         switch (options_.view) {
             case TracepointView::kCombined: return add_combined(index);
             case TracepointView::kOverhead: return add_overhead(index);
-            case TracepointView::kPaired: return add_paired(index);
             case TracepointView::kHits:
             case TracepointView::kCorrected: break;
         }
@@ -389,36 +388,6 @@ private:
         row.end();
     }
 
-    Result<Done> add_paired(std::size_t index) {
-        auto rows = rows_of_tracepoints(scan_, index, options_.events);
-        if (!rows.ok()) {
-            return std::move(rows).error();
-        }
-        TracepointLog log;
-        std::uint64_t starts = 0;
-        for (const TracepointRow& row : *rows) {
-            if (row.event_index == 0) {
-                log.start(row.thread, row.ticks);
-                ++starts;
-            } else {
-                log.stop(row.thread, row.ticks);
-            }
-        }
-        std::vector<std::uint64_t> values;
-        for (const TracepointEntry& entry : log.entries()) {
-            values.push_back(entry.duration);
-        }
-        const std::uint64_t stops = rows->size() - starts;
-        if (starts != values.size() || stops != values.size()) {
-            answer_.warnings.push_back(
-                fmt::format("{}: {} of {} starts and {} of {} stops have no partner in their thread", session_name(),
-                            starts - values.size(), starts, stops - values.size(), stops));
-        }
-        const SessionRecord& record = session_->record;
-        const std::string unit = record.linux_clockid >= 0 ? "ns" : record.clock_name == "cycles" ? "cycles" : "ticks";
-        return add_values(options_.events[0] + " to " + options_.events[1], unit, values);
-    }
-
     const Scan& scan_;
     const TracepointOptions& options_;
     const ScannedSession* session_ = nullptr;
@@ -507,9 +476,6 @@ const OptionTable<TracepointOptions>& tracepoint_options() {
             .text({"inner", OptionType::kText, "EVENTS", "with --correct: events whose pairs lie inside"}, read_inner)
             .value({"inner-pairs", OptionType::kCount, "N", "with --correct: the number of pairs inside each"},
                    &TracepointOptions::inner_pairs)
-            .text({"pair", OptionType::kText, "START,STOP",
-                   "time from each start event to the stop event that follows in its thread"},
-                  chooser(TracepointView::kPaired, "pair"))
             .finish(check_combination);
     return kTable;
 }

@@ -20,7 +20,6 @@ enum class TracepointView : std::uint8_t {
     kCombined,   // paths that were measured in parts, as one
     kOverhead,   // what a START and STOP pair costs, from nested empty pairs
     kCorrected,  // values without that
-    kPaired,     // time from each start event to the next stop event of the same thread
 };
 
 // Events are named by their name, or by seL4's id.
@@ -28,14 +27,14 @@ struct TracepointOptions {
     TracepointView view = TracepointView::kHits;
     std::string view_option;  // that chose it; empty: none
     std::vector<std::string>
-        events;  // combined: parts, the beginning first; overhead: inner, outer; paired: start, stop
+        events;  // combined: parts, the beginning first; overhead: inner, outer
     std::vector<std::string> inner;            // corrected: events whose entries lie inside the corrected ones
     std::optional<std::uint64_t> inner_pairs;  // … or how many each has
     PairOverhead overhead;                     // corrected: what a pair costs
     bool is_legacy = false;                    // overhead: by the rules of sel4bench before 2026
 };
 
-// combine, overhead, mode, correct, inner, inner-pairs, pair.
+// combine, overhead, mode, correct, inner, inner-pairs.
 [[nodiscard]] const OptionTable<TracepointOptions>& tracepoint_options();
 
 // Errors: kUsage (an event that is in no session), kTooLarge (more than 4,194,304 rows where their order matters).

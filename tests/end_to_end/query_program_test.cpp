@@ -281,7 +281,7 @@ TEST_F(QueryProgram, BadUsageExitsWith2AndNamesTheOption) {
         {{"kernel-entries", "--data", data_, "--table", "syscalls", "--path", "interrupt"}, "--path goes with"},
         {{"kernel-entries", "--data", data_, "--table", "matches", "--since-event", "x", "--by", "cap"},
          "--by goes with"},
-        {{"tracepoints", "--data", data_, "--event", "sched:sched_switch", "--pair", "a,b"}, "--event: --pair"},
+        {{"latency", "--data", data_, "--event", "sched:sched_switch", "--pair", "a,b"}, "--event: --pair"},
         {{"diff", "--data", data_, "--before", "last~1", "--after", "last", "--of", "latency", "--limit", "1"},
          "--limit: --of latency"},
         {{"diff", "--data", data_, "--before", "last~1", "--after", "last", "--of", "profile", "--percentiles", "50"},

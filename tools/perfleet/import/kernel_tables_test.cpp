@@ -401,9 +401,14 @@ TEST(Tracepoints, StartsAndStopsWithTimesMakePairs) {
     // An interrupted measurement starts again; the last has no stop.
     ImportHints hints = hints_of(0);
     hints.points = {{"start", "100\n200\n300\n900\n"}, {"stop", "150\n340\n350\n"}};
-    const Answer answer = ask("tracepoints", *stored_entries({}, hints), {{"pair", "start,stop"}});
+    const Answer answer = ask("latency", *stored_entries({}, hints), {{"pair", "start,stop"}});
     EXPECT_EQ(table_of(answer, {"event", "count", "min", "max"}), (Table{{"start to stop", "2", "40", "50"}}));
     EXPECT_TRUE(warns_of(answer, "2 of 4 starts and 1 of 3 stops"));
+    const Answer skipped = ask("latency", *stored_entries({}, hints), {{"pair", "start,stop"}, {"skip", "1"}});
+    EXPECT_EQ(table_of(skipped, {"count", "min"}), (Table{{"1", "40"}}));
+    const Answer histogram =
+        ask("latency", *stored_entries({}, hints), {{"pair", "start,stop"}, {"histogram", "log2"}});
+    EXPECT_EQ(histogram.rows.size(), 1U) << "32 to 63";
 }
 
 TEST(Tracepoints, OfAFullLogSayThatAnyIdMayHaveMore) {
@@ -421,7 +426,7 @@ TEST(Tracepoints, OfAFullLogSayThatAnyIdMayHaveMore) {
 TEST(Tracepoints, OptionsThatMeanNothingTogetherAreRefused) {
     for (const OptionTexts& options :
          {OptionTexts{{"combine", "2"}}, OptionTexts{{"combine", "2++3"}}, OptionTexts{{"overhead", "1"}},
-          OptionTexts{{"overhead", "1,0"}, {"pair", "a,b"}}, OptionTexts{{"correct", "1"}},
+          OptionTexts{{"overhead", "1,0"}, {"combine", "2+3"}}, OptionTexts{{"correct", "1"}},
           OptionTexts{{"correct", "a,b"}}, OptionTexts{{"inner", "1"}}, OptionTexts{{"mode", "bernat"}},
           OptionTexts{{"mode", "sel4bench-legacy"}},
           OptionTexts{{"correct", "1,2"}, {"inner", "1"}, {"inner-pairs", "1"}}}) {
