@@ -137,9 +137,12 @@ TEST_F(Sketches, AreExactInMomentsAndNearInPercentiles) {
     const std::int64_t to = kHourStartNs + 55 * kMinuteNs;
     const Answer quick = answer(from, to, LatencyView::kSketch, false);
     const Answer exact = answer(from, to, LatencyView::kSummary, false);
-    for (const char* name : {"session", "event", "count", "min", "max", "mean", "mean_low", "mean_high", "sd", "cv"}) {
+    for (const char* name : {"session", "event", "count", "min", "max", "mean", "sd", "cv"}) {
         EXPECT_EQ(figure(quick, name), figure(exact, name)) << name;
     }
+    // Sums have no order: that values depend on the one before widens the exact interval alone.
+    EXPECT_GE(std::get<double>(figure(quick, "mean_low")), std::get<double>(figure(exact, "mean_low")));
+    EXPECT_LE(std::get<double>(figure(quick, "mean_high")), std::get<double>(figure(exact, "mean_high")));
     EXPECT_EQ(quick.ledger, exact.ledger);
     std::vector<std::uint64_t> values;
     for (const Row& row : rows_) {
