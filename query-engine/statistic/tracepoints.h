@@ -25,9 +25,8 @@ enum class TracepointView : std::uint8_t {
 // Events are named by their name, or by seL4's id.
 struct TracepointOptions {
     TracepointView view = TracepointView::kHits;
-    std::string view_option;  // that chose it; empty: none
-    std::vector<std::string>
-        events;  // combined: parts, the beginning first; overhead: inner, outer
+    std::string view_option;                   // that chose it; empty: none
+    std::vector<std::string> events;           // combined: parts, the beginning first; overhead: inner, outer
     std::vector<std::string> inner;            // corrected: events whose entries lie inside the corrected ones
     std::optional<std::uint64_t> inner_pairs;  // … or how many each has
     PairOverhead overhead;                     // corrected: what a pair costs
