@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-MESSAGES = ["hello", "welcome", "helloAgain", "batch", "ack", "refused", "bye", "control", "needImage", "image"]
+MESSAGES = ["hello", "welcome", "helloAgain", "batch", "ack", "refused", "bye", "control", "needImage", "image",
+            "controlled", "imageOffers"]
 
 
 def parse_arguments():
@@ -55,7 +56,7 @@ def main():
         sizes = frame_sizes(frames)
         print(f"on the wire: {rows} rows at {options.frequency} Hz in {options.seconds:.0f} s: " +
               ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) + " bytes")
-        print(f"on the wire: {(sum(sizes.values()) - sizes['image']) / rows:.2f} B a row without the kernel's symbols")
+        print(f"on the wire: {(sum(sizes.values()) - sizes['image']) / rows:.2f} B a row without symbols")
 
         store = os.path.join(folder, "store")
         run([program("perfleet"), "record", "--data", store] + events)
@@ -63,7 +64,9 @@ def main():
         samples = top["ledger"]["stored"]
         size = sum(os.path.getsize(os.path.join(root, name)) for root, _, names in os.walk(store) for name in names
                    if name.endswith((".sst", ".log")))
-        print(f"at rest: {samples} samples, {(size - sizes['image']) / samples:.2f} B a sample all-in, without the kernel's symbols")
+        stored = run([program("perfleet"), "inspect", "--sizes", "--data", store]).stdout
+        symbols = int(re.search(r"^\(images\).* ([\d,]+) +-$", stored, re.MULTILINE).group(1).replace(",", ""))
+        print(f"at rest: {samples} samples, {(size - symbols) / samples:.2f} B a sample all-in, without symbols")
         data = os.path.join(folder, "perf.data")
         run([program("perfleet"), "export", "--to", "perf.data", "-o", data, "--data", store])
         print(f"perf.data: {os.path.getsize(data) / samples:.2f} B a sample")

@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdint>
 #include <cstdio>
 
@@ -23,37 +22,23 @@ void on_stop(int) {
     (void)!::write(stop_fd, &one, sizeof one);
 }
 
-// While it lives SIGINT and SIGTERM make the descriptor readable.
-class StopSignals {
-public:
-    StopSignals() {
-        stop_fd = ::eventfd(0, EFD_CLOEXEC);
-        struct sigaction action {};
-        sigemptyset(&action.sa_mask);
-        action.sa_handler = on_stop;
-        action.sa_flags = SA_RESTART;
-        for (std::size_t i = 0; i < kSignals.size(); ++i) {
-            ::sigaction(kSignals[i], &action, &before_[i]);
-        }
+// From here to the program's end SIGINT and SIGTERM make the descriptor readable: a second one, while it ends, changes
+// nothing.
+void catch_stop_signals() {
+    stop_fd = ::eventfd(0, EFD_CLOEXEC);
+    struct sigaction action {};
+    sigemptyset(&action.sa_mask);
+    action.sa_handler = on_stop;
+    action.sa_flags = SA_RESTART;
+    for (const int signal : {SIGINT, SIGTERM}) {
+        ::sigaction(signal, &action, nullptr);
     }
-    ~StopSignals() {
-        for (std::size_t i = 0; i < kSignals.size(); ++i) {
-            ::sigaction(kSignals[i], &before_[i], nullptr);
-        }
-        ::close(stop_fd);
-    }
-    StopSignals(const StopSignals&) = delete;
-    StopSignals& operator=(const StopSignals&) = delete;
-
-private:
-    static constexpr std::array kSignals{SIGINT, SIGTERM};
-    std::array<struct sigaction, kSignals.size()> before_{};
-};
+}
 
 }  // namespace
 
 int watch(double interval_s, const std::function<int()>& show) {
-    const StopSignals signals;
+    catch_stop_signals();
     const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
     int status = 0;
     for (bool is_first = true;; is_first = false) {
