@@ -673,7 +673,8 @@ Result<Done> EventSet::reopen(std::optional<std::uint32_t> event_index, std::vec
 }
 
 void EventSet::forget_closed(std::uint64_t taken_until_ns) {
-    if (std::erase_if(closed_, [&](const ClosedFd& closed) { return closed.closed_ns < taken_until_ns; }) > 0) {
+    if (std::erase_if(closed_,
+                      [&](const ClosedFd& closed) { return closed.closing_ns + kClosingNsMax < taken_until_ns; }) > 0) {
         index_ids();
     }
 }

@@ -152,11 +152,12 @@ private:
         std::uint64_t id = 0;  // 0: free; the kernel's start at 1
         RecordOrigin origin;
     };
+    static constexpr std::uint64_t kClosingNsMax = 10'000'000'000;  // all of them, on a machine that is busy
     // A descriptor that is closed, of which records may still be in the rings.
     struct ClosedFd {
         std::uint64_t id = 0;
         RecordOrigin origin;
-        std::uint64_t closed_ns = 0;
+        std::uint64_t closing_ns = 0;  // from here on it was closed, within kClosingNsMax
     };
     explicit EventSet(EventSetOptions options) : options_{std::move(options)} {}
 
