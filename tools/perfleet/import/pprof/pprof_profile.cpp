@@ -101,11 +101,6 @@ private:
             case pprof::Profile::kDurationNanos: profile_.duration_ns = field.get_int64(); break;
             case pprof::Profile::kPeriodType: profile_.period_type = value_type(field.get_view()); break;
             case pprof::Profile::kPeriod: profile_.period = field.get_int64(); break;
-            case pprof::Profile::kComment:
-                // One, or several packed.
-                field.skip();
-                ++profile_.comment_count;
-                break;
             default: field.skip();
         }
     }

@@ -65,7 +65,6 @@ public:
     std::int64_t period = 0;
     std::int64_t time_ns = 0;  // UTC; 0: not told
     std::int64_t duration_ns = 0;
-    std::size_t comment_count = 0;
 
 private:
     class Reader;
