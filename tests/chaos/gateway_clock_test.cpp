@@ -9,6 +9,7 @@
 #include "schemas/vocabulary/time.h"
 #include "target-collector/wire/testing/held_address.h"
 #include "tests/chaos/test_world.h"
+#include "tests/end_to_end/collector_scrape.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/stored_ledger.h"
@@ -31,12 +32,16 @@ void wait_until_it_says(const Process& process, const std::string& text) {
 TEST(GatewayClock, WhatIsHoursAheadWaitsUntilItIsSet) {
     const end_to_end::TemporaryFolder folder;
     const HeldAddress address;
+    // A collector that knows the gateway's clock counts hours by it, so the first batch is sealed before it does.
+    Process collector{{program_path("perfleet-collector"), "--gateway", address.endpoint(), "--metrics", "127.0.0.1:0",
+                       "-e", "cpu-clock", "--", "sleep", "1000"}};
+    end_to_end::scrape_until(end_to_end::metrics_of(collector), [](const ScrapedPage& seen) {
+        return seen.value("perfleet_collector_batches_sealed_total") >= 1;
+    });
     World world{folder / "page"};
     world.set_clock(-5 * kBucketDurationS * kNsPerSecond);
     GatewayProgram behind{folder / "data", address.endpoint(), "none", program_path("perfleet-gateway"),
                           world.options()};
-    Process collector{{program_path("perfleet-collector"), "--gateway", address.endpoint(), "-e", "cpu-clock", "--",
-                       "sleep", "1000"}};
     wait_until_it_says(collector, "doesn't take this session for now: its clock is hours behind");
     wait_until_it_says(behind.process(), "of 5 hours in the future");
     EXPECT_EQ(behind.end(SIGTERM).status, 0);
