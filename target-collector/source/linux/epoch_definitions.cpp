@@ -24,10 +24,10 @@ EpochDefinitions::EpochDefinitions(RowSink& sink, const ImageTable& images, std:
     : sink_{sink}, images_{images}, nodes_{stack_node_count_max} {}
 
 std::optional<StringNumber> EpochDefinitions::string(std::string_view text, Ticks now) {
-    if (text.empty()) {
+    std::string key{name_in(text)};
+    if (key.empty()) {
         return kEmptyString;
     }
-    std::string key(text.substr(0, limits::kStringSizeBytesMax));
     if (const auto found = strings_.find(key); found != strings_.end()) {
         return found->second;
     }

@@ -34,10 +34,12 @@ ImageContentId ImageContentId::from(std::span<const std::byte> id, bool is_hash)
     return content;
 }
 
+std::string_view name_in(std::string_view text) {
+    return text.substr(0, std::min(text.find('\0'), limits::kStringSizeBytesMax));
+}
+
 std::optional<ImageIndex> ImageTable::intern(Image image) {
-    if (image.name.size() > limits::kStringSizeBytesMax) {
-        image.name.resize(limits::kStringSizeBytesMax);
-    }
+    image.name.resize(name_in(image.name).size());
     std::string key = key_of(image);
     if (const auto found = by_key_.find(key); found != by_key_.end()) {
         return found->second;

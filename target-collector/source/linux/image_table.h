@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct ImageContentId {
     [[nodiscard]] static ImageContentId from(std::span<const std::byte> id, bool is_hash);
 };
 
+// What of a text can be a name in a batch: up to its first NUL, limits::kStringSizeBytesMax at most. Borrowed.
+[[nodiscard]] std::string_view name_in(std::string_view text);
+
 struct Image {
     std::string name;
     std::uint64_t flags = 0;    // image_flags
@@ -41,7 +45,7 @@ using ImageIndex = std::uint32_t;
 
 class ImageTable {
 public:
-    // The image's place, old or new; empty when the table is full. A name is cut at limits::kStringSizeBytesMax.
+    // The image's place, old or new; empty when the table is full. Its name is name_in() of it.
     [[nodiscard]] std::optional<ImageIndex> intern(Image image);
     [[nodiscard]] const Image& at(ImageIndex index) const { return images_[index]; }
     [[nodiscard]] std::size_t place_count() const { return images_.size(); }  // of places, free ones included

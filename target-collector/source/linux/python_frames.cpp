@@ -79,6 +79,9 @@ std::optional<std::string> read_text(std::uint32_t pid, std::uint64_t address) {
     for (std::size_t i = 0; i < taken; ++i) {
         std::uint32_t point = 0;
         std::memcpy(&point, content.data() + i * kind, kind);
+        if (point == 0) {  // freed, and used for something else
+            return std::nullopt;
+        }
         append_utf8(text, point);
     }
     return text;

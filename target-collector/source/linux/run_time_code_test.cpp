@@ -63,6 +63,15 @@ TEST_F(RunTimeCodeTest, FramesBecomeThoseOfFunctions) {
     EXPECT_EQ(images_.image_count(), 3U) << "//anon, f and g";
 }
 
+TEST_F(RunTimeCodeTest, NamesEndAtTheirFirstNul) {
+    Process self = process(pid_);
+    using std::string_literals::operator""s;
+    tell("1000 20 f\0rest\n1020 20 \0\n1040 20 h\n"s);
+    EXPECT_EQ(named(self, 0x1010), "f+16");
+    EXPECT_EQ(named(self, 0x1021), "//anon+33");
+    EXPECT_EQ(named(self, 0x1041), "h+1");
+}
+
 TEST_F(RunTimeCodeTest, TheMeaningOfAChainChangesWithTheNames) {
     Process self = process(pid_);
     tell("1000 20 f\n");
