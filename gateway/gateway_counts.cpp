@@ -32,7 +32,9 @@ std::string_view reason_name(MessageMalformed reason) {
     return name_in({"too_large", "truncated", "checksum", "unreadable", "seq"}, reason);
 }
 
-std::string_view reason_name(PeerCut reason) { return name_in({"credit", "malformed", "refused"}, reason); }
+std::string_view reason_name(PeerCut reason) {
+    return name_in({"credit", "malformed", "refused", "no_session"}, reason);
+}
 
 std::string_view reason_name(ImageRefusal reason) {
     return name_in({"type", "too_large", "damaged", "content", "build_id"}, reason);

@@ -68,6 +68,7 @@ enum class PeerCut : std::uint8_t {
     kCredit,     // went on sending past its credit
     kMalformed,  // went on sending what can't be understood
     kRefused,    // went on sending what was refused
+    kNoSession,  // went on sending what belongs to a session that it has not opened
     kCount,
 };
 

@@ -231,6 +231,22 @@ TEST_F(FairnessTest, WhoGoesOnSendingAGatewaysOwnMessagesIsCutOff) {
     EXPECT_EQ(link_.cut_off, std::vector<std::string>{"vandal"});
 }
 
+TEST_F(FairnessTest, WhoGoesOnSendingWithoutASessionIsCutOff) {
+    const std::vector<sample::Frame> frames{
+        sample::bye(kSession, SessionEnd{}),
+        sample::image_offers(kSession, {}),
+        sample::batch(sample_batch(kTarget, kSession, Seq{1}).build()),
+    };
+    for (std::uint32_t round = 1; round <= frames.size(); ++round) {
+        for (std::uint32_t i = 0; i < intake_limits::kMisdeedsMax; ++i) {
+            take("vandal", frames[round - 1]);
+        }
+        EXPECT_EQ(ingest_->counts().peers_cut.total(), round - 1);
+        take("vandal", frames[round - 1]);
+        EXPECT_EQ(ingest_->counts().peers_cut.of(PeerCut::kNoSession), round);
+    }
+}
+
 TEST_F(FairnessTest, ATargetWithSessionsWithoutEndIsRefused) {
     Ingest::Options options;
     options.cardinality.target_sessions_max = 3;

@@ -233,6 +233,7 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
     state.speaker = origin.enrolment;
     state.is_speaker_local = origin.is_local;
     state.arrived_ns = origin.arrived_ns != 0 ? origin.arrived_ns : now.monotonic_ns;
+    state.frame_size_bytes = frame_untrusted.size();
     const std::string id{routing_id};
     ++state.counts.messages;
     state.counts.messages_bytes += frame_untrusted.size();

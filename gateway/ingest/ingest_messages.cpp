@@ -31,6 +31,7 @@ SessionPtr Ingest::State::session_of(const std::string& routing_id, const Sessio
     const bool is_its_own = speaker == nullptr || session == nullptr || session->record.target == speaker->target;
     if (session == nullptr || session->record.session != named || !is_its_own) {
         send(routing_id, encode_hello_again(options.incarnation));
+        misbehaved(routing_id, PeerCut::kNoSession, frame_size_bytes);
         return nullptr;
     }
     table.touch(session);
@@ -152,7 +153,7 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
     const Seq seq = batch.header.seq;
     const SessionPtr session = session_of(routing_id, batch.header.session);
     if (session == nullptr) {
-        ignore(routing_id, BatchIgnored::kNoSession, batch);
+        counts.batches_ignored.add(BatchIgnored::kNoSession);
         return;
     }
     if (seq.value == 0) {

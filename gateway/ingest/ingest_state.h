@@ -28,6 +28,7 @@ struct Ingest::State {
     const Enrolment* speaker = nullptr;  // whose frame is taken now, where there are keys
     bool is_speaker_local = false;       // Origin::is_local
     std::uint64_t arrived_ns = 0;        // when that frame came
+    std::size_t frame_size_bytes = 0;
     Decoder decoder;
     BatchAdmission admission;
     CreditBook credit;
