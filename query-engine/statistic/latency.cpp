@@ -22,6 +22,7 @@
 #include "query-engine/statistic/number/legacy_summary.h"
 #include "query-engine/statistic/number/validity_warning.h"
 #include "query-engine/statistic/value_unit.h"
+#include "schemas/vocabulary/probe_overhead.h"
 
 namespace perfleet {
 namespace {
@@ -164,6 +165,12 @@ private:
         }
         if (const auto unsteady = unsteady_frequency(session)) {
             answer_.warnings.push_back(*unsteady);
+        }
+        for (const EventRecord& event : session.events) {
+            if (const auto overhead = parse_probe_overhead(event.format)) {
+                answer_.warnings.push_back(probe_overhead_text(*overhead));
+                break;
+            }
         }
         if (const auto missing = missing_metadata(session, options_.names_checklist)) {
             answer_.warnings.push_back(*missing);

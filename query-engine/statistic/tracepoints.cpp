@@ -18,6 +18,7 @@
 #include "query-engine/statistic/tracepoint_rows.h"
 #include "query-engine/statistic/usage.h"
 #include "schemas/sel4/log_description.h"
+#include "schemas/vocabulary/probe_overhead.h"
 
 namespace perfleet {
 namespace {
@@ -130,6 +131,11 @@ private:
 
     void warn_of_log(Series series) {
         const EventRecord* event = session_->record.event_at(series.event);
+        const bool is_corrected = options_.view == TracepointView::kCorrected;
+        if (const auto overhead = parse_probe_overhead(event != nullptr ? event->format : "");
+            overhead && !is_corrected) {
+            answer_.warnings.push_back(probe_overhead_text(*overhead));
+        }
         const auto description = event != nullptr ? sel4::parse_description(event->format) : std::nullopt;
         if (description && description->is_saturated) {
             answer_.warnings.push_back(session_name() +

@@ -21,6 +21,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/probe_overhead.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"
@@ -45,12 +46,11 @@
 #include "target-collector/source/linux/call_chain_choice.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/perf_source.h"
+#include "target-collector/source/linux/probe_name.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kHurriedTurnMs = 1;
-constexpr std::uint64_t kTurnMs = 250;  // between looks at the rings when they don't call
 constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
 constexpr std::uint64_t kCommandTimeoutNs = 2'000'000'000;  // after SIGTERM
 constexpr std::uint64_t kOwnSignalNs = 500'000'000;         // Ctrl-C goes to the command, too
@@ -58,6 +58,18 @@ constexpr std::uint64_t kFinishTimeoutNs = 5'000'000'000;   // for the wire's th
 constexpr std::uint64_t kOffCpuFrequencyHzMax = 10'000;     // a thread's rows a second, at most about
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
 constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
+
+// With what a pair costs here and now.
+void describe_probes(std::vector<EventSpec>& probes) {
+    constexpr unsigned kPairs = 1'000;
+    perfleet_trace_overhead overhead{};
+    if (::perfleet_trace_measure_overhead(kPairs, &overhead) != 0) {
+        return;
+    }
+    for (EventSpec& spec : probes) {
+        spec.format = spec.is_probe_value ? "" : format_probe_overhead({overhead.effective_ns, overhead.total_ns});
+    }
+}
 
 std::uint64_t nanoseconds(double seconds) {
     constexpr double kSecondsMax = 1e9;
@@ -300,12 +312,33 @@ Result<Done> LinuxCollector::choose_off_cpu(const KernelUnwinder::Options& wish,
 }
 
 Result<Done> LinuxCollector::open_source() {
-    auto events = parse_events(options_.events, EventPlaces{}, options_.event_filters);
+    EventPlaces places;
+    if (!options_.command.empty()) {
+        const auto program = find_command(options_.command.front());
+        places.probes = program.ok() ? probe_names_of_file(*program) : std::vector<ProbeName>{};
+    }
+    auto events = parse_events(options_.events, places, options_.event_filters);
     if (!events.ok()) {
         return std::move(events).error();
     }
     PerfSourceOptions source;
-    source.events.events = std::move(*events);
+    std::vector<std::string> environment;
+    for (EventSpec& spec : *events) {
+        (spec.is_probe ? source.events.probes : source.events.events).push_back(std::move(spec));
+    }
+    if (!source.events.probes.empty()) {
+        if (options_.command.empty()) {
+            return Error{ErrorCode::kUsage, "-e " + source.events.probes.front().name +
+                                                ": probes are of a command and what it starts; write it behind --"};
+        }
+        auto area = ProbeArea::create();
+        if (!area.ok()) {
+            return std::move(area).error();
+        }
+        source.probe_area = std::move(*area);
+        environment.push_back(source.probe_area->variable());
+        describe_probes(source.events.probes);
+    }
     source.events.sampling = {options_.frequency_hz, options_.period, options_.default_frequency_hz};
     source.events.jitter = {options_.jitter_percent, options_.jitter_seed.value_or(session_.session.low)};
     source.events.all_cpus = options_.all_cpus;
@@ -327,7 +360,7 @@ Result<Done> LinuxCollector::open_source() {
     source.events.pids.assign(options_.pids.begin(), options_.pids.end());
     source.events.with_descendants = true;
     if (!options_.command.empty()) {
-        auto command = Command::start(options_.command);
+        auto command = Command::start(options_.command, environment);
         if (!command.ok()) {
             return std::move(command).error();
         }
@@ -515,9 +548,8 @@ void LinuxCollector::collect(Ticks end) {
         const Ticks next = std::min(end, delay_end_.value_or(end));
         const std::uint64_t left_ms = now < next ? ((next.value - now.value) / 1'000'000) + 1 : 0;
         std::array<epoll_event, 16> events{};
-        const int count =
-            ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()),
-                         static_cast<int>(std::min(left_ms, source_->is_hurried() ? kHurriedTurnMs : kTurnMs)));
+        const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()),
+                                       static_cast<int>(std::min(left_ms, source_->wait_ms_max())));
         (void)count;  // whoever called, all rings are looked at
     }
 }

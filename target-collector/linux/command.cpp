@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -32,7 +33,8 @@ Error not_runnable(const std::string& name, int error) {
 }
 
 // Between fork and exec: only what is safe there.
-[[noreturn]] void become(const char* path, char* const* words, char* const* shell_words, int go_fd, int error_fd) {
+[[noreturn]] void become(const char* path, char* const* words, char* const* shell_words, char* const* environment,
+                         int go_fd, int error_fd) {
     char byte = 0;
     ssize_t got = 0;
     do {
@@ -41,9 +43,9 @@ Error not_runnable(const std::string& name, int error) {
     if (got != 1) {
         ::_exit(0);
     }
-    ::execv(path, words);
+    ::execve(path, words, environment);
     if (errno == ENOEXEC) {
-        ::execv("/bin/sh", shell_words);  // a script without an interpreter's name, as every shell does
+        ::execve("/bin/sh", shell_words, environment);  // a script without an interpreter's name, as every shell does
     }
     const int error = errno;
     (void)!::write(error_fd, &error, sizeof(error));
@@ -75,7 +77,8 @@ Result<std::string> find_command(const std::string& name) {
     return is_there ? not_runnable(name, EACCES) : not_found(name);
 }
 
-Result<std::unique_ptr<Command>> Command::start(const std::vector<std::string>& words) {
+Result<std::unique_ptr<Command>> Command::start(const std::vector<std::string>& words,
+                                                const std::vector<std::string>& variables) {
     auto path = find_command(words.front());
     if (!path.ok()) {
         return std::move(path).error();
@@ -101,10 +104,25 @@ Result<std::unique_ptr<Command>> Command::start(const std::vector<std::string>& 
     exec_words.push_back(nullptr);
     std::vector<char*> shell_words{const_cast<char*>("sh"), path->data()};
     shell_words.insert(shell_words.end(), exec_words.begin() + 1, exec_words.end());
+    std::vector<char*> environment;
+    for (char* const* variable = environ; *variable != nullptr; ++variable) {
+        const std::string_view text{*variable};
+        const std::string_view name = text.substr(0, text.find('='));
+        const bool is_replaced = std::ranges::any_of(variables, [name](const std::string& other) {
+            return other.starts_with(name) && other.substr(name.size()).starts_with('=');
+        });
+        if (!is_replaced) {
+            environment.push_back(*variable);
+        }
+    }
+    for (const std::string& variable : variables) {
+        environment.push_back(const_cast<char*>(variable.c_str()));
+    }
+    environment.push_back(nullptr);
     command->pid_ = ::fork();
     if (command->pid_ == 0) {
         ::close(go[1]);
-        become(path->c_str(), exec_words.data(), shell_words.data(), go[0], error[1]);
+        become(path->c_str(), exec_words.data(), shell_words.data(), environment.data(), go[0], error[1]);
     }
     const int failed = errno;
     ::close(go[0]);

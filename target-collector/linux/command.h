@@ -19,8 +19,10 @@ namespace perfleet {
 
 class Command {
 public:
-    // Forks; the child waits. `words` has at least one. Errors: find_command()'s, kIo.
-    [[nodiscard]] static Result<std::unique_ptr<Command>> start(const std::vector<std::string>& words);
+    // Forks; the child waits. `words` has at least one; `variables`, as NAME=VALUE, are added to its environment.
+    // Errors: find_command()'s, kIo.
+    [[nodiscard]] static Result<std::unique_ptr<Command>> start(const std::vector<std::string>& words,
+                                                                const std::vector<std::string>& variables = {});
     Command(const Command&) = delete;
     Command& operator=(const Command&) = delete;
     ~Command();

@@ -33,7 +33,7 @@ MAY_INCLUDE = {
 FOLDER_ORDER = {
     "schemas": "vocabulary text columns perf sel4 wire peers zmtp",
     "daemon": "terminal log metrics service start command-line",
-    "target-collector": "ring message bare-metal/pmu.h source wire metrics small source/sel4 bare-metal"
+    "target-collector": "probe/perfleet probe ring message bare-metal/pmu.h source wire metrics small source/sel4 bare-metal"
                         " source/linux/unwind source/linux/image_table.h source/linux/mapping_list.h source/linux/process_table.h source/linux/bpf source/linux spool linux"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/domain sel4/loader sel4/root/objects.h"
                         " sel4/root/aarch64 sel4/root/x86_64 sel4/root",
@@ -101,6 +101,8 @@ LIBRARIES = [
     Library("fmt", r"fmt/", ("schemas/vocabulary/error.cpp", "target-collector/source/", "target-collector/linux/",
                              "target-collector/wire/", "storage/", "gateway/", "query-engine/", "exporters/", "tools/",
                              "tests/"), in_main=True),
+    Library("perfleet's own probes, as users include them", r"^perfleet/", ("tests/",)),
+    Library("LTTng-UST", r"lttng/", ("tests/benchmark/",)),
     Library("libsel4", r"sel4/", ("target-collector/sel4/kernel/libsel4.h",)),
     Library("nlohmann-json", r"nlohmann/", ("exporters/", "tools/", "tests/"), in_unit_tests=True),
 ]

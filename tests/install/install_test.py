@@ -15,6 +15,46 @@ DOCUMENTS = ["share/doc/perfleet/LICENSE", "share/doc/perfleet/README.md", "shar
              "etc/perfleet/perfleet-gateway.toml", "etc/perfleet/perfleet-collector.toml"]
 
 
+C_PROGRAM = """#include <perfleet/probe.h>
+PERFLEET_TRACE_NAME(1, "mine");
+int main(void) { PERFLEET_TRACE_START(1); PERFLEET_TRACE_STOP(1); return 0; }
+"""
+CMAKE_PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(mine C CXX)
+find_package(perfleet-probe REQUIRED)
+add_executable(mine mine.cpp)
+target_link_libraries(mine perfleet::probe)
+"""
+
+
+def probe_problems(prefix, folder):
+    """Builds programs with probes against what is installed, as their users do: by pkg-config and by CMake."""
+    problems = []
+
+    def works(what, words, **more):
+        answer = subprocess.run(words, capture_output=True, text=True, check=False, **more)
+        if answer.returncode:
+            problems.append(f"{what}: {answer.stdout}{answer.stderr}")
+        return answer.stdout.split() if not answer.returncode else None
+
+    for name in ("mine.c", "mine.cpp"):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(C_PROGRAM)
+    with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+        file.write(CMAKE_PROJECT)
+    packages = {**os.environ, "PKG_CONFIG_PATH": os.path.join(prefix, "lib", "pkgconfig")}
+    flags = works("pkg-config", ["pkg-config", f"--define-variable=prefix={prefix}", "--cflags", "--libs", "perfleet-probe"],
+                  env=packages)
+    program = os.path.join(folder, "mine")
+    for compiler, source in (("gcc -std=c11", "mine.c"), ("g++ -std=c++20", "mine.cpp")):
+        if flags and works(compiler, [*compiler.split(), "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", program,
+                                      os.path.join(folder, source), *flags]) is not None:
+            works(source, [program])
+    works("find_package", ["cmake", "-S", folder, "-B", os.path.join(folder, "build"), f"-DCMAKE_PREFIX_PATH={prefix}"])
+    works("find_package", ["cmake", "--build", os.path.join(folder, "build")])
+    return problems
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cmake", required=True)
@@ -47,6 +87,7 @@ def main():
                                     stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
             if answer.returncode or arguments.version not in answer.stdout:
                 problems.append(f"{name} --version: exit {answer.returncode}, '{answer.stdout}{answer.stderr}'")
+        problems += probe_problems(prefix, tempfile.mkdtemp(dir=stage))
     finally:
         shutil.rmtree(stage)
     print("\n".join(problems + [f"{len(found)} files installed, {len(problems)} problems"]))

@@ -72,9 +72,9 @@ std::uint64_t top_row_count() {
 }
 
 // Whether there was something to show.
-Result<bool> show_top(const Recorded& recorded) {
-    const OptionValues options{{"session", session_hex(recorded.session)}, {"limit", top_row_count()}};
-    const Result<Answer> answer = run_query("top", options, recorded.store, SymbolPaths{}, utc_now());
+Result<bool> show_table(const Recorded& recorded, const std::string& command, OptionValues options) {
+    options["session"] = session_hex(recorded.session);
+    const Result<Answer> answer = run_query(command, options, recorded.store, SymbolPaths{}, utc_now());
     if (!answer.ok()) {
         return Error{answer.error()};
     }
@@ -82,7 +82,7 @@ Result<bool> show_top(const Recorded& recorded) {
         return false;
     }
     Screen screen = screen_of(STDERR_FILENO);
-    screen.way_to_see_all = "perfleet top --wide";
+    screen.way_to_see_all = "perfleet " + command + " --wide";
     std::fputs(format_report(*answer, ReportFormat::kText, screen).c_str(), stderr);
     std::for_each(answer->warnings.begin(), answer->warnings.end(), print_warning);
     return true;
@@ -128,11 +128,18 @@ Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, Fi
     if (line.is_quiet) {
         return Done{};
     }
-    const Result<bool> shown = show_top(recorded);
+    const Result<bool> shown = show_table(recorded, "top", {{"limit", top_row_count()}});
     if (!shown.ok()) {
         return Error{shown.error()};
     }
     if (!*shown) {
+        // Of probes alone.
+        const Result<bool> counted = show_table(recorded, "tracepoints", {});
+        if (!counted.ok() || *counted) {
+            std::fprintf(stderr, "Next: perfleet latency%s%s\n", session_option(recorded).c_str(),
+                         recorded.where.c_str());
+            return counted.ok() ? Result<Done>{Done{}} : Error{counted.error()};
+        }
         say("no samples: what was profiled hardly ran. Sample more often with -F max, or record for longer");
         return Done{};
     }

@@ -195,6 +195,9 @@ private:
         const bool may_repeat = event.is_one_of_many;
         EventSpec spec = spec_of(std::move(event));
         spec.group = group;
+        if (spec.is_probe && group != 0) {
+            return event_error(spec.name, "programs write it, and no counter: it can't be in a group");
+        }
         const bool is_twice = std::any_of(events_.begin(), events_.end(),
                                           [&](const EventSpec& other) { return other.name == spec.name; });
         if (is_twice && may_repeat && group == 0) {

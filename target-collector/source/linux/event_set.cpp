@@ -75,6 +75,12 @@ Result<Done> EventSet::plan(const Notice& notice) {
         return done;
     }
     add_off_cpu_events();
+    for (EventSpec& spec : options_.probes) {
+        OpenEvent event;
+        event.spec = std::move(spec);
+        event.rate = {false, 1};
+        events_.push_back(std::move(event));
+    }
     return Done{};
 }
 
@@ -107,7 +113,7 @@ Result<Done> EventSet::limit_frequency(const Notice& notice) {
 }
 
 void EventSet::choose_events(const Notice& notice) {
-    events_were_named_ = !options_.events.empty();
+    events_were_named_ = !options_.events.empty() || !options_.probes.empty();
     if (!events_were_named_) {
         options_.events.push_back(spec_of(*find_named_event("cycles")));
     }
@@ -307,7 +313,7 @@ Result<Done> EventSet::connect(OpenFd& open) const {
 
 std::optional<std::uint32_t> EventSet::unwound_ordinal(std::uint32_t event_index) const {
     const auto is_unwound = [this](const OpenEvent& event) {
-        return options_.kernel_unwinder != nullptr && !event.spec.is_off_cpu &&
+        return options_.kernel_unwinder != nullptr && event.spec.is_opened() &&
                can_unwind_in_kernel(event.spec, event.rate, attr_options());
     };
     const auto ordinal = std::count_if(events_.begin(), events_.begin() + event_index, is_unwound);
@@ -587,7 +593,7 @@ Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, con
     }
     std::vector<OpenEvent> changed = events_;
     for (std::uint32_t i = 0; i < changed.size(); ++i) {
-        const bool is_sampled = changed[i].rate.value > 0 && !changed[i].spec.is_off_cpu;
+        const bool is_sampled = changed[i].rate.value > 0 && changed[i].spec.is_opened();
         changed[i].rate = is_sampled && (!event_index || i == *event_index) ? rate : changed[i].rate;
     }
     return reopen(event_index, std::move(changed), now_ns);
@@ -663,7 +669,7 @@ Result<Done> EventSet::reopen(std::optional<std::uint32_t> event_index, std::vec
         }
     }
     for (std::uint32_t i = 0; i < events_.size(); ++i) {
-        if ((!event_index || i == *event_index) && !events_[i].spec.is_off_cpu) {
+        if ((!event_index || i == *event_index) && events_[i].spec.is_opened()) {
             events_[i].rate = changed[i].rate;
             settle_fields(events_[i]);
         }

@@ -26,7 +26,8 @@
 namespace perfleet {
 
 struct EventSetOptions {
-    std::vector<EventSpec> events;  // empty: cycles, or cpu-clock where there is none
+    std::vector<EventSpec> events;  // empty: cycles, or cpu-clock where there is none and no probes are
+    std::vector<EventSpec> probes;  // events that programs write the rows of
     SamplingChoice sampling;
     bool callchain = false;
     std::uint32_t user_stack_bytes = 0;         // AttrOptions

@@ -51,10 +51,14 @@ struct EventSpec {
     bool samples_group = false;         // of a leader: its samples carry the counts of the whole group
     bool is_sampled_by_leader = false;  // of the group's other events then: they have no samples of their own
     bool is_off_cpu = false;            // its rows come from an OffCpuTracer: nothing is opened for it
+    bool is_probe = false;              // its rows come from programs (probe_reader.h): nothing is opened for it
+    bool is_probe_value = false;        // of a probe: numbers in `unit`, not durations
 
+    // By perf_event_open.
+    [[nodiscard]] bool is_opened() const { return !is_off_cpu && !is_probe; }
     [[nodiscard]] bool is_tracepoint() const { return type == perf::kTypeTracepoint; }
     [[nodiscard]] bool is_breakpoint() const { return type == perf::kTypeBreakpoint; }
-    [[nodiscard]] Kind row_kind() const { return is_tracepoint() ? Kind::kTracepoint : Kind::kSample; }
+    [[nodiscard]] Kind row_kind() const { return is_tracepoint() || is_probe ? Kind::kTracepoint : Kind::kSample; }
     [[nodiscard]] bool counts_on(std::uint32_t cpu) const {
         return !is_nowhere && (cpus.empty() || std::find(cpus.begin(), cpus.end(), cpu) != cpus.end());
     }
@@ -67,10 +71,18 @@ struct EventSpec {
     }
 };
 
-// Where the kernel describes its events; tests make their own.
+// A name that a program gave a probe (probe/perfleet/probe.h).
+struct ProbeName {
+    std::string name;
+    std::string unit;
+    bool is_value = false;
+};
+
+// Where the kernel and programs describe their events; tests make their own.
 struct EventPlaces {
     std::vector<std::string> tracefs{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
     std::string pmus{"/sys/bus/event_source/devices"};
+    std::vector<ProbeName> probes{};  // of the program that will run
 };
 
 }  // namespace perfleet

@@ -25,7 +25,7 @@ std::vector<Opening> plan_openings(std::span<const OpenEvent> events, const Attr
     at_once.enable_on_exec = false;
     plan.push_back({side_band_attr(at_once, features), OpeningRole::kSideBand, kSideBandIndex});
     for (std::uint32_t i = 0; i < events.size(); ++i) {
-        if (events[i].spec.is_off_cpu) {
+        if (!events[i].spec.is_opened()) {
             continue;
         }
         Opening opening{sampling_attr(events[i].spec, events[i].rate, options, features), role_of(events, i), i};

@@ -17,6 +17,7 @@
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/call_chain_mode.h"
+#include "target-collector/source/linux/probe_name.h"
 #include "target-collector/source/linux/process_scan.h"
 #include "target-collector/source/linux/record_reader.h"
 #include "target-collector/source/linux/task_rows.h"
@@ -32,6 +33,9 @@ constexpr std::uint64_t kEpochPauseNs = 200'000'000;      // between epochs, whe
 constexpr std::uint64_t kResyncPauseNs = 10'000'000'000;  // between epochs that lost side-band records make necessary
 constexpr std::uint64_t kUnwinderTickNs = 1'000'000'000;
 constexpr std::uint64_t kPeriodsDrawnEveryNs = 10'000'000'000;
+constexpr std::uint64_t kWaitMs = 250;       // when rings call by themselves
+constexpr std::uint64_t kWaitProbesMs = 10;  // rings of probes don't
+constexpr std::uint64_t kWaitHurriedMs = 1;
 constexpr std::uint32_t kShortEpochsMax = 3;
 constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
 constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
@@ -85,7 +89,8 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, 
     if (!events.ok()) {
         return std::move(events).error();
     }
-    std::unique_ptr<PerfSource> source(new PerfSource(std::move(options), std::move(off_cpu), std::move(*events)));
+    std::unique_ptr<PerfSource> source(
+        new PerfSource(std::move(options), std::move(off_cpu), std::move(*events), notice));
     if (auto done = source->follow_targets(); !done.ok()) {
         return std::move(done).error();
     }
@@ -112,7 +117,7 @@ Result<Done> PerfSource::follow_targets() {
 }
 
 PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> off_cpu,
-                       std::unique_ptr<EventSet> events)
+                       std::unique_ptr<EventSet> events, const Notice& notice)
     : options_{std::move(options)},
       kernel_unwinder_{options_.kernel_unwinder},
       off_cpu_{std::move(off_cpu)},
@@ -146,6 +151,18 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> 
     for (const OpenEvent& event : events_->events()) {
         wanted_hz_.push_back(event.rate.is_frequency ? event.rate.value : 0);
     }
+    if (options_.probe_area != nullptr) {
+        std::vector<ProbeEvent> probe_events;
+        for (std::uint32_t i = 0; i < events_->events().size(); ++i) {
+            const EventSpec& spec = events_->events()[i].spec;
+            if (spec.is_probe) {
+                probe_events.push_back(
+                    {spec.name.substr(kProbeSystem.size() + 1), spec.is_probe_value, events_->series_of(i)});
+            }
+        }
+        probes_ = std::make_unique<ProbeReader>(*options_.probe_area, std::move(probe_events), notice);
+        probes_->record(!options_.events.begins_stopped);
+    }
     kernel_.intern(images_);
     unknown_image_ = intern_unknown(images_);
 }
@@ -171,6 +188,11 @@ void PerfSource::begin(RowSink& sink) {
     }
 }
 
+std::uint64_t PerfSource::wait_ms_max() const {
+    const bool is_hurried = (kernel_unwinder_ != nullptr && has_news_) || (probes_ != nullptr && probes_->is_filling());
+    return is_hurried ? kWaitHurriedMs : probes_ != nullptr ? kWaitProbesMs : kWaitMs;
+}
+
 // So much waits that a record out of order is better than one lost.
 bool PerfSource::is_behind() const {
     return std::any_of(events_->rings().begin(), events_->rings().end(),
@@ -190,7 +212,9 @@ void PerfSource::drain() {
     }
     time_ = std::max(time_, limit);
     events_->forget_closed(limit);
-    (void)can_go_on();
+    if (can_go_on() && probes_ != nullptr) {
+        probes_->drain(limit, before, *sink_);
+    }
     if (losses_.lost_side_band() && time_ - epoch_began_ > kResyncPauseNs) {
         restart_epoch();
     }
@@ -875,6 +899,10 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
             refusal_ = spec.name + " has the rate that the session began with; stop and start work";
             return {ControlOutcome::kUnsupported, refusal_};
         }
+        if (spec.is_probe) {
+            refusal_ = spec.name + " is written by programs; stop and start work for all events of the session";
+            return {ControlOutcome::kUnsupported, refusal_};
+        }
         if (spec.group != 0) {
             refusal_ =
                 spec.name + " is counted in a group, all or none; send the request for all events of the session";
@@ -884,6 +912,10 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
     const bool is_switch = order.command == ControlCommand::kStart || order.command == ControlCommand::kStop;
     if (is_switch && off_cpu_ != nullptr && (!event_index || events_->events()[*event_index].spec.is_off_cpu)) {
         off_cpu_->enable(order.command == ControlCommand::kStart);  // all three events
+    }
+    if (is_switch && probes_ != nullptr && !event_index) {
+        drain();  // what came before it
+        probes_->record(order.command == ControlCommand::kStart);
     }
     std::uint64_t time = now().value;
     switch (order.command) {
@@ -967,6 +999,9 @@ void PerfSource::finish() {
     for (int round = 0; round < 2; ++round) {  // what waited left no room for all of a ring
         reader_.show();
         pass_until(~0ULL);
+    }
+    if (probes_ != nullptr) {
+        probes_->finish(now().value, *sink_);
     }
     read_counters();
     losses_.append_unreported(events_->read_all(), now().value, *sink_);

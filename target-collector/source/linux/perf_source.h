@@ -26,6 +26,7 @@
 #include "target-collector/source/linux/image_table.h"
 #include "target-collector/source/linux/kernel_images.h"
 #include "target-collector/source/linux/kernel_losses.h"
+#include "target-collector/source/linux/probe_reader.h"
 #include "target-collector/source/linux/process_table.h"
 #include "target-collector/source/linux/python_frames.h"
 #include "target-collector/source/linux/ring_reader.h"
@@ -47,6 +48,8 @@ struct PerfSourceOptions {
     // Threads are followed off the CPU, with about a row for so much time; it takes a kernel_unwinder. 0: they aren't.
     std::uint64_t off_cpu_period_ns = 0;
     bool off_cpu_after_schedule = false;  // for tests: OffCpuTracer::Options::is_after_schedule
+    // Where programs write the rows of events.probes; null: there are none.
+    std::shared_ptr<ProbeArea> probe_area = nullptr;
     std::uint32_t stack_node_count_max = 1U << 19;
     // Called with each file that a frame of a sample lies in, once for each of its contents while it is mapped. The
     // path is borrowed until it returns.
@@ -72,8 +75,8 @@ public:
 
     // Takes what has come.
     void drain();
-    // What has come should be taken within a few milliseconds: BPF programs wait for what it tells.
-    [[nodiscard]] bool is_hurried() const { return kernel_unwinder_ != nullptr && has_news_; }
+    // So soon what has come should be taken: BPF programs wait for what it tells, rings of probes are full soon.
+    [[nodiscard]] std::uint64_t wait_ms_max() const;
     void read_counters();
 
     // True when none of the processes that were asked for is left, nor any that they forked. Never system-wide.
@@ -111,7 +114,8 @@ private:
         std::uint64_t stacks_copied = 0;
     };
 
-    PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> off_cpu, std::unique_ptr<EventSet> events);
+    PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> off_cpu, std::unique_ptr<EventSet> events,
+               const Notice& notice);
 
     void pass_until(std::uint64_t time_limit);
     [[nodiscard]] bool is_behind() const;
@@ -180,6 +184,7 @@ private:
     PerfSourceOptions options_;
     std::shared_ptr<KernelUnwinder> kernel_unwinder_;  // null: no BPF program unwinds
     std::unique_ptr<OffCpuTracer> off_cpu_;            // null: threads aren't followed
+    std::unique_ptr<ProbeReader> probes_;              // null: no program writes rows
     std::unique_ptr<EventSet> events_;
     RingReader reader_;
     KernelImages kernel_;

@@ -23,7 +23,7 @@ public:
 
     [[nodiscard]] bool changes(const EventSpec& event, const SamplingRate& rate) const {
         return percent_ > 0 && !rate.is_frequency && rate.value >= kPeriodMin && !event.is_tracepoint() &&
-               !event.is_breakpoint() && !event.is_off_cpu;
+               !event.is_breakpoint() && event.is_opened();
     }
 
     // Off by between a quarter of the percent and all of them: at least so much, for then a loop as long as the period

@@ -12,6 +12,7 @@
 #include "target-collector/source/linux/event_table.h"
 #include "target-collector/source/linux/event_term.h"
 #include "target-collector/source/linux/pmu_event.h"
+#include "target-collector/source/linux/probe_name.h"
 #include "target-collector/source/linux/tracepoint_finder.h"
 
 namespace perfleet {
@@ -115,6 +116,9 @@ private:
 
     Result<SingleEvents> parse_named(const SlashParts& parts) {
         const auto [name, rest] = split_at_colon(parts.head);
+        if (name == kProbeSystem && rest) {
+            return parse_probes(*rest, parts);
+        }
         // A system of tracepoints may be called as an event or PMU is.
         const bool can_be_tracepoint =
             rest && (is_pattern(name) || !is_modifier(*rest) || has_tracepoint_system(name, places_));
@@ -237,6 +241,25 @@ private:
         }
         return finish(std::move(events), {parts.head, std::nullopt, {}},
                       parts.modifiers.empty() ? std::nullopt : std::optional{parts.modifiers});
+    }
+
+    Result<SingleEvents> parse_probes(std::string_view name, const SlashParts& parts) const {
+        if (parts.terms) {
+            return event_error(text_, "a probe has no terms: leave out what stands between the slashes");
+        }
+        auto specs = find_probes(text_, name, places_.probes);
+        if (!specs.ok()) {
+            return std::move(specs).error();
+        }
+        SingleEvents events;
+        for (EventSpec& spec : *specs) {
+            SingleEvent event;
+            event.base = spec.name;
+            event.spec = std::move(spec);
+            event.is_one_of_many = is_pattern(name);
+            events.push_back(std::move(event));
+        }
+        return events;
     }
 
     Result<SingleEvents> parse_tracepoints(std::string_view system, std::string_view behind_system,

@@ -16,7 +16,7 @@
 
 namespace perfleet {
 
-// `Ring` is KernelRing: front(), pop().
+// `Ring` has front(), pop(), and front_time_ns() where its records aren't perf's.
 template <class Ring>
 class TimeMerge {
 public:
@@ -84,12 +84,20 @@ private:
         return time;
     }
 
+    [[nodiscard]] static std::uint64_t time_of_front(const Ring& ring, std::span<const std::byte> record) {
+        if constexpr (requires { ring.front_time_ns(); }) {
+            return ring.front_time_ns();
+        } else {
+            return record_time(record).value_or(0);
+        }
+    }
+
     bool peek(std::size_t ring_index, std::uint64_t time_limit, Head& head) {
         const std::span<const std::byte> record = rings_[ring_index]->front();
         if (record.empty()) {
             return false;
         }
-        const std::uint64_t time = record_time(record).value_or(0);
+        const std::uint64_t time = time_of_front(*rings_[ring_index], record);
         if (time > time_limit) {
             return false;
         }

@@ -1,0 +1,70 @@
+// The consumer's side of a ring of records of fixed size in memory that an untrusted program writes, too.
+//
+// Freestanding. What stands in that memory may be anything, and change at any time: each word is read once, the place
+// of the tail is the consumer's own, and a head that can't be is a fault. A record that is handed over is a copy. The
+// producer counts in `head` what it has written, and waits with record `head` for `tail` to be within `capacity`.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace perfleet {
+
+template <std::size_t kWords>
+class UntrustedRing {
+public:
+    using Record = std::array<std::uint64_t, kWords>;
+
+    UntrustedRing() = default;
+    // All borrowed. `words`: capacity × kWords of them, capacity a power of two.
+    UntrustedRing(std::uint64_t& head, std::uint64_t& tail, std::span<std::uint64_t> words)
+        : head_{&head}, tail_{&tail}, words_{words} {}
+
+    // Copies the oldest record. False: there is none, or the ring is broken.
+    [[nodiscard]] bool read(Record& record) {
+        if (taken_ == seen_) {
+            // Acquire: partner of the producer's release. Whoever sees the new head sees the records before it.
+            const std::uint64_t head = std::atomic_ref{*head_}.load(std::memory_order_acquire);
+            if (head - taken_ > capacity()) {
+                is_broken_ = true;
+            }
+            if (is_broken_ || head == taken_) {
+                return false;
+            }
+            seen_ = head;
+        }
+        const std::size_t at = (taken_ & (capacity() - 1)) * kWords;
+        for (std::size_t i = 0; i < kWords; ++i) {
+            record[i] = std::atomic_ref{words_[at + i]}.load(std::memory_order_relaxed);
+        }
+        return true;
+    }
+
+    // Behind read(): the oldest record is taken.
+    void pop() { ++taken_; }
+
+    // Lets the producer write where records were taken.
+    void release() {
+        // Release: our reads come before the producer's next writes.
+        std::atomic_ref{*tail_}.store(taken_, std::memory_order_release);
+    }
+
+    // Its head went back, or further than the ring is long. It stays so.
+    [[nodiscard]] bool is_broken() const { return is_broken_; }
+    [[nodiscard]] std::uint64_t capacity() const { return words_.size() / kWords; }
+    // As of the last look.
+    [[nodiscard]] std::uint64_t waiting_count() const { return seen_ - taken_; }
+
+private:
+    std::uint64_t* head_ = nullptr;
+    std::uint64_t* tail_ = nullptr;
+    std::span<std::uint64_t> words_;
+    std::uint64_t taken_ = 0;
+    std::uint64_t seen_ = 0;
+    bool is_broken_ = false;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,354 @@
+#include "target-collector/source/linux/probe_reader.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+#include "target-collector/source/linux/probe_name.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kEndsSeenEveryNs = 200'000'000;
+constexpr std::size_t kNoticesMax = 8;  // of each kind
+constexpr std::uint64_t kIdMask = 0xff;
+constexpr unsigned kCpuShift = 32;
+constexpr std::uint64_t kInfoKnown = kIdMask | PERFLEET_PROBE_INFO_VALUE | (~0ULL << kCpuShift);
+constexpr std::size_t kRecordWords = sizeof(perfleet_probe_record) / sizeof(std::uint64_t);
+
+std::uint64_t load_word(std::uint64_t& word) { return std::atomic_ref{word}.load(std::memory_order_acquire); }
+void store_word(std::uint64_t& word, std::uint64_t value) {
+    std::atomic_ref{word}.store(value, std::memory_order_release);
+}
+
+std::uint64_t monotonic_ns() {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return (static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// A copy, each word of which is read once.
+perfleet_probe_name read_name(perfleet_probe_name& untrusted) {
+    static_assert(sizeof(perfleet_probe_name) % sizeof(std::uint64_t) == 0);
+    std::array<std::uint64_t, sizeof(perfleet_probe_name) / sizeof(std::uint64_t)> words{};
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        words[i] = std::atomic_ref{reinterpret_cast<std::uint64_t*>(&untrusted)[i]}.load(std::memory_order_relaxed);
+    }
+    perfleet_probe_name name;
+    std::memcpy(&name, words.data(), sizeof(name));
+    return name;
+}
+
+}  // namespace
+
+// A thread's, while it has one.
+class ProbeReader::Ring {
+public:
+    using Untrusted = UntrustedRing<kRecordWords>;
+
+    Ring(ProbeReader& reader, std::size_t index) : reader_{reader}, index_{index} {}
+
+    // The oldest record that can be one: others are counted on the way to it.
+    [[nodiscard]] std::span<const std::byte> front() {
+        while (owner_ != 0 && ring_.read(words_)) {
+            if (is_possible()) {
+                return std::as_bytes(std::span{words_});
+            }
+            ++malformed_;
+            ring_.pop();
+        }
+        return {};
+    }
+    void pop() {
+        ring_.pop();
+        ++taken_count_;
+    }
+    // Since the last call.
+    [[nodiscard]] std::uint64_t take_count() { return std::exchange(taken_count_, 0); }
+    [[nodiscard]] std::uint64_t front_time_ns() const { return words_[0]; }
+
+    void begin(std::uint64_t owner) {
+        perfleet_probe_slot& slot = reader_.area_.slot(index_);
+        static_assert(sizeof(slot.records) == PERFLEET_PROBE_RING_RECORDS * kRecordWords * sizeof(std::uint64_t));
+        ring_ = Untrusted{
+            slot.head, slot.tail,
+            std::span{reinterpret_cast<std::uint64_t*>(slot.records), PERFLEET_PROBE_RING_RECORDS * kRecordWords}};
+        owner_ = owner;
+        malformed_ = 0;
+        lost_seen_ns_ = reader_.began_ns_;
+        lost_sum_ = 0;
+        lost_ = {};
+        names_.reset();
+    }
+
+    // Gives it back to the programs.
+    void free() {
+        perfleet_probe_slot& slot = reader_.area_.slot(index_);
+        for (std::uint64_t& lost : slot.lost) {
+            store_word(lost, 0);
+        }
+        store_word(slot.lost_sum, 0);
+        store_word(slot.name_count, 0);
+        store_word(slot.head, 0);
+        store_word(slot.tail, 0);
+        store_word(reader_.area_.head().ended[index_], 0);
+        owner_ = 0;
+        // Release: partner of the program's acquire. It finds all of this.
+        store_word(reader_.area_.head().owners[index_], 0);
+    }
+
+    [[nodiscard]] bool is_used() const { return owner_ != 0; }
+    [[nodiscard]] std::uint64_t pid() const { return owner_ >> 32U; }
+    [[nodiscard]] std::uint64_t tid() const { return owner_ & 0xffff'ffffU; }
+
+    Untrusted& untrusted() { return ring_; }
+    [[nodiscard]] std::uint64_t take_malformed() { return std::exchange(malformed_, 0); }
+
+    struct Names {
+        std::array<ProbeName, PERFLEET_PROBE_IDS> names;  // by id
+        std::array<const ProbeEvent*, PERFLEET_PROBE_IDS> events{};
+        std::array<bool, PERFLEET_PROBE_IDS> is_found{};
+    };
+    // As they stand there when the first record comes.
+    Names& names() {
+        if (!names_) {
+            names_ = std::make_unique<Names>();
+            perfleet_probe_slot& slot = reader_.area_.slot(index_);
+            const std::uint64_t count = std::min<std::uint64_t>(load_word(slot.name_count), PERFLEET_PROBE_IDS);
+            for (std::uint64_t i = 0; i < count; ++i) {
+                const perfleet_probe_name entry = read_name(slot.names[i]);
+                if (ProbeName name = probe_name_of(entry); !name.name.empty()) {
+                    names_->names[entry.id] = std::move(name);
+                }
+            }
+        }
+        return *names_;
+    }
+
+    // How many more of `id` found the ring full. A count that no program could have reached is none.
+    struct Losses {
+        std::array<std::uint64_t, PERFLEET_PROBE_IDS> by_id{};
+        bool is_possible = true;
+    };
+    std::optional<Losses> take_losses(std::uint64_t now_ns) {
+        perfleet_probe_slot& slot = reader_.area_.slot(index_);
+        const std::uint64_t sum = load_word(slot.lost_sum);
+        if (sum == lost_sum_) {
+            return std::nullopt;
+        }
+        lost_sum_ = sum;
+        Losses losses;
+        std::uint64_t counted = 0;
+        const std::uint64_t possible = now_ns - lost_seen_ns_;  // one a nanosecond
+        for (std::size_t id = 0; id < PERFLEET_PROBE_IDS; ++id) {
+            const std::uint64_t lost = load_word(slot.lost[id]);
+            losses.by_id[id] = lost - lost_[id];
+            losses.is_possible = losses.is_possible && losses.by_id[id] <= possible;
+            counted += losses.is_possible ? losses.by_id[id] : 0;
+            lost_[id] = lost;
+        }
+        losses.is_possible = losses.is_possible && counted <= possible;
+        lost_seen_ns_ = now_ns;
+        return losses;
+    }
+
+private:
+    // The time is between the session's begin and now, a duration began after the session.
+    [[nodiscard]] bool is_possible() {
+        const auto [time_ns, value, info] = words_;
+        if (time_ns > now_ns_) {
+            now_ns_ = monotonic_ns();
+        }
+        const bool is_value = (info & PERFLEET_PROBE_INFO_VALUE) != 0;
+        return time_ns <= now_ns_ && time_ns >= reader_.began_ns_ && (info & kIdMask) < PERFLEET_PROBE_IDS &&
+               (info & ~kInfoKnown) == 0 && (is_value || value <= time_ns - reader_.began_ns_);
+    }
+
+    ProbeReader& reader_;
+    std::size_t index_;
+    Untrusted ring_;
+    Untrusted::Record words_{};  // the oldest
+    std::uint64_t owner_ = 0;    // pid << 32 | tid, as it was when the ring was taken; 0: it has none
+    std::uint64_t malformed_ = 0;
+    std::uint64_t taken_count_ = 0;
+    std::uint64_t now_ns_ = 0;
+    std::uint64_t lost_sum_ = 0;
+    std::uint64_t lost_seen_ns_ = 0;
+    std::array<std::uint64_t, PERFLEET_PROBE_IDS> lost_{};
+    std::unique_ptr<Names> names_;
+};
+
+ProbeReader::ProbeReader(ProbeArea& area, std::vector<ProbeEvent> events, std::function<void(std::string_view)> notice)
+    : area_{area},
+      events_{std::move(events)},
+      notice_{std::move(notice)},
+      rings_{[this] {
+          std::vector<std::unique_ptr<Ring>> rings;
+          for (std::size_t i = 0; i < PERFLEET_PROBE_SLOTS; ++i) {
+              rings.push_back(std::make_unique<Ring>(*this, i));
+          }
+          return rings;
+      }()},
+      merge_{rings_},
+      began_ns_{monotonic_ns()} {}
+
+ProbeReader::~ProbeReader() = default;
+
+void ProbeReader::take_new_rings() {
+    for (std::size_t i = 0; i < rings_.size(); ++i) {
+        // Acquire: partner of the exchange with which a program takes it.
+        const std::uint64_t owner = load_word(area_.head().owners[i]);
+        if (owner != 0 && !rings_[i]->is_used()) {
+            rings_[i]->begin(owner);
+            ++used_count_;
+        }
+    }
+}
+
+void ProbeReader::drain(std::uint64_t time_limit_ns, std::uint64_t now_ns, RowSink& sink) {
+    sink_ = &sink;
+    take_new_rings();
+    // Of many short processes there are soon no free rings.
+    is_filling_ = used_count_ > rings_.size() / 2;
+    const bool looks_for_ends = is_filling_ || now_ns - ends_seen_ns_ > kEndsSeenEveryNs;
+    ends_seen_ns_ = looks_for_ends ? now_ns : ends_seen_ns_;
+    if (used_count_ > 0) {
+        merge_.pass_until(time_limit_ns, [this](std::size_t index, std::span<const std::byte> record) {
+            take(*rings_[index], record);
+        });
+        for (std::size_t i = 0; i < rings_.size(); ++i) {
+            if (rings_[i]->is_used()) {
+                look_after(i, now_ns, looks_for_ends);
+            }
+        }
+    }
+    count_without_ring();
+}
+
+void ProbeReader::finish(std::uint64_t now_ns, RowSink& sink) {
+    store_word(area_.head().is_closed, 1);
+    drain(~0ULL, now_ns, sink);
+}
+
+void ProbeReader::take(Ring& ring, std::span<const std::byte> bytes) {
+    perfleet_probe_record record;
+    std::memcpy(&record, bytes.data(), sizeof(record));
+    const ProbeEvent* const event = event_of(ring, record.info & kIdMask);
+    if (event == nullptr || !is_recording_) {
+        return;
+    }
+    if (event->is_value != ((record.info & PERFLEET_PROBE_INFO_VALUE) != 0)) {
+        sink_->count_lost(event->series, TallyName::kLostMalformed, 1);
+        return;
+    }
+    if (record.time_ns < time_ns_) {
+        sink_->count(event->series, TallyName::kLate, 1);
+    }
+    time_ns_ = std::max(time_ns_, record.time_ns);
+    const std::array<std::uint64_t, 8> integers{
+        record.time_ns, record.info >> kCpuShift, ring.pid(), ring.tid(), kEmptyStack.value, 1, record.value, 0};
+    const std::array<std::span<const std::byte>, 1> no_bytes{};
+    sink_->append(event->series, Ticks{record.time_ns}, integers, no_bytes);
+}
+
+// What isn't a row: losses, nonsense, the end.
+void ProbeReader::look_after(std::size_t index, std::uint64_t now_ns, bool looks_for_ends) {
+    Ring& ring = *rings_[index];
+    const bool has_ended = load_word(area_.head().ended[index]) != 0;
+    count_malformed(ring.take_malformed());
+    if (const auto losses = ring.take_losses(now_ns)) {
+        if (!losses->is_possible) {
+            count_malformed(1);
+        }
+        for (std::size_t id = 0; losses->is_possible && id < PERFLEET_PROBE_IDS; ++id) {
+            const ProbeEvent* const event = losses->by_id[id] == 0 ? nullptr : event_of(ring, id);
+            if (event != nullptr && is_recording_) {
+                sink_->count_lost(event->series, TallyName::kLostSaturated, losses->by_id[id]);
+            }
+        }
+    }
+    is_filling_ = is_filling_ || ring.take_count() > ring.untrusted().capacity() / 8;
+    const bool was_broken = ring.untrusted().is_broken();
+    ring.untrusted().release();
+    const bool is_gone =
+        has_ended || (looks_for_ends &&
+                      ::syscall(SYS_tgkill, static_cast<pid_t>(ring.pid()), static_cast<pid_t>(ring.tid()), 0) != 0 &&
+                      errno != EPERM);
+    if (!is_gone || !(ring.front().empty() || was_broken)) {
+        return;
+    }
+    if (was_broken) {
+        count_malformed(1);
+    }
+    if (was_broken && damaged_count_++ < kNoticesMax) {
+        notice_("process " + std::to_string(ring.pid()) +
+                " damaged its ring of probes: rows that were there are lost, and nobody knows how many");
+    }
+    count_malformed(ring.take_malformed());
+    ring.free();
+    --used_count_;
+}
+
+void ProbeReader::count_without_ring() {
+    const std::uint64_t count = load_word(area_.head().without_slot);
+    const std::uint64_t more = count - without_ring_;
+    without_ring_ = count;
+    if (more == 0 || more > 1ULL << 32U) {
+        return;
+    }
+    sink_->count_lost(events_.back().series, TallyName::kLostSaturated, more);
+    if (!has_reported_full_) {
+        has_reported_full_ = true;
+        notice_("more than " + std::to_string(PERFLEET_PROBE_SLOTS) +
+                " threads use probes at once: the rows of the others are lost");
+    }
+}
+
+// Whose they are isn't known.
+void ProbeReader::count_malformed(std::uint64_t count) {
+    if (count > 0) {
+        sink_->count_lost(events_.back().series, TallyName::kLostMalformed, count);
+    }
+}
+
+const ProbeEvent* ProbeReader::event_of(Ring& ring, std::uint64_t id) {
+    Ring::Names& names = ring.names();
+    if (!names.is_found[id]) {
+        names.is_found[id] = true;
+        ProbeName& name = names.names[id];
+        if (name.name.empty()) {
+            name = {std::to_string(id), "ns", false};
+        }
+        names.events[id] = find_event(name);
+    }
+    return names.events[id];
+}
+
+const ProbeEvent* ProbeReader::find_event(const ProbeName& name) {
+    const auto named = [this](std::string_view wanted) {
+        const auto found = std::ranges::find(events_, wanted, &ProbeEvent::name);
+        return found == events_.end() ? nullptr : &*found;
+    };
+    if (const ProbeEvent* const own = named(name.name)) {
+        return own;
+    }
+    const ProbeEvent* const other = named(kOtherProbes);
+    if (other != nullptr && others_.size() < kNoticesMax && others_.insert(name.name).second) {
+        notice_(name.is_value
+                    ? "values of probe '" + name.name +
+                          "' are lost: its name wasn't known when the session began; record the program itself"
+                    : "probe '" + name.name + "' is recorded as perfleet:other, for its name wasn't known when the " +
+                          "session began; -e perfleet:" + name.name + " gives it an event of its own");
+    }
+    return other;
+}
+
+}  // namespace perfleet

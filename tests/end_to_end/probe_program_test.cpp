@@ -1,0 +1,209 @@
+// Probes of real programs, from the macro to the table.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "target-collector/probe/perfleet/probe.h"
+#include "tests/end_to_end/pipeline.h"
+#include "tests/end_to_end/process.h"
+#include "tests/end_to_end/stored_ledger.h"
+
+namespace perfleet::end_to_end::probe_program_test {
+namespace {
+
+using Json = nlohmann::json;
+
+class ProbeProgram : public testing::Test {
+protected:
+    // `perfleet record -e EVENTS -- WORDS`
+    Finished record(const std::vector<std::string>& words, const std::string& events = "perfleet:*") const {
+        std::vector<std::string> all{program_path("perfleet"), "record", "-e", events, "--data", data_, "--"};
+        all.insert(all.end(), words.begin(), words.end());
+        return run(all);
+    }
+    [[nodiscard]] Finished record_workload(std::vector<std::string> words, const std::string& events = "perfleet:*",
+                                           const std::string& workload = "probe_workload") const {
+        words.insert(words.begin(), workload_path(workload));
+        return record(words, events);
+    }
+
+    [[nodiscard]] Json query(std::vector<std::string> words) const {
+        words.insert(words.begin(), program_path("perfleet"));
+        words.insert(words.end(), {"--data", data_, "--format", "json"});
+        const Finished finished = run(words);
+        EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+        return Json::parse(finished.output);
+    }
+
+    // A column of a table by event, without "perfleet:".
+    [[nodiscard]] static std::map<std::string, double> by_event(const Json& table, const std::string& name) {
+        std::size_t event_column = 0;
+        std::size_t column = 0;
+        for (std::size_t i = 0; i < table["columns"].size(); ++i) {
+            event_column = table["columns"][i]["name"] == "event" ? i : event_column;
+            column = table["columns"][i]["name"] == name ? i : column;
+        }
+        std::map<std::string, double> values;
+        for (const auto& row : table["rows"]) {
+            values[row[event_column].get<std::string>().substr(9)] = row[column].get<double>();
+        }
+        return values;
+    }
+
+    [[nodiscard]] std::map<std::string, double> counts() const { return by_event(query({"latency"}), "count"); }
+
+    void expect_exact() const {
+        for (const auto& ledger : ledgers_of(data_)) {
+            ledger.expect_exact();
+        }
+    }
+
+    TemporaryFolder folder_;
+    std::string data_ = folder_ / "data";
+};
+
+TEST_F(ProbeProgram, FollowsTheRulesOfSel4) {
+    const Finished recorded = record_workload({"rules"});
+    ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    const Json table = query({"latency"});
+    const std::map<std::string, double> expected{{"restarted", 1}, {"outer", 1}, {"inner", 1},
+                                                 {"left", 1},      {"right", 1}, {"other", 1}};
+    EXPECT_EQ(by_event(table, "count"), expected);
+    auto ns = by_event(table, "median");
+    // It spins at least so long; how much longer is the machine's.
+    EXPECT_GE(ns["restarted"], 100'000);
+    EXPECT_LT(ns["restarted"], 20'000'000) << "of the second start";
+    EXPECT_GE(ns["inner"], 2'000'000);
+    EXPECT_GE(ns["outer"], ns["inner"] + 1'000'000);
+    EXPECT_GE(ns["left"], 2'000'000);
+    EXPECT_GE(ns["right"], 5'000'000);
+    EXPECT_NE(recorded.error_output.find("-e perfleet:63 gives it an event of its own"), std::string::npos)
+        << recorded.error_output;
+    EXPECT_NE(recorded.error_output.find("Next: perfleet latency"), std::string::npos) << recorded.error_output;
+    expect_exact();
+}
+
+TEST_F(ProbeProgram, AnIdWithoutNameAndChosenNamesHaveTheirOwnEvents) {
+    ASSERT_EQ(record_workload({"rules"}, "perfleet:63,perfleet:inner").ending.status, 0);
+    EXPECT_EQ(counts(), (std::map<std::string, double>{{"63", 1}, {"inner", 1}}));
+}
+
+TEST_F(ProbeProgram, CountsEveryPairOfManyThreadsAndTheirThreads) {
+    const Finished recorded = record_workload({"threads", "300", "100"});
+    ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    EXPECT_EQ(counts(), (std::map<std::string, double>{{"work", 30'000}}));
+    expect_exact();
+    const Finished script = run({program_path("perfleet"), "script", "--data", data_, "--format", "json"});
+    std::istringstream lines{script.output};
+    std::set<std::uint64_t> tids;
+    for (std::string line; std::getline(lines, line);) {
+        tids.insert(Json::parse(line)["tid"].get<std::uint64_t>());
+    }
+    EXPECT_EQ(tids.size(), 300U);
+}
+
+TEST_F(ProbeProgram, CppHasThemToo) {
+    ASSERT_EQ(record_workload({}, "perfleet:*", "probe_workload_cpp").ending.status, 0);
+    EXPECT_EQ(counts(), (std::map<std::string, double>{{"each", 400}, {"even", 200}}));
+}
+
+TEST_F(ProbeProgram, ChildrenOfForkHaveTheirOwnRings) {
+    ASSERT_EQ(record_workload({"fork", "300"}).ending.status, 0);
+    EXPECT_EQ(counts(), (std::map<std::string, double>{{"work", 301}}));
+    expect_exact();
+}
+
+TEST_F(ProbeProgram, ANewProgramInTheSameProcessGoesOn) {
+    const std::string program = workload_path("probe_workload");
+    ASSERT_EQ(record_workload({"exec", program, "exec", program, "threads", "1", "5"}).ending.status, 0);
+    EXPECT_EQ(counts(), (std::map<std::string, double>{{"work", 7}}));
+}
+
+TEST_F(ProbeProgram, WhatAKilledProgramLoggedIsThere) {
+    const Finished recorded =
+        record({"sh", "-c", "'" + workload_path("probe_workload") + "' killed 1000; true"}, "perfleet:work");
+    ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    EXPECT_EQ(counts(), (std::map<std::string, double>{{"work", 1'000}}));
+    expect_exact();
+}
+
+TEST_F(ProbeProgram, AFullRingCountsWhatItLoses) {
+    constexpr double kPairs = 3'000'000;
+    const Finished recorded = record_workload({"flood", "3000000"});
+    ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    const Json table = query({"latency"});
+    const auto& ledger = table["ledger"];
+    EXPECT_EQ(ledger["produced"].get<double>(), kPairs);
+    double lost = 0;
+    for (const auto& [reason, count] : ledger["lost"].items()) {
+        lost += count.get<double>();
+    }
+    EXPECT_EQ(ledger["stored"].get<double>() + lost, kPairs);
+    EXPECT_EQ(by_event(table, "count")["work"] + lost, kPairs);
+}
+
+TEST_F(ProbeProgram, ValuesKeepTheirUnit) {
+    ASSERT_EQ(record_workload({"values"}).ending.status, 0);
+    const Json table = query({"latency"});
+    EXPECT_EQ(by_event(table, "count"), (std::map<std::string, double>{{"queue", 10}}));
+    EXPECT_EQ(by_event(table, "max")["queue"], 9);
+    EXPECT_NE(table.dump().find("\"items\""), std::string::npos);
+}
+
+TEST_F(ProbeProgram, SaysWhatAPairCosts) {
+    ASSERT_EQ(record_workload({"overhead", "740"}).ending.status, 0);
+    const Json table = query({"tracepoints", "--overhead", "perfleet:inner,perfleet:outer"});
+    ASSERT_EQ(table["rows"].size(), 2U) << table;
+    for (const auto& row : table["rows"]) {
+        EXPECT_NE(row.dump().find("740"), std::string::npos);
+    }
+    EXPECT_NE(query({"latency"})["warnings"].dump().find("effective overhead"), std::string::npos);
+}
+
+TEST_F(ProbeProgram, AProgramThatScribblesHarmsNobody) {
+    for (const char* seed : {"1", "2", "3"}) {
+        const Finished recorded = record({"sh", "-c",
+                                          "'" + workload_path("probe_workload") + "' hostile " + seed + " & '" +
+                                              workload_path("probe_workload") + "' threads 5 1000; wait"},
+                                         "perfleet:work,cpu-clock");
+        EXPECT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    }
+    EXPECT_EQ(query({"sessions"})["rows"].size(), 3U);
+    expect_exact();
+}
+
+TEST_F(ProbeProgram, BadUseIsExplained) {
+    const auto error_of = [this](const std::vector<std::string>& words) {
+        std::vector<std::string> all{program_path("perfleet"), "record", "--data", data_};
+        all.insert(all.end(), words.begin(), words.end());
+        const Finished finished = run(all);
+        EXPECT_EQ(finished.ending.status, 2);
+        return finished.error_output;
+    };
+    EXPECT_NE(error_of({"-e", "perfleet:*", "-a", "--duration", "1"}).find("write it behind --"), std::string::npos);
+    EXPECT_NE(error_of({"-e", "perfleet:a b", "--", "true"}).find("a probe's name has"), std::string::npos);
+    EXPECT_NE(error_of({"-e", "{perfleet:a,cpu-clock}", "--", "true"}).find("can't be in a group"), std::string::npos);
+    EXPECT_NE(error_of({"-e", "perfleet:a", "--filter", "x == 1", "--", "true"}).find("is no tracepoint"),
+              std::string::npos);
+}
+
+// Where <sys/sdt.h> is installed; the markers are those that perf and bpftrace look for.
+TEST_F(ProbeProgram, HasUsdtMarkers) {
+#if __has_include(<sys/sdt.h>)
+    const Finished notes = run({"readelf", "-n", workload_path("probe_workload")});
+    for (const char* name : {"start", "stop", "value"}) {
+        EXPECT_NE(notes.output.find("Provider: perfleet\n    Name: " + std::string{name}), std::string::npos)
+            << notes.output;
+    }
+#else
+    GTEST_SKIP() << "sys/sdt.h isn't installed (tools/setup)";
+#endif
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end::probe_program_test
