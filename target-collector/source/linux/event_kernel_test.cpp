@@ -1,5 +1,6 @@
 // What events are spelled like and what this kernel then counts: breakpoints, filters, PMUs that only count.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +24,12 @@ alignas(8) volatile std::uint64_t watched = 0;
 alignas(8) volatile std::uint64_t other = 0;
 constexpr std::uint64_t kOthersARound = 3;
 
+// On one CPU: a sample weighs what its event counted there since the last one.
 void work() {
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    CPU_SET(::sched_getcpu(), &first);
+    ::sched_setaffinity(0, sizeof first, &first);
     for (std::uint64_t i = 0; i < kRounds; ++i) {
         for (std::uint64_t j = 0; j < kOthersARound; ++j) {
             other = j;
