@@ -114,15 +114,20 @@ public:
         : answer_{answer}, rows_{rows}, screen_{screen} {}
 
     std::string text() {
+        std::vector<std::size_t> means;
         for (std::size_t first = 0; first < answer_.rows.size();) {
             std::size_t last = first + 1;
             while (last < answer_.rows.size() && is_same(first, last)) {
                 ++last;
             }
-            add_series(first, last);
+            if (last == first + 1 && rows_.text(first, "figure") == "mean") {
+                means.push_back(first);
+            } else {
+                add_series(first, last);
+            }
             first = last;
         }
-        return std::move(text_);
+        return means_table(std::move(means)) + std::move(text_);
     }
 
 private:
@@ -137,13 +142,51 @@ private:
 
     [[nodiscard]] std::string side(std::size_t row, const std::string& name) const {
         const std::string runs = rows_.cell(row, name + "_runs");
-        return rows_.cell(row, name + "_count") + (runs == "1" ? "" : " in " + runs + " runs") + " " + name;
+        const std::string values = rows_.cell(row, name + "_count");
+        return values + (runs == "1" ? "" : runs == values ? " runs" : " in " + runs + " runs") + " " + name;
     }
 
-    void add_series(std::size_t first, std::size_t last) {
+    // Series of which the mean alone is compared: a line each, times first.
+    [[nodiscard]] std::string means_table(std::vector<std::size_t> means) const {
+        if (means.empty()) {
+            return "";
+        }
+        std::stable_partition(means.begin(), means.end(),
+                              [&](std::size_t row) { return rows_.text(row, "unit") == "ns"; });
+        const bool are_alike = std::all_of(means.begin(), means.end(), [&](std::size_t row) {
+            return side(row, "before") == side(means[0], "before") && side(row, "after") == side(means[0], "after");
+        });
+        std::vector<std::vector<std::string>> lines{
+            {"mean of", "before", "after", "change", "low", "high", "p", "detects", "shown"}};
+        for (const std::size_t row : means) {
+            lines.push_back(
+                {series_name(row) + (are_alike ? "" : " (" + side(row, "before") + ", " + side(row, "after") + ")"),
+                 scaled(row, "before"), scaled(row, "after"), with_sign(rows_.cell(row, "change")),
+                 with_sign(rows_.cell(row, "change_low")), with_sign(rows_.cell(row, "change_high")),
+                 probability(rows_.real(row, "p_adjusted")), detected(rows_, row), shown(rows_, row)});
+        }
+        return (are_alike ? side(means[0], "before") + ", " + side(means[0], "after") + "\n\n" : "") +
+               aligned(lines, {0, 8}, screen_);
+    }
+
+    // Nanoseconds in the unit that suits both sides; counts as they are.
+    [[nodiscard]] std::string scaled(std::size_t row, const std::string& name) const {
+        const auto number = rows_.real(row, name);
+        if (!number || rows_.text(row, "unit") != "ns") {
+            return measured(rows_, row, name);
+        }
+        const double greater = std::max(rows_.real(row, "before").value_or(0), rows_.real(row, "after").value_or(0));
+        const auto [worth, unit] = greater >= 1e9   ? std::pair{1e9, "s"}
+                                   : greater >= 1e6 ? std::pair{1e6, "ms"}
+                                   : greater >= 1e3 ? std::pair{1e3, "us"}
+                                                    : std::pair{1.0, "ns"};
+        return fmt::format("{:.3f} {}", *number / worth, unit);
+    }
+
+    [[nodiscard]] std::string series_name(std::size_t row) const {
         std::string name;
         for (std::size_t i = 0; i < rows_.identity_size(); ++i) {
-            const AnswerValue& value = answer_.rows[first][i];
+            const AnswerValue& value = answer_.rows[row][i];
             if (std::holds_alternative<std::monostate>(value)) {
                 continue;
             }
@@ -151,8 +194,12 @@ private:
             name += (name.empty() ? "" : " · ") + (column == "event" ? "" : column + " ") +
                     text_cell(answer_.columns[i], value);
         }
+        return name;
+    }
+
+    void add_series(std::size_t first, std::size_t last) {
         text_ += (text_.empty() ? "" : "\n") +
-                 wrapped(name + " [" + rows_.text(first, "unit") + "]: " + side(first, "before") + ", " +
+                 wrapped(series_name(first) + " [" + rows_.text(first, "unit") + "]: " + side(first, "before") + ", " +
                              side(first, "after"),
                          screen_.width_columns, "  ") +
                  "\n";

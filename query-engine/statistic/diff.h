@@ -39,6 +39,7 @@ inline constexpr const char* kOutcomeWithin = "within";
 struct DiffOptions {
     std::optional<DiffSubject> subject;  // none: latencies where either side has some, else profiles
     std::vector<LatencyFigure> figures;  // of latencies
+    bool means_alone = false;            // of latencies: no shift, either
     std::vector<std::string> by;         // labels that tell series apart
     bool names_checklist = false;        // in the warning of what not all runs say
     bool within_run = false;             // verdicts are of these runs, whatever the next ones would bring

@@ -49,6 +49,10 @@ Result<Done> read_labels(const std::string& text, DiffRequest& request) {
 }
 
 Result<Done> read_percentiles(const std::string& text, DiffRequest& request) {
+    if (text == "none") {
+        request.options.means_alone = true;
+        return Done{};
+    }
     auto percentiles = parse_percentiles_option("percentiles", text);
     if (!percentiles.ok()) {
         return std::move(percentiles).error();
@@ -77,13 +81,16 @@ Result<Done> read_conditions(const std::string& text, DiffRequest& request) {
 
 // Mean, median and what --percentiles says; the greatest value; what conditions are about.
 std::vector<LatencyFigure> figures_of(DiffRequest request) {
-    if (request.percentiles.empty()) {
-        request.percentiles = {Quantile::of_percent(90), Quantile::of_percent(95), Quantile::of_percent(99)};
-    }
-    request.percentiles.push_back(kMedian);
-    std::vector<LatencyFigure> figures{{LatencyFigureKind::kMean, {}}, {LatencyFigureKind::kMax, {}}};
-    for (const Quantile& quantile : request.percentiles) {
-        figures.push_back({LatencyFigureKind::kQuantile, quantile});
+    std::vector<LatencyFigure> figures{{LatencyFigureKind::kMean, {}}};
+    if (!request.options.means_alone) {
+        if (request.percentiles.empty()) {
+            request.percentiles = {Quantile::of_percent(90), Quantile::of_percent(95), Quantile::of_percent(99)};
+        }
+        request.percentiles.push_back(kMedian);
+        figures.push_back({LatencyFigureKind::kMax, {}});
+        for (const Quantile& quantile : request.percentiles) {
+            figures.push_back({LatencyFigureKind::kQuantile, quantile});
+        }
     }
     for (const FailCondition& condition : request.options.conditions) {
         if (const auto figure = parse_figure(condition.figure)) {
@@ -130,7 +137,8 @@ const OptionTable<DiffRequest>& diff_options() {
             .text({"by", OptionType::kText, "LABELS",
                    "keep series apart by these labels, with commas: target, arch or your own"},
                   read_labels)
-            .text({"percentiles", OptionType::kText, "LIST", "which of latencies, with commas (default: 90,95,99)"},
+            .text({"percentiles", OptionType::kText, "LIST",
+                   "which of latencies, with commas (default: 90,95,99); none: their means alone"},
                   read_percentiles)
             .text({"confidence", OptionType::kText, "P", "of intervals and verdicts, in percent (default: 95)"},
                   read_confidence)

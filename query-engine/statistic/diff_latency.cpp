@@ -352,7 +352,9 @@ private:
         for (const LatencyFigure& figure : options_.figures) {
             lines_.add(figure_line(pair, figure));
         }
-        lines_.add(rank_line(pair));
+        if (!options_.means_alone) {
+            lines_.add(rank_line(pair));
+        }
         return Done{};
     }
 

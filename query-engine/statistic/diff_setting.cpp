@@ -129,7 +129,12 @@ void warn_of_settings(const DiffSide& before, const DiffSide& after, const Setti
             }
         }
     }
-    if (settings.wants_checklist) {
+    // Of one comparison on one machine: in turns, so what nothing says of it was the same.
+    const auto comparison = find(first, "comparison");
+    const bool is_in_turns = comparison.size() == 1 && !comparison.contains("") &&
+                             comparison == find(second, "comparison") &&
+                             find(first, "target") == find(second, "target");
+    if (settings.wants_checklist && (!is_in_turns || settings.names_checklist)) {
         const auto is_said = [&](std::string_view key) {
             return !find(first, std::string{key}).contains("") && !find(second, std::string{key}).contains("");
         };

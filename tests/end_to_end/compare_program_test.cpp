@@ -73,6 +73,47 @@ TEST_F(CompareProgram, RunsBothInTurnsAndSaysWhatDiffers) {
     EXPECT_EQ(rows_of(json::parse(sessions.output)).size(), 8U);
 }
 
+TEST_F(CompareProgram, TextIsALineForEachEvent) {
+    const Finished finished =
+        compare(joined({"-n", "3", "-e", "page-faults"}, copy_of_zeros("1k"), copy_of_zeros("64M")));
+    ASSERT_EQ(finished.ending.status, 0) << finished.error_output;
+    EXPECT_TRUE(finished.output.starts_with("3 runs before, 3 runs after\n\n  mean of ")) << finished.output;
+    for (const char* line : {"\n  elapsed ", "\n  user ", "\n  system ", "\n  page-faults "}) {
+        EXPECT_NE(finished.output.find(line), std::string::npos) << line << finished.output;
+    }
+    EXPECT_EQ(finished.output.find("p99"), std::string::npos) << finished.output;
+    EXPECT_EQ(finished.error_output.find("perfleet"), std::string::npos) << finished.error_output;
+}
+
+TEST_F(CompareProgram, ProfilesBothSides) {
+    const Finished finished = compare(
+        joined({"-n", "2", "--warmup", "0", "--profile", "-e", "task-clock", "--fail-if", "self(nowhere) > 2%"},
+               {"sh", "-c", "for i in $(seq 100000); do :; done"}, {"sh", "-c", "for i in $(seq 300000); do :; done"}));
+    EXPECT_EQ(finished.ending.status, 1);
+    EXPECT_NE(finished.error_output.find("--fail-if self(nowhere) > 2%: nothing of the kind was compared"),
+              std::string::npos)
+        << finished.error_output;
+    const Finished sessions = run({program_path("perfleet"), "sessions", "--data", data_, "--all", "--select",
+                                   "{run=\"profile\"}", "--format", "json"});
+    EXPECT_EQ(rows_of(json::parse(sessions.output)).size(), 4U) << sessions.error_output;
+    const Finished refused = compare(joined({"--fail-if", "self > 2%"}, {"true"}, {"true"}));
+    EXPECT_EQ(refused.ending.status, 2);
+    EXPECT_NE(refused.error_output.find("self > 2% is about profiles: add --profile"), std::string::npos)
+        << refused.error_output;
+}
+
+TEST_F(CompareProgram, RunsUntilTheElapsedTimeIsKnownWellEnough) {
+    const Finished rough =
+        compare(joined({"--precision", "1000", "-e", "task-clock"}, {"sleep", "0.01"}, {"sleep", "0.02"}));
+    ASSERT_EQ(rough.ending.status, 0) << rough.error_output;
+    EXPECT_TRUE(rough.output.starts_with("5 runs before, 5 runs after\n")) << rough.output;
+    EXPECT_NE(rough.error_output.find("5 runs of each side: the change of elapsed is known to +-"), std::string::npos)
+        << rough.error_output;
+    const Finished most =
+        compare(joined({"--precision", "0.01", "-n", "6", "-e", "task-clock"}, {"sleep", "0.01"}, {"sleep", "0.02"}));
+    EXPECT_TRUE(most.output.starts_with("6 runs before, 6 runs after\n")) << most.output;
+}
+
 TEST_F(CompareProgram, ARunThatFailsEndsIt) {
     const Finished failed = compare(joined({"-n", "2"}, {"true"}, {"sh", "-c", "echo lost; exit 3"}));
     EXPECT_EQ(failed.ending.status, 1);

@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -13,11 +15,15 @@
 #include <vector>
 
 #include "query-engine/statistic/command.h"
+#include "query-engine/statistic/fail_condition.h"
 #include "query-engine/statistic/number/random_stream.h"
+#include "query-engine/statistic/number/value_comparison.h"
 #include "schemas/text/utf8.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/open_engine.h"
+#include "storage/number/moments.h"
 #include "storage/store/open_store.h"
+#include "target-collector/linux/command_line.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/target_identity.h"
 #include "target-collector/source/linux/event_parser.h"
@@ -26,18 +32,27 @@
 #include "tools/perfleet/diff_command.h"
 #include "tools/perfleet/import/run_store.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/progress_line.h"
+#include "tools/perfleet/record.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
 
 constexpr const char* kBetween = ":::";
 constexpr unsigned kRunsASideMax = 1'000;
+constexpr unsigned kRunsASide = 10;
+constexpr unsigned kPreciseRunsASideMin = 5;    // --precision: below it an interval says little
+constexpr unsigned kPreciseRunsASideMax = 100;  // unless -n says otherwise
+constexpr long double kPrecisionConfidence = 0.95L;
 
 struct ComparedCommands {
     std::vector<std::string> words;  // A ::: B
     std::vector<std::string> events;
-    unsigned run_count = 10;
+    std::optional<unsigned> run_count;
     unsigned warmup_count = 1;
+    std::optional<double> precision_percent;
+    bool has_profile = false;
     std::string data;
     QueryOptions query;
     OutputOptions output;
@@ -91,6 +106,11 @@ struct MeasuredRun {
     ImportPlace place;
 };
 
+struct Measured {
+    std::vector<MeasuredRun> runs;
+    std::optional<long double> half_width;  // of the interval of B ÷ A, of elapsed times
+};
+
 ImportedSeries series_of(const std::string& event, const std::string& unit, std::uint64_t value) {
     ImportedSeries series;
     series.kind = Kind::kTracepoint;
@@ -109,35 +129,104 @@ std::string command_text(const std::vector<std::string>& command) {
 }
 
 // A run that fails is no measurement: nothing is compared then.
-Result<CountedRun> run_whole(const ComparedSide& side, std::span<const EventSpec> events) {
-    auto run = run_counted(side.command, events);
-    if (run.ok() && run->exit_status != 0) {
-        return Error{ErrorCode::kInvalid, std::string{side.name} + " (" + printable(command_text(side.command)) +
-                                              ") ended with status " + std::to_string(run->exit_status) +
-                                              ": nothing is compared"};
+Result<Done> check_status(const ComparedSide& side, int exit_status) {
+    if (exit_status == 0) {
+        return Done{};
     }
-    return run;
+    return Error{ErrorCode::kInvalid, std::string{side.name} + " (" + printable(command_text(side.command)) +
+                                          ") ended with status " + std::to_string(exit_status) +
+                                          ": nothing is compared"};
 }
 
-Result<std::vector<MeasuredRun>> measure(const ComparedCommands& options, const std::array<ComparedSide, 2>& sides,
-                                         std::span<const EventSpec> events, const std::string& comparison,
-                                         RandomStream& random) {
+// A run of its own, so that sampling costs no measured time. As `perfleet record -g` does it.
+Result<Done> profile_run(const ComparedSide& side, const std::string& comparison, const std::string& folder) {
+    std::vector<std::string> words{
+        "-q",      "-g",          "--label", "comparison=" + comparison, "--label", std::string{"side="} + side.name,
+        "--label", "run=profile", "--"};
+    words.insert(words.end(), side.command.begin(), side.command.end());
+    std::reverse(words.begin(), words.end());
+    CLI::App app;
+    CommandLine parsed;
+    describe_command_line(CommandLineForm::kRecord, app, parsed);
+    app.parse(words);
+    auto line = finish_command_line(std::move(parsed));
+    if (!line.ok()) {
+        return Error{line.error()};
+    }
+    const auto recording = record(
+        std::move((*line)->options), folder, [](const LogEvent&) {}, nullptr);
+    if (!recording.ok()) {
+        return Error{recording.error()};
+    }
+    if (recording->not_stored || !recording->summary.everything_acknowledged) {
+        return Error{ErrorCode::kIo, "the profile of " + std::string{side.name} + " could not be stored" +
+                                         (recording->not_stored ? ": " + recording->not_stored->message : "")};
+    }
+    return check_status(side, recording->summary.command_exit_status);
+}
+
+// The half of the interval of B ÷ A, of elapsed times; nothing where there is none yet.
+class ElapsedTimes {
+public:
+    void add(std::size_t side, std::uint64_t time_ns) {
+        ComparedRun& run = runs_[side].emplace_back();
+        run.number = runs_[0].size() + runs_[1].size();
+        run.values = {time_ns};
+        run.moments.add(time_ns);
+    }
+    [[nodiscard]] std::optional<long double> half_width() const {
+        if (runs_[0].size() < 2 || runs_[1].size() < 2) {
+            return std::nullopt;
+        }
+        const ValueComparison comparison{runs_[0], runs_[1], true};
+        const auto ratio = comparison.contrast({LatencyFigureKind::kMean, {}}, kPrecisionConfidence).ratio;
+        return ratio ? std::optional{(ratio->high - ratio->low) / 2} : std::nullopt;
+    }
+
+private:
+    std::array<std::vector<ComparedRun>, 2> runs_;
+};
+
+Result<Measured> measure(const ComparedCommands& options, const std::array<ComparedSide, 2>& sides,
+                         std::span<const EventSpec> events, const std::string& comparison, const std::string& folder,
+                         RandomStream& random) {
     const OutputDropped dropped;
-    std::vector<MeasuredRun> measured;
-    for (unsigned turn = 0; turn < options.warmup_count + options.run_count; ++turn) {
+    ProgressLine progress{"compare"};
+    const ProgressReport report = progress.report();
+    Measured measured;
+    ElapsedTimes elapsed;
+    const unsigned turn_count =
+        options.warmup_count +
+        options.run_count.value_or(options.precision_percent ? kPreciseRunsASideMax : kRunsASide);
+    for (unsigned turn = 0; turn < turn_count; ++turn) {
+        if (report) {
+            report(turn, turn_count);
+        }
+        if (options.precision_percent && turn >= options.warmup_count + kPreciseRunsASideMin) {
+            if (const auto half = elapsed.half_width(); half && *half * 100 <= *options.precision_percent) {
+                break;
+            }
+        }
         // Both in each turn, so that what changes slowly meets both; which is first is drawn, so that neither profits.
         const std::size_t first = random.below(2);
         for (const std::size_t index : {first, 1 - first}) {
             const ComparedSide& side = sides[index];
             const UtcNs start = utc_now();
-            const auto run = run_whole(side, events);
+            const auto run = run_counted(side.command, events);
             if (!run.ok()) {
                 return Error{run.error()};
+            }
+            if (auto whole = check_status(side, run->exit_status); !whole.ok()) {
+                return Error{whole.error()};
             }
             if (turn < options.warmup_count) {
                 continue;
             }
-            MeasuredRun& one = measured.emplace_back();
+            if (auto profiled = options.has_profile ? profile_run(side, comparison, folder) : Done{}; !profiled.ok()) {
+                return Error{profiled.error()};
+            }
+            elapsed.add(index, run->times_ns[0]);
+            MeasuredRun& one = measured.runs.emplace_back();
             one.place = {host_name(), "", start, command_text(side.command)};
             for (const auto& [name, text] : machine_state()) {
                 one.run.labels[name] = text;
@@ -145,6 +234,7 @@ Result<std::vector<MeasuredRun>> measure(const ComparedCommands& options, const 
             one.run.labels["status"] = "ok";
             one.run.labels["comparison"] = comparison;
             one.run.labels["side"] = side.name;
+            one.run.labels["run"] = "counted";
             one.run.labels["warmup"] = std::to_string(options.warmup_count) + " runs";
             for (std::size_t i = 0; i < kRunTimes.size(); ++i) {
                 one.run.series.push_back(series_of(kRunTimes[i], "ns", run->times_ns[i]));
@@ -157,6 +247,7 @@ Result<std::vector<MeasuredRun>> measure(const ComparedCommands& options, const 
             }
         }
     }
+    measured.half_width = elapsed.half_width();
     return measured;
 }
 
@@ -173,37 +264,96 @@ Result<Done> store_runs(const std::vector<MeasuredRun>& measured, const std::str
     return Done{};
 }
 
-int run_compare(ComparedCommands& options) {
-    if (options.fails_undecided && !options.query.values.contains("fail-if")) {
-        return report_error({ErrorCode::kUsage, "--fail-undecided: needs --fail-if"});
+// Conditions of --fail-if, with commas, that are about profiles or about the rest.
+std::string conditions_of(std::span<const FailCondition> conditions, bool of_profile) {
+    std::string text;
+    for (const FailCondition& condition : conditions) {
+        if ((condition.figure == "self" || condition.figure == "children") == of_profile) {
+            text += (text.empty() ? "" : ",") + condition.text;
+        }
     }
+    return text;
+}
+
+Result<std::vector<FailCondition>> check_options(const ComparedCommands& options) {
+    const auto given = options.query.values.find("fail-if");
+    if (given == options.query.values.end()) {
+        return options.fails_undecided
+                   ? Result<std::vector<FailCondition>>{Error{ErrorCode::kUsage, "--fail-undecided: needs --fail-if"}}
+                   : std::vector<FailCondition>{};
+    }
+    auto conditions = parse_fail_conditions(std::get<std::string>(given->second));
+    if (conditions.ok() && !options.has_profile && !conditions_of(*conditions, true).empty()) {
+        return Error{ErrorCode::kUsage,
+                     "--fail-if: " + conditions_of(*conditions, true) + " is about profiles: add --profile"};
+    }
+    return conditions;
+}
+
+int run_compare(ComparedCommands& options) {
+    const auto conditions = check_options(options);
     const auto sides = sides_of(options.words);
     const auto events =
         parse_events(options.events.empty() ? std::vector<std::string>{kCountedEventsDefault} : options.events, {});
     const Result<std::string> folder = data_folder_of(options.data);
-    for (const Error* error : {sides.ok() ? nullptr : &sides.error(), events.ok() ? nullptr : &events.error(),
-                               folder.ok() ? nullptr : &folder.error()}) {
+    for (const Error* error : {conditions.ok() ? nullptr : &conditions.error(), sides.ok() ? nullptr : &sides.error(),
+                               events.ok() ? nullptr : &events.error(), folder.ok() ? nullptr : &folder.error()}) {
         if (error != nullptr) {
             return report_error(*error);
         }
     }
-    if (auto made = is_folder(*folder) ? prepare_writer_folder(*folder) : Done{}; !made.ok()) {
+    if (auto made = options.has_profile || is_folder(*folder) ? prepare_writer_folder(*folder) : Done{}; !made.ok()) {
         return report_error({made.error().code, made.error().message + " (name another data folder with --data)"});
     }
     const std::string comparison = std::to_string(static_cast<std::uint64_t>(utc_now().value));
     RandomStream random{std::random_device{}()};
-    const auto measured = measure(options, *sides, *events, comparison, random);
+    const auto measured = measure(options, *sides, *events, comparison, *folder, random);
     if (!measured.ok()) {
         return report_error(measured.error());
     }
-    if (const auto stored = store_runs(*measured, *folder); !stored.ok()) {
+    if (const auto stored = store_runs(measured->runs, *folder); !stored.ok()) {
         return report_error(stored.error());
     }
-    options.query.data = *folder;
-    for (const auto& [option, side] : {std::pair{"before", "A"}, std::pair{"after", "B"}}) {
-        options.query.values[option] = "{comparison=\"" + comparison + "\",side=\"" + side + "\"}";
+    if (options.precision_percent) {
+        print_note(fmt::format("{} runs of each side: the change of elapsed is known to {}", measured->runs.size() / 2,
+                               measured->half_width
+                                   ? fmt::format("+-{:.2f} %", static_cast<double>(*measured->half_width * 100))
+                                   : "no precision"));
     }
-    return show_diff(options.query, options.output, options.fails_undecided);
+    const auto selector = [&](const char* side, const char* run) {
+        return "{comparison=\"" + comparison + "\",side=\"" + side + "\",run=\"" + run + "\"}";
+    };
+    const auto show = [&](const char* subject, const char* run) {
+        QueryOptions query = options.query;
+        query.data = *folder;
+        query.values["of"] = subject;
+        query.values.erase("fail-if");
+        const bool of_profile = query.values["of"] == OptionValue{"profile"};
+        if (const std::string text = conditions_of(*conditions, of_profile); !text.empty()) {
+            query.values["fail-if"] = text;
+        }
+        if (of_profile) {
+            query.values.erase("percentiles");
+        } else {
+            query.values.try_emplace("percentiles", "none");
+        }
+        for (const auto& [option, side] : {std::pair{"before", "A"}, std::pair{"after", "B"}}) {
+            query.values[option] = selector(side, run);
+        }
+        return show_diff(query, options.output, options.fails_undecided);
+    };
+    const int status = show("latency", "counted");
+    if (!options.has_profile) {
+        return status;
+    }
+    if (options.output.is_text()) {
+        std::printf("\n");
+    }
+    const int profile_status = show("profile", "profile");
+    print_note("a flame graph of the difference: perfleet flamegraph --before '" + selector("A", "profile") +
+               "' --select '" + selector("B", "profile") + "' -o difference.html" +
+               (options.data.empty() ? "" : " --data " + options.data));
+    return std::max(status, profile_status);
 }
 
 }  // namespace
@@ -215,16 +365,26 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
         "perfleet compare [-n RUNS] -- A... ::: B...\n\n"
         "Each turn runs both, in an order that is drawn. Times and counts of each run are stored\n"
         "as a session with the labels comparison and side; the verdict is that of perfleet diff.\n"
-        "What A and B print on standard output is dropped. A run that fails ends it.\n\n"
+        "What A and B print on standard output is dropped. A run that fails ends it. --profile\n"
+        "profiles each side in runs of their own, so that sampling costs no measured time.\n\n"
         "Examples:\n"
         "  perfleet compare -- ./old input ::: ./new input\n"
-        "  perfleet compare -n 20 --fail-if 'mean > 5%' -- ./old ::: ./new");
-    command->add_option("-n,--runs", options->run_count, "Runs of each side (default: 10)")
+        "  perfleet compare --precision 1 --fail-if 'mean(elapsed) > 5%' -- ./old ::: ./new\n"
+        "  perfleet compare --profile -- ./old ::: ./new");
+    command
+        ->add_option("-n,--runs", options->run_count, "Runs of each side (default: 10; with --precision 100 at most)")
         ->type_name("N")
         ->check(CLI::Range(2U, kRunsASideMax));
     command->add_option("--warmup", options->warmup_count, "Runs of each side before, not counted (default: 1)")
         ->type_name("N")
         ->check(CLI::Range(0U, kRunsASideMax));
+    command
+        ->add_option("--precision", options->precision_percent,
+                     "Run until the change of the elapsed time is known to +- P percent")
+        ->type_name("P")
+        ->check(CLI::Range(0.01, 1'000.0));
+    command->add_flag("--profile", options->has_profile,
+                      "Also profile each side, as `perfleet record -g`, and compare the profiles");
     command->add_option("-e,--event", options->events, "Events to count, as for `perfleet stat`, with commas between")
         ->type_name("EVENTS")
         ->allow_extra_args(false);
