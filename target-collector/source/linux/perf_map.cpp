@@ -35,8 +35,7 @@ void PerfMap::add(std::string_view text) {
         }
         const auto start = take_hex(line);
         const auto size_bytes = start ? take_hex(line) : std::nullopt;
-        if (!size_bytes || *size_bytes == 0 || *start + *size_bytes < *start || line.empty() ||
-            line.front() == '\0') {
+        if (!size_bytes || *size_bytes == 0 || *start + *size_bytes < *start || line.empty() || line.front() == '\0') {
             continue;
         }
         add_function(*start, *start + *size_bytes, line.substr(0, kNameSizeBytesMax));
