@@ -352,6 +352,10 @@ Result<Done> LinuxCollector::open_source() {
     source.events.begins_stopped = options_.delay_ms.has_value();
     source.events.ring_page_count = options_.ring_pages;
     source.include_self = options_.include_self;
+    if (options_.keeps_symbols && !options_.symbol_program.empty()) {
+        source.helper_pid =
+            static_cast<std::uint32_t>(symbols_.extract_in(options_.symbol_program, source.events.all_cpus));
+    }
     if (options_.keeps_symbols) {
         source.on_sampled_file = [this](const MappedFile& file, const ImageContentId& content) {
             symbols_.note(file, content);

@@ -53,6 +53,7 @@ struct CollectorOptions {
     std::string gateway_key;  // the gateway's public key: a file, or its text; goes with key_file
     bool include_self = false;
     bool keeps_symbols = true;           // offers the symbol tables of sampled files to the gateway
+    std::string symbol_program;          // reads them in a process of its own (symbol_extractor.h); empty: read here
     bool is_symbol_rate_limited = true;  // by DeliveryCore::kImageBytesPerSecond
     bool all_user = false;
     bool all_kernel = false;

@@ -24,16 +24,18 @@ struct ReadSymbols {
     std::string bytes;
 };
 
-ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t pid, const std::string& path) {
+ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t pid, const std::string& path,
+                         SymbolExtractor* extractor) {
     using Outcome = ReadSymbols::Outcome;
     struct stat before {};
     struct stat after {};
     const bool is_there = ::fstat(fd, &before) == 0;
     const auto size_bytes = static_cast<std::uint64_t>(before.st_size);
     const bool is_hash_whole = !expected.is_hash || size_bytes <= kHashedBytesMax;
-    auto packed = packed_symbols_of_file(fd, [&](const SymbolPart& part) {
+    const OpenDebugFile open = [&](const SymbolPart& part) {
         return open_debug_file({pid, path, expected.view(), part.debug_link});
-    });
+    };
+    auto packed = extractor != nullptr ? extractor->extract(fd, open) : packed_symbols_of_file(fd, open);
     if (packed.ok() ? packed->bytes.empty() : packed.error().code == ErrorCode::kInvalid) {
         return {};  // nothing to keep
     }
@@ -61,6 +63,14 @@ SymbolKeeper::~SymbolKeeper() {
     for (const auto& file : offered_) {
         release(*file);
     }
+}
+
+pid_t SymbolKeeper::extract_in(std::string program, bool at_once) {
+    extractor_ = std::make_unique<SymbolExtractor>(std::move(program));
+    if (at_once) {
+        extractor_->start();
+    }
+    return extractor_->pid();
 }
 
 void SymbolKeeper::add_module(const ImageContentId& content, std::string packed) {
@@ -124,6 +134,10 @@ void SymbolKeeper::run() {
     timespec cpu{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
     cpu_ns_ = (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec);
+    if (extractor_ != nullptr) {
+        extractor_->end();
+        cpu_ns_ += extractor_->cpu_ns();
+    }
 }
 
 // With mutex_ held, as next_to_read() and release().
@@ -150,7 +164,8 @@ void SymbolKeeper::read(File& file, std::unique_lock<std::mutex>& lock) {
     file.state = State::kReading;
     const bool is_one_too_many = session_size_bytes_ >= kSessionSizeBytesMax;
     lock.unlock();
-    ReadSymbols found = is_one_too_many ? ReadSymbols{} : read_symbols(file.fd, file.content, file.pid, file.path);
+    ReadSymbols found =
+        is_one_too_many ? ReadSymbols{} : read_symbols(file.fd, file.content, file.pid, file.path, extractor_.get());
     ::close(file.fd);
     lock.lock();
     file.fd = -1;

@@ -1,6 +1,6 @@
 // Offers the symbols of kernel modules and of sampled files to the gateway, and reads those that it asks for: a thread
-// of low priority extracts and compresses them. A file is held open until the gateway has said what it wants of it, so
-// that it can be removed meanwhile.
+// of low priority has them extracted and compressed. A file is held open until the gateway has said what it wants of
+// it, so that it can be removed meanwhile.
 //
 // note() is for the thread of the source; next() and content() for the one of the delivery (LateImages). Each content
 // once a session. Where many files wait (the gateway is away) they are read at once, and their bytes wait instead.
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "schemas/wire/protocol.h"
+#include "target-collector/linux/symbol_extractor.h"
 #include "target-collector/source/linux/file_contents.h"
 #include "target-collector/wire/delivery.h"
 
@@ -45,6 +46,9 @@ public:
     SymbolKeeper& operator=(const SymbolKeeper&) = delete;
     ~SymbolKeeper();
 
+    // Files are read by a process that runs `program` (symbol_extractor.h), which starts with the first of them or at
+    // once. Gives its process id, if it runs. Without this they are read here. Before start().
+    pid_t extract_in(std::string program, bool at_once);
     // The symbols of a kernel module, packed; before start().
     void add_module(const ImageContentId& content, std::string packed);
     void start();
@@ -89,6 +93,7 @@ private:
     std::size_t session_size_bytes_ = 0;
     LeftOut left_out_;
     bool is_finishing_ = false;
+    std::unique_ptr<SymbolExtractor> extractor_;
     std::uint64_t cpu_ns_ = 0;
     std::uint64_t read_count_ = 0;
     std::thread thread_;

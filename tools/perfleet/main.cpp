@@ -14,6 +14,7 @@
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/start/program_start.h"
+#include "target-collector/linux/symbol_extractor.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/perf_commands.h"
 #include "tools/perfleet/terminal.h"
@@ -87,6 +88,7 @@ Result<std::string> data_folder_of(const std::string& named) {
 }  // namespace perfleet
 
 int main(int argument_count, char** arguments) {
+    perfleet::run_if_symbol_extractor(arguments);
     if (!perfleet::start_program("perfleet", kLibraryThreads)) {
         return perfleet::kExitFailure;
     }

@@ -73,6 +73,7 @@ std::string unstored_file(const std::string& data_folder) {
 
 Result<Recording> record(CollectorOptions options, const std::string& data_folder, const LogSink& notice,
                          LiveLine* live_line) {
+    options.symbol_program = "/proc/self/exe";
     auto gateway = LocalGateway::open(data_folder, notice);
     if (!gateway.ok()) {
         return std::move(gateway).error();

@@ -41,7 +41,8 @@ namespace perfleet {
 
 struct PerfSourceOptions {
     EventSetOptions events;
-    bool include_self = false;  // system-wide: this process, too
+    bool include_self = false;  // system-wide: this process and its helper, too
+    std::uint32_t helper_pid = 0;
     // By BPF programs, with copies of the stack (events.user_stack_bytes) where they can't. Null: none does.
     std::shared_ptr<KernelUnwinder> kernel_unwinder = nullptr;
     bool unwinds_samples = true;  // it; else only the stacks of threads that are off the CPU
@@ -141,7 +142,9 @@ private:
     void take_throttle(std::span<const std::byte> record, bool is_start);
     void take_map(std::span<const std::byte> record, const struct RecordTrailer& trailer);
     void hand_over_counts();
-    [[nodiscard]] bool is_own(std::uint32_t pid) const { return skips_own_ && pid == own_pid_; }
+    [[nodiscard]] bool is_own(std::uint32_t pid) const {
+        return skips_own_ && (pid == own_pid_ || (pid == options_.helper_pid && pid != 0));
+    }
     [[nodiscard]] bool can_go_on();
 
     // The stack of a sample; restarts the epoch when a table is full.
