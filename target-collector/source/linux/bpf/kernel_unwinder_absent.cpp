@@ -1,4 +1,5 @@
 // In a build without libbpf or without a compiler for BPF.
+#include "target-collector/source/linux/bpf/function_tracer.h"
 #include "target-collector/source/linux/bpf/kernel_unwinder.h"
 #include "target-collector/source/linux/bpf/off_cpu_tracer.h"
 
@@ -13,6 +14,11 @@ Result<std::unique_ptr<KernelUnwinder>> KernelUnwinder::open(const Options& /*op
 
 Result<std::unique_ptr<OffCpuTracer>> OffCpuTracer::open(const KernelUnwinder& /*unwinder*/,
                                                          const Options& /*options*/) {
+    return absent();
+}
+
+Result<std::unique_ptr<FunctionTracer>> FunctionTracer::open(std::span<const TracedFunction> /*functions*/,
+                                                             const Options& /*options*/) {
     return absent();
 }
 

@@ -1,0 +1,271 @@
+#include "target-collector/source/linux/bpf/function_tracer.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "target-collector/source/linux/bpf/bpf_object.h"
+
+namespace perfleet {
+
+// function.bpf.o, which the build makes a source of.
+extern const unsigned char kFunctionObject[];
+extern const std::size_t kFunctionObjectBytes;
+
+namespace {
+
+constexpr const char* kTimingFunctions = "timing functions by BPF";
+constexpr const char* kUprobeType = "/sys/bus/event_source/devices/uprobe/type";
+constexpr const char* kKprobeType = "/sys/bus/event_source/devices/kprobe/type";
+constexpr int kEveryProcess = -1;
+
+Error probe_error(int error, const TracedFunction& function) {
+    switch (error) {
+        case ESRCH: return {ErrorCode::kNotFound, "the process has ended"};
+        case EMFILE:
+        case ENFILE: return {ErrorCode::kFull, function.name + ": too few file descriptors for its probes (ulimit -n)"};
+        case ENOENT:
+            return function.image.empty()
+                       ? Error{ErrorCode::kNotFound, "the kernel has no function '" + function.name + "' to probe"}
+                       : Error{ErrorCode::kNotFound, function.image + ": no such file"};
+        case EINVAL:
+        case ENOTSUP:
+        case EIO:
+        case EADDRNOTAVAIL:
+            return {ErrorCode::kInvalid, function.name + ": the kernel refuses a probe there (" + std::strerror(error) +
+                                             "), as where no instruction begins"};
+        default: return bpf_error(error, kTimingFunctions);
+    }
+}
+
+class BpfFunctionTracer final : public FunctionTracer {
+public:
+    ~BpfFunctionTracer() override {
+        for (bpf_link* const link : links_) {
+            bpf_link__destroy(link);
+        }
+        ring_buffer__free(ring_);
+    }
+
+    Result<Done> prepare(std::span<const TracedFunction> functions, const Options& options) {
+        if (functions.size() > FUNCTION_COUNT_MAX) {
+            return Error{ErrorCode::kTooLarge, "at most " + std::to_string(FUNCTION_COUNT_MAX) + " functions at once"};
+        }
+        if (options.pids.size() > FUNCTION_TARGETS_MAX) {
+            return Error{ErrorCode::kTooLarge, "at most " + std::to_string(FUNCTION_TARGETS_MAX) +
+                                                   " processes at once; -a follows all of the machine"};
+        }
+        libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
+        LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "perfleet_func");
+        object_.reset(bpf_object__open_mem(kFunctionObject, kFunctionObjectBytes, &open_options));
+        if (object_ == nullptr) {
+            return bpf_error(errno, kTimingFunctions);
+        }
+        if (options.pids.empty()) {
+            bpf_program__set_autoload(bpf_object__find_program_by_name(object_.get(), "on_fork"), false);
+        }
+        if (!options.has_rows) {
+            bpf_map__set_max_entries(bpf_object__find_map_by_name(object_.get(), "rows"),
+                                     static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE)));
+        }
+        if (const int error = bpf_object__load(object_.get()); error != 0) {
+            return bpf_error(-error, kTimingFunctions);
+        }
+        if (!session_.map(map_fd("session"), static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)))) {
+            return bpf_error(errno, kTimingFunctions);
+        }
+        ring_ = ring_buffer__new(map_fd("rows"), take_row, this, nullptr);
+        if (ring_ == nullptr) {
+            return bpf_error(errno, kTimingFunctions);
+        }
+        function_count_ = functions.size();
+        state().has_rows = options.has_rows ? 1 : 0;
+        state().own_pid = options.own_pid;
+        state().has_targets = options.pids.empty() ? 0 : 1;
+        for (const std::uint32_t pid : options.pids) {
+            constexpr std::uint32_t kFollowed = 1;
+            if (bpf_map_update_elem(map_fd("targets"), &pid, &kFollowed, BPF_ANY) != 0) {
+                return bpf_error(errno, kTimingFunctions);
+            }
+        }
+        for (std::size_t i = 0; i < functions.size(); ++i) {
+            if (auto done = add(functions[i], static_cast<std::uint32_t>(i), options); !done.ok()) {
+                return done;
+            }
+        }
+        if (!options.pids.empty()) {
+            return keep(bpf_program__attach(program("on_fork")), functions.front());
+        }
+        return Done{};
+    }
+
+    void enable(bool is_enabled) override {
+        std::atomic_ref{state().is_enabled}.store(is_enabled ? 1 : 0, std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] int wake_fd() const override { return ring_buffer__epoll_fd(ring_); }
+
+    void drain(const std::function<void(const FunctionCall&)>& take) override {
+        take_ = &take;
+        ring_buffer__consume(ring_);
+        take_ = nullptr;
+    }
+
+    [[nodiscard]] std::vector<FunctionCounts> counts() const override {
+        std::vector<function_counts> of_cpus(static_cast<std::size_t>(std::max(libbpf_num_possible_cpus(), 1)));
+        std::vector<FunctionCounts> all(function_count_);
+        for (std::uint32_t function = 0; function < all.size(); ++function) {
+            if (bpf_map_lookup_elem(map_fd("counts"), &function, of_cpus.data()) != 0) {
+                continue;
+            }
+            FunctionCounts& sum = all[function];
+            for (const function_counts& one : of_cpus) {
+                sum.entered += one.entered;
+                sum.returned += one.returned;
+                sum.abandoned += one.abandoned;
+                sum.too_deep += one.too_deep;
+                sum.without_memory += one.without_memory;
+                sum.unmatched += one.unmatched;
+                sum.rows_lost += one.rows_lost;
+                sum.sum_ns += one.sum_ns;
+                for (std::size_t bucket = 0; bucket < sum.buckets.size(); ++bucket) {
+                    sum.buckets[bucket] += one.buckets[bucket];
+                }
+            }
+        }
+        return all;
+    }
+
+    [[nodiscard]] std::uint64_t forked_count() const override {
+        return std::atomic_ref{state().forked}.load(std::memory_order_relaxed);
+    }
+
+private:
+    [[nodiscard]] int map_fd(const char* name) const { return bpf_object__find_map_fd_by_name(object_.get(), name); }
+    [[nodiscard]] bpf_program* program(const char* name) const {
+        return bpf_object__find_program_by_name(object_.get(), name);
+    }
+    [[nodiscard]] function_state& state() const { return *reinterpret_cast<function_state*>(session_.bytes()); }
+
+    static int take_row(void* context, void* bytes, std::size_t /*size_bytes*/) {
+        function_row row{};
+        std::memcpy(&row, bytes, sizeof(row));
+        const auto* const tracer = static_cast<const BpfFunctionTracer*>(context);
+        (*tracer->take_)({row.end_ns, row.duration_ns, row.pid, row.tid, row.cpu, row.function});
+        return 0;
+    }
+
+    Result<Done> keep(bpf_link* link, const TracedFunction& function) {
+        if (link == nullptr) {
+            return probe_error(errno, function);
+        }
+        links_.push_back(link);
+        return Done{};
+    }
+
+    Result<std::uint64_t> add_place(const function_place& place) {
+        const std::uint32_t cookie = place_count_;
+        if (place_count_ >= FUNCTION_PLACES_MAX) {
+            return Error{ErrorCode::kTooLarge, "the functions have more than " + std::to_string(FUNCTION_PLACES_MAX) +
+                                                   " places where they end: name fewer of them"};
+        }
+        if (bpf_map_update_elem(map_fd("places"), &cookie, &place, BPF_ANY) != 0) {
+            return bpf_error(errno, kTimingFunctions);
+        }
+        ++place_count_;
+        return std::uint64_t{cookie};
+    }
+
+    // Where calls end first, so that none is seen to begin and not to end.
+    Result<Done> add(const TracedFunction& function, std::uint32_t number, const Options& options) {
+        const char* const type = function.image.empty() ? kKprobeType : kUprobeType;
+        if (::access(type, F_OK) != 0) {
+            return Error{ErrorCode::kUnsupported,
+                         function.image.empty()
+                             ? "kernel functions: this kernel has no kprobes (CONFIG_KPROBE_EVENTS)"
+                             : "functions of programs: this kernel has no uprobes (CONFIG_UPROBE_EVENTS, Linux 4.17)"};
+        }
+        function_place place{};
+        place.function = number;
+        if (function.exits.empty()) {
+            place.kind = FUNCTION_RETURN;
+            if (auto done = attach(function, place, "on_return", function.body.file_offset, options); !done.ok()) {
+                return done;
+            }
+        }
+        for (const FunctionExit& exit : function.exits) {
+            place.kind = exit.is_register_jump ? FUNCTION_EXIT_JUMP : FUNCTION_EXIT;
+            place.jump_register = exit.jump_register;
+            const std::array bodies{function.body, function.cold};
+            for (std::size_t i = 0; i < bodies.size(); ++i) {
+                place.body[i] = static_cast<std::int64_t>(bodies[i].file_offset - exit.file_offset);
+                place.body_bytes[i] = bodies[i].size_bytes;
+            }
+            if (auto done = attach(function, place, "on_exit", exit.file_offset, options); !done.ok()) {
+                return done;
+            }
+        }
+        place = {};
+        place.function = number;
+        place.kind = FUNCTION_ENTRY;
+        place.is_begun_again = function.begins_again ? 1 : 0;
+        place.depth_max = function.exits.empty() ? FUNCTION_TRAMPOLINES_MAX : FUNCTION_DEPTH_MAX;
+        return attach(function, place, "on_entry", function.body.file_offset, options);
+    }
+
+    Result<Done> attach(const TracedFunction& function, const function_place& place, const char* program_name,
+                        std::uint64_t file_offset, const Options& options) {
+        const auto cookie = add_place(place);
+        if (!cookie.ok()) {
+            return Error{cookie.error()};
+        }
+        const bool is_return = place.kind == FUNCTION_RETURN;
+        if (function.image.empty()) {  // the program looks which process it is
+            LIBBPF_OPTS(bpf_kprobe_opts, kprobe, .bpf_cookie = *cookie, .retprobe = is_return);
+            return keep(bpf_program__attach_kprobe_opts(program(program_name), function.name.c_str(), &kprobe),
+                        function);
+        }
+        LIBBPF_OPTS(bpf_uprobe_opts, uprobe, .bpf_cookie = *cookie, .retprobe = is_return);
+        std::vector<int> pids{options.pids.begin(), options.pids.end()};
+        if (pids.empty()) {
+            pids.push_back(kEveryProcess);
+        }
+        for (const int pid : pids) {
+            if (auto done = keep(bpf_program__attach_uprobe_opts(program(program_name), pid, function.image.c_str(),
+                                                                 file_offset, &uprobe),
+                                 function);
+                !done.ok()) {
+                return done;
+            }
+        }
+        return Done{};
+    }
+
+    BpfObject object_;
+    MappedMap session_;
+    std::vector<bpf_link*> links_;
+    ring_buffer* ring_ = nullptr;
+    const std::function<void(const FunctionCall&)>* take_ = nullptr;
+    std::size_t function_count_ = 0;
+    std::uint32_t place_count_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FunctionTracer>> FunctionTracer::open(std::span<const TracedFunction> functions,
+                                                             const Options& options) {
+    auto tracer = std::make_unique<BpfFunctionTracer>();
+    if (auto done = tracer->prepare(functions, options); !done.ok()) {
+        return std::move(done).error();
+    }
+    return std::unique_ptr<FunctionTracer>{std::move(tracer)};
+}
+
+}  // namespace perfleet

@@ -1,0 +1,272 @@
+// Functions of this program, which counts its calls itself.
+#include "target-collector/source/linux/bpf/function_tracer.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <csetjmp>
+#include <csignal>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "target-collector/source/linux/proc_reader.h"
+
+extern "C" {
+// Each ends in an instruction that has a name. The one of two cases jumps through a register: into itself, or to
+// another function.
+int traced_plain(int value);
+extern const char traced_plain_exit[];
+int traced_cases(int value);
+extern const char traced_cases_jump[];
+extern const char traced_cases_exit[];
+extern const char traced_cases_end[];
+}
+#if defined(__x86_64__)
+asm(R"(
+    .text
+traced_plain:
+    lea 1(%rdi), %eax
+traced_plain_exit:
+    ret
+traced_cases:
+    lea traced_plain(%rip), %rax
+    lea 1f(%rip), %rdx
+    test %edi, %edi
+    cmovne %rdx, %rax
+traced_cases_jump:
+    jmp *%rax
+1:  mov $7, %eax
+traced_cases_exit:
+    ret
+traced_cases_end:
+)");
+#endif
+
+namespace perfleet {
+namespace {
+
+std::atomic<std::uint64_t> recursive_calls{0};
+
+[[gnu::noinline]] int traced_recursive(int depth) {
+    ++recursive_calls;
+    return depth == 0 ? 0 : traced_recursive(depth - 1) + 1;
+}
+
+std::jmp_buf way_out;
+bool way_out_is_set = true;
+
+[[gnu::noinline]] void traced_jumper(int depth) {
+    if (depth == 0 && way_out_is_set) {
+        std::longjmp(way_out, 1);
+    }
+    if (depth > 0) {
+        traced_jumper(depth - 1);
+    }
+}
+
+[[gnu::noinline]] int traced_catcher() {
+    if (setjmp(way_out) == 0) {
+        traced_jumper(2);
+    }
+    return 1;
+}
+
+std::uint64_t file_offset_of(const void* code) {
+    const auto address = reinterpret_cast<std::uint64_t>(code);
+    for (const ProcMapping& mapping : proc_mappings(static_cast<std::uint32_t>(::getpid()))) {
+        if (address >= mapping.start && address < mapping.end) {
+            return address - mapping.start + mapping.file_offset;
+        }
+    }
+    return 0;
+}
+
+TracedFunction function_at(const void* code) {
+    TracedFunction function;
+    function.image = "/proc/self/exe";
+    function.name = "f";
+    function.body = {file_offset_of(code), 1};
+    return function;
+}
+
+struct Traced {
+    std::vector<FunctionCounts> counts;
+    std::vector<FunctionCall> calls;
+};
+
+// Empty where this machine lets nobody do so.
+template <class Work>
+std::optional<Traced> trace(const std::vector<TracedFunction>& functions, Work work) {
+    auto tracer = FunctionTracer::open(functions, {{static_cast<std::uint32_t>(::getpid())}});
+    if (!tracer.ok()) {
+        EXPECT_TRUE(tracer.error().code == ErrorCode::kPermission || tracer.error().code == ErrorCode::kUnsupported)
+            << tracer.error().message;
+        return std::nullopt;
+    }
+    (*tracer)->enable(true);
+    work();
+    (*tracer)->enable(false);
+    Traced traced;
+    (*tracer)->drain([&](const FunctionCall& call) { traced.calls.push_back(call); });
+    traced.counts = (*tracer)->counts();
+    return traced;
+}
+
+#define TRACE(traced, ...)                            \
+    const auto traced##_or_none = trace(__VA_ARGS__); \
+    if (!traced##_or_none) {                          \
+        GTEST_SKIP() << "no BPF, or no uprobes";      \
+    }                                                 \
+    const Traced& traced = *traced##_or_none
+
+TEST(FunctionTracer, CountsRecursiveCallsOfThreadsAsTheyDoThemselves) {
+    recursive_calls = 0;
+    TRACE(traced, {function_at(reinterpret_cast<const void*>(&traced_recursive))}, [] {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 4; ++i) {
+            threads.emplace_back([] {
+                for (int round = 0; round < 100; ++round) {
+                    traced_recursive(round % 8);
+                }
+            });
+        }
+    });
+    const FunctionCounts& counts = traced.counts[0];
+    EXPECT_EQ(counts.entered, recursive_calls);
+    EXPECT_EQ(counts.returned, recursive_calls);
+    EXPECT_EQ(counts.abandoned + counts.too_deep + counts.unmatched + counts.rows_lost, 0U);
+    // The histogram and the rows say the same.
+    std::map<std::size_t, std::uint64_t> buckets;
+    std::map<std::uint32_t, std::uint64_t> of_threads;
+    std::uint64_t sum_ns = 0;
+    for (const FunctionCall& call : traced.calls) {
+        ++buckets[call.duration_ns < 2 ? 0 : static_cast<std::size_t>(std::bit_width(call.duration_ns)) - 1];
+        ++of_threads[call.tid];
+        sum_ns += call.duration_ns;
+        EXPECT_EQ(call.pid, static_cast<std::uint32_t>(::getpid()));
+    }
+    for (std::size_t bucket = 0; bucket < counts.buckets.size(); ++bucket) {
+        EXPECT_EQ(counts.buckets[bucket], buckets[bucket]) << bucket;
+    }
+    EXPECT_EQ(sum_ns, counts.sum_ns);
+    ASSERT_EQ(of_threads.size(), 4U);
+    for (const auto& [tid, count] : of_threads) {
+        EXPECT_EQ(count, recursive_calls / 4);
+    }
+}
+
+TEST(FunctionTracer, ACallIsNoLongerThanTheOneAroundIt) {
+    TRACE(traced, {function_at(reinterpret_cast<const void*>(&traced_recursive))}, [] { traced_recursive(20); });
+    ASSERT_EQ(traced.calls.size(), 21U);
+    for (std::size_t i = 1; i < traced.calls.size(); ++i) {
+        EXPECT_GE(traced.calls[i].duration_ns, traced.calls[i - 1].duration_ns);
+        EXPECT_GE(traced.calls[i].end_ns, traced.calls[i - 1].end_ns);
+    }
+}
+
+TEST(FunctionTracer, CallsBeyondTheDepthAreCountedAndHaveNoTime) {
+    recursive_calls = 0;
+    TRACE(traced, {function_at(reinterpret_cast<const void*>(&traced_recursive))}, [] { traced_recursive(199); });
+    EXPECT_EQ(traced.counts[0].entered, 200U);
+    EXPECT_EQ(traced.counts[0].returned, std::uint64_t{FUNCTION_TRAMPOLINES_MAX});
+    EXPECT_EQ(traced.counts[0].too_deep, 200U - FUNCTION_TRAMPOLINES_MAX);
+    EXPECT_EQ(traced.counts[0].abandoned, 0U);
+}
+
+TEST(FunctionTracer, CallsLeftByLongjmpHaveNoTimeAndTheOneAroundThemHasIts) {
+    constexpr int kRounds = 100;  // more than fit a thread's list
+    TRACE(traced,
+          {function_at(reinterpret_cast<const void*>(&traced_catcher)),
+           function_at(reinterpret_cast<const void*>(&traced_jumper))},
+          [] {
+              for (int i = 0; i < kRounds; ++i) {
+                  traced_catcher();
+              }
+          });
+    EXPECT_EQ(traced.counts[0].entered, std::uint64_t{kRounds});
+    EXPECT_EQ(traced.counts[0].returned, std::uint64_t{kRounds});
+    EXPECT_EQ(traced.counts[1].entered, std::uint64_t{3} * kRounds);
+    EXPECT_EQ(traced.counts[1].returned, 0U);
+    EXPECT_EQ(traced.counts[1].abandoned, std::uint64_t{3} * kRounds);
+}
+
+#if defined(__x86_64__)
+TEST(FunctionTracer, CallsEndAtTheirLastInstruction) {
+    TracedFunction plain = function_at(reinterpret_cast<const void*>(&traced_plain));
+    plain.exits = {{file_offset_of(traced_plain_exit)}};
+    TracedFunction cases = function_at(reinterpret_cast<const void*>(&traced_cases));
+    cases.body.size_bytes = static_cast<std::uint64_t>(traced_cases_end - reinterpret_cast<const char*>(&traced_cases));
+    cases.exits = {{file_offset_of(traced_cases_jump), true, 0}, {file_offset_of(traced_cases_exit)}};
+    TRACE(traced, {plain, cases}, [] {
+        for (int i = 0; i < 100; ++i) {
+            traced_plain(i);
+            traced_cases(i % 4);  // one in four goes on in the other function
+        }
+    });
+    EXPECT_EQ(traced.counts[0].entered, 125U);
+    EXPECT_EQ(traced.counts[0].returned, 125U);
+    EXPECT_EQ(traced.counts[1].entered, 100U);
+    EXPECT_EQ(traced.counts[1].returned, 100U);
+    EXPECT_EQ(traced.counts[0].unmatched + traced.counts[1].unmatched, 0U);
+    EXPECT_EQ(traced.calls.size(), 225U);
+}
+
+constexpr unsigned char kBreakpoint = 0xcc;
+
+unsigned char first_byte() { return *reinterpret_cast<const volatile unsigned char*>(&traced_plain); }
+
+TEST(FunctionTracer, ProbesGoWithATracerThatIsKilled) {
+    const TracedFunction plain = function_at(reinterpret_cast<const void*>(&traced_plain));
+    const auto own_pid = static_cast<std::uint32_t>(::getpid());
+    TracedFunction seen = plain;
+    seen.image = "/proc/" + std::to_string(own_pid) + "/exe";
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t tracing = ::fork();
+    if (tracing == 0) {
+        const auto tracer = FunctionTracer::open(std::array{seen}, {{own_pid}});
+        const char is_open = tracer.ok() ? 1 : 0;
+        (void)!::write(ready[1], &is_open, 1);
+        ::pause();
+    }
+    char is_open = 0;
+    ASSERT_EQ(::read(ready[0], &is_open, 1), 1);
+    const unsigned char probed = first_byte();
+    ::kill(tracing, SIGKILL);
+    ::waitpid(tracing, nullptr, 0);
+    if (is_open == 0) {
+        GTEST_SKIP() << "no BPF, or no uprobes";
+    }
+    EXPECT_EQ(probed, kBreakpoint);
+    // The kernel frees programs and their probes in the background.
+    while (first_byte() == kBreakpoint) {
+        ::usleep(1'000);
+    }
+    EXPECT_EQ(traced_plain(1), 2);
+}
+#endif
+
+TEST(FunctionTracer, SaysWhatIsWrong) {
+    TracedFunction function;
+    function.image = "/no/such/file";
+    function.name = "f";
+    const auto none = FunctionTracer::open(std::array{function}, {});
+    ASSERT_FALSE(none.ok());
+    if (none.error().code != ErrorCode::kPermission && none.error().code != ErrorCode::kUnsupported) {
+        EXPECT_EQ(none.error().message, "/no/such/file: no such file");
+    }
+    const std::vector<TracedFunction> many(FUNCTION_COUNT_MAX + 1, function);
+    EXPECT_EQ(FunctionTracer::open(many, {}).error().message, "at most 64 functions at once");
+    FunctionTracer::Options options;
+    options.pids.resize(FUNCTION_TARGETS_MAX + 1);
+    EXPECT_EQ(FunctionTracer::open(std::array{function}, options).error().message,
+              "at most 64 processes at once; -a follows all of the machine");
+}
+
+}  // namespace
+}  // namespace perfleet
