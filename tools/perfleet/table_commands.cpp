@@ -18,6 +18,7 @@
 #include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/file_sink.h"
+#include "tools/perfleet/function_latency.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
@@ -39,6 +40,8 @@ struct TableOptions {
     std::optional<double> watch_s;
     std::string output;      // of a histogram: a figure beside the table
     bool is_forced = false;  // the figure may replace a file
+    FunctionOptions functions;
+    std::vector<std::string> own_command_line;
 
     [[nodiscard]] bool has(const char* name) const { return query.values.contains(name); }
     // Of an option that is text; empty where it isn't given, or is a flag of this command.
@@ -211,7 +214,14 @@ int run(const QueryCommand& query, TableOptions& options) {
     if (const Result<Done> checked = check_output(options); !checked.ok()) {
         return report_error(checked.error());
     }
+    if (const Result<Done> checked = check_function_options(options.functions); !checked.ok()) {
+        return report_error(checked.error());
+    }
     bound_text(query, options);
+    if (!options.functions.functions.empty()) {
+        return run_function_latency(options.functions, options.query, options.printing, options.watch_s,
+                                    options.own_command_line, [&] { return show(query, options); });
+    }
     if (!options.watch_s) {
         return show(query, options);
     }
@@ -248,12 +258,18 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
         command->add_option("-o,--output", options->output, "draw the histogram, too, as .svg or .png")
             ->check(check_not_empty)
             ->type_name("FILE");
+        add_function_options(*command, options->functions);
         command->add_flag("--force", options->is_forced, "replace the file of --output if it exists");
     }
     options->query.add_to(*command, query.selection());
     command->callback([&invocation, &query, command, options] {
         if (command->get_subcommands().empty()) {  // else that one has said what to do
-            invocation.run = [&query, options] { return run(query, *options); };
+            invocation.run = [&invocation, &query, options] {
+                options->own_command_line = {"perfleet"};
+                options->own_command_line.insert(options->own_command_line.end(), invocation.arguments.begin(),
+                                                 invocation.arguments.end());
+                return run(query, *options);
+            };
         }
     });
     return command;

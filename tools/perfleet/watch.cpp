@@ -17,14 +17,14 @@ constexpr const char* kClearScreen = "\033[H\033[2J";
 // Signal handlers can't be given anything.
 volatile int stop_fd = -1;
 
-void on_stop(int) {
-    const std::uint64_t one = 1;
-    (void)!::write(stop_fd, &one, sizeof one);
+void on_stop(int signal) {
+    const auto number = static_cast<std::uint64_t>(signal);
+    (void)!::write(stop_fd, &number, sizeof number);
 }
 
-// From here to the program's end SIGINT and SIGTERM make the descriptor readable: a second one, while it ends, changes
-// nothing.
-void catch_stop_signals() {
+}  // namespace
+
+int catch_stop_signals() {
     stop_fd = ::eventfd(0, EFD_CLOEXEC);
     struct sigaction action {};
     sigemptyset(&action.sa_mask);
@@ -33,12 +33,11 @@ void catch_stop_signals() {
     for (const int signal : {SIGINT, SIGTERM}) {
         ::sigaction(signal, &action, nullptr);
     }
+    return stop_fd;
 }
 
-}  // namespace
-
 int watch(double interval_s, const std::function<int()>& show) {
-    catch_stop_signals();
+    const int stopped = catch_stop_signals();
     const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
     int status = 0;
     for (bool is_first = true;; is_first = false) {
@@ -53,7 +52,7 @@ int watch(double interval_s, const std::function<int()>& show) {
         if (status != 0 && is_first) {
             break;
         }
-        pollfd stop{stop_fd, POLLIN, 0};
+        pollfd stop{stopped, POLLIN, 0};
         if (::poll(&stop, 1, static_cast<int>(interval_s * kMsPerSecond)) != 0 || std::ferror(stdout) != 0) {
             status = 0;
             break;

@@ -3,31 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "gateway/ingest/admit_batch.h"
-#include "gateway/ingest/admit_hello.h"
-#include "gateway/ingest/decode.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/row_clock.h"
-#include "target-collector/message/batch_builder.h"
-#include "target-collector/message/bye.h"
 #include "target-collector/message/hello.h"
-#include "target-collector/message/tally_book.h"
-#include "tools/perfleet/import/import_limits.h"
+#include "tools/perfleet/import/local_session.h"
 #include "tools/perfleet/import/run_hash.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kTicksPerSecond = 1'000'000'000;
-constexpr std::uint32_t kIntegerColumnsMax = 8;
 
 std::uint64_t hash_of(const ImportedRun& run, const ImportPlace& place, std::uint64_t start) {
     RunHash hash{start};
@@ -62,12 +53,7 @@ std::uint64_t hash_of(const ImportedRun& run, const ImportPlace& place, std::uin
 class RunWriter {
 public:
     RunWriter(const ImportedRun& run, const ImportPlace& place, Store& store)
-        : run_{run},
-          place_{place},
-          store_{store},
-          values_(BatchBuilder::values_count(limits::kBatchRowsMax, kIntegerColumnsMax, 1)),
-          bytes_(1),
-          out_(limits::kBatchSizeBytesMax) {
+        : run_{run}, place_{place}, store_{store}, session_{store} {
         if (run_.clock) {
             find_times();
         }
@@ -78,7 +64,7 @@ public:
         if (auto done = admit_session(); !done.ok()) {
             return std::move(done).error();
         }
-        const auto end = store_.session_end(record_.target, record_.session);
+        const auto end = store_.session_end(session_.record().target, session_.record().session);
         if (!end.ok()) {
             return Error{end.error()};
         }
@@ -86,40 +72,37 @@ public:
         if (stored_.was_there) {
             return stored_;
         }
-        if (auto done = store_.define(partition(), record_); !done.ok()) {
+        if (auto done = session_.enter(bucket_of(place_.time), Ticks{ticks_}); !done.ok()) {
             return std::move(done).error();
         }
-        BatchBuilder builder{values_, bytes_, limits::kBatchRowsMax};
         for (std::size_t i = 0; i < run_.series.size(); ++i) {
             const Series series{run_.series[i].kind, EventNumber{static_cast<std::uint16_t>(i)}};
             for (const std::vector<std::uint64_t>& row : run_.series[i].rows) {
-                if (auto done = append(builder, series, row); !done.ok()) {
+                if (auto done = append(series, row); !done.ok()) {
                     return std::move(done).error();
                 }
             }
             for (const std::uint64_t value : run_.series[i].values) {
                 const std::array<std::uint64_t, 7> row{0, 0, 0, 0, 1, value, 0};  // weight and value of a tracepoint
-                if (auto done = append(builder, series, row); !done.ok()) {
+                if (auto done = append(series, row); !done.ok()) {
                     return std::move(done).error();
                 }
             }
-            if (auto done = seal(builder); !done.ok()) {
+            if (auto done = session_.flush(Ticks{ticks_}); !done.ok()) {
                 return std::move(done).error();
             }
             for (const auto& [reason, count] : run_.series[i].lost) {
-                tallies_.add(series, TallyName::kProduced, count);
-                tallies_.add(series, reason, count);
+                session_.lose(series, reason, count);
             }
         }
-        if (auto done = end_session(); !done.ok()) {
+        if (auto done = session_.end({Ticks{ticks_}, end_time(), 0}); !done.ok()) {
             return std::move(done).error();
         }
+        stored_.row_count = session_.row_count();
         return stored_;
     }
 
 private:
-    [[nodiscard]] Partition partition() const { return partition_of(record_.target, bucket_of(place_.time)); }
-
     [[nodiscard]] std::uint64_t ticks_per_second() const {
         return run_.clock ? run_.clock->ticks_per_second : kTicksPerSecond;
     }
@@ -177,122 +160,24 @@ private:
         const std::vector<std::string_view> command_line{"perfleet", "import", place_.source};
         hello.host.command_line = command_line;
         hello.collector_version = PERFLEET_VERSION;
-        std::vector<std::byte> frame(hello_size_bytes_max(hello));
-        const auto size = write_hello(hello, frame);
-        if (!size.ok()) {
-            return error_from_fault(size.error(), "the run's description");
-        }
-        const auto message = decoder_.decode(std::span{frame}.first(*size));
-        if (!message.ok()) {
-            return Error{message.error()};
-        }
-        auto record = admit_hello(std::get<HelloUntrusted>(*message));
-        if (!record.ok()) {
-            return std::move(record).error();
-        }
-        record_ = std::move(*record);
-        return Done{};
+        return session_.admit(hello);
     }
 
-    Result<Done> append(BatchBuilder& builder, Series series, std::span<const std::uint64_t> row) {
+    Result<Done> append(Series series, std::span<const std::uint64_t> row) {
         integers_.clear();
         if (!run_.clock) {
             integers_.push_back(ticks_++);
         }
         integers_.insert(integers_.end(), row.begin(), row.end());
-        const std::span<const std::byte> no_bytes[1] = {};
-        const std::span<const std::span<const std::byte>> bytes =
-            series.kind == Kind::kTracepoint ? std::span{no_bytes} : std::span<const std::span<const std::byte>>{};
-        if (!builder.append(series, integers_, bytes)) {
-            if (auto done = seal(builder); !done.ok()) {
-                return done;
-            }
-            if (!builder.append(series, integers_, bytes)) {
-                return Error{ErrorCode::kTooLarge, "a row that fits no batch"};
-            }
-        }
-        tallies_.add(series, TallyName::kProduced, 1);
-        ++stored_.row_count;
-        return Done{};
-    }
-
-    Result<Done> seal(BatchBuilder& builder) {
-        if (builder.row_count() == 0) {
-            return Done{};
-        }
-        const BatchHeader header{record_.session, Seq{++last_seq_}, EpochNumber{0}, bucket_of(place_.time)};
-        const auto size = builder.seal(header, Ticks{ticks_}, tallies_.entries(), {}, {}, out_);
-        if (!size.ok()) {
-            return error_from_fault(size.error(), "a batch of the run");
-        }
-        builder.clear();
-        const auto message = decoder_.decode(std::span<const std::byte>{out_}.first(*size));
-        if (!message.ok()) {
-            return Error{message.error()};
-        }
-        const auto batch = admission_.admit(std::get<BatchUntrusted>(*message), record_);
-        if (!batch.ok()) {
-            return Error{batch.error()};
-        }
-        const auto outcomes = store_.put(partition(), std::span{&*batch, 1});
-        if (!outcomes.ok()) {
-            return Error{outcomes.error()};
-        }
-        if (outcomes->front() == PutOutcome::kExpired) {
-            return Error{ErrorCode::kInvalid, "the run's hour was dropped from this store; name another --time"};
-        }
-        if (outcomes->front() == PutOutcome::kConflict) {
-            return Error{ErrorCode::kConflict, "another run with this one's id is in the store"};
-        }
-        if (last_seq_ % kSyncBatches == 0) {
-            if (auto done = store_.advance_watermark(record_.target, record_.session, Seq{last_seq_}); !done.ok()) {
-                return done;
-            }
-            return store_.sync();
-        }
-        return Done{};
-    }
-
-    Result<Done> end_session() {
-        ByeDescription bye;
-        bye.session = record_.session;
-        bye.last_seq = Seq{last_seq_};
-        bye.tallies = tallies_.entries();
-        bye.end_point = {Ticks{ticks_}, end_time(), 0};
-        const auto size = write_bye(bye, out_);
-        if (!size.ok()) {
-            return error_from_fault(size.error(), "the run's end");
-        }
-        const auto message = decoder_.decode(std::span<const std::byte>{out_}.first(*size));
-        if (!message.ok()) {
-            return Error{message.error()};
-        }
-        const auto end = admit_bye(std::get<ByeUntrusted>(*message), record_);
-        if (!end.ok()) {
-            return Error{end.error()};
-        }
-        if (auto done = store_.advance_watermark(record_.target, record_.session, Seq{last_seq_}); !done.ok()) {
-            return done;
-        }
-        if (auto done = store_.end_session(record_.target, record_.session, *end); !done.ok()) {
-            return done;
-        }
-        return store_.sync();
+        return session_.append(series, integers_, Ticks{ticks_});
     }
 
     const ImportedRun& run_;
     const ImportPlace& place_;
     Store& store_;
-    std::vector<std::uint64_t> values_;
-    std::vector<std::byte> bytes_;
-    std::vector<std::byte> out_;
+    LocalSession session_;
     std::vector<std::uint64_t> integers_;
-    Decoder decoder_;
-    BatchAdmission admission_;
-    TallyBook tallies_;
-    SessionRecord record_;
     StoredRun stored_;
-    std::uint64_t last_seq_ = 0;
     std::uint64_t first_ticks_ = 0;
     std::uint64_t ticks_ = 0;  // of the next row, or of the run's end when it has a clock
 };

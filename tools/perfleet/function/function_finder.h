@@ -1,0 +1,34 @@
+// Finds a function of an image by its name, and where its calls begin and end.
+//
+// Files are read as they are now; everything in them is untrusted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "query-engine/symbol/symbolizer.h"
+#include "schemas/vocabulary/error.h"
+#include "target-collector/source/linux/bpf/function_tracer.h"
+#include "tools/perfleet/function/function_image.h"
+
+namespace perfleet {
+
+struct FunctionSearch {
+    SymbolPaths paths;
+    std::string objdump = "objdump";
+    bool may_throw = true;  // exceptions may pass through calls: they mustn't meet a return address of the kernel's
+};
+
+struct FoundFunction {
+    TracedFunction traced;  // its name: "libc.so.6:malloc"
+    std::vector<std::string> warnings;
+};
+
+// `name` as in the symbol table, or demangled ("ns::Class::f", without parameters), or an address of the file
+// ("0x1234"). Errors: kNotFound (names near ones; says that the file is stripped), kUsage (several functions have this
+// name), kUnsupported (its end can't be found without harm), those of reading the file.
+[[nodiscard]] Result<FoundFunction> find_function(const FunctionImage& image, const std::string& name,
+                                                  const FunctionSearch& search);
+
+}  // namespace perfleet

@@ -1,0 +1,206 @@
+#include "tools/perfleet/function_latency.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "query-engine/statistic/number/histogram.h"
+#include "storage/engine/folder.h"
+#include "storage/engine/open_engine.h"
+#include "storage/model/session.h"
+#include "storage/store/open_store.h"
+#include "tools/perfleet/function/function_run.h"
+#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/terminal.h"
+#include "tools/perfleet/watch.h"
+
+namespace perfleet {
+namespace {
+
+constexpr const char* kClearScreen = "\033[H\033[2J";
+
+// As funclatency prints it.
+std::string drawn(const std::string& name, const FunctionCounts& counts) {
+    std::string text = name + "\n";
+    if (counts.returned != 0) {
+        Log2Histogram histogram;
+        for (std::size_t bucket = 0; bucket < counts.buckets.size(); ++bucket) {
+            histogram.add(Log2Histogram::bucket_low(bucket), counts.buckets[bucket]);
+        }
+        text += log2_bars(histogram, "nsecs") + "\n";
+    }
+    return text + fmt::format("avg = {} nsecs, total: {} nsecs, count: {}\n\n",
+                              counts.returned == 0 ? 0 : counts.sum_ns / counts.returned, counts.sum_ns,
+                              counts.returned);
+}
+
+// The columns of latency --histogram, and whose they are.
+Answer answer_of(const FunctionRun& run) {
+    Answer answer;
+    answer.columns = {{"from", "ns"},  {"to", "ns"}, {"count", ""}, {"so_far", ""}, {"so_far_share", "percent"},
+                      {"function", ""}};
+    for (std::size_t i = 0; i < run.names.size(); ++i) {
+        const FunctionCounts& counts = run.counts[i];
+        std::uint64_t so_far = 0;
+        for (std::size_t bucket = 0; bucket < counts.buckets.size(); ++bucket) {
+            if (counts.buckets[bucket] != 0) {
+                so_far += counts.buckets[bucket];
+                answer.rows.push_back(
+                    {Log2Histogram::bucket_low(bucket), Log2Histogram::bucket_high(bucket), counts.buckets[bucket],
+                     so_far, 100.0 * static_cast<double>(so_far) / static_cast<double>(counts.returned), run.names[i]});
+            }
+        }
+    }
+    answer.warnings = run.warnings;
+    return answer;
+}
+
+Result<Done> show_counts(const FunctionRun& run, const OutputOptions& printing) {
+    const Answer answer = answer_of(run);
+    if (!printing.is_text()) {
+        return print_answer(answer, printing);
+    }
+    std::string text;
+    for (std::size_t i = 0; i < run.names.size(); ++i) {
+        text += drawn(run.names[i], run.counts[i]);
+    }
+    return print_answer(answer, text, printing);
+}
+
+// For its rows. Nothing is stored beside a process that writes there.
+Result<std::unique_ptr<Store>> open_folder(const std::string& folder) {
+    if (auto made = is_folder(folder) ? prepare_writer_folder(folder) : Done{}; !made.ok()) {
+        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
+    }
+    return open_store(folder);
+}
+
+void show_live(std::span<const std::string> names, std::span<const FunctionCounts> counts) {
+    std::string text = ::isatty(STDOUT_FILENO) == 1 ? kClearScreen : "";
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        text += drawn(names[i], counts[i]);
+    }
+    (void)print_text(text);
+}
+
+int show_session(const FunctionRun& run, QueryOptions& query, const OutputOptions& printing,
+                 const std::function<int()>& show) {
+    query.values["session"] = session_hex(*run.session);
+    if (!query.values.contains("histogram")) {
+        return show();
+    }
+    for (std::size_t i = 0; i < run.names.size(); ++i) {
+        query.values["event"] = run.names[i];
+        if (printing.is_text()) {
+            (void)print_text(fmt::format("{}{}\n", i == 0 ? "" : "\n", run.names[i]));
+        }
+        if (const int status = show(); status != 0) {
+            return status;
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+void add_function_options(CLI::App& command, FunctionOptions& options) {
+    constexpr const char* kGroup = "Measure functions";
+    command
+        .add_option("--function", options.functions,
+                    "time the calls of a function: libc:malloc, ./program:ns::f, kernel:vfs_read; "
+                    "may be given several times")
+        ->type_name("IMAGE:FUNCTION")
+        ->allow_extra_args(false)
+        ->group(kGroup);
+    command.add_option("-p", options.pids, "with --function: of these processes, with commas")
+        ->type_name("PID")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber)
+        ->allow_extra_args(false)
+        ->group(kGroup);
+    command.add_flag("-a,--all-cpus", options.all_cpus, "with --function: of all processes of this machine")
+        ->group(kGroup);
+    command
+        .add_flag(
+            "--no-rows", options.counts_only,
+            "with --function: no row a call, only a log2 histogram, which is counted in the kernel and costs less")
+        ->group(kGroup);
+    command
+        .add_option("command", options.command,
+                    "with --function: the program to run, behind --; with -p or -a it says for how long")
+        ->type_name("COMMAND");
+    command.positionals_at_end();
+}
+
+Result<Done> check_function_options(const FunctionOptions& options) {
+    if (!options.functions.empty()) {
+        return Done{};
+    }
+    const char* const given = !options.pids.empty()      ? "-p"
+                              : options.all_cpus         ? "-a"
+                              : options.counts_only      ? "--no-rows"
+                              : !options.command.empty() ? options.command.front().c_str()
+                                                         : nullptr;
+    return given == nullptr ? Result<Done>{Done{}}
+                            : Error{ErrorCode::kUsage, std::string{given} + ": needs --function IMAGE:FUNCTION"};
+}
+
+int run_function_latency(const FunctionOptions& options, QueryOptions& query, const OutputOptions& printing,
+                         std::optional<double> watch_s, const std::vector<std::string>& own_command_line,
+                         const std::function<int()>& show) {
+    const auto usage = [](const char* text) { return report_error({ErrorCode::kUsage, text}); };
+    if (options.pids.empty() && !options.all_cpus && options.command.empty()) {
+        return usage("--function: of whom? -p PID, -a or -- COMMAND");
+    }
+    if (!options.pids.empty() && options.all_cpus) {
+        return usage("-a: not together with -p");
+    }
+    if (!query.gateway.empty()) {
+        return usage("--gateway: functions are timed on this machine, and stored in --data");
+    }
+    if (watch_s && !printing.is_text()) {
+        return usage("--watch: with --function it draws text; leave out --format");
+    }
+    if (options.counts_only && query.values.contains("histogram") &&
+        query.values.at("histogram") != OptionValue{std::string{"log2"}}) {
+        return usage("--no-rows: its histogram is log2");
+    }
+    FunctionRunOptions run_options;
+    run_options.functions = options.functions;
+    run_options.pids = options.pids;
+    run_options.all = options.all_cpus;
+    run_options.command = options.command;
+    run_options.own_command_line = own_command_line;
+    run_options.paths = query.symbol_paths();
+    run_options.watch_s = watch_s;
+    std::unique_ptr<Store> store;
+    if (!options.counts_only) {
+        const auto folder = data_folder_of(query.data);
+        auto opened = folder.ok() ? open_folder(*folder) : Result<std::unique_ptr<Store>>{Error{folder.error()}};
+        if (!opened.ok()) {
+            return report_error(opened.error());
+        }
+        store = std::move(*opened);
+        query.data = *folder;
+    }
+    run_options.stop_fd = catch_stop_signals();
+    const auto run = run_functions(run_options, store.get(), show_live);
+    store.reset();
+    if (!run.ok()) {
+        return report_error(run.error());
+    }
+    if (options.counts_only) {
+        const auto shown = show_counts(*run, printing);
+        return shown.ok() ? run->exit_status : report_error(shown.error());
+    }
+    const int status = show_session(*run, query, printing, show);
+    for (const std::string& warning : run->warnings) {
+        print_warning(warning);
+    }
+    return status != 0 ? status : run->exit_status;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,145 @@
+#include "tools/perfleet/import/local_session.h"
+
+#include <array>
+#include <variant>
+
+#include "gateway/ingest/admit_hello.h"
+#include "schemas/vocabulary/batch_limits.h"
+#include "target-collector/message/bye.h"
+#include "tools/perfleet/import/import_limits.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint32_t kIntegerColumnsMax = 8;
+
+}  // namespace
+
+LocalSession::LocalSession(Store& store)
+    : store_{store},
+      values_(BatchBuilder::values_count(limits::kBatchRowsMax, kIntegerColumnsMax, limits::kBatchSeriesMax)),
+      bytes_(1),
+      out_(limits::kBatchSizeBytesMax),
+      builder_{values_, bytes_, limits::kBatchRowsMax} {}
+
+Result<Done> LocalSession::admit(const HelloDescription& hello) {
+    std::vector<std::byte> frame(hello_size_bytes_max(hello));
+    const auto size = write_hello(hello, frame);
+    if (!size.ok()) {
+        return error_from_fault(size.error(), "the run's description");
+    }
+    const auto message = decoder_.decode(std::span{frame}.first(*size));
+    if (!message.ok()) {
+        return Error{message.error()};
+    }
+    auto record = admit_hello(std::get<HelloUntrusted>(*message));
+    if (!record.ok()) {
+        return std::move(record).error();
+    }
+    record_ = std::move(*record);
+    return Done{};
+}
+
+Result<Done> LocalSession::enter(BucketNumber bucket, Ticks now) {
+    if (has_bucket_ && bucket == bucket_) {
+        return Done{};
+    }
+    if (auto done = flush(now); !done.ok()) {
+        return done;
+    }
+    epoch_.value += has_bucket_ ? 1 : 0;
+    bucket_ = bucket;
+    has_bucket_ = true;
+    return store_.define(partition(), record_);
+}
+
+Result<Done> LocalSession::append(Series series, std::span<const std::uint64_t> integers, Ticks now) {
+    const std::span<const std::byte> no_bytes[1] = {};
+    const std::span<const std::span<const std::byte>> bytes =
+        series.kind == Kind::kTracepoint ? std::span{no_bytes} : std::span<const std::span<const std::byte>>{};
+    if (!builder_.append(series, integers, bytes)) {
+        if (auto done = flush(now); !done.ok()) {
+            return done;
+        }
+        if (!builder_.append(series, integers, bytes)) {
+            return Error{ErrorCode::kTooLarge, "a row that fits no batch"};
+        }
+    }
+    tallies_.add(series, TallyName::kProduced, 1);
+    ++row_count_;
+    return Done{};
+}
+
+Result<Done> LocalSession::flush(Ticks now) {
+    if (builder_.row_count() == 0) {
+        return Done{};
+    }
+    const BatchHeader header{record_.session, Seq{++last_seq_}, epoch_, bucket_};
+    const auto size = builder_.seal(header, now, tallies_.entries(), {}, {}, out_);
+    if (!size.ok()) {
+        return error_from_fault(size.error(), "a batch of the run");
+    }
+    builder_.clear();
+    const auto message = decoder_.decode(std::span<const std::byte>{out_}.first(*size));
+    if (!message.ok()) {
+        return Error{message.error()};
+    }
+    const auto batch = admission_.admit(std::get<BatchUntrusted>(*message), record_);
+    if (!batch.ok()) {
+        return Error{batch.error()};
+    }
+    const auto outcomes = store_.put(partition(), std::span{&*batch, 1});
+    if (!outcomes.ok()) {
+        return Error{outcomes.error()};
+    }
+    if (outcomes->front() == PutOutcome::kExpired) {
+        return Error{ErrorCode::kInvalid, "the run's hour was dropped from this store; name another --time"};
+    }
+    if (outcomes->front() == PutOutcome::kConflict) {
+        return Error{ErrorCode::kConflict, "another run with this one's id is in the store"};
+    }
+    if (last_seq_ % kSyncBatches == 0) {
+        if (auto done = store_.advance_watermark(record_.target, record_.session, Seq{last_seq_}); !done.ok()) {
+            return done;
+        }
+        return store_.sync();
+    }
+    return Done{};
+}
+
+void LocalSession::lose(Series series, TallyName reason, std::uint64_t count) {
+    tallies_.add(series, TallyName::kProduced, count);
+    tallies_.add(series, reason, count);
+}
+
+Result<Done> LocalSession::end(const ClockPoint& end) {
+    if (auto done = flush(end.ticks); !done.ok()) {
+        return done;
+    }
+    ByeDescription bye;
+    bye.session = record_.session;
+    bye.last_seq = Seq{last_seq_};
+    bye.tallies = tallies_.entries();
+    bye.end_point = end;
+    const auto size = write_bye(bye, out_);
+    if (!size.ok()) {
+        return error_from_fault(size.error(), "the run's end");
+    }
+    const auto message = decoder_.decode(std::span<const std::byte>{out_}.first(*size));
+    if (!message.ok()) {
+        return Error{message.error()};
+    }
+    const auto admitted = admit_bye(std::get<ByeUntrusted>(*message), record_);
+    if (!admitted.ok()) {
+        return Error{admitted.error()};
+    }
+    if (auto done = store_.advance_watermark(record_.target, record_.session, Seq{last_seq_}); !done.ok()) {
+        return done;
+    }
+    if (auto done = store_.end_session(record_.target, record_.session, *admitted); !done.ok()) {
+        return done;
+    }
+    return store_.sync();
+}
+
+}  // namespace perfleet

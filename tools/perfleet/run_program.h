@@ -1,0 +1,20 @@
+// Another program's output.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+struct ProgramOutput {
+    std::string text;  // standard output and standard error, together
+    int status = -1;   // -1: ended by a signal
+};
+
+// Runs it to its end, with no input; output beyond 256 MiB isn't read. `command` has at least one word; the first is
+// looked up in PATH. Errors: kNotFound (no such program), kPermission, kIo.
+[[nodiscard]] Result<ProgramOutput> run_program(const std::vector<std::string>& command);
+
+}  // namespace perfleet
