@@ -108,6 +108,18 @@ int show_session(const FunctionRun& run, QueryOptions& query, const OutputOption
 
 void add_function_options(CLI::App& command, FunctionOptions& options) {
     constexpr const char* kGroup = "Measure functions";
+    command.footer(
+        "perfleet latency [OPTIONS]\n"
+        "perfleet latency --function IMAGE:FUNCTION [-p PID | -a | -- COMMAND...] [OPTIONS]\n\n"
+        "The second form times each call of a function until Ctrl-C, or until the program\n"
+        "ends, and stores each call as a row of a session. IMAGE is a path, or the name of\n"
+        "the program or of a library; FUNCTION is a name of its symbol table, also of C++\n"
+        "without parameters. What COMMAND prints goes to standard error.\n\n"
+        "Examples:\n"
+        "  perfleet latency --function libc:malloc -- git log\n"
+        "  perfleet latency --function ./server:db::Query::run -p 4711 --watch 1 --no-rows\n"
+        "  perfleet latency --function libssl:SSL_read -a --histogram log2 -- sleep 10\n\n"
+        "Exit status: that of COMMAND where it is measured.");
     command
         .add_option("--function", options.functions,
                     "time the calls of a function: libc:malloc, ./program:ns::f, kernel:vfs_read; "

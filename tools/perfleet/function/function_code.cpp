@@ -58,6 +58,8 @@ public:
             code_.unknown = line.text;
         } else if (instruction.name.starts_with("ret")) {
             code_.exits.push_back({line.address});
+        } else if (instruction.name.starts_with("call")) {
+            code_.has_calls = true;
         } else if (instruction.name.starts_with("jmp")) {
             read_jump(line, instruction.operand);
         } else if (is_conditional_jump(instruction.name)) {

@@ -45,6 +45,7 @@ TEST(FunctionCode, EndsAtEachReturn) {
     EXPECT_EQ(code.unknown, "");
     EXPECT_FALSE(code.leads_to);
     EXPECT_FALSE(code.begins_again);
+    EXPECT_TRUE(code.has_calls);
 }
 
 TEST(FunctionCode, EndsAtJumpsToOtherFunctions) {
@@ -57,6 +58,7 @@ TEST(FunctionCode, EndsAtJumpsToOtherFunctions) {
     )");
     EXPECT_EQ(places_of(code), (std::vector<std::uint64_t>{0x1004, 0x1009, 0x100c}));
     EXPECT_EQ(code.tail_call_count, 3U);
+    EXPECT_FALSE(code.has_calls);
 }
 
 TEST(FunctionCode, JumpsThroughRegistersAreDecidedWhenTheyHappen) {

@@ -28,6 +28,7 @@ namespace {
 constexpr std::size_t kNearNamesMax = 5;
 constexpr std::size_t kNearDistanceMax = 2;  // characters that differ
 constexpr std::size_t kCandidatesShownMax = 8;
+constexpr std::string_view kColdSuffix = ".cold";
 
 struct Symbol {
     std::string_view name;  // of a file that is open
@@ -208,7 +209,8 @@ private:
             const std::string last = name_.substr(colons == std::string::npos ? 0 : colons + 2);
             const std::string part = last.substr(0, last.find_first_of("<(~"));
             std::copy_if(symbols_.begin(), symbols_.end(), std::back_inserter(found), [&](const Symbol& symbol) {
-                return symbol.name.find(part) != std::string_view::npos && demangled_name(symbol.name) == name_;
+                return symbol.name.find(part) != std::string_view::npos && !symbol.name.ends_with(kColdSuffix) &&
+                       demangled_name(symbol.name) == name_;
             });
         }
         found = one_a_place(std::move(found));
@@ -305,7 +307,7 @@ private:
 
     // The part that the compiler has put elsewhere: by its symbol, else what no symbol begins where a condition leads.
     [[nodiscard]] CodeRange cold_by_name(const Symbol& symbol) const {
-        const std::string name = std::string{symbol.name} + ".cold";
+        const std::string name = std::string{symbol.name} + std::string{kColdSuffix};
         std::vector<Symbol> found;
         std::copy_if(symbols_.begin(), symbols_.end(), std::back_inserter(found),
                      [&](const Symbol& other) { return other.name == name; });
@@ -341,6 +343,24 @@ private:
         return read_function_code(*lines, body, cold);
     }
 
+    // Whether calls end where the kernel catches their return: it costs less, has no need of the code, and what is
+    // called last is in the call's time. No exception may meet it on the stack: either none comes here, or the function
+    // calls nothing. And each beginning must be a call.
+    [[nodiscard]] bool catches_returns(const Result<FunctionCode>& code, const std::string& why) const {
+        if (!why.empty()) {
+            return !search_.may_throw;
+        }
+        const bool is_leaf = !code->has_calls && code->exits.size() == return_count(*code);
+        const bool is_safe = !search_.may_throw || (is_leaf && !file_->find_section(".gopclntab"));
+        return is_safe && !code->begins_again;
+    }
+
+    static std::size_t return_count(const FunctionCode& code) {
+        const auto jumps = std::count_if(code.exits.begin(), code.exits.end(),
+                                         [](const CodeExit& exit) { return exit.is_register_jump; });
+        return code.exits.size() - code.tail_call_count - static_cast<std::size_t>(jumps);
+    }
+
     Result<Done> find_exits(const Symbol& symbol, FoundFunction& found) const {
         const CodeRange body{symbol.address, symbol.address + symbol.size_bytes};
         CodeRange cold = cold_by_name(symbol);
@@ -364,10 +384,8 @@ private:
         } else if (code->exits.empty()) {
             return Error{ErrorCode::kUnsupported, label() + " never returns: its calls have no end"};
         }
-        found.traced.begins_again = code.ok() && code->begins_again;
-        const bool has_tail_calls = why.empty() && code->tail_call_count != 0;
-        if ((has_tail_calls || !why.empty()) && !search_.may_throw) {
-            return Done{};  // by the kernel's return address, so that what is called last is in its time
+        if (catches_returns(code, why)) {
+            return Done{};
         }
         if (!why.empty()) {
             return Error{ErrorCode::kUnsupported,
@@ -381,7 +399,8 @@ private:
         if (const auto cold_offset = file_offset_of(cold.first); cold_offset && cold.end > cold.first) {
             found.traced.cold = {*cold_offset, cold.end - cold.first};
         }
-        if (has_tail_calls) {
+        found.traced.begins_again = code->begins_again;
+        if (code->tail_call_count != 0) {
             found.warnings.push_back(
                 fmt::format("{} ends with a jump to another function at {} of {} places: the time "
                             "there isn't in its own",

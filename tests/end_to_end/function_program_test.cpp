@@ -1,0 +1,184 @@
+// perfleet latency --function beside a program that counts its calls itself, and beside bare uprobes.
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/end_to_end/process.h"
+#include "tools/perfleet/function/function_finder.h"
+
+namespace perfleet::end_to_end::function_program_test {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kRounds = 60;
+constexpr std::uint64_t kCaught = kRounds / 3;
+
+std::map<std::string, json> rows_by(const std::string& column, const json& answer) {
+    std::map<std::string, json> rows;
+    for (const json& row : answer.at("rows")) {
+        json named;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            named[answer.at("columns")[i].at("name").get<std::string>()] = row[i];
+        }
+        rows[named.at(column).get<std::string>()] = named;
+    }
+    return rows;
+}
+
+std::uint64_t number_in(const std::string& text, const std::string& name) {
+    const std::size_t at = text.find(name + "=");
+    return at == std::string::npos ? 0 : std::stoull(text.substr(at + name.size() + 1));
+}
+
+// A uprobe that only counts, of the process and its threads; -1: not here.
+int open_bare_uprobe(const std::string& path, std::uint64_t file_offset, pid_t pid) {
+    std::ifstream type_file{"/sys/bus/event_source/devices/uprobe/type"};
+    perf_event_attr attr{};
+    attr.size = sizeof(attr);
+    if (!(type_file >> attr.type)) {
+        return -1;
+    }
+    attr.uprobe_path = reinterpret_cast<std::uint64_t>(path.c_str());
+    attr.probe_offset = file_offset;
+    attr.inherit = 0;
+    return static_cast<int>(::syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+class FunctionProgram : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (::geteuid() != 0 || ::access("/sys/bus/event_source/devices/uprobe/type", F_OK) != 0) {
+            GTEST_SKIP() << "needs root and uprobes";
+        }
+    }
+
+    std::vector<std::string> latency(const std::vector<std::string>& functions,
+                                     const std::vector<std::string>& options = {"--format", "json"}) {
+        std::vector<std::string> command{program_path("perfleet"), "latency", "--data", data_};
+        for (const std::string& function : functions) {
+            command.insert(command.end(), {"--function", function});
+        }
+        command.insert(command.end(), options.begin(), options.end());
+        return command;
+    }
+
+    static std::vector<std::string> with(std::vector<std::string> command, const std::vector<std::string>& more) {
+        command.insert(command.end(), more.begin(), more.end());
+        return command;
+    }
+
+    const std::string workload_ = workload_path("function_workload");
+    TemporaryFolder folder_;
+    std::string data_ = folder_ / "store";
+};
+
+TEST_F(FunctionProgram, CountsWhatTheProgramItselfCounts) {
+    const Finished finished =
+        run(with(latency({"function_workload:work::recurse", "function_workload:work::passes",
+                          workload_ + ":_ZN4work7throwerEi", "function_workload:work::jumper",
+                          "function_workload:work::ends_with_a_call", "function_workload:work::cases"}),
+                 {"--", workload_}));
+    EXPECT_EQ(finished.ending.status, 7) << "the program's own: " << finished.error_output;
+    // It has caught its exceptions as ever, and what it prints isn't in the answer.
+    EXPECT_EQ(number_in(finished.error_output, "caught"), kCaught) << finished.error_output;
+    const json answer = json::parse(finished.output);
+    const auto rows = rows_by("event", answer);
+    const auto count = [&](const std::string& function) {
+        return rows.contains("function_workload:" + function)
+                   ? rows.at("function_workload:" + function).at("count").get<std::uint64_t>()
+                   : 0;
+    };
+    EXPECT_EQ(count("work::recurse"), number_in(finished.error_output, "recurse"));
+    EXPECT_EQ(count("work::passes"), kRounds - kCaught);
+    EXPECT_EQ(count("_ZN4work7throwerEi"), kRounds - kCaught);
+    EXPECT_EQ(count("work::jumper"), kRounds / 2);
+    EXPECT_EQ(count("work::ends_with_a_call"), kRounds);
+    EXPECT_EQ(count("work::cases"), kRounds);
+    for (const char* const left : {"work::passes: 20 of 60 calls didn't return", "work::jumper: 30 of 60 calls"}) {
+        EXPECT_NE(finished.error_output.find(left), std::string::npos) << finished.error_output;
+    }
+    EXPECT_EQ(answer.at("ledger").at("produced"), answer.at("ledger").at("stored"));
+    // Stored for later, too.
+    const Finished again = run({program_path("perfleet"), "latency", "--data", data_, "--event",
+                                "function_workload:work::cases", "--format", "json"});
+    EXPECT_EQ(rows_by("event", json::parse(again.output)).size(), 1U) << again.error_output;
+}
+
+TEST_F(FunctionProgram, HistogramInTheKernelAndRowsHaveTheSameCounts) {
+    const std::vector<std::string> functions{"function_workload:work::recurse", "libc:malloc"};
+    const auto buckets_of = [&](const std::vector<std::string>& options) {
+        const Finished finished = run(with(latency(functions, options), {"--", workload_}));
+        std::uint64_t sum = 0;
+        std::istringstream lines{finished.output};
+        for (std::string line; std::getline(lines, line);) {
+            if (const std::size_t arrow = line.find("->"); arrow != std::string::npos) {
+                sum += std::stoull(line.substr(line.find(':') + 1));
+            }
+        }
+        EXPECT_GT(sum, 0U) << finished.output << finished.error_output;
+        return sum;
+    };
+    EXPECT_EQ(buckets_of({"--no-rows"}), buckets_of({"--histogram", "log2"}));
+}
+
+TEST_F(FunctionProgram, FollowsARunningProcessBesideABareUprobe) {
+    Process workload{{workload_, "wait"}};
+    ASSERT_TRUE(workload.wait_for_output("waits"));
+    const auto images = images_of_process(static_cast<std::uint32_t>(workload.pid()));
+    ASSERT_TRUE(images.ok()) << images.error().message;
+    const auto function = find_function(images->images.front(), "work::passes", {});
+    ASSERT_TRUE(function.ok()) << function.error().message;
+    const int bare = open_bare_uprobe(workload_, function->traced.body.file_offset, workload.pid());
+    ASSERT_GE(bare, 0) << std::strerror(errno);
+    Process latency_program{with(latency({"function_workload:work::passes"}, {"--no-rows", "--watch", "0.1"}),
+                                 {"-p", std::to_string(workload.pid())})};
+    ASSERT_TRUE(latency_program.wait_for_output("function_workload:work::passes")) << latency_program.error_output();
+    workload.send_signal(SIGUSR1);
+    ASSERT_TRUE(workload.wait());
+    const auto ending = latency_program.wait();
+    ASSERT_TRUE(ending);
+    EXPECT_EQ(ending->status, 0) << latency_program.error_output();
+    std::uint64_t entered = 0;
+    EXPECT_EQ(::read(bare, &entered, sizeof(entered)), static_cast<ssize_t>(sizeof(entered)));
+    ::close(bare);
+    EXPECT_EQ(entered, kRounds);
+    const std::string last = latency_program.output().substr(latency_program.output().rfind("avg = "));
+    EXPECT_NE(last.find("count: " + std::to_string(entered - kCaught)), std::string::npos) << last;
+}
+
+TEST_F(FunctionProgram, SaysWhatIsWrong) {
+    const auto error_of = [&](const std::vector<std::string>& functions, const std::vector<std::string>& of_whom) {
+        const Finished finished = run(with(latency(functions), of_whom));
+        EXPECT_NE(finished.ending.status, 0);
+        EXPECT_EQ(finished.output, "");
+        return finished.error_output;
+    };
+    const std::vector<std::string> program{"--", workload_};
+    const auto expect = [](const std::string& message, const std::string& part) {
+        EXPECT_NE(message.find(part), std::string::npos) << message;
+    };
+    expect(error_of({"function_workload:work::recurs"}, program), "near: work::recurse");
+    expect(error_of({"function_workload:work::same"}, program), "2 functions have this name");
+    expect(error_of({"libnone:f"}, program), "'libnone': the program function_workload has no image of that name");
+    expect(error_of({"nocolon"}, program), "isn't IMAGE:FUNCTION");
+    expect(error_of({"libc:malloc"}, {}), "of whom? -p PID, -a or -- COMMAND");
+    expect(error_of({"libc:malloc"}, {"-p", "999999999"}), "there is no process 999999999");
+    expect(error_of({}, {"-a"}), "-a: needs --function");
+    if (::access("/sys/bus/event_source/devices/kprobe/type", F_OK) != 0) {
+        expect(error_of({"kernel:vfs_read"}, program), "this kernel has no kprobes");
+    }
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end::function_program_test
