@@ -35,7 +35,7 @@ namespace {
 
 volatile std::sig_atomic_t has_signal = 0;
 std::jmp_buf way_out;
-volatile int sum = 0;
+int sum = 0;
 
 }  // namespace
 
