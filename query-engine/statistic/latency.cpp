@@ -166,11 +166,15 @@ private:
         if (const auto unsteady = unsteady_frequency(session)) {
             answer_.warnings.push_back(*unsteady);
         }
+        std::map<std::string, std::string>
+            overheads;  // text, and an event: those that are probed in the same way share it
         for (const EventRecord& event : session.events) {
             if (const auto overhead = parse_probe_overhead(event.format)) {
-                answer_.warnings.push_back(probe_overhead_text(*overhead));
-                break;
+                overheads.try_emplace(probe_overhead_text(*overhead), event.name);
             }
+        }
+        for (const auto& [text, event] : overheads) {
+            answer_.warnings.push_back(overheads.size() == 1 ? text : event + ": " + text);
         }
         if (const auto missing = missing_metadata(session, options_.names_checklist)) {
             answer_.warnings.push_back(*missing);

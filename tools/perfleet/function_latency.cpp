@@ -20,8 +20,6 @@
 namespace perfleet {
 namespace {
 
-constexpr const char* kClearScreen = "\033[H\033[2J";
-
 // As funclatency prints it.
 std::string drawn(const std::string& name, const FunctionCounts& counts) {
     std::string text = name + "\n";

@@ -12,7 +12,6 @@ namespace perfleet {
 namespace {
 
 constexpr double kMsPerSecond = 1'000;
-constexpr const char* kClearScreen = "\033[H\033[2J";
 
 // Signal handlers can't be given anything.
 volatile int stop_fd = -1;

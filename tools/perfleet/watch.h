@@ -5,6 +5,8 @@
 
 namespace perfleet {
 
+inline constexpr const char* kClearScreen = "\033[H\033[2J";
+
 // From here to the program's end SIGINT and SIGTERM make the descriptor readable: a second one, while it ends, changes
 // nothing. What is read is the sum of the signals' numbers.
 [[nodiscard]] int catch_stop_signals();

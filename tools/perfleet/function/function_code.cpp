@@ -48,12 +48,22 @@ std::optional<std::uint64_t> target_of(std::string_view operand) {
     return error == std::errc{} && stopped == end ? std::optional{address} : std::nullopt;
 }
 
+// arch/x86/kernel/uprobes.c: branches, calls, nop, and push of a register.
+bool is_emulated(const Instruction& instruction) {
+    return instruction.name == "nop" || instruction.name.starts_with("call") || instruction.name.starts_with("jmp") ||
+           is_conditional_jump(instruction.name) ||
+           (instruction.name.starts_with("push") && instruction.operand.starts_with('%'));
+}
+
 class CodeReader {
 public:
     CodeReader(CodeRange body, CodeRange cold) : body_{body}, cold_{cold} {}
 
     void read(const DisassembledLine& line) {
         const Instruction instruction = read_text(line.text);
+        if (line.address == body_.first) {
+            code_.is_first_emulated = is_emulated(instruction);
+        }
         if (instruction.name == "(bad)" || instruction.name.starts_with(".")) {
             code_.unknown = line.text;
         } else if (instruction.name.starts_with("ret")) {

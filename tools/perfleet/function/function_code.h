@@ -31,6 +31,8 @@ struct FunctionCode {
     std::size_t tail_call_count = 0;  // of `exits`, not counting jumps by register
     bool begins_again = false;        // something jumps to its first instruction
     bool has_calls = false;
+    // The kernel emulates its first instruction, and needn't step over it: Linux does so with few.
+    bool is_first_emulated = false;
     // Where a condition leads out of both ranges: a part of it that the compiler has put elsewhere.
     std::optional<std::uint64_t> leads_to;
     std::string unknown;  // the instruction that wasn't understood; empty: all were

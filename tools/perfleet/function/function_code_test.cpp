@@ -76,6 +76,13 @@ TEST(FunctionCode, KnowsALoopToItsFirstInstruction) {
     EXPECT_FALSE(code_of("1000 dec    %rdi\n1003 jne    1001 <f+0x1>\n1005 ret").begins_again);
 }
 
+TEST(FunctionCode, KnowsWhichFirstInstructionsAreSteppedOver) {
+    EXPECT_TRUE(code_of("1000 push   %rbp\n1001 ret").is_first_emulated);
+    EXPECT_TRUE(code_of("1000 jmp    2000 <g>").is_first_emulated);
+    EXPECT_FALSE(code_of("1000 mov    %rsp,%rbp\n1003 push   %rbp").is_first_emulated);
+    EXPECT_FALSE(code_of("1000 push   $0x1\n1002 ret").is_first_emulated);
+}
+
 TEST(FunctionCode, HasAColdPart) {
     const std::string text = "1000 jne    900 <f.cold>\n1006 ret\n900 call   2000 <g>\n905 jmp    1006 <f+0x6>";
     const FunctionCode whole = code_of(text, {0x1000, 0x1007}, {0x900, 0x90a});

@@ -384,6 +384,7 @@ private:
         } else if (code->exits.empty()) {
             return Error{ErrorCode::kUnsupported, label() + " never returns: its calls have no end"};
         }
+        found.way.is_stepped_over = !code.ok() || !code->is_first_emulated;
         if (catches_returns(code, why)) {
             return Done{};
         }
@@ -399,6 +400,7 @@ private:
         if (const auto cold_offset = file_offset_of(cold.first); cold_offset && cold.end > cold.first) {
             found.traced.cold = {*cold_offset, cold.end - cold.first};
         }
+        found.way.has_exits = true;
         found.traced.begins_again = code->begins_again;
         if (code->tail_call_count != 0) {
             found.warnings.push_back(

@@ -11,6 +11,7 @@
 #include "schemas/vocabulary/error.h"
 #include "target-collector/source/linux/bpf/function_tracer.h"
 #include "tools/perfleet/function/function_image.h"
+#include "tools/perfleet/function/function_overhead.h"
 
 namespace perfleet {
 
@@ -22,6 +23,7 @@ struct FunctionSearch {
 
 struct FoundFunction {
     TracedFunction traced;  // its name: "libc.so.6:malloc"
+    ProbedWay way;
     std::vector<std::string> warnings;
 };
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "target-collector/linux/target_identity.h"
 #include "target-collector/source/linux/proc_reader.h"
 #include "tools/perfleet/function/function_image.h"
+#include "tools/perfleet/function/function_overhead.h"
 #include "tools/perfleet/import/local_session.h"
 
 namespace perfleet {
@@ -27,7 +29,8 @@ namespace {
 
 constexpr const char* kKernel = "kernel";
 constexpr int kDrainIntervalMs = 20;  // a sixteenth of the ring at a million calls a second
-constexpr std::uint64_t kNsPerTick = 1'000'000'000;
+constexpr std::uint64_t kMonotonicTicksPerSecond = 1'000'000'000;
+constexpr std::uint64_t kFlushIntervalNs = 1'000'000'000;
 
 using Clock = std::chrono::steady_clock;
 
@@ -51,7 +54,9 @@ private:
 // A session of the calls' times.
 class CallStore {
 public:
-    CallStore(Store& store, std::span<const std::string> names) : session_{store}, names_{names} {}
+    // `formats`: what is to be known of each function's probes.
+    CallStore(Store& store, std::span<const std::string> names, std::span<const std::string> formats)
+        : session_{store}, names_{names}, formats_{formats} {}
 
     Result<Done> begin(const std::vector<std::string>& own_command_line) {
         HelloDescription hello;
@@ -72,15 +77,16 @@ public:
         }
         hello.labels = labels;
         std::vector<EventDescription> events;
-        for (const std::string& name : names_) {
+        for (std::size_t i = 0; i < names_.size(); ++i) {
             EventDescription& event = events.emplace_back();
-            event.name = name;
+            event.name = names_[i];
+            event.format = formats_[i];
             event.kind = Kind::kTracepoint;
             event.period = 1;
             event.unit = "ns";
         }
         hello.events = events;
-        hello.clock = {"monotonic", kNsPerTick, CLOCK_MONOTONIC};
+        hello.clock = {"monotonic", kMonotonicTicksPerSecond, CLOCK_MONOTONIC};
         hello.start_point = observe_clocks();
         hello.collector_version = PERFLEET_VERSION;
         if (auto done = session_.admit(hello); !done.ok()) {
@@ -89,9 +95,15 @@ public:
         return enter();
     }
 
-    // The hour of the rows that come now.
+    // The hour of the rows that come now. What is older than a second goes into the store: a kill takes no more.
     Result<Done> enter() {
         const ClockPoint now = observe_clocks();
+        if (now.ticks.value - flushed_.value >= kFlushIntervalNs) {
+            flushed_ = now.ticks;
+            if (auto done = session_.flush(now.ticks); !done.ok()) {
+                return done;
+            }
+        }
         return session_.enter(bucket_of(now.utc_ns), now.ticks);
     }
 
@@ -123,6 +135,8 @@ private:
 
     LocalSession session_;
     std::span<const std::string> names_;
+    std::span<const std::string> formats_;
+    Ticks flushed_;
 };
 
 bool any_runs(const std::vector<std::uint32_t>& pids) {
@@ -169,6 +183,7 @@ private:
                 TracedFunction& function = functions_.emplace_back();
                 function.name = name->function;
                 run_.names.push_back(text);
+                formats_.emplace_back();
                 continue;
             }
             if (!images_or_none) {
@@ -191,9 +206,19 @@ private:
             }
             run_.names.push_back(found->traced.name);
             functions_.push_back(std::move(found->traced));
+            formats_.push_back(store_ == nullptr ? "" : format_of(found->way));
             run_.warnings.insert(run_.warnings.end(), found->warnings.begin(), found->warnings.end());
         }
         return Done{};
+    }
+
+    // What the probes themselves take, measured once for each way.
+    std::string format_of(ProbedWay way) {
+        const auto [overhead, is_new] = overheads_.try_emplace(way);
+        if (is_new) {
+            overhead->second = measure_function_overhead(way);
+        }
+        return overhead->second ? format_probe_overhead(*overhead->second) : "";
     }
 
     Result<Done> open() {
@@ -216,7 +241,7 @@ private:
         }
         tracer_ = std::move(*tracer);
         if (store_ != nullptr) {
-            calls_ = std::make_unique<CallStore>(*store_, run_.names);
+            calls_ = std::make_unique<CallStore>(*store_, run_.names, formats_);
             return calls_->begin(options_.own_command_line);
         }
         return Done{};
@@ -340,6 +365,8 @@ private:
     const ShowFunctions& show_;
     FunctionRun run_;
     std::vector<TracedFunction> functions_;
+    std::vector<std::string> formats_;  // of events
+    std::map<ProbedWay, std::optional<ProbeOverhead>> overheads_;
     std::unique_ptr<Command> command_;
     std::unique_ptr<FunctionTracer> tracer_;
     std::unique_ptr<CallStore> calls_;
