@@ -149,9 +149,11 @@ struct GatewayCounts {
     DurationHistogram::Counts acknowledged_after;
     DurationHistogram::Counts commits_took;  // group commits, sync included
 
-    bool is_store_stuck = false;         // the store can't write now
-    std::uint64_t peers_now = 0;         // that have said Hello and are there
-    std::uint64_t sessions_now = 0;      // in memory
+    bool is_store_stuck = false;     // the store can't write now
+    std::uint64_t peers_now = 0;     // that have said Hello and are there
+    std::uint64_t sessions_now = 0;  // in memory
+    std::uint64_t shards_now = 0;    // held, where gateways share the store
+    std::uint64_t peers_sent_elsewhere = 0;
     std::uint64_t memory_bytes_max = 0;  // the ceiling of the process
     std::uint64_t memory_bytes_now = 0;  // what peers have filled of it: messages, batches, images, sessions
     std::uint64_t credit_bytes_max = 0;  // what all peers together may be promised

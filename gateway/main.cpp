@@ -62,6 +62,7 @@ const std::map<std::string, std::int64_t> kAgeUnits{{"h", 3'600}, {"d", 86'400},
 struct Arguments {
     std::string data;
     std::vector<std::string> listen{"tcp://127.0.0.1:7411"};
+    std::string advertise;  // empty: the first of listen
     std::string query{"tcp://127.0.0.1:7412"};
     double stop_within_s = static_cast<double>(StopSignal::kStopWithinNs) / kNsPerSecond;
     std::uint64_t memory_bytes = limits::kGatewayMemorySizeBytes;
@@ -127,6 +128,29 @@ UtcNs now_utc() {
     return UtcNs{
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count()};
+}
+
+// From then on this gateway has its part of a store that it shares with others.
+Result<Done> share_store(const Arguments& arguments, const Gateway& gateway, Store& store) {
+    if (store.leases() == nullptr) {
+        return Done{};
+    }
+    GatewayAddress own{arguments.advertise.empty() ? gateway.endpoints().front() : arguments.advertise, {}};
+    if (!arguments.key.empty()) {
+        auto key = load_secret_key(arguments.key);
+        if (!key) {
+            return Error{key.error().code, "--key " + key.error().message};
+        }
+        own.public_key = key->public_text;
+    }
+    for (const std::string_view any : {"//0.0.0.0:", "//[::]:", "//*:"}) {
+        if (own.endpoint.find(any) != std::string::npos) {
+            return Error{ErrorCode::kUsage, "--listen " + own.endpoint +
+                                                " is no address that collectors can be sent to by other gateways; "
+                                                "name one with --advertise tcp://HOST:PORT"};
+        }
+    }
+    return store.leases()->join(own);
 }
 
 std::string comma_separated(const std::vector<std::string>& endpoints) {
@@ -227,6 +251,7 @@ int run(const Arguments& arguments) {
     if (!arguments.is_without_dictionaries) {
         store_options.dictionaries.emplace();
     }
+    store_options.is_shared = true;
     auto store = open_gateway_store(arguments.data, store_options);
     if (!store) {
         return fail(*log, store.error());
@@ -244,6 +269,9 @@ int run(const Arguments& arguments) {
     auto gateway = Gateway::open(options, **store);
     if (!gateway) {
         return fail(*log, gateway.error());
+    }
+    if (auto joined = share_store(arguments, **gateway, **store); !joined) {
+        return fail(*log, joined.error());
     }
     tell_damage(arguments, **store, tell);
     const auto queries = start_queries(arguments, tell);
@@ -298,6 +326,7 @@ int main(int argc, char** argv) {
         ->check(check_not_empty)
         ->required()
         ->type_name("DIR");
+    add_ceph_conf_option(app);
     // Whether an address needs keys is known with all options: check().
     const auto check_endpoint_of = [](const std::string& option) {
         return [option](const std::string& text) {
@@ -312,6 +341,15 @@ int main(int argc, char** argv) {
         ->check(check_endpoint_of("--listen"))
         ->type_name("ENDPOINT")
         ->capture_default_str();
+    app.add_option("--advertise", arguments.advertise,
+                   "Where collectors reach this gateway, for other gateways on the same store, which send them there. "
+                   "Default: the first --listen")
+        ->check(check_not_empty)
+        ->check([](const std::string& text) {
+            const auto checked = check_peer_endpoint("--advertise", text);
+            return checked.ok() ? std::string{} : checked.error().message.substr(std::string{"--advertise "}.size());
+        })
+        ->type_name("ENDPOINT");
     app.add_option("--query", arguments.query, "Endpoint for queries; none: no query process")
         ->check(check_not_empty)
         ->check([check = check_endpoint_of("--query")](const std::string& text) {

@@ -249,6 +249,7 @@ int main(int argc, char** argv) {
         ->check(check_not_empty)
         ->required()
         ->type_name("DIR");
+    add_ceph_conf_option(app);
     app.add_option("--listen", listen,
                    "endpoint for query clients: tcp://127.0.0.1:PORT (* takes a free port), ipc://PATH")
         ->check(check_not_empty)

@@ -1,6 +1,7 @@
 #include "daemon/command-line/arguments.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -158,6 +159,15 @@ std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char
         return kExitUsage;
     }
     return std::nullopt;
+}
+
+CLI::Option* add_ceph_conf_option(CLI::App& app) {
+    return app
+        .add_option_function<std::string>(
+            "--ceph-conf", [](const std::string& file) { ::setenv("CEPH_CONF", file.c_str(), 1); },
+            "Of a store on RADOS: the cluster's ceph.conf. Default: $CEPH_CONF, or /etc/ceph/ceph.conf")
+        ->check(CLI::ExistingFile)
+        ->type_name("FILE");
 }
 
 void add_log_options(CLI::App& app, std::string& level, std::string& format) {

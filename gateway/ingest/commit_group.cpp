@@ -20,6 +20,7 @@ void CommitGroup::add(const SessionPtr& session, const Partition& partition, Adm
     size_bytes_ += size_bytes;
     ++batch_count_;
     Part& part = parts_[partition];
+    part.size_bytes += size_bytes;
     part.batches.push_back(std::move(batch));
     part.sessions.push_back(session);
 }
@@ -48,6 +49,36 @@ void CommitGroup::add_end(const SessionPtr& session, const Partition& partition,
 void CommitGroup::add_image(std::string build_id, ImageContent content) {
     size_bytes_ += content.bytes.size();
     images_.emplace_back(std::move(build_id), std::move(content));
+}
+
+void CommitGroup::release(Session& session) {
+    session.gathered.clear();
+    session.resolved.clear();
+    session.oldest_retained = Seq{0};
+    session.is_touched = false;
+    session.has_end = false;
+}
+
+void CommitGroup::leave_shard(std::uint16_t shard) {
+    const auto is_there = [&](const SessionPtr& session) { return shard_of(session->record.target) == shard; };
+    for (auto at = parts_.begin(); at != parts_.end();) {
+        if (at->first.shard != shard) {
+            ++at;
+            continue;
+        }
+        size_bytes_ -= at->second.size_bytes;
+        batch_count_ -= at->second.batches.size();
+        at = parts_.erase(at);
+    }
+    size_bytes_ -=
+        kEntrySizeBytes * std::erase_if(conflicts_, [&](const auto& conflict) { return is_there(conflict.first); });
+    std::erase_if(ends_, [&](const End& end) { return is_there(end.session); });
+    for (const SessionPtr& session : sessions_) {
+        if (is_there(session)) {
+            release(*session);
+        }
+    }
+    std::erase_if(sessions_, is_there);
 }
 
 Result<Done> CommitGroup::define(Store& store, SessionTable& table, const Partition& partition, Session& session) {
@@ -197,11 +228,7 @@ Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable&
         Session& session = *sessions_[i];
         session.progress = std::move(progress[i]);
         session.finished = session.finished || session.has_end;
-        session.gathered.clear();
-        session.resolved.clear();
-        session.oldest_retained = Seq{0};
-        session.is_touched = false;
-        session.has_end = false;
+        release(session);
     }
     outcome.sessions = std::move(sessions_);
     *this = CommitGroup{};

@@ -44,6 +44,9 @@ public:
 
     void add_image(std::string build_id, ImageContent content);
 
+    // Nothing of its targets is this gateway's to store any more: it stays with the collectors.
+    void leave_shard(std::uint16_t shard);
+
     [[nodiscard]] bool is_empty() const { return sessions_.empty() && images_.empty(); }
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
     [[nodiscard]] std::size_t batch_count() const { return batch_count_; }
@@ -59,6 +62,7 @@ private:
         std::vector<AdmittedBatch> batches;
         std::vector<SessionPtr> sessions;  // of each batch
         std::vector<PutOutcome> outcomes;  // of the first put that went through
+        std::size_t size_bytes = 0;
     };
     struct End {
         SessionPtr session;
@@ -71,6 +75,8 @@ private:
     [[nodiscard]] Result<Done> define(Store& store, SessionTable& table, const Partition& partition, Session& session);
     [[nodiscard]] Result<Done> put(Store& store, SessionTable& table);
     [[nodiscard]] Result<Done> put_ends(Store& store, SessionTable& table);
+    // It is in no group any more.
+    static void release(Session& session);
     [[nodiscard]] SeqProgress progress_after(const Session& session) const;
 
     std::map<Partition, Part> parts_;

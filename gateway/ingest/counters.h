@@ -50,6 +50,8 @@ struct Counters {
     ReasonCounters<RequestOutcome> requests;
     std::atomic<std::uint64_t> peers_now{0};
     std::atomic<std::uint64_t> sessions_now{0};
+    std::atomic<std::uint64_t> shards_now{0};
+    std::atomic<std::uint64_t> peers_sent_elsewhere{0};
     std::atomic<std::uint64_t> memory_bytes_max{0};
     std::atomic<std::uint64_t> memory_bytes_now{0};
     std::atomic<std::uint64_t> credit_bytes_max{0};
@@ -81,6 +83,8 @@ struct Counters {
         counts.requests = requests.read();
         counts.peers_now = peers_now;
         counts.sessions_now = sessions_now;
+        counts.shards_now = shards_now;
+        counts.peers_sent_elsewhere = peers_sent_elsewhere;
         counts.memory_bytes_max = memory_bytes_max;
         counts.memory_bytes_now = memory_bytes_now;
         counts.credit_bytes_max = credit_bytes_max;

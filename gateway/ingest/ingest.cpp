@@ -14,6 +14,8 @@ namespace {
 
 using protocol::RefusedReason;
 
+constexpr int kFinishTriesMax = 3;
+
 // Those that pass: a full disk gets room again, a file system comes back.
 bool is_survivable(ErrorCode code) {
     return code == ErrorCode::kFull || code == ErrorCode::kIo || code == ErrorCode::kBusy ||
@@ -39,6 +41,7 @@ Overloaded(Handlers...) -> Overloaded<Handlers...>;
 Ingest::State::State(Options with, Store& into, PeerLink& over)
     : options{std::move(with)},
       store{into},
+      leases{into.leases()},
       link{over},
       credit{options.memory.credit_bytes()},
       table{{options.sessions_max, options.memory.sessions_bytes()}, credit},
@@ -117,7 +120,7 @@ bool Ingest::State::is_commit_due(const Now& now) const {
         return false;
     }
     return is_stuck() ? now.monotonic_ns >= retry_at_ns
-                      : is_group_full() || now.monotonic_ns - gathering_since_ns >= limits::kGroupCommitNs;
+                      : is_group_full() || now.monotonic_ns - gathering_since_ns >= group_ns();
 }
 
 Result<Done> Ingest::State::commit(const Now& now) {
@@ -128,12 +131,6 @@ Result<Done> Ingest::State::commit(const Now& now) {
         ++counts.commits_failed;
         counts.is_store_stuck = true;
         return wait_for_store(outcome.error(), now);
-    }
-    const bool was_stuck = is_stuck();
-    if (was_stuck) {
-        retry_after_ns = 0;
-        counts.is_store_stuck = false;
-        notice({LogLevel::kNotice, "store", "storing again"});
     }
     counts.commits_took.observe(ended_ns - began_ns);
     ++counts.group_commits;
@@ -161,10 +158,17 @@ Result<Done> Ingest::State::commit(const Now& now) {
             counts.acknowledged_after.observe(acknowledged_ns - since_ns);
         }
     }
-    if (was_stuck) {
-        ask_again();
+    if (is_stuck()) {
+        store_again();
     }
     return Done{};
+}
+
+void Ingest::State::store_again() {
+    retry_after_ns = 0;
+    counts.is_store_stuck = false;
+    notice({LogLevel::kNotice, "store", "storing again"});
+    ask_again();
 }
 
 // They would send it again by themselves, after ever longer times.
@@ -193,6 +197,71 @@ Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {
     store_trouble = error.message;
     retry_after_ns = std::clamp(2 * retry_after_ns, intake_limits::kStoreRetryNsMin, intake_limits::kStoreRetryNsMax);
     retry_at_ns = now.monotonic_ns + retry_after_ns;
+    return Done{};
+}
+
+Result<Done> Ingest::State::enter_shards(std::span<const std::uint16_t> shards) {
+    auto records = store.all_sessions();
+    if (!records) {
+        return std::move(records).error();
+    }
+    for (const SessionRecord& record : *records) {
+        if (std::find(shards.begin(), shards.end(), shard_of(record.target)) != shards.end()) {
+            table.remember(record);
+            cardinality.know(record);
+        }
+    }
+    return Done{};
+}
+
+void Ingest::State::leave_shard(std::uint16_t shard) {
+    group.leave_shard(shard);
+    for (const std::string& routing_id : table.leave_shard(shard)) {
+        images.forget(routing_id);
+        send(routing_id, encode_hello_again(options.incarnation));  // then it is told whose it is
+    }
+    if (is_stuck() && group.is_empty()) {
+        store_again();
+    }
+}
+
+Result<Done> Ingest::State::take_shard_news(const Now& now) {
+    if (leases == nullptr || now.monotonic_ns - last_news_ns < intake_limits::kShardNewsNs) {
+        return Done{};
+    }
+    last_news_ns = now.monotonic_ns;
+    const ShardLeases::News news = leases->take_news();
+    for (const std::uint16_t shard : news.lost) {
+        leave_shard(shard);
+    }
+    if (auto entered = news.taken.empty() ? Done{} : enter_shards(news.taken); !entered) {
+        complain("can't read the sessions of shards, and gives them up: " + entered.error().message);
+        for (const std::uint16_t shard : news.taken) {
+            leases->give_up(shard);
+        }
+    }
+    std::size_t given_up = 0;
+    if (!news.surplus.empty() && !is_stuck()) {
+        if (auto done = group.is_empty() ? Done{} : commit(now); !done) {
+            return done;
+        }
+        for (const std::uint16_t shard : news.surplus) {
+            if (!is_stuck()) {
+                leave_shard(shard);
+                leases->give_up(shard);
+                ++given_up;
+            }
+        }
+    }
+    counts.shards_now = leases->held_count();
+    if (!news.taken.empty() || !news.lost.empty() || given_up != 0) {
+        notice({LogLevel::kNotice,
+                "shards",
+                "holds " + std::to_string(counts.shards_now) + " shards",
+                {{"taken", std::to_string(news.taken.size())},
+                 {"lost", std::to_string(news.lost.size())},
+                 {"given-up", std::to_string(given_up)}}});
+    }
     return Done{};
 }
 
@@ -283,6 +352,9 @@ std::vector<RequestAnswer> Ingest::take_request_answers() {
 
 Result<Done> Ingest::tick(const Now& now) {
     State& state = *state_;
+    if (auto done = state.take_shard_news(now); !done) {
+        return done;
+    }
     if (state.is_commit_due(now)) {
         if (auto done = state.commit(now); !done) {
             return done;
@@ -304,9 +376,12 @@ std::uint64_t Ingest::next_due_ns(const Now& now) const {
     const State& state = *state_;
     const auto until = [&](std::uint64_t due_ns) { return due_ns > now.monotonic_ns ? due_ns - now.monotonic_ns : 0; };
     std::uint64_t due_ns = until(state.last_round_ns + limits::kAckIntervalNs);
+    if (state.leases != nullptr) {
+        due_ns = std::min(due_ns, until(state.last_news_ns + intake_limits::kShardNewsNs));
+    }
     if (!state.group.is_empty()) {
-        due_ns = std::min(
-            due_ns, until(state.is_stuck() ? state.retry_at_ns : state.gathering_since_ns + limits::kGroupCommitNs));
+        due_ns =
+            std::min(due_ns, until(state.is_stuck() ? state.retry_at_ns : state.gathering_since_ns + state.group_ns()));
     }
     if (!state.requests.is_empty()) {
         due_ns = std::min(due_ns, until(state.requests.due_ns()));
@@ -319,7 +394,17 @@ bool Ingest::is_group_full() const { return state_->is_group_full(); }
 Result<Done> Ingest::finish(const Now& now) {
     State& state = *state_;
     if (!state.group.is_empty()) {
-        if (auto outcome = state.commit(now); !outcome) {
+        auto outcome = state.commit(now);
+        // Of a shard that was lost nothing can be stored any more, but the rest.
+        for (int tries = 0; outcome.ok() && state.is_stuck() && state.leases != nullptr && tries < kFinishTriesMax;
+             ++tries) {
+            state.last_news_ns = 0;
+            outcome = state.take_shard_news(now);
+            if (outcome.ok() && state.is_stuck()) {
+                outcome = state.commit(now);
+            }
+        }
+        if (!outcome) {
             return outcome;
         }
         if (state.is_stuck()) {

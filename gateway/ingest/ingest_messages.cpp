@@ -49,6 +49,19 @@ void Ingest::State::give_session(const std::string& routing_id, SessionRecord& r
     record.session = options.grant_session();
 }
 
+bool Ingest::State::is_here(const std::string& routing_id, const SessionRecord& record) {
+    const std::uint16_t shard = shard_of(record.target);
+    if (leases == nullptr || leases->is_held(shard)) {
+        return true;
+    }
+    // Nobody's for a moment: the collector says Hello again.
+    if (const auto holder = leases->holder_of(shard)) {
+        ++counts.peers_sent_elsewhere;
+        send(routing_id, encode_elsewhere({record.session, holder->endpoint, holder->public_key}));
+    }
+    return false;
+}
+
 SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRecord record, std::size_t size_bytes,
                                        const Now& now) {
     const bool granted = record.session.is_none();
@@ -109,6 +122,9 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
                            taken.error().message);
             return;
         }
+    }
+    if (!is_here(routing_id, *record)) {
+        return;
     }
     const SessionPtr session = open_session(routing_id, std::move(*record), size_bytes, now);
     if (session == nullptr) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "gateway/ingest/acknowledger.h"
@@ -24,6 +25,7 @@ namespace perfleet {
 struct Ingest::State {
     Options options;
     Store& store;
+    ShardLeases* leases;  // null: all shards are this gateway's
     PeerLink& link;
     const Enrolment* speaker = nullptr;  // whose frame is taken now, where there are keys
     bool is_speaker_local = false;       // Origin::is_local
@@ -42,6 +44,7 @@ struct Ingest::State {
     ControlRequestQueue requests;
     std::uint64_t gathering_since_ns = 0;
     std::uint64_t last_round_ns = 0;
+    std::uint64_t last_news_ns = 0;  // of shards
     std::uint64_t retry_at_ns = 0;
     std::uint64_t retry_after_ns = 0;   // 0: the store works
     std::string store_trouble;          // why it doesn't
@@ -70,6 +73,8 @@ struct Ingest::State {
     // A peer that was granted a session and asks again: its Welcome was lost or is on the way. Who has used the session
     // knows it: that asks for another one.
     void give_session(const std::string& routing_id, SessionRecord& record);
+    // Whether the target's shard is this gateway's; if not its collector is told whose it is.
+    [[nodiscard]] bool is_here(const std::string& routing_id, const SessionRecord& record);
     // The session of an admitted Hello; null when the answer was a refusal or has to wait.
     SessionPtr open_session(const std::string& routing_id, SessionRecord record, std::size_t size_bytes,
                             const Now& now);
@@ -94,13 +99,22 @@ struct Ingest::State {
     void on_controlled(const std::string& routing_id, const ControlledUntrusted& controlled, const Now& now);
     void ask_for_image(const std::string& routing_id, const Now& now);
 
+    // -- shards that come and go
+    Result<Done> take_shard_news(const Now& now);
+    [[nodiscard]] Result<Done> enter_shards(std::span<const std::uint16_t> shards);
+    void leave_shard(std::uint16_t shard);
+
     // -- what is due
 
+    [[nodiscard]] std::uint64_t group_ns() const {
+        return leases != nullptr ? intake_limits::kSharedGroupCommitNs : limits::kGroupCommitNs;
+    }
     [[nodiscard]] bool is_group_full() const;
     [[nodiscard]] bool is_commit_due(const Now& now) const;
     Result<Done> commit(const Now& now);
     // Those who sent something while the store was stuck.
     void ask_again();
+    void store_again();
     Result<Done> wait_for_store(const Error& error, const Now& now);
     // Repeats acknowledgements to everybody who is there, for any may have been lost, and looks after images.
     void go_round(const Now& now);

@@ -93,6 +93,15 @@ Frame encode_control(const ControlReply& reply) {
     });
 }
 
+Frame encode_elsewhere(const ElsewhereReply& reply) {
+    return encode([&](wire::Envelope::Builder envelope) {
+        auto elsewhere = envelope.initElsewhere();
+        set_session(elsewhere.initSession(), reply.session);
+        elsewhere.setEndpoint(std::string{reply.endpoint}.c_str());
+        elsewhere.setPublicKey(std::string{reply.public_key}.c_str());
+    });
+}
+
 Frame encode_need_image(std::string_view build_id, std::uint64_t offset) {
     return encode([&](wire::Envelope::Builder envelope) {
         auto need = envelope.initNeedImage();

@@ -46,6 +46,12 @@ struct ControlReply {
     std::uint64_t incarnation = 0;
 };
 
+struct ElsewhereReply {
+    SessionId session;
+    std::string_view endpoint;
+    std::string_view public_key;
+};
+
 using Frame = std::vector<std::byte>;
 
 [[nodiscard]] Frame encode_welcome(const WelcomeReply& reply);
@@ -53,6 +59,7 @@ using Frame = std::vector<std::byte>;
 [[nodiscard]] Frame encode_ack(const AckReply& reply);
 [[nodiscard]] Frame encode_refused(const RefusedReply& reply);
 [[nodiscard]] Frame encode_control(const ControlReply& reply);
+[[nodiscard]] Frame encode_elsewhere(const ElsewhereReply& reply);
 [[nodiscard]] Frame encode_need_image(std::string_view build_id, std::uint64_t offset);
 
 }  // namespace perfleet

@@ -17,7 +17,7 @@ Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
     }
     const TargetId target = session.record.target;
     for (auto partition = partitions->rbegin(); partition != partitions->rend(); ++partition) {
-        if (partition->shard != partition_of(target, partition->bucket, partition->retention_class).shard) {
+        if (partition->shard != shard_of(target)) {
             continue;
         }
         bool reached = false;
@@ -158,6 +158,26 @@ void SessionTable::detach(std::string_view routing_id) {
         session->routing_id.clear();
         credit_.close(session->credit, session->send_limit);
     }
+}
+
+std::vector<std::string> SessionTable::leave_shard(std::uint16_t shard) {
+    std::vector<std::string> peers;
+    for (auto at = by_age_.begin(); at != by_age_.end();) {
+        const SessionPtr session = *at;
+        if (shard_of(session->record.target) != shard) {
+            ++at;
+            continue;
+        }
+        PERFLEET_ASSERT(!session->is_touched);
+        if (!session->routing_id.empty()) {
+            peers.push_back(session->routing_id);
+            detach(peers.back());
+        }
+        size_bytes_ -= session->size_bytes;
+        sessions_.erase(session->record.session);
+        at = by_age_.erase(at);
+    }
+    return peers;
 }
 
 void SessionTable::touch(const SessionPtr& session) {

@@ -102,6 +102,9 @@ public:
     void attach(const SessionPtr& session, std::string_view routing_id);
     void detach(std::string_view routing_id);
 
+    // Forgets all sessions of its targets, of which none may be in a group; those who spoke for them.
+    [[nodiscard]] std::vector<std::string> leave_shard(std::uint16_t shard);
+
     // It was heard of.
     void touch(const SessionPtr& session);
 

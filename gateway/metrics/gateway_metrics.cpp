@@ -52,6 +52,10 @@ void add_connections(MetricPage& page, const std::string& prefix, const Transpor
 void add_incoming(MetricPage& page, const GatewayCounts& counts) {
     page.gauge("perfleet_gateway_peers", "Connected collectors with a session.", counts.peers_now);
     page.gauge("perfleet_gateway_sessions", "Sessions held in memory.", counts.sessions_now);
+    page.gauge("perfleet_gateway_shards", "Shards held, where gateways share the store; else 0.", counts.shards_now);
+    page.counter("perfleet_gateway_peers_sent_elsewhere_total",
+                 "Hellos of targets whose shard another gateway holds, answered with that gateway's address.",
+                 counts.peers_sent_elsewhere);
     page.counter("perfleet_gateway_messages_total", "Messages received, including malformed ones.", counts.messages);
     page.counter("perfleet_gateway_received_bytes_total", "Bytes of messages received.", counts.messages_bytes);
     page.counter("perfleet_gateway_messages_dropped_total",

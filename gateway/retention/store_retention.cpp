@@ -37,15 +37,6 @@ std::string hour_text(BucketNumber bucket) {
     return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%MZ", &utc)};
 }
 
-// All of a class's hour: also the shards that nothing is in, so that everything late of that hour expires alike.
-std::vector<Partition> partitions_of(std::uint8_t retention_class, BucketNumber bucket) {
-    std::vector<Partition> partitions;
-    for (std::uint16_t shard = 0; shard < limits::kPartitionShards; ++shard) {
-        partitions.push_back({bucket, retention_class, shard});
-    }
-    return partitions;
-}
-
 // One class, as this thread sees it.
 struct Kept {
     std::uint8_t number = 0;
@@ -102,6 +93,18 @@ private:
             }
             has_failed = !looked.ok();
         }
+    }
+
+    // All of a class's hour: also the shards that nothing is in, so that everything late of that hour expires alike.
+    // Other gateways see to theirs.
+    [[nodiscard]] std::vector<Partition> partitions_of(std::uint8_t retention_class, BucketNumber bucket) {
+        std::vector<Partition> partitions;
+        for (std::uint16_t shard = 0; shard < limits::kPartitionShards; ++shard) {
+            if (store_.leases() == nullptr || store_.leases()->is_held(shard)) {
+                partitions.push_back({bucket, retention_class, shard});
+            }
+        }
+        return partitions;
     }
 
     // False when it is to stop.
@@ -215,6 +218,9 @@ private:
         if (!begun_) {
             return std::uint64_t{0};
         }
+        std::erase_if(begun_->partitions, [this](const Partition& partition) {
+            return store_.leases() != nullptr && !store_.leases()->is_held(partition.shard);
+        });
         auto dropped = store_.drop(begun_->partitions, &is_stopping_);
         if (dropped.ok()) {
             const std::lock_guard lock{mutex_};

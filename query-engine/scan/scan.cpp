@@ -184,7 +184,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
     }
     std::map<std::uint16_t, std::vector<SessionName>> by_shard;
     for (const auto& [key, index] : indices) {
-        by_shard[partition_of(key.target, BucketNumber{0}).shard].push_back(key);
+        by_shard[shard_of(key.target)].push_back(key);
     }
     for (const Partition& partition : *partitions) {
         const auto chosen = by_shard.find(partition.shard);

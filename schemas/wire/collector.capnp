@@ -22,6 +22,7 @@ struct Envelope {
     image @10 :Image;
     controlled @11 :Controlled;
     imageOffers @12 :ImageOffers;
+    elsewhere @14 :Elsewhere;
   }
   checksum @13 :UInt32;         # of the whole message: checksum.h
 }
@@ -194,6 +195,12 @@ struct Controlled {            # what became of the order
 struct ImageOffers {           # more of what a Hello offers, at any time; replaces nothing
   session @0 :SessionId;
   offers @1 :List(ImageOffer);
+}
+
+struct Elsewhere {             # another gateway holds the target's shard: say Hello there
+  session @0 :SessionId;       # as in the Hello
+  endpoint @1 :Text;
+  publicKey @2 :Text;          # Z85; empty where there are no keys
 }
 
 struct NeedImage {

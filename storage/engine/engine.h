@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "storage/engine/shard_leases.h"
 #include "storage/key/domain.h"
 #include "storage/key/key.h"
 #include "storage/model/visit.h"
@@ -82,6 +83,9 @@ public:
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
+
+    // Null where it has all shards, as long as it is open.
+    [[nodiscard]] virtual ShardLeases* leases() { return nullptr; }
 
     // Errors of all reads: kCorrupt, naming the key; kIo.
     [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;

@@ -12,10 +12,11 @@
 
 namespace perfleet {
 
-// Errors: as open_rocksdb_writer_engine and open_rados_writer_engine.
+// `is_shared`: with other gateways, where the engine can. Errors: as open_rocksdb_writer_engine and
+// open_rados_writer_engine.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_writer_engine(
     const std::string& where, std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes,
-    std::uint64_t reserve_size_bytes = 0);
+    std::uint64_t reserve_size_bytes = 0, bool is_shared = false);
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_reader_engine(const std::string& where);
 
 // Whether it is a folder.

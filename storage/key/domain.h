@@ -28,9 +28,7 @@ struct Domain {
 [[nodiscard]] constexpr Domain shard_domain(std::uint16_t shard) {
     return {Domain::Type::kShard, {BucketNumber{0}, 0, shard}};
 }
-[[nodiscard]] constexpr Domain shard_domain(TargetId target) {
-    return shard_domain(partition_of(target, BucketNumber{0}).shard);
-}
+[[nodiscard]] constexpr Domain shard_domain(TargetId target) { return shard_domain(shard_of(target)); }
 
 // In which a key stands. Errors: kInvalid, saying the key.
 [[nodiscard]] Result<Domain> domain_of_key(std::string_view key);

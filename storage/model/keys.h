@@ -22,9 +22,11 @@ struct Partition {
     friend constexpr auto operator<=>(const Partition&, const Partition&) = default;
 };
 
-// The shard is the target's id modulo limits::kPartitionShards.
+[[nodiscard]] constexpr std::uint16_t shard_of(TargetId target) {
+    return static_cast<std::uint16_t>(target.value % limits::kPartitionShards);
+}
 [[nodiscard]] constexpr Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retention_class = 0) {
-    return {bucket, retention_class, static_cast<std::uint16_t>(target.value % limits::kPartitionShards)};
+    return {bucket, retention_class, shard_of(target)};
 }
 
 struct SessionName {

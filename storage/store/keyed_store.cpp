@@ -30,14 +30,17 @@ namespace {
 // The last one holds the writer up, so that a partition that fills without end can be dropped, too.
 constexpr int kCountsOfADropMax = 3;
 
-class KeyedStore final : public ReaderOver<Store> {
+class KeyedStore final : public ReaderOver<Store>, private ShardLeases {
 public:
     KeyedStore(std::unique_ptr<Engine> engine, const StoreOptions& options, Guard guard)
         : ReaderOver<Store>{std::move(engine)},
           guard_{guard},
+          leases_{this->engine().leases()},
           known_{reads()},
           backlog_{options.compact_batches},
           makers_{options.rollups, options.dictionaries} {}
+
+    [[nodiscard]] ShardLeases* leases() override { return leases_ != nullptr ? this : nullptr; }
 
     [[nodiscard]] Result<Done> define(const Partition& partition, const SessionRecord& session) override {
         const std::lock_guard lock{writing_};
@@ -345,6 +348,35 @@ public:
     [[nodiscard]] std::size_t partitions_to_compact() const override { return backlog_.partition_count(); }
 
 private:
+    // -- shards: what is remembered of those that come and go is worth nothing ----------------------------------------
+    [[nodiscard]] Result<Done> join(const GatewayAddress& own) override { return leases_->join(own); }
+    [[nodiscard]] News take_news() override {
+        const std::lock_guard lock{writing_};
+        News news = leases_->take_news();
+        if (!news.taken.empty() || !news.lost.empty()) {
+            forget_all();
+        }
+        // What an interrupted drop left is hidden, and is erased with the next one if it can't be now.
+        (void)(news.taken.empty() ? Done{} : finish_drops(engine()));
+        return news;
+    }
+    void give_up(std::uint16_t shard) override {
+        const std::lock_guard lock{writing_};
+        leases_->give_up(shard);
+        forget_all();
+    }
+    [[nodiscard]] bool is_held(std::uint16_t shard) const override { return leases_->is_held(shard); }
+    [[nodiscard]] std::uint16_t held_count() const override { return leases_->held_count(); }
+    [[nodiscard]] std::optional<GatewayAddress> holder_of(std::uint16_t shard) const override {
+        return leases_->holder_of(shard);
+    }
+
+    void forget_all() {
+        known_.forget_everything();
+        backlog_.forget_everything();
+        ++generation_;
+    }
+
     [[nodiscard]] Result<Done> sync_now() {
         if (auto told = tell_loss(); !told.ok()) {
             return told;
@@ -362,9 +394,7 @@ private:
             return recovered.error();
         }
         if (*recovered) {
-            known_.forget_everything();
-            backlog_.forget_everything();
-            ++generation_;
+            forget_all();
             has_unreported_loss_ = std::exchange(is_owing_, false) || has_unreported_loss_;
         }
         return Done{};
@@ -687,7 +717,8 @@ private:
     }
 
     Guard guard_;
-    std::mutex writing_;  // between the writer and the threads that compact and drop
+    ShardLeases* leases_;  // the engine's
+    std::mutex writing_;   // between the writer and the threads that compact and drop
     KnownSeqs known_;
     bool is_owing_ = false;             // something was written and neither synced nor said to have failed
     bool has_unreported_loss_ = false;  // what was owed may be gone, and the writer doesn't know it

@@ -8,7 +8,7 @@
 namespace perfleet {
 
 Result<std::unique_ptr<Store>> open_store(const std::string& where, const StoreOptions& options) {
-    auto engine = open_writer_engine(where, options.memory_size_bytes, options.reserve_size_bytes);
+    auto engine = open_writer_engine(where, options.memory_size_bytes, options.reserve_size_bytes, options.is_shared);
     if (!engine.ok()) {
         return engine.error();
     }

@@ -17,6 +17,9 @@ struct StoreOptions {
     // Of the disk, kept free so that drop() can write its marks when the disk is full; 0: none. While the disk doesn't
     // have that nothing is stored: kFull.
     std::uint64_t reserve_size_bytes = 0;
+    // Shards are shared with other gateways, where the engine can (Store::leases()); else the store is this process's
+    // alone.
+    bool is_shared = false;
     std::optional<RollupPolicy> rollups = std::nullopt;           // none: compact() makes none
     std::optional<DictionaryPolicy> dictionaries = std::nullopt;  // likewise
 };

@@ -169,7 +169,7 @@ private:
     TallyBook tallies_;
     CollectorCounters counters_;
     BucketClock bucket_clock_;
-    std::optional<ConnectKeys> keys_;
+    std::vector<ConnectKeys> keys_;
     SessionDescription session_;
     Sealer sealer_;
     SealerSink sink_;
@@ -200,12 +200,14 @@ Result<Done> LinuxCollector::prepare() {
     if (stop_fd_ < 0 || epoll_fd_ < 0) {
         return error_from_errno(errno, "can't make an event descriptor");
     }
-    auto keys = load_connect_keys(options_.key_file, options_.gateway_key);
-    if (!keys.ok()) {
-        return std::move(keys).error();
+    for (const std::string& gateway_key : options_.gateway_keys) {
+        auto keys = load_connect_keys(options_.key_file, gateway_key);
+        if (!keys.ok()) {
+            return std::move(keys).error();
+        }
+        keys_.push_back(std::move(**keys));
     }
-    keys_ = std::move(*keys);
-    const std::string default_name = keys_.has_value() ? keys_->own.name : host_name();
+    const std::string default_name = keys_.empty() ? host_name() : keys_.front().own.name;
     session_.target_name = options_.target_name.empty() ? default_name : options_.target_name;
     session_.target = target_id_of(session_.target_name);
     if (auto done = open_driver(); !done.ok()) {

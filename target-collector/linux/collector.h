@@ -50,7 +50,8 @@ struct CollectorOptions {
     std::vector<std::pair<std::string, std::string>> labels;
     std::string target_name;  // default: the key's name, or the host's where there is no key
     std::string key_file;     // secret key; empty: without keys
-    std::string gateway_key;  // the gateway's public key: a file, or its text; goes with key_file
+    // Public keys of gateways, each a file or its text; go with key_file. One for all gateways, or one for each.
+    std::vector<std::string> gateway_keys;
     bool include_self = false;
     bool keeps_symbols = true;           // offers the symbol tables of sampled files to the gateway
     std::string symbol_program;          // reads them in a process of its own (symbol_extractor.h); empty: read here

@@ -389,7 +389,8 @@ void add_record_options(CLI::App& app, CommandLine& line) {
 void add_collector_options(CLI::App& app, CommandLine& line) {
     CollectorOptions& options = line.options;
     auto* const gateway = app.add_option("--gateway", options.gateways,
-                                         "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used")
+                                         "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used, "
+                                         "or the one to which it sends this target")
                               ->type_name("ENDPOINT")
                               ->check(check_not_empty)
                               ->check(check_gateway)
@@ -399,11 +400,13 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
                                      "This target's secret key (perfleet keygen); nobody else may read the file")
                           ->type_name("FILE")
                           ->check(check_not_empty);
-    auto* const gateway_key = app.add_option("--gateway-key", options.gateway_key,
+    auto* const gateway_key = app.add_option("--gateway-key", options.gateway_keys,
                                              "The gateway's public key: its file, or the 40 characters; another "
-                                             "gateway gets nothing")
+                                             "gateway gets nothing. Of several gateways one key for all, or one for "
+                                             "each in their order; several times for several")
                                   ->type_name("KEY")
                                   ->check(check_not_empty)
+                                  ->allow_extra_args(false)
                                   ->needs(key);
     key->needs(gateway_key);
     auto* const output = app.add_option("--output", options.output_file, "Write to a file instead of a gateway")

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "target-collector/linux/file_link.h"
 #include "target-collector/linux/waiting_driver.h"
@@ -24,6 +25,9 @@ public:
     [[nodiscard]] bool send(std::span<const std::byte> frame) override { return current().send(frame); }
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override { return current().receive(into); }
     [[nodiscard]] bool reconnected() override { return current().reconnected(); }
+    void go_to(std::string_view endpoint, std::string_view public_key) override {
+        current().go_to(endpoint, public_key);
+    }
     void wait(int wake_fd, std::uint64_t timeout_ns) override { current().wait(wake_fd, timeout_ns); }
     void note_time(std::uint64_t now_ns) override { current().note_time(now_ns); }
     [[nodiscard]] bool is_silent() const override { return current().is_silent(); }

@@ -6,8 +6,8 @@ namespace perfleet {
 
 Result<std::unique_ptr<GatewayLink>> GatewayLink::connect(Peer peer) {
     std::unique_ptr<GatewayLink> link{new GatewayLink(std::move(peer))};
-    for (const std::string& endpoint : link->peer_.endpoints) {
-        auto driver = link->connect_to(endpoint);
+    for (std::size_t i = 0; i < link->peer_.endpoints.size(); ++i) {
+        auto driver = link->connect_to(i);
         if (!driver.ok()) {
             return std::move(driver).error();
         }
@@ -18,8 +18,32 @@ Result<std::unique_ptr<GatewayLink>> GatewayLink::connect(Peer peer) {
     return link;
 }
 
-Result<std::unique_ptr<SocketDriver>> GatewayLink::connect_to(const std::string& endpoint) const {
-    return SocketDriver::connect(endpoint, peer_.keys.has_value() ? &*peer_.keys : nullptr);
+Result<std::unique_ptr<SocketDriver>> GatewayLink::connect_to(std::size_t index) const {
+    const std::vector<ConnectKeys>& keys = peer_.keys;
+    return SocketDriver::connect(peer_.endpoints[index], keys.empty() ? nullptr : &keys[keys.size() == 1 ? 0 : index]);
+}
+
+void GatewayLink::switch_to(std::unique_ptr<SocketDriver> driver) {
+    driver_ = std::move(driver);
+    has_switched_ = true;
+    wait_.restart();
+}
+
+void GatewayLink::go_to(std::string_view endpoint, std::string_view public_key) {
+    const ConnectKeys* known = nullptr;
+    for (const ConnectKeys& keys : peer_.keys) {
+        known = encode_public_key(keys.server) == public_key ? &keys : known;
+    }
+    const bool is_too_soon = sent_ns_.has_value() && now_ns_ - *sent_ns_ < kSentAgainNs;
+    if (is_too_soon || (known == nullptr && !peer_.keys.empty())) {
+        return;
+    }
+    auto driver = SocketDriver::connect(std::string{endpoint}, known);
+    if (driver.ok()) {
+        sent_ns_ = now_ns_;
+        elsewhere_ = endpoint;
+        switch_to(std::move(*driver));
+    }
 }
 
 Checked<std::size_t> GatewayLink::receive(std::span<std::byte> into) {
@@ -40,17 +64,17 @@ void GatewayLink::note_time(std::uint64_t now_ns) {
     if (!driver_->is_connected()) {
         wait_.asked();  // nothing to say doesn't mean that somebody is there
     }
+    now_ns_ = now_ns;
     wait_.note_time(now_ns);
-    if (peer_.endpoints.size() == 1 || wait_.duration_ns() < kTimeoutNs) {
+    if ((peer_.endpoints.size() == 1 && elsewhere_.empty()) || wait_.duration_ns() < kTimeoutNs) {
         return;
     }
     wait_.restart();
     const std::size_t next = (current_ + 1) % peer_.endpoints.size();
-    auto driver = connect_to(peer_.endpoints[next]);
-    if (driver.ok()) {
-        driver_ = std::move(*driver);
+    if (auto driver = connect_to(next); driver.ok()) {
         current_ = next;
-        has_switched_ = true;
+        elsewhere_.clear();
+        switch_to(std::move(*driver));
     }
 }
 

@@ -1,4 +1,5 @@
-// The way to the first gateway of a list that answers: one that owes an answer for kTimeoutNs gives way to the next.
+// The way to the first gateway of a list that answers: one that owes an answer for kTimeoutNs gives way to the next. A
+// gateway may send it to another one, listed or not, whose key is known.
 //
 // One thread (the wire's).
 #pragma once
@@ -7,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
@@ -19,12 +21,14 @@ namespace perfleet {
 class GatewayLink final : public WaitingDriver {
 public:
     static constexpr std::uint64_t kTimeoutNs = 5'000'000'000;
+    static constexpr std::uint64_t kSentAgainNs =
+        500'000'000;  // sooner it isn't sent on: two may send it to each other
     static constexpr std::uint64_t kSilentAfterNs = 3'000'000'000;  // a Hello or a batch is answered at once
 
     struct Peer {
         std::vector<std::string> endpoints;  // not empty
         std::string name;                    // for messages; empty: by its endpoint
-        std::optional<ConnectKeys> keys;     // all endpoints have the one gateway key
+        std::vector<ConnectKeys> keys;       // empty: none; one for all endpoints; or as many as those
     };
 
     // Connects to the first endpoint; all of them are checked. Errors: SocketDriver::connect().
@@ -36,22 +40,28 @@ public:
     }
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
     [[nodiscard]] bool reconnected() override;
+    void go_to(std::string_view endpoint, std::string_view public_key) override;
 
     void wait(int wake_fd, std::uint64_t timeout_ns) override { driver_->wait(wake_fd, timeout_ns); }
     void note_time(std::uint64_t now_ns) override;
     [[nodiscard]] bool is_silent() const override { return wait_.duration_ns() >= kSilentAfterNs; }
     [[nodiscard]] std::string trouble() const override { return driver_->trouble(); }
     [[nodiscard]] std::string peer() const override {
-        return peer_.name.empty() ? "the gateway at " + peer_.endpoints[current_] : peer_.name;
+        return peer_.name.empty() ? "the gateway at " + (elsewhere_.empty() ? peer_.endpoints[current_] : elsewhere_)
+                                  : peer_.name;
     }
 
 private:
     explicit GatewayLink(Peer peer) : peer_{std::move(peer)} {}
-    [[nodiscard]] Result<std::unique_ptr<SocketDriver>> connect_to(const std::string& endpoint) const;
+    [[nodiscard]] Result<std::unique_ptr<SocketDriver>> connect_to(std::size_t index) const;
+    void switch_to(std::unique_ptr<SocketDriver> driver);
 
     Peer peer_;
     std::unique_ptr<SocketDriver> driver_;
     std::size_t current_ = 0;
+    std::string elsewhere_;  // where it was sent to; empty: it is at the current one
+    std::optional<std::uint64_t> sent_ns_;
+    std::uint64_t now_ns_ = 0;
     bool has_switched_ = false;  // since reconnected()
     AnswerWait wait_;
 };

@@ -64,6 +64,19 @@ Checked<Done> read_control(const CapnpReader& reader, const StructView& body, Re
     return read_session(reader, body, layout::kSession, reply);
 }
 
+Checked<Done> read_elsewhere(const CapnpReader& reader, const StructView& body, Reply& reply) {
+    namespace layout = wire_layout::elsewhere;
+    reply.type = Reply::Type::kElsewhere;
+    const auto endpoint = reader.get_text(body, layout::kEndpoint);
+    const auto public_key = reader.get_text(body, layout::kPublicKey);
+    if (!endpoint.ok() || !public_key.ok()) {
+        return endpoint.ok() ? public_key.error() : endpoint.error();
+    }
+    reply.endpoint = *endpoint;
+    reply.public_key = *public_key;
+    return read_session(reader, body, layout::kSession, reply);
+}
+
 Checked<Done> read_need_image(const CapnpReader& reader, const StructView& body, Reply& reply) {
     namespace layout = wire_layout::need_image;
     reply.type = Reply::Type::kNeedImage;
@@ -88,6 +101,7 @@ Checked<Done> read_body(const CapnpReader& reader, const StructView& body, wire_
         case MessageTag::kRefused: return read_refused(reader, body, reply);
         case MessageTag::kControl: return read_control(reader, body, reply);
         case MessageTag::kNeedImage: return read_need_image(reader, body, reply);
+        case MessageTag::kElsewhere: return read_elsewhere(reader, body, reply);
         default: return Done{};
     }
 }
@@ -109,7 +123,7 @@ Checked<Reply> read_reply(std::span<const std::byte> message_untrusted) {
     Reply reply;
     reply.protocol_version = envelope->get(wire_layout::envelope::kProtocolVersion);
     const std::uint16_t tag = envelope->get(wire_layout::envelope::kTag);
-    if (tag > static_cast<std::uint16_t>(wire_layout::MessageTag::kNeedImage)) {
+    if (tag > static_cast<std::uint16_t>(wire_layout::MessageTag::kElsewhere)) {
         return reply;
     }
     const auto body = reader->get_struct(*envelope, wire_layout::envelope::kBody);

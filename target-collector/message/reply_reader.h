@@ -24,11 +24,12 @@ struct Reply {
         kRefused,
         kControl,
         kNeedImage,
+        kElsewhere,
     };
 
     Type type = Type::kUnknown;
     std::uint16_t protocol_version = 0;
-    SessionId session;                       // welcome, ack, refused, control
+    SessionId session;                       // welcome, ack, refused, control, elsewhere
     std::uint64_t incarnation = 0;           // welcome, hello again, ack, control
     Seq prefix;                              // welcome, ack
     Seq send_limit;                          // welcome, ack
@@ -45,6 +46,8 @@ struct Reply {
     std::uint64_t number = 0;                // control
     std::span<const std::byte> build_id;     // need image. Borrowed
     std::uint64_t offset_bytes = 0;          // need image
+    std::string_view endpoint;               // elsewhere. Borrowed
+    std::string_view public_key;             // elsewhere. Borrowed
 };
 
 // Faults: kTruncated, kUnsupported (several segments), kCorrupt (its checksum is wrong), kInvalid (a pointer that leads

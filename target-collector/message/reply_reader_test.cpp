@@ -73,6 +73,14 @@ Bytes need_image() {
         message.setOffset(12);
     });
 }
+Bytes elsewhere() {
+    return make([](wire::Envelope::Builder envelope) {
+        auto message = envelope.initElsewhere();
+        set_session(message.initSession());
+        message.setEndpoint("tcp://gateway-2:7411");
+        message.setPublicKey("its key");
+    });
+}
 Bytes ack() {
     return make([](wire::Envelope::Builder envelope) {
         auto message = envelope.initAck();
@@ -130,6 +138,15 @@ TEST(ReplyReader, ReadsWhatTheLibraryWrote) {
         EXPECT_EQ(reply->offset_bytes, 12U);
         ASSERT_EQ(reply->build_id.size(), 20U);
         EXPECT_EQ(std::memcmp(reply->build_id.data(), "0123456789abcdefghij", 20), 0);
+    }
+    {
+        const auto bytes = elsewhere();
+        const auto reply = read_reply(bytes);
+        ASSERT_TRUE(reply.ok());
+        EXPECT_EQ(reply->type, Reply::Type::kElsewhere);
+        EXPECT_EQ(reply->endpoint, "tcp://gateway-2:7411");
+        EXPECT_EQ(reply->public_key, "its key");
+        EXPECT_FALSE(reply->session.is_none());
     }
     {
         const auto bytes = ack();
@@ -213,7 +230,7 @@ TEST(ReplyReader, ANewerSenderHasMoreFields) {
 }
 
 TEST(ReplyReader, UnknownMessagesAreNoError) {
-    for (const std::uint16_t tag : {std::uint16_t{12}, std::uint16_t{500}, std::uint16_t{0xffff}}) {
+    for (const std::uint16_t tag : {std::uint16_t{13}, std::uint16_t{500}, std::uint16_t{0xffff}}) {
         const auto bytes = words({struct_pointer(0, 1, 1), envelope_word(tag), ~0ULL});
         const auto reply = read_reply(bytes);
         ASSERT_TRUE(reply.ok());
@@ -264,7 +281,7 @@ TEST(ReplyReader, RefusesPointersThatLeadOutside) {
 }
 
 TEST(ReplyReader, RefusesEveryTruncation) {
-    for (const Bytes& whole : {welcome(), refused(), need_image(), ack(), control(), hello_again()}) {
+    for (const Bytes& whole : {welcome(), refused(), need_image(), elsewhere(), ack(), control(), hello_again()}) {
         for (std::size_t size = 0; size < whole.size(); ++size) {
             // Memory of exactly that size, so that a sanitizer sees the first byte beyond.
             const auto part = std::make_unique<std::byte[]>(size);
@@ -280,7 +297,7 @@ TEST(ReplyReader, RefusesEveryTruncation) {
 }
 
 TEST(ReplyReader, NoticesEveryFlippedBit) {
-    for (Bytes bytes : {welcome(), refused(), need_image(), ack(), control(), hello_again()}) {
+    for (Bytes bytes : {welcome(), refused(), need_image(), elsewhere(), ack(), control(), hello_again()}) {
         for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
             bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
             const auto reply = read_reply(bytes);
@@ -295,7 +312,7 @@ TEST(ReplyReader, NoticesEveryFlippedBit) {
 // Whatever is read from corrupt bytes lies within them, and is what the library reads where both accept it.
 TEST(ReplyReader, AgreesWithTheLibraryOnCorruptBytes) {
     std::mt19937 random(21);
-    const std::vector<Bytes> all{welcome(), refused(), need_image(), ack(), control(), hello_again()};
+    const std::vector<Bytes> all{welcome(), refused(), need_image(), elsewhere(), ack(), control(), hello_again()};
     std::size_t read_both = 0;
     for (int i = 0; i < 100'000; ++i) {
         const Bytes& whole = all[random() % all.size()];

@@ -43,6 +43,7 @@ enum class MessageTag : std::uint16_t {
     kImage = 9,
     kControlled = 10,
     kImageOffers = 11,
+    kElsewhere = 12,
 };
 
 namespace envelope {
@@ -244,6 +245,13 @@ inline constexpr Shape kShape{0, 2};
 inline constexpr PointerField kSession{0};
 inline constexpr PointerField kOffers{1};
 }  // namespace image_offers
+
+namespace elsewhere {
+inline constexpr Shape kShape{0, 3};
+inline constexpr PointerField kSession{0};
+inline constexpr PointerField kEndpoint{1};
+inline constexpr PointerField kPublicKey{2};
+}  // namespace elsewhere
 
 namespace need_image {
 inline constexpr Shape kShape{1, 1};

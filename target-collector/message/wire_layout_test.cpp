@@ -233,6 +233,11 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("session", layout::image_offers::kSession)
         .has("offers", layout::image_offers::kOffers)
         .done();
+    Struct::of<wire::Elsewhere>(layout::elsewhere::kShape)
+        .has("session", layout::elsewhere::kSession)
+        .has("endpoint", layout::elsewhere::kEndpoint)
+        .has("publicKey", layout::elsewhere::kPublicKey)
+        .done();
     Struct::of<wire::NeedImage>(layout::need_image::kShape)
         .has("buildId", layout::need_image::kBuildId)
         .has("offset", layout::need_image::kOffset)
@@ -266,7 +271,8 @@ TEST(WireLayout, TheEnvelopeIsThatOfTheSchema) {
                                                                {"needImage", layout::MessageTag::kNeedImage},
                                                                {"image", layout::MessageTag::kImage},
                                                                {"controlled", layout::MessageTag::kControlled},
-                                                               {"imageOffers", layout::MessageTag::kImageOffers}};
+                                                               {"imageOffers", layout::MessageTag::kImageOffers},
+                                                               {"elsewhere", layout::MessageTag::kElsewhere}};
     EXPECT_EQ(schema.getUnionFields().size(), std::size(tags));
     for (const auto& [name, tag] : tags) {
         const auto field = schema.getFieldByName(name).getProto();

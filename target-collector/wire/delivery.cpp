@@ -195,6 +195,11 @@ void DeliveryCore::handle(const Reply& reply, std::uint64_t now_ns) {
         case Reply::Type::kRefused: handle_refused(reply); break;
         case Reply::Type::kNeedImage: handle_need_image(reply, now_ns); break;
         case Reply::Type::kControl: handle_control(reply); break;
+        case Reply::Type::kElsewhere:
+            if (is_ours(reply.session)) {
+                driver_.go_to(reply.endpoint, reply.public_key);
+            }
+            break;
         case Reply::Type::kUnknown: break;
     }
 }

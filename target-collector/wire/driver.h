@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "schemas/vocabulary/result.h"
 
@@ -35,6 +36,10 @@ public:
 
     // True once after each time that the connection was (re)made: the peer may be a new one.
     [[nodiscard]] virtual bool reconnected() = 0;
+
+    // The peer says that another gateway is meant, as its address: the next connection is made to that one, if the
+    // driver can, and reconnected() tells of it. Borrowed until this returns.
+    virtual void go_to(std::string_view /*endpoint*/, std::string_view /*public_key*/) {}
 
 protected:
     // Nobody owns a driver through this class: a virtual one would want operator delete, and there is no heap.

@@ -91,7 +91,9 @@ public:
             std::fprintf(stderr, "chaos_source: %s\n", keys.error().message.c_str());
             return 1;
         }
-        keys_ = std::move(*keys);
+        if (keys->has_value()) {
+            keys_.push_back(std::move(**keys));
+        }
         auto link = GatewayLink::connect({arguments_.gateways, {}, keys_});
         if (!link.ok()) {
             std::fprintf(stderr, "chaos_source: %s\n", link.error().message.c_str());
@@ -285,7 +287,7 @@ private:
     }
 
     const Arguments& arguments_;
-    std::optional<ConnectKeys> keys_;
+    std::vector<ConnectKeys> keys_;
     std::vector<std::byte> ring_memory_;
     std::vector<std::byte> losses_memory_;
     std::vector<std::byte> spool_memory_;

@@ -20,6 +20,7 @@ public:
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
     [[nodiscard]] bool reconnected() override { return link_->reconnected(); }
+    void go_to(std::string_view endpoint, std::string_view public_key) override { link_->go_to(endpoint, public_key); }
     void wait(int wake_fd, std::uint64_t timeout_ns) override { link_->wait(wake_fd, timeout_ns); }
     void note_time(std::uint64_t now_ns) override { link_->note_time(now_ns); }
     [[nodiscard]] bool is_silent() const override { return link_->is_silent(); }

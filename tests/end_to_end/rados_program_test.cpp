@@ -1,14 +1,20 @@
-// Programs on a store in a pool of Ceph: copied in and out, a gateway that is killed, one that is frozen and fenced
-// off. On a cluster of storage/engine/testing/with_ceph_cluster; skipped without one.
+// Programs on a store in a pool of Ceph: copied in and out, a gateway that is killed, several that share it, one that
+// is frozen and fenced off. On a cluster of storage/engine/testing/with_ceph_cluster; skipped without one. With faults
+// of all kinds: tests/chaos/gateways.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gateway/ingest/testing/sample_messages.h"
+#include "schemas/peers/key_file.h"
 #include "storage/store/testing/stores.h"
+#include "storage/store_limits.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
@@ -34,6 +40,17 @@ protected:
             peer.send(sample::batch(sample_batch(kTarget, kSession, Seq{seq}, kBucket)));
         }
         peer.wait_for_prefix(last);
+    }
+
+    // The gateway's endpoint.
+    [[nodiscard]] static std::string holder_of(TargetId target, const std::string& asked) {
+        SamplePeer peer{asked};
+        const auto hello = sample::hello(sample_session(target, SessionId{target.value, 1}));
+        peer.send(hello);
+        const auto reply = peer.wait_for_any({sample::ReplyType::kWelcome, sample::ReplyType::kElsewhere}, [&] {
+            peer.send(hello);  // while it is nobody's there is no answer
+        });
+        return reply.type == sample::ReplyType::kWelcome ? asked : reply.endpoint;
     }
 
     [[nodiscard]] static Finished copy(const std::string& from, const std::string& to) {
@@ -114,15 +131,68 @@ TEST_F(RadosProgram, GatewayGoesOnAfterItWasKilled) {
     expect_each_row_once(place_, 120);
 }
 
+TEST_F(RadosProgram, GatewaysShareAStoreAndAnswerForAllOfIt) {
+    GatewayProgram first{place_, "tcp://127.0.0.1:*", "tcp://127.0.0.1:*"};
+    GatewayProgram second{place_, "tcp://127.0.0.1:*", "tcp://127.0.0.1:*"};
+    const TemporaryFolder folder;
+    EXPECT_EQ(GatewayProgram{folder / "data"}.end(SIGTERM).status, 0);
+    const Finished alone = copy(folder / "data", place_);
+    EXPECT_EQ(alone.ending.status, 1);
+    EXPECT_NE(alone.error_output.find("a gateway writes there (tcp://127.0.0.1:"), std::string::npos)
+        << alone.error_output;
+    // Until each has its part.
+    std::set<std::string> holders;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
+    while (holders.size() < 2) {
+        ASSERT_LT(std::chrono::steady_clock::now(), end);
+        holders.clear();
+        for (std::uint64_t target = 1; target <= limits::kPartitionShards; ++target) {
+            holders.insert(holder_of(TargetId{target}, first.listen()));
+        }
+    }
+    EXPECT_EQ(holders, (std::set<std::string>{first.listen(), second.listen()}));
+    for (std::uint64_t target = 1; target <= limits::kPartitionShards; ++target) {
+        const std::string holder = holder_of(TargetId{target}, second.listen());
+        SamplePeer peer{holder};
+        peer.greet(sample_session(TargetId{target}, SessionId{target, 1}));
+        peer.send(sample::batch(sample_batch(TargetId{target}, SessionId{target, 1}, Seq{1}, kBucket)));
+        peer.wait_for_prefix(1);
+    }
+    const std::vector<std::string> expected = answers("--data", place_);
+    EXPECT_EQ(answers("--gateway", first.query()), expected);
+    EXPECT_EQ(answers("--gateway", second.query()), expected);
+    EXPECT_EQ(first.end(SIGTERM).status, 0);
+    EXPECT_EQ(second.end(SIGTERM).status, 0);
+    expect_each_row_once(place_, std::uint64_t{2} * limits::kPartitionShards);
+}
+
+TEST_F(RadosProgram, CollectorGoesToTheGatewayThatHoldsItsShard) {
+    GatewayProgram first{place_};
+    GatewayProgram second{place_};
+    // The second one has the last shards in the end.
+    std::uint64_t target = 0;
+    std::string name;
+    do {
+        name = "target-" + std::to_string(++target);
+    } while (shard_of(target_id_of(name)) != limits::kPartitionShards - 1);
+    while (!HasFailure() && holder_of(target_id_of(name), first.listen()) != second.listen()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    }
+    const Finished collector = run({program_path("perfleet-collector"), "--gateway", first.listen(), "--target", name,
+                                    "-e", "page-faults", "-c", "1", "--", "true"});
+    EXPECT_EQ(collector.ending.status, 0) << collector.error_output;
+    EXPECT_NE(collector.error_output.find(second.listen()), std::string::npos) << collector.error_output;
+    EXPECT_EQ(first.end(SIGTERM).status, 0);
+    EXPECT_EQ(second.end(SIGTERM).status, 0);
+    const Finished top = run({program_path("perfleet"), "targets", "--data", place_});
+    EXPECT_NE(top.output.find(name), std::string::npos) << top.output << top.error_output;
+}
+
 TEST_F(RadosProgram, FrozenGatewayWritesNothingOnceAnotherHasTakenOver) {
     GatewayProgram frozen{place_};
     SamplePeer old_peer{frozen.listen()};
     old_peer.greet(sample_session(kTarget, kSession));
     put(old_peer, 1, 10);
-    const Finished second = run({program_path("perfleet-gateway"), "--data", place_, "--listen", "tcp://127.0.0.1:*"});
-    EXPECT_EQ(second.ending.status, 1);
-    EXPECT_NE(second.error_output.find("another gateway writes there"), std::string::npos) << second.error_output;
-
     frozen.process().send_signal(SIGSTOP);
     GatewayProgram taking{place_};
     SamplePeer peer{taking.listen()};
@@ -131,12 +201,9 @@ TEST_F(RadosProgram, FrozenGatewayWritesNothingOnceAnotherHasTakenOver) {
     frozen.process().send_signal(SIGCONT);
     // A seq of which the other one knows nothing: were it written, it would count.
     old_peer.send(sample::batch(sample_batch(kTarget, kSession, Seq{30}, kBucket)));
-    const auto ending = frozen.process().wait();
-    ASSERT_TRUE(ending.has_value()) << "still running";
-    EXPECT_EQ(ending->status, 1);
-    EXPECT_NE(frozen.process().error_output().find("another gateway has taken the store over"), std::string::npos)
-        << frozen.process().error_output();
+    old_peer.wait_for(sample::ReplyType::kHelloAgain);
     put(peer, 21, 25);
+    EXPECT_EQ(frozen.end(SIGTERM).status, 0);
     EXPECT_EQ(taking.end(SIGTERM).status, 0);
     expect_each_row_once(place_, 50);
 }

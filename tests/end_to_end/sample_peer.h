@@ -53,14 +53,17 @@ public:
         return wait_for_any(types, [] {});
     }
 
-    // Says Hello and waits for its Welcome. Says it again over a new connection: what went over one whose end nobody
-    // had heard of yet is lost.
+    // Says Hello and waits for its Welcome. Says it again every second, as collectors do, and over a new connection:
+    // what went over one whose end nobody had heard of yet is lost.
     sample::Reply greet(const SessionRecord& record) {
         const sample::Frame hello = sample::hello(record);
         send(hello);
+        auto said = std::chrono::steady_clock::now();
         return wait_for_any({sample::ReplyType::kWelcome}, [&] {
-            if (driver_->reconnected()) {
+            if (const auto now = std::chrono::steady_clock::now();
+                driver_->reconnected() || now - said >= std::chrono::seconds{1}) {
                 send(hello);
+                said = now;
             }
         });
     }
@@ -96,7 +99,6 @@ public:
         return {};
     }
 
-private:
     // Does `meanwhile` between its looks.
     template <class Work>
     sample::Reply wait_for_any(const std::vector<sample::ReplyType>& types, const Work& meanwhile) {
@@ -121,6 +123,7 @@ private:
         return {};
     }
 
+private:
     bool is_sent(const sample::Frame& frame) {
         // A new connection takes frames once it was asked for; here it is as good as the last.
         (void)driver_->reconnected();

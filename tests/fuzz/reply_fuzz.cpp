@@ -52,6 +52,14 @@ bool is_same(const Reply& reply, wire::Envelope::Reader envelope) {
                    reply.event == EventNumber{body.getEvent()} && reply.value == body.getValue() &&
                    reply.number == body.getNumber() && reply.incarnation == body.getIncarnation();
         }
+        case Reply::Type::kElsewhere: {
+            const auto body = envelope.getElsewhere();
+            const auto endpoint = body.getEndpoint();
+            const auto key = body.getPublicKey();
+            return is_session(body.getSession()) &&
+                   reply.endpoint == std::string_view{endpoint.begin(), endpoint.size()} &&
+                   reply.public_key == std::string_view{key.begin(), key.size()};
+        }
         case Reply::Type::kNeedImage: {
             const auto id = envelope.getNeedImage().getBuildId();
             return reply.offset_bytes == envelope.getNeedImage().getOffset() && reply.build_id.size() == id.size() &&
@@ -91,7 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto reply = read_reply(message); reply.ok()) {
         expect_within(reply->message, message);
         expect_within(reply->build_id, message);
-        PERFLEET_ASSERT(reply->type <= Reply::Type::kNeedImage);
+        PERFLEET_ASSERT(reply->type <= Reply::Type::kElsewhere);
         expect_agreement(*reply, message);
     }
     return 0;

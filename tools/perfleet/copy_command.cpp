@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/command-line/arguments.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/copy/store_copy.h"
 #include "tools/perfleet/invocation.h"
@@ -103,6 +104,7 @@ void add_copy_command(CLI::App& app, Invocation& invocation) {
         ->check(check_not_empty)
         ->type_name("DIR")
         ->required();
+    add_ceph_conf_option(*command);
     add_output_options(*command, options->output);
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/command-line/arguments.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/inventory.h"
 #include "schemas/vocabulary/option_value.h"
@@ -222,6 +223,7 @@ void add_inspect_command(CLI::App& app, Invocation& invocation) {
         ->check(check_not_empty)
         ->type_name("DIR")
         ->capture_default_str();
+    add_ceph_conf_option(*command);
     CLI::Option* verify =
         command->add_flag("--verify", options->verify,
                           "read and check everything: table files, logs, records, blocks, dictionaries, seals");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "daemon/command-line/arguments.h"
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/watched_store.h"
 #include "schemas/peers/key_file.h"
@@ -26,6 +27,7 @@ void QueryOptions::add_to(CLI::App& command, std::span<const OptionSpec> options
         ->group("Selection");
     CLI::Option* data_option =
         add("--data", data, "data folder (default: where `perfleet record` writes), or rados:POOL", "DIR");
+    add_ceph_conf_option(command)->group(kGroup);
     CLI::Option* gateway_option =
         add("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412", "ENDPOINT")
             ->excludes(data_option);

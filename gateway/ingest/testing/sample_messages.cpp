@@ -349,6 +349,14 @@ Reply read_reply(std::span<const std::byte> frame) {
             reply.offset = from.getOffset();
             break;
         }
+        case wire::Envelope::ELSEWHERE: {
+            reply.type = ReplyType::kElsewhere;
+            const auto from = root.getElsewhere();
+            reply.session = session_of(from.getSession());
+            reply.endpoint = from.getEndpoint().cStr();
+            reply.public_key = from.getPublicKey().cStr();
+            break;
+        }
         case wire::Envelope::CONTROL: {
             reply.type = ReplyType::kControl;
             const auto from = root.getControl();

@@ -45,7 +45,7 @@ struct ImageOffer {
 [[nodiscard]] Frame probe();
 [[nodiscard]] Frame controlled(SessionId session, std::uint64_t number, std::uint16_t outcome, std::string_view reason);
 
-enum class ReplyType : std::uint8_t { kOther, kWelcome, kHelloAgain, kAck, kRefused, kNeedImage, kControl };
+enum class ReplyType : std::uint8_t { kOther, kWelcome, kHelloAgain, kAck, kRefused, kNeedImage, kControl, kElsewhere };
 
 // What came from the gateway, flat.
 struct Reply {
@@ -65,6 +65,8 @@ struct Reply {
     std::uint16_t event = 0;    // Control
     std::uint64_t value = 0;    // Control
     std::uint64_t number = 0;   // Control
+    std::string endpoint;       // Elsewhere
+    std::string public_key;     // Elsewhere
 };
 [[nodiscard]] Reply read_reply(std::span<const std::byte> frame);
 

@@ -18,8 +18,8 @@ constexpr int kReadsMax = 8;  // while it is being changed
 std::string domain_text(const Domain& domain) {
     const Partition& partition = domain.partition;
     switch (domain.type) {
-        case Domain::Type::kStore: return "store";
-        case Domain::Type::kImage: return "images";
+        case Domain::Type::kStore:
+        case Domain::Type::kImage: break;  // of no directory
         case Domain::Type::kShard: return "sessions";
         case Domain::Type::kPartition: break;
     }
@@ -44,9 +44,7 @@ std::optional<std::pair<Domain, Segment>> decode_segment(std::string_view key, s
     std::string_view name = key.substr(0, space);
     key.remove_prefix(std::min(name.size() + 1, key.size()));
     Domain domain;
-    if (name == "store" || name == "images") {
-        domain.type = name == "store" ? Domain::Type::kStore : Domain::Type::kImage;
-    } else if (name == "sessions") {
+    if (name == "sessions") {
         domain = shard_domain(static_cast<std::uint16_t>(directory));
     } else if (name.starts_with("partition.")) {
         name.remove_prefix(std::string_view{"partition."}.size());
@@ -69,14 +67,9 @@ std::optional<std::pair<Domain, Segment>> decode_segment(std::string_view key, s
 
 }  // namespace
 
-std::size_t directory_of(const Domain& domain) {
-    const bool is_of_shard = domain.type == Domain::Type::kShard || domain.type == Domain::Type::kPartition;
-    return is_of_shard ? domain.partition.shard % limits::kPartitionShards : limits::kPartitionShards;
-}
+std::size_t directory_of(const Domain& domain) { return domain.partition.shard % kDirectories; }
 
-std::string directory_object(std::size_t directory) {
-    return directory == limits::kPartitionShards ? "directory" : fmt::format("directory.{:02x}", directory);
-}
+std::string directory_object(std::size_t directory) { return fmt::format("directory.{:02x}", directory); }
 
 std::string segment_key(const Domain& domain, const Segment& segment) {
     return fmt::format("{}{} {:08x} {:04x}", kSegment, domain_text(domain), segment.order, segment.part);

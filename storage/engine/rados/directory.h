@@ -1,4 +1,4 @@
-// Which segments each domain has. One object for each shard, and one for what is of no shard: README.md of this folder.
+// Which segments each domain of a shard has: one object for each shard. README.md of this folder.
 //
 // Plain values; read_directory() as the pool.
 #pragma once
@@ -35,7 +35,7 @@ struct Segment {
 };
 using SegmentList = std::vector<std::shared_ptr<const Segment>>;  // ascending
 
-inline constexpr std::size_t kDirectories = limits::kPartitionShards + 1U;
+inline constexpr std::size_t kDirectories = limits::kPartitionShards;
 
 [[nodiscard]] std::size_t directory_of(const Domain& domain);
 [[nodiscard]] std::string directory_object(std::size_t directory);

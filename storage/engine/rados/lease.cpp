@@ -1,108 +1,117 @@
 #include "storage/engine/rados/lease.h"
 
-#include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace perfleet {
 namespace {
 
-const std::string kLease = "lease";
-constexpr std::chrono::milliseconds kAnswerTimeout{3'000};  // of a holder that lives
-constexpr int kTriesMax = 100;                              // beside one that still writes
+constexpr int kTriesMax = 100;  // beside one that still writes
 
-// Changes nothing but the lease of the head; makes the object where there is none.
-Result<RadosHead> fence_object(RadosPool& pool, const std::string& object, std::uint64_t lease) {
-    for (int tries = 1;; ++tries) {
-        auto before = pool.head(object);
-        if (!before.ok()) {
-            return before.error();
-        }
-        RadosHead head;
-        if (before->has_value()) {
-            const auto known = decode_head_untrusted(**before);
-            if (!known) {
-                return Error{ErrorCode::kCorrupt, pool.where() + ": the head of " + object + " is damaged"};
-            }
-            head = *known;
-        }
-        if (head.lease > lease) {
-            return Error{ErrorCode::kBusy, pool.where() + ": another gateway has taken the store over meanwhile"};
-        }
-        head.lease = lease;
-        auto changed = pool.change(object, {*before, encode_head(head), 0, {}, {}, {}});
-        if (changed.ok()) {
-            return head;
-        }
-        if (changed.error().code != ErrorCode::kConflict || tries == kTriesMax) {
-            return changed.error();
-        }
-    }
+Error taken(const RadosPool& pool, const std::string& object) {
+    return {ErrorCode::kBusy, pool.where() + ": another gateway has taken " + object + " over meanwhile"};
 }
 
-}  // namespace
-
-Result<std::optional<std::uint64_t>> current_lease(RadosPool& pool) {
-    auto bytes = pool.head(kLease);
+// Nothing where there is no such object.
+Result<std::optional<RadosHead>> read_head(RadosPool& pool, const std::string& object) {
+    auto bytes = pool.head(object);
     if (!bytes.ok()) {
         return bytes.error();
     }
     if (!bytes->has_value()) {
-        return std::optional<std::uint64_t>{};
+        return std::optional<RadosHead>{};
     }
     const auto head = decode_head_untrusted(**bytes);
-    return head ? Result<std::optional<std::uint64_t>>{std::optional{head->lease}}
-                : Error{ErrorCode::kCorrupt, pool.where() + ": the head of " + kLease + " is damaged"};
+    return head ? Result<std::optional<RadosHead>>{head}
+                : Error{ErrorCode::kCorrupt, pool.where() + ": the head of " + object + " is damaged"};
 }
 
-Result<std::uint64_t> take_lease(RadosPool& pool) {
-    auto before = current_lease(pool);
-    if (!before.ok()) {
-        return before.error();
-    }
-    if (before->has_value()) {
-        auto is_held = pool.is_held(kLease, kAnswerTimeout);
-        if (!is_held.ok() || *is_held) {
-            return is_held.ok() ? Error{ErrorCode::kBusy, pool.where() + ": another gateway writes there (it answers)"}
-                                : is_held.error();
+// Changes nothing but the lease of the head; makes the object where there is none.
+Result<Done> fence_object(RadosPool& pool, const std::string& object, std::uint64_t lease) {
+    for (int tries = 1;; ++tries) {
+        auto before = read_head(pool, object);
+        if (!before.ok()) {
+            return before.error();
+        }
+        RadosHead head = before->value_or(RadosHead{});
+        if (head.lease > lease) {
+            return taken(pool, object);
+        }
+        head.lease = lease;
+        auto changed = pool.change(object, {before->has_value() ? std::optional{encode_head(**before)} : std::nullopt,
+                                            encode_head(head),
+                                            0,
+                                            {},
+                                            {},
+                                            {}});
+        if (changed.ok() || changed.error().code != ErrorCode::kConflict || tries == kTriesMax) {
+            return changed;
         }
     }
-    RadosHead head;
-    head.lease = before->value_or(0) + 1;
-    RadosHead known;
-    known.lease = before->value_or(0);
-    auto taken = pool.change(
-        kLease,
-        {before->has_value() ? std::optional{encode_head(known)} : std::nullopt, encode_head(head), 0, {}, {}, {}});
-    if (taken.ok()) {
-        taken = pool.hold(kLease);
-    } else if (taken.error().code == ErrorCode::kConflict) {
-        return Error{ErrorCode::kBusy, pool.where() + ": another gateway takes the store at this moment"};
-    }
-    return taken.ok() ? Result<std::uint64_t>{head.lease} : taken.error();
 }
 
-Result<Directories> fence(RadosPool& pool, std::uint64_t lease) {
-    Directories directories;
-    for (std::size_t i = 0; i < kDirectories; ++i) {
-        auto fenced = fence_object(pool, directory_object(i), lease);
-        auto directory = fenced.ok() ? read_directory(pool, i) : fenced.error();
-        if (!directory.ok()) {
-            return directory.error();
-        }
-        if (!directory->has_value()) {
-            return Error{ErrorCode::kNotFound, pool.where() + ": " + directory_object(i) + " was removed"};
-        }
-        directories[i] = std::move(**directory);
-        for (const auto& [domain, segments] : directories[i].domains) {
-            if (!segments.back()->is_sealed) {
-                if (auto sealed = fence_object(pool, segments.back()->object, lease); !sealed.ok()) {
-                    return sealed.error();
-                }
+// Under a lease that the directory's head has.
+Result<Directory> fence_segments(RadosPool& pool, std::size_t number, std::uint64_t lease) {
+    auto directory = read_directory(pool, number);
+    if (!directory.ok()) {
+        return directory.error();
+    }
+    if (!directory->has_value()) {
+        return Error{ErrorCode::kNotFound, pool.where() + ": " + directory_object(number) + " was removed"};
+    }
+    if ((*directory)->head.lease != lease) {
+        return taken(pool, directory_object(number));
+    }
+    for (const auto& [domain, segments] : (*directory)->domains) {
+        if (!segments.back()->is_sealed) {
+            if (auto fenced = fence_object(pool, segments.back()->object, lease); !fenced.ok()) {
+                return fenced.error();
             }
         }
     }
-    return directories;
+    return std::move(**directory);
+}
+
+}  // namespace
+
+Result<Directory> take_directory(RadosPool& pool, std::size_t directory) {
+    const std::string object = directory_object(directory);
+    for (int tries = 1;; ++tries) {
+        auto before = read_head(pool, object);
+        if (!before.ok()) {
+            return before.error();
+        }
+        RadosHead head = before->value_or(RadosHead{});
+        ++head.lease;
+        auto changed = pool.change(object, {before->has_value() ? std::optional{encode_head(**before)} : std::nullopt,
+                                            encode_head(head),
+                                            0,
+                                            {},
+                                            {},
+                                            {}});
+        if (changed.ok()) {
+            return fence_segments(pool, directory, head.lease);
+        }
+        if (changed.error().code != ErrorCode::kConflict) {
+            return changed.error();
+        }
+        // Its holder has written there, or somebody else was quicker.
+        auto now = read_head(pool, object);
+        if (!now.ok()) {
+            return now.error();
+        }
+        if (now->value_or(RadosHead{}).lease >= head.lease || tries == kTriesMax) {
+            return taken(pool, object);
+        }
+    }
+}
+
+Result<Directory> fence_directory(RadosPool& pool, std::size_t directory, std::uint64_t lease) {
+    if (auto fenced = fence_object(pool, directory_object(directory), lease); !fenced.ok()) {
+        return fenced.error();
+    }
+    return fence_segments(pool, directory, lease);
 }
 
 }  // namespace perfleet

@@ -1,13 +1,12 @@
-// Who may write a store on RADOS: one lease for all of it, a number that grows with each holder. Every head has the
-// number under which it was written, and every change compares it, so that a holder whose lease was taken changes
-// nothing more, however late it wakes up.
+// Who may write a shard of a store on RADOS: a number that grows with each holder, in the head of the shard's
+// directory. Every head has the number under which it was written, and every change compares it, so that a holder whose
+// lease was taken changes nothing more, however late it wakes up.
 //
-// Threads: one at a time.
+// Threads: any, for different directories.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "schemas/vocabulary/error.h"
 #include "storage/engine/rados/directory.h"
@@ -15,18 +14,13 @@
 
 namespace perfleet {
 
-// Under a lease, nobody else changes them.
-using Directories = std::array<Directory, kDirectories>;
+// Takes the directory's next lease (in its head), and fences off whoever had the one before: all heads that can still
+// be written get the number, the directory first, so that no segment is added behind that, then the last segment of
+// each domain. Makes a directory that isn't there. Errors: kBusy (somebody else took it at this moment), those of the
+// pool.
+[[nodiscard]] Result<Directory> take_directory(RadosPool& pool, std::size_t directory);
 
-// The next lease; its number. The pool answers for it until it is closed. Errors: kBusy (its holder answers), those of
-// the pool.
-[[nodiscard]] Result<std::uint64_t> take_lease(RadosPool& pool);
-
-// Nothing if the store was never written.
-[[nodiscard]] Result<std::optional<std::uint64_t>> current_lease(RadosPool& pool);
-
-// Gives all heads that can still be written the lease's number: directories first, so that no segment is added behind
-// that, then the last segment of each domain. Errors: kBusy (somebody took the next lease), those of the pool.
-[[nodiscard]] Result<Directories> fence(RadosPool& pool, std::uint64_t lease);
+// The same under a lease that is held, to go on from what is there. Errors: kBusy (another lease was taken since).
+[[nodiscard]] Result<Directory> fence_directory(RadosPool& pool, std::size_t directory, std::uint64_t lease);
 
 }  // namespace perfleet

@@ -55,19 +55,6 @@ std::string unescaped(std::string_view bytes) {
 
 }  // namespace
 
-struct RadosPool::Watch {
-    rados_ioctx_t io;
-    std::string object;
-    std::uint64_t cookie = 0;
-
-    static void on_notify(void* self, std::uint64_t notify_id, std::uint64_t handle, std::uint64_t, void*,
-                          std::size_t) {
-        const auto& watch = *static_cast<Watch*>(self);
-        (void)librados()->rados_notify_ack(watch.io, watch.object.c_str(), notify_id, handle, nullptr, 0);
-    }
-    static void on_error(void*, std::uint64_t, int) {}  // whoever takes over meanwhile fences this one off
-};
-
 RadosPool::RadosPool(std::string where) : where_{std::move(where)} {}
 
 Error RadosPool::error(int result, const std::string& object, const char* doing) const {
@@ -127,10 +114,6 @@ Result<std::unique_ptr<RadosPool>> RadosPool::connect(const RadosPlace& place) {
 }
 
 RadosPool::~RadosPool() {
-    if (watch_ != nullptr) {
-        (void)librados()->rados_unwatch2(io_, watch_->cookie);
-        (void)librados()->rados_watch_flush(cluster_);
-    }
     if (io_ != nullptr) {
         librados()->rados_ioctx_destroy(io_);
     }
@@ -141,14 +124,18 @@ RadosPool::~RadosPool() {
 
 Result<Done> RadosPool::change(const std::string& object, const RadosChange& change) {
     const WriteOp write;
-    if (change.head_before) {
+    if (change.is_unguarded) {
+        librados()->rados_write_op_create(write.op, LIBRADOS_CREATE_IDEMPOTENT, nullptr);
+    } else if (change.head_before) {
         librados()->rados_write_op_assert_exists(write.op);
         librados()->rados_write_op_cmpxattr(write.op, kHead, LIBRADOS_CMPXATTR_OP_EQ, change.head_before->data(),
                                             change.head_before->size());
     } else {
         librados()->rados_write_op_create(write.op, LIBRADOS_CREATE_EXCLUSIVE, nullptr);
     }
-    librados()->rados_write_op_setxattr(write.op, kHead, change.head.data(), change.head.size());
+    if (!change.is_unguarded) {
+        librados()->rados_write_op_setxattr(write.op, kHead, change.head.data(), change.head.size());
+    }
     if (!change.body.empty()) {
         librados()->rados_write_op_write(write.op, change.body.data(), change.body.size(), change.offset);
     }
@@ -304,37 +291,6 @@ Result<Done> RadosPool::read(std::span<RadosRead> reads) {
 Result<Done> RadosPool::remove(const std::string& object) {
     const int removed = librados()->rados_remove(io_, object.c_str());
     return removed < 0 && removed != -ENOENT ? Result<Done>{error(removed, object, "removing")} : Done{};
-}
-
-Result<Done> RadosPool::hold(const std::string& object) {
-    watch_ = std::make_unique<Watch>(Watch{io_, object});
-    const int watched = librados()->rados_watch2(io_, object.c_str(), &watch_->cookie, &Watch::on_notify,
-                                                 &Watch::on_error, watch_.get());
-    if (watched < 0) {
-        watch_ = nullptr;
-        return error(watched, object, "watching");
-    }
-    return Done{};
-}
-
-Result<bool> RadosPool::is_held(const std::string& object, std::chrono::milliseconds timeout) {
-    char* reply = nullptr;
-    std::size_t reply_size = 0;
-    const int notified = librados()->rados_notify2(io_, object.c_str(), "", 0,
-                                                   static_cast<std::uint64_t>(timeout.count()), &reply, &reply_size);
-    notify_ack_t* acks = nullptr;
-    notify_timeout_t* timeouts = nullptr;
-    std::size_t ack_count = 0;
-    std::size_t timeout_count = 0;
-    if (reply != nullptr && librados()->rados_decode_notify_response(reply, reply_size, &acks, &ack_count, &timeouts,
-                                                                     &timeout_count) == 0) {
-        librados()->rados_free_notify_response(acks, ack_count, timeouts);
-    }
-    librados()->rados_buffer_free(reply);
-    if (notified < 0 && notified != -ETIMEDOUT) {
-        return error(notified, object, "asking who holds");
-    }
-    return ack_count != 0;
 }
 
 }  // namespace perfleet

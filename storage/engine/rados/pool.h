@@ -6,7 +6,6 @@
 // object.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,6 +30,7 @@ struct RadosChange {
     std::string_view body;                     // written at the offset
     std::map<std::string, std::string> index;  // set
     std::vector<std::string> removed;          // of the index
+    bool is_unguarded = false;                 // of an object without a head, which is made where there is none
 };
 
 struct RadosExtent {
@@ -69,11 +69,6 @@ public:
     [[nodiscard]] Result<Done> read(std::span<RadosRead> reads);
     [[nodiscard]] Result<Done> remove(const std::string& object);  // Done where it isn't there, too
 
-    // Answers whoever asks whether the object is held, until the pool is closed. Once.
-    [[nodiscard]] Result<Done> hold(const std::string& object);
-    // Whether somebody answers, within the time. The object is there.
-    [[nodiscard]] Result<bool> is_held(const std::string& object, std::chrono::milliseconds timeout);
-
     [[nodiscard]] const std::string& where() const { return where_; }
 
 private:
@@ -83,8 +78,6 @@ private:
     std::string where_;
     void* cluster_ = nullptr;
     void* io_ = nullptr;
-    struct Watch;
-    std::unique_ptr<Watch> watch_;
 };
 
 }  // namespace perfleet

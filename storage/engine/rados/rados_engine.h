@@ -12,10 +12,12 @@
 
 namespace perfleet {
 
-// Takes the store's lease: from then on whoever had it before writes nothing more, also when it is only slow. Errors:
-// kBusy (its holder answers), kNotFound (no such pool), kPermission, kUnavailable (no answer from the cluster),
-// kUnsupported, kIo. All writes go under the lease it took; a guard of 0 means that one.
-[[nodiscard]] Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place);
+// Takes all shards: from then on whoever had one before writes nothing more there, also when it is only slow.
+// `is_shared`: none before ShardLeases::join(), and then its part of them; reads see the shards that are held, and
+// writes to others are errors. Errors: kBusy (somebody who lives has shards), kNotFound (no such pool), kPermission,
+// kUnavailable (no answer from the cluster), kUnsupported, kIo. All writes go under the lease of their shard; a guard
+// of 0 means that one.
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool is_shared = false);
 
 // Reads beside a writer, or without one. Its writes are errors.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_rados_reader_engine(const RadosPlace& place);

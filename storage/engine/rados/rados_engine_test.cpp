@@ -4,16 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "storage/engine/rados/gateway_table.h"
 #include "storage/engine/rados/lease.h"
 #include "storage/engine/rados/pool.h"
 #include "storage/engine/rados/rados_limits.h"
 #include "storage/key/key.h"
 #include "storage/store/testing/stores.h"
+#include "storage/store_limits.h"
 
 namespace perfleet::rados_test {
 namespace {
@@ -33,6 +37,11 @@ protected:
 
     [[nodiscard]] std::unique_ptr<Engine> writer() const {
         auto engine = open_rados_writer_engine(place_);
+        EXPECT_TRUE(engine.ok()) << engine.error().message;
+        return engine.ok() ? std::move(*engine) : nullptr;
+    }
+    [[nodiscard]] std::unique_ptr<Engine> shared() const {
+        auto engine = open_rados_writer_engine(place_, true);
         EXPECT_TRUE(engine.ok()) << engine.error().message;
         return engine.ok() ? std::move(*engine) : nullptr;
     }
@@ -176,13 +185,130 @@ TEST_F(RadosStore, RemovesTheObjectsOfADroppedPartition) {
     EXPECT_TRUE(directory().unused.empty());
 }
 
-TEST_F(RadosStore, HasOneWriterWhoAnswersForTheStore) {
+TEST_F(RadosStore, HasOneWriterWhoSharesItWithNobody) {
     auto engine = writer();
     const auto second = open_rados_writer_engine(place_);
     ASSERT_FALSE(second.ok());
     EXPECT_EQ(second.error().code, ErrorCode::kBusy) << second.error().message;
+    const auto gateway = shared();
+    const auto joined = gateway->leases()->join({"tcp://127.0.0.1:1", ""});
+    ASSERT_FALSE(joined.ok());
+    EXPECT_EQ(joined.error().code, ErrorCode::kBusy) << joined.error().message;
     engine.reset();
-    EXPECT_NE(writer(), nullptr);
+    engine = writer();
+    EXPECT_NE(engine, nullptr);
+}
+
+// Whoever takes the store over waits until it is sure that nobody lives.
+TEST_F(RadosStore, IsTakenOverFromOneThatWasKilled) {
+    auto pool = RadosPool::connect(place_);
+    ASSERT_TRUE(pool.ok());
+    GatewayEntry killed;
+    killed.name = "killed";
+    killed.leases[0] = 1;
+    ASSERT_TRUE(write_gateway(**pool, killed).ok());
+    const auto engine = writer();
+    ASSERT_TRUE(put(*engine, {{key(1), "1"}}).ok());
+    const auto table = read_gateways(**pool);
+    ASSERT_TRUE(table.ok());
+    ASSERT_EQ(table->size(), 1U);
+    EXPECT_NE(table->front().name, "killed");
+}
+
+TEST_F(RadosStore, IsAtOnceAgainThatOfAGatewayWhichWasKilledAndStarted) {
+    auto pool = RadosPool::connect(place_);
+    ASSERT_TRUE(pool.ok());
+    GatewayEntry killed;
+    killed.name = "killed";
+    killed.address.endpoint = "tcp://127.0.0.1:1";
+    killed.leases[0] = 1;
+    ASSERT_TRUE(write_gateway(**pool, killed).ok());
+    const auto gateway = shared();
+    ASSERT_TRUE(gateway->leases()->join({"tcp://127.0.0.1:1", ""}).ok());
+    (void)gateway->leases()->take_news();
+    EXPECT_EQ(gateway->leases()->held_count(), limits::kPartitionShards);
+}
+
+TEST_F(RadosStore, ShardsAreSharedByGatewaysAndGoToThoseThatAreLeft) {
+    auto first = shared();
+    ASSERT_TRUE(first->leases()->join({"tcp://127.0.0.1:1", "key"}).ok());
+    (void)first->leases()->take_news();
+    EXPECT_EQ(first->leases()->held_count(), limits::kPartitionShards);
+    const std::uint16_t shard = partition().shard;
+    ASSERT_TRUE(put(*first, {{key(1), "1"}}).ok());
+
+    auto second = shared();
+    ASSERT_TRUE(second->leases()->join({"tcp://127.0.0.1:2", ""}).ok());
+    EXPECT_EQ(second->leases()->held_count(), 0U);
+    const auto give_and_take = [&](const std::vector<Engine*>& engines, auto&& is_done) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+        while (!is_done()) {
+            ASSERT_LT(std::chrono::steady_clock::now(), end);
+            for (Engine* engine : engines) {
+                for (const std::uint16_t surplus : engine->leases()->take_news().surplus) {
+                    engine->leases()->give_up(surplus);
+                }
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds{10});
+        }
+    };
+    const auto half = limits::kPartitionShards / 2;
+    give_and_take({first.get(), second.get()},
+                  [&] { return first->leases()->held_count() == half && second->leases()->held_count() == half; });
+    for (std::uint16_t i = 0; i < limits::kPartitionShards; ++i) {
+        EXPECT_NE(first->leases()->is_held(i), second->leases()->is_held(i)) << i;
+    }
+    Engine& holder = first->leases()->is_held(shard) ? *first : *second;
+    Engine& other = first->leases()->is_held(shard) ? *second : *first;
+    const GatewayAddress address =
+        &holder == first.get() ? GatewayAddress{"tcp://127.0.0.1:1", "key"} : GatewayAddress{"tcp://127.0.0.1:2", ""};
+    give_and_take({}, [&] { return other.leases()->holder_of(shard) == address; });
+    EXPECT_EQ(holder.leases()->holder_of(shard), std::nullopt) << "it is its own";
+    ASSERT_TRUE(put(holder, {{key(2), "2"}}).ok());
+    const auto refused = put(other, {{key(3), "3"}});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << refused.error().message;
+    const std::map<std::string, std::string> both{{key(1), "1"}, {key(2), "2"}};
+    EXPECT_EQ(content(holder), both);
+    EXPECT_TRUE(content(other).empty()) << "it sees what it holds";
+    EXPECT_EQ(content(*reader()), both);
+
+    // An image may come from any of them, and is there once.
+    ASSERT_TRUE(put(other, {{image_key("build"), std::string(5'000, 'i')}}).ok());
+    ASSERT_TRUE(put(holder, {{image_key("build"), std::string(5'000, 'j')}}).ok());
+    EXPECT_EQ(*holder.get(image_key("build")), std::string(5'000, 'i'));
+    EXPECT_EQ(*reader()->get(image_key("build")), std::string(5'000, 'i'));
+
+    const bool is_first_holder = &holder == first.get();
+    (is_first_holder ? first : second).reset();
+    give_and_take({&other}, [&] { return other.leases()->held_count() == limits::kPartitionShards; });
+    EXPECT_EQ(content(other, partition_range(partition())), both);
+    EXPECT_TRUE(put(other, {{key(3), "3"}}).ok());
+}
+
+// As one that was frozen: it doesn't know, and its write is refused; the rest of its shards it keeps.
+TEST_F(RadosStore, LosesTheShardThatAnotherHasTakenAndNoOther) {
+    const auto gateway = shared();
+    ASSERT_TRUE(gateway->leases()->join({"tcp://127.0.0.1:1", ""}).ok());
+    (void)gateway->leases()->take_news();
+    const std::uint16_t shard = partition().shard;
+    const TargetId neighbour{kTarget.value + 1};
+    const std::string neighbours = session_key(Table::kWatermark, neighbour, kSession);
+    ASSERT_TRUE(put(*gateway, {{key(1), "1"}}).ok());
+    ASSERT_TRUE(put(*gateway, {{neighbours, "1"}}).ok());
+    auto pool = RadosPool::connect(place_);
+    ASSERT_TRUE(pool.ok());
+    ASSERT_TRUE(take_directory(**pool, shard).ok());
+    const auto refused = put(*gateway, {{key(2), "2"}});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << refused.error().message;
+    EXPECT_FALSE(put(*gateway, {{neighbours, "2"}}).ok()) << "before it has recovered";
+    EXPECT_TRUE(*gateway->recover(GoOn::kToStore));
+    EXPECT_EQ(gateway->leases()->take_news().lost, std::vector<std::uint16_t>{shard});
+    EXPECT_FALSE(gateway->leases()->is_held(shard));
+    EXPECT_TRUE(put(*gateway, {{neighbours, "2"}}).ok());
+    EXPECT_FALSE(put(*gateway, {{key(2), "2"}}).ok());
+    EXPECT_EQ(content(*reader()), (std::map<std::string, std::string>{{key(1), "1"}, {neighbours, "2"}}));
 }
 
 // As one that was frozen while another took over: nothing answered for it.
@@ -191,14 +317,7 @@ TEST_F(RadosStore, FencesOffAWriterWhoseLeaseWasTaken) {
     ASSERT_TRUE(put(*old, {{key(1), "1"}}).ok());
     auto pool = RadosPool::connect(place_);
     ASSERT_TRUE(pool.ok());
-    const auto lease = current_lease(**pool);
-    ASSERT_TRUE(lease.ok() && lease->has_value());
-    RadosHead head;
-    head.lease = **lease;
-    RadosHead next = head;
-    ++next.lease;
-    ASSERT_TRUE((*pool)->change("lease", {encode_head(head), encode_head(next), 0, {}, {}, {}}).ok());
-    ASSERT_TRUE(fence(**pool, next.lease).ok());
+    ASSERT_TRUE(take_directory(**pool, partition().shard).ok());
     const auto before = content(*reader());
     const auto refused = [&](const Result<Done>& result) {
         ASSERT_FALSE(result.ok());

@@ -14,7 +14,7 @@ public:
                 return read;
             }
         }
-        return Done{};
+        return take_over_common();
     }
     [[nodiscard]] Result<bool> recover(GoOn) override { return false; }
     [[nodiscard]] Result<Done> write(const Domain&, Guard, const Changes&) override { return read_only(); }

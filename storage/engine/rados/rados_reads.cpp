@@ -68,10 +68,8 @@ std::vector<Domain> RadosReads::domains_in(const KeyRange& range) const {
     std::vector<Domain> domains;
     const std::lock_guard lock{mutex_};
     for (const auto& [domain, state] : domains_) {
-        KeyRange keys = domain.type == Domain::Type::kStore       ? tables(Table::kFormat, 1)
-                        : domain.type == Domain::Type::kImage     ? all_images_range()
-                        : domain.type == Domain::Type::kPartition ? partition_range(domain.partition)
-                                                                  : shard_tables();
+        const KeyRange keys =
+            domain.type == Domain::Type::kPartition ? partition_range(domain.partition) : shard_tables();
         if (std::max(keys.begin, range.begin) < std::min(keys.end, range.end)) {
             domains.push_back(domain);
         }
@@ -266,6 +264,10 @@ Result<std::vector<std::string>> RadosReads::fetch(const std::vector<const Index
 
 Result<std::shared_ptr<const DomainIndex>> RadosReads::index_of(const Domain& domain) const {
     static const auto nothing = std::make_shared<const DomainIndex>();
+    if (is_common(domain)) {
+        const std::lock_guard lock{mutex_};
+        return common_;
+    }
     for (int reloads = 0;; ++reloads) {
         SegmentList segments;
         std::uint64_t generation = 0;
@@ -277,7 +279,7 @@ Result<std::shared_ptr<const DomainIndex>> RadosReads::index_of(const Domain& do
                 return nothing;
             }
             DomainState& state = found->second;
-            state.last_use = ++uses_;
+            state.last_use = next_use();
             if (state.index != nullptr && (state.is_checked || state.is_pending)) {
                 return std::shared_ptr<const DomainIndex>{state.index};
             }
@@ -318,7 +320,7 @@ Result<std::shared_ptr<const DomainIndex>> RadosReads::index_of(const Domain& do
             state.index = loaded->index;
             state.last_head = std::move(loaded->last_head);
             state.is_checked = true;
-            make_room(domain);
+            make_room(&domain);
         }
         return std::shared_ptr<const DomainIndex>{std::move(loaded->index)};
     }
@@ -389,8 +391,7 @@ Result<bool> RadosReads::load_segment(const Domain& domain, const std::shared_pt
     }
 }
 
-// The lock is held.
-void RadosReads::make_room(const Domain& kept) const {
+void RadosReads::make_room(const Domain* kept) const {
     std::size_t keys = 0;
     for (const auto& [domain, state] : domains_) {
         keys += state.index != nullptr ? state.index->size() : 0;
@@ -398,7 +399,7 @@ void RadosReads::make_room(const Domain& kept) const {
     while (keys > limits::kRadosIndexKeysMax) {
         DomainState* oldest = nullptr;
         for (auto& [domain, state] : domains_) {
-            if (state.index != nullptr && !state.is_pending && domain != kept &&
+            if (state.index != nullptr && !state.is_pending && (kept == nullptr || domain != *kept) &&
                 (oldest == nullptr || state.last_use < oldest->last_use)) {
                 oldest = &state;
             }
@@ -429,8 +430,24 @@ void RadosReads::take_over(std::size_t directory, std::map<Domain, SegmentList, 
     }
 }
 
+Result<Done> RadosReads::take_over_common() {
+    auto found = read_common(*pool_);
+    if (!found.ok()) {
+        return found.error();
+    }
+    const std::lock_guard lock{mutex_};
+    common_ = std::make_shared<const DomainIndex>(std::move(*found));
+    return Done{};
+}
+
 Result<std::uint64_t> RadosReads::size_bytes(const KeyRange& range) const {
     std::uint64_t sum = 0;
+    {
+        const std::lock_guard lock{mutex_};
+        for (auto at = common_->lower_bound(range.begin); at != common_->end() && at->first < range.end; ++at) {
+            sum += at->first.size() + at->second.size_bytes;
+        }
+    }
     for (const Domain& domain : domains_in(range)) {
         SegmentList segments;
         {

@@ -16,21 +16,12 @@
 #include <vector>
 
 #include "storage/engine/engine.h"
+#include "storage/engine/rados/common.h"
 #include "storage/engine/rados/directory.h"
+#include "storage/engine/rados/domain_index.h"
 #include "storage/engine/rados/pool.h"
 
 namespace perfleet {
-
-// Where the value of a key is.
-struct IndexValue {
-    std::shared_ptr<const std::string> value;  // here: a short one, or one that is in no segment yet
-    std::shared_ptr<const Segment> segment;    // otherwise in its body; null, too, when the entry is damaged
-    std::uint64_t offset = 0;
-    std::uint64_t size_bytes = 0;
-
-    friend bool operator==(const IndexValue&, const IndexValue&) = default;
-};
-using DomainIndex = std::map<std::string, IndexValue, std::less<>>;
 
 class RadosReads : public Engine {
 public:
@@ -68,13 +59,20 @@ protected:
     // An empty one where the domain has nothing.
     [[nodiscard]] Result<std::shared_ptr<const DomainIndex>> index_of(const Domain& domain) const;
 
+    // Forgets the indexes that weren't used for longest, where there are too many keys. The lock is held.
+    void make_room(const Domain* kept = nullptr) const;
+    [[nodiscard]] std::uint64_t next_use() const { return ++uses_; }  // likewise
+
     [[nodiscard]] RadosPool& pool() const { return *pool_; }
     [[nodiscard]] std::vector<Domain> domains_in(const KeyRange& range) const;
     // Those of the directory, with its segments; nothing of them may be pending. What was read of the others stays.
     void take_over(std::size_t directory, std::map<Domain, SegmentList, DomainOrder> listed, bool is_all_checked);
+    // What belongs to no shard, anew.
+    [[nodiscard]] Result<Done> take_over_common();
 
-    mutable std::mutex mutex_;  // of domains_
-    mutable Domains domains_;
+    mutable std::mutex mutex_;  // of both
+    mutable Domains domains_;   // of shards
+    std::shared_ptr<const DomainIndex> common_ = std::make_shared<const DomainIndex>();
 
 private:
     class Cursor;
@@ -88,7 +86,6 @@ private:
     [[nodiscard]] Result<LoadedIndex> load(const Domain& domain, const SegmentList& segments) const;
     [[nodiscard]] Result<bool> load_segment(const Domain& domain, const std::shared_ptr<const Segment>& segment,
                                             LoadedIndex& loaded) const;
-    void make_room(const Domain& kept) const;
     [[nodiscard]] Result<std::vector<std::string>> fetch(const std::vector<const IndexValue*>& values) const;
 
     std::unique_ptr<RadosPool> pool_;

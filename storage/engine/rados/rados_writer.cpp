@@ -1,14 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <utility>
 
+#include "storage/engine/rados/common.h"
 #include "storage/engine/rados/lease.h"
+#include "storage/engine/rados/membership.h"
 #include "storage/engine/rados/rados_engine.h"
 #include "storage/engine/rados/rados_limits.h"
 #include "storage/engine/rados/rados_reads.h"
+#include "storage/engine/rados/segment_bytes.h"
 #include "storage/engine/rados/segment_writer.h"
 #include "storage/key/key.h"
 
@@ -20,13 +24,24 @@ std::uint64_t now_s() {
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
 }
 
-class RadosWriter final : public RadosReads {
+class RadosWriter final : public RadosReads, private ShardLeases {
 public:
-    RadosWriter(std::unique_ptr<RadosPool> pool, std::uint64_t lease, Directories directories)
-        : RadosReads{std::move(pool)}, lease_{lease} {
-        take_over_all(std::move(directories));
+    RadosWriter(std::unique_ptr<RadosPool> pool, bool is_shared) : RadosReads{std::move(pool)}, is_shared_{is_shared} {}
+
+    // Before all others. Whoever shares the store has no shard before join().
+    [[nodiscard]] Result<Done> begin() {
+        if (auto read = take_over_common(); !read.ok() || is_shared_) {
+            return read;
+        }
+        if (auto joined = RadosWriter::join({}); !joined.ok()) {
+            return joined;
+        }
+        (void)take_news();
+        return remove_old();
     }
 
+    [[nodiscard]] ShardLeases* leases() override { return is_shared_ ? this : nullptr; }
+    [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override;
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
     [[nodiscard]] Result<bool> recover(GoOn purpose) override;
     [[nodiscard]] Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override;
@@ -46,28 +61,69 @@ private:
     // Nobody but this writer changes what is listed.
     [[nodiscard]] Result<bool> reload(const Domain&) const override { return false; }
 
-    // Of directories: heads and unused objects; domains are in the table.
-    void take_over_all(Directories directories) {
-        for (std::size_t i = 0; i < kDirectories; ++i) {
-            take_over(i, std::exchange(directories[i].domains, {}), true);
+    // -- shards
+    [[nodiscard]] Result<Done> join(const GatewayAddress& own) override {
+        auto joined = Membership::join(pool(), own, !is_shared_);
+        if (!joined.ok()) {
+            return joined.error();
         }
-        directories_ = std::move(directories);
+        membership_ = std::move(*joined);
+        return Done{};
+    }
+    [[nodiscard]] News take_news() override;
+    void give_up(std::uint16_t shard) override {
+        const std::lock_guard lock{writing_};
+        let_go(shard);
+        membership_->let_go(shard);
+    }
+    [[nodiscard]] bool is_held(std::uint16_t shard) const override {
+        const std::lock_guard lock{writing_};
+        return directories_[shard].has_value();
+    }
+    [[nodiscard]] std::uint16_t held_count() const override {
+        const std::lock_guard lock{writing_};
+        return static_cast<std::uint16_t>(
+            std::count_if(directories_.begin(), directories_.end(), [](const auto& one) { return one.has_value(); }));
+    }
+    [[nodiscard]] std::optional<GatewayAddress> holder_of(std::uint16_t shard) const override {
+        return membership_ != nullptr ? membership_->holder_of(shard) : std::nullopt;
     }
 
     // The lock is held for all of these.
-    [[nodiscard]] Result<Done> check(Guard guard) const {
-        if (guard != 0 && guard != lease_) {
-            return Error{ErrorCode::kConflict, pool().where() + ": is held under lease " + std::to_string(lease_) +
-                                                   ", not " + std::to_string(guard)};
-        }
-        return failure_ ? Result<Done>{*failure_} : Done{};
+    void adopt(std::size_t number, Directory directory) {
+        take_over(number, std::exchange(directory.domains, {}), true);
+        directories_[number] = std::move(directory);
     }
-    Error fail(Error error);
+    void let_go(std::size_t number);
+    [[nodiscard]] Result<Directory*> held(std::size_t number) {
+        if (directories_[number]) {
+            return &*directories_[number];
+        }
+        return Error{ErrorCode::kUnavailable,
+                     pool().where() + ": shard " + std::to_string(number) + " isn't this gateway's"};
+    }
+    [[nodiscard]] Result<Done> check(const Domain& domain, Guard guard) {
+        if (failure_) {
+            return *failure_;
+        }
+        auto directory = held(directory_of(domain));
+        if (!directory.ok()) {
+            return directory.error();
+        }
+        const std::uint64_t lease = (*directory)->head.lease;
+        return guard == 0 || guard == lease
+                   ? Result<Done>{Done{}}
+                   : Error{ErrorCode::kConflict, pool().where() + ": is held under lease " + std::to_string(lease) +
+                                                     ", not " + std::to_string(guard)};
+    }
+    [[nodiscard]] Result<Done> write_common(const Changes& changes);
+    Error fail(std::size_t directory, Error error);
     [[nodiscard]] Result<Done> change_directory(std::size_t directory, std::map<std::string, std::string> entries,
                                                 std::vector<std::string> removed);
     [[nodiscard]] Result<std::shared_ptr<const Segment>> open_segment(const Domain& domain, std::uint64_t body_size);
     [[nodiscard]] std::string new_object(const Domain& domain) {
-        return fmt::format("segment.{:02x}.{:08x}.{:08x}", directory_of(domain), lease_, ++objects_);
+        const std::size_t directory = directory_of(domain);
+        return fmt::format("segment.{:02x}.{:08x}.{:08x}", directory, directories_[directory]->head.lease, ++objects_);
     }
     [[nodiscard]] DomainIndex& own_index(DomainState& state);
     [[nodiscard]] std::set<std::string> present(const Domain& domain, const Changes& changes) const;
@@ -83,11 +139,14 @@ private:
                                              std::atomic<bool>* is_stopping);
 
     std::mutex compacting_one_;  // taken before the lock
-    std::mutex writing_;
-    const std::uint64_t lease_;
-    bool is_lease_lost_ = false;
+    mutable std::mutex writing_;
+    const bool is_shared_;
+    bool is_over_ = false;  // it doesn't share the store, and somebody has taken a shard
     std::optional<Error> failure_;
-    Directories directories_;
+    std::set<std::size_t> doubtful_;  // directories in which something may be otherwise since it failed
+    // Heads and unused objects of those that are held; domains are in the table.
+    std::array<std::optional<Directory>, kDirectories> directories_;
+    std::vector<std::uint16_t> lost_;         // since the last news
     std::map<std::string, RadosHead> heads_;  // of last segments that this has read or written
     std::uint64_t objects_ = 0;
     std::uint64_t era_ = 0;        // another after each recover()
@@ -95,58 +154,165 @@ private:
     std::optional<Domain> compacting_;
     std::uint32_t compacting_order_ = 0;  // nothing more goes into its segments up to this one
     std::uint64_t pending_size_bytes_ = 0;
+    std::unique_ptr<Membership> membership_;  // last: it ends first
 };
 
-// Once a change was refused or its outcome isn't known, only what RADOS has counts.
-Error RadosWriter::fail(Error error) {
-    if (error.code == ErrorCode::kConflict || error.code == ErrorCode::kNotFound) {
-        const auto current = current_lease(pool());
-        is_lease_lost_ = current.ok() && current->has_value() && **current != lease_;
-        error = is_lease_lost_
-                    ? Error{ErrorCode::kConflict, pool().where() + ": another gateway has taken the store over"}
-                    : Error{ErrorCode::kUnavailable, std::move(error.message)};
+Result<std::optional<std::string>> RadosWriter::get(std::string_view key) const {
+    auto value = RadosReads::get(key);
+    const auto domain = domain_of_key(key);
+    if (!value.ok() || value->has_value() || !domain.ok() || domain->type != Domain::Type::kImage) {
+        return value;
     }
+    auto image = find_image(pool(), key);  // another gateway may have put it
+    if (!image.ok() || !image->has_value()) {
+        return image.ok() ? std::move(value) : image.error();
+    }
+    const auto at =
+        index_cursor({std::make_shared<const DomainIndex>(DomainIndex{{std::string{key}, **image}})}, everything());
+    auto is_there = at->next();
+    return is_there.ok() ? Result<std::optional<std::string>>{std::optional{std::string{at->value()}}}
+                         : is_there.error();
+}
+
+Result<Done> RadosWriter::write_common(const Changes& changes) {
+    DomainIndex put;
+    for (const Changes::Put& one : changes.puts) {
+        auto value = put_common(pool(), one.key, one.value);
+        if (!value.ok()) {
+            return value.error();
+        }
+        put.emplace(one.key, std::move(*value));
+    }
+    for (const std::string& key : changes.deletes) {
+        if (auto removed = remove_common(pool(), key); !removed.ok()) {
+            return removed;
+        }
+    }
+    const std::lock_guard lock{mutex_};
+    auto common = std::make_shared<DomainIndex>(*common_);
+    for (const std::string& key : changes.deletes) {
+        common->erase(key);
+    }
+    common->merge(put);
+    common_ = std::move(common);
+    return Done{};
+}
+
+ShardLeases::News RadosWriter::take_news() {
+    News news;
+    const std::lock_guard lock{writing_};
+    Membership::News theirs = membership_ != nullptr ? membership_->take_news() : Membership::News{};
+    news.lost = std::exchange(lost_, {});
+    for (const std::uint16_t shard : theirs.lost) {
+        if (directories_[shard]) {
+            let_go(shard);
+            news.lost.push_back(shard);
+        }
+        membership_->let_go(shard);
+    }
+    for (auto& [shard, directory] : theirs.taken) {
+        if (std::find(theirs.lost.begin(), theirs.lost.end(), shard) == theirs.lost.end()) {
+            let_go(shard);
+            adopt(shard, std::move(directory));
+            news.taken.push_back(shard);
+        }
+    }
+    news.surplus = std::move(theirs.surplus);
+    return news;
+}
+
+// What was compacted there and isn't settled is undone.
+void RadosWriter::let_go(std::size_t number) {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(domains_, [&](const auto& one) {
+        if (directory_of(one.first) != number) {
+            return false;
+        }
+        for (const auto& segment : one.second.segments) {
+            heads_.erase(segment->object);
+        }
+        return true;
+    });
+    std::erase_if(pending_, [&](const Domain& domain) { return directory_of(domain) == number; });
+    pending_size_bytes_ = pending_.empty() ? 0 : pending_size_bytes_;
+    directories_[number].reset();
+    doubtful_.erase(number);
+}
+
+// Once a change was refused or its outcome isn't known, only what RADOS has counts.
+Error RadosWriter::fail(std::size_t directory, Error error) {
+    if (error.code == ErrorCode::kConflict || error.code == ErrorCode::kNotFound) {
+        error.code = ErrorCode::kUnavailable;
+        const auto bytes = pool().head(directory_object(directory));
+        const auto now = bytes.ok() && bytes->has_value() ? decode_head_untrusted(**bytes) : std::nullopt;
+        if (now && now->lease > directories_[directory]->head.lease) {
+            is_over_ = !is_shared_;
+            error = is_over_
+                        ? Error{ErrorCode::kConflict, pool().where() + ": another gateway has taken the store over"}
+                        : Error{ErrorCode::kUnavailable, pool().where() + ": another gateway has taken shard " +
+                                                             std::to_string(directory) + " over"};
+        }
+    }
+    doubtful_.insert(directory);
     failure_ = error;
     return error;
 }
 
 Result<bool> RadosWriter::recover(GoOn) {
     const std::lock_guard lock{writing_};
-    if (!failure_ || is_lease_lost_) {
+    if (!failure_ || is_over_) {
         return failure_ ? Result<bool>{*failure_} : false;
     }
-    auto directories = fence(pool(), lease_);
-    if (!directories.ok()) {
-        if (directories.error().code == ErrorCode::kBusy) {
-            is_lease_lost_ = true;
-            failure_ = Error{ErrorCode::kConflict, pool().where() + ": another gateway has taken the store over"};
+    const std::set<std::size_t> doubtful = doubtful_;
+    for (const std::size_t number : doubtful) {
+        auto fenced = fence_directory(pool(), number, directories_[number]->head.lease);
+        if (!fenced.ok() && fenced.error().code != ErrorCode::kBusy) {
+            failure_ = fenced.error();
+            return *failure_;
         }
-        return *failure_;
+        if (!fenced.ok() && !is_shared_) {
+            is_over_ = true;
+            failure_ = Error{ErrorCode::kConflict, pool().where() + ": another gateway has taken the store over"};
+            return *failure_;
+        }
+        let_go(number);
+        if (fenced.ok()) {
+            adopt(number, std::move(*fenced));
+        } else {
+            lost_.push_back(static_cast<std::uint16_t>(number));
+            membership_->let_go(static_cast<std::uint16_t>(number));
+        }
     }
     {
         const std::lock_guard state_lock{mutex_};
-        domains_.clear();
+        for (const Domain& domain : pending_) {
+            DomainState& state = domains_[domain];
+            state.index = nullptr;
+            state.is_pending = false;
+            ++state.generation;
+        }
     }
-    heads_.clear();
     pending_.clear();
     pending_size_bytes_ = 0;
     ++era_;
     failure_.reset();
-    take_over_all(std::move(*directories));
     return true;
 }
 
 Result<Done> RadosWriter::change_directory(std::size_t directory, std::map<std::string, std::string> entries,
                                            std::vector<std::string> removed) {
-    Directory& known = directories_[directory];
-    RadosHead head = known.head;
-    ++head.write_count;
-    RadosChange change{known.head_bytes, encode_head(head), 0, {}, std::move(entries), std::move(removed)};
-    if (auto changed = pool().change(directory_object(directory), change); !changed.ok()) {
-        return fail(changed.error());
+    auto known = held(directory);
+    if (!known.ok()) {
+        return known.error();
     }
-    known.head = head;
-    known.head_bytes = std::move(change.head);
+    RadosHead head = (*known)->head;
+    ++head.write_count;
+    RadosChange change{(*known)->head_bytes, encode_head(head), 0, {}, std::move(entries), std::move(removed)};
+    if (auto changed = pool().change(directory_object(directory), change); !changed.ok()) {
+        return fail(directory, changed.error());
+    }
+    (*known)->head = head;
+    (*known)->head_bytes = std::move(change.head);
     return Done{};
 }
 
@@ -164,7 +330,8 @@ Result<std::shared_ptr<const Segment>> RadosWriter::open_segment(const Domain& d
             auto read = pool().head(last->object);
             const auto found = read.ok() && read->has_value() ? decode_head_untrusted(**read) : std::nullopt;
             if (!read.ok() || (read->has_value() && !found)) {
-                return fail(read.ok() ? Error{ErrorCode::kCorrupt, "the head of " + last->object + " is damaged"}
+                return fail(directory_of(domain),
+                            read.ok() ? Error{ErrorCode::kCorrupt, "the head of " + last->object + " is damaged"}
                                       : read.error());
             }
             head = heads_.emplace(last->object, found.value_or(RadosHead{})).first;
@@ -216,15 +383,18 @@ std::set<std::string> RadosWriter::present(const Domain& domain, const Changes& 
 }
 
 Result<Done> RadosWriter::write(const Domain& domain, Guard guard, const Changes& changes) {
-    const std::lock_guard lock{writing_};
-    if (auto checked = check(guard); !checked.ok()) {
-        return checked;
-    }
     const std::uint64_t body_size = body_size_of(changes);
     if (body_size > limits::kRadosChangeSizeBytesMax) {
         return Error{ErrorCode::kTooLarge, pool().where() + ": " + std::to_string(body_size) +
                                                " bytes in one change; an object takes " +
                                                std::to_string(limits::kRadosChangeSizeBytesMax)};
+    }
+    if (is_common(domain)) {
+        return write_common(changes);
+    }
+    const std::lock_guard lock{writing_};
+    if (auto checked = check(domain, guard); !checked.ok()) {
+        return checked;
     }
     auto segment = open_segment(domain, body_size);
     if (!segment.ok()) {
@@ -236,7 +406,7 @@ Result<Done> RadosWriter::write(const Domain& domain, Guard guard, const Changes
         is_only = domains_[domain].segments.size() == 1 && compacting_ != domain;
     }
     RadosHead& head = heads_[(*segment)->object];
-    SegmentChange change{*segment, head, lease_};
+    SegmentChange change{*segment, head, directories_[directory_of(domain)]->head.lease};
     for (const std::string& key : changes.deletes) {
         change.remove(key, is_only);
     }
@@ -245,7 +415,7 @@ Result<Done> RadosWriter::write(const Domain& domain, Guard guard, const Changes
         change.put(put.key, put.value, !known.contains(put.key));
     }
     if (auto written = change.commit(pool()); !written.ok()) {
-        return fail(written.error());
+        return fail(directory_of(domain), written.error());
     }
     head = change.head();
     const std::lock_guard state_lock{mutex_};
@@ -259,6 +429,8 @@ Result<Done> RadosWriter::write(const Domain& domain, Guard guard, const Changes
         for (const auto& [key, value] : change.values()) {
             index.insert_or_assign(key, value);
         }
+        state.last_use = next_use();
+        make_room();
     }
     return Done{};
 }
@@ -268,7 +440,7 @@ Result<Done> RadosWriter::write_unlogged(const Domain& domain, Guard guard, cons
     bool must_settle = false;
     {
         const std::lock_guard lock{writing_};
-        if (auto checked = check(guard); !checked.ok()) {
+        if (auto checked = check(domain, guard); !checked.ok()) {
             return checked;
         }
         // Whatever is undone by a crash, everything since is undone, too.
@@ -282,6 +454,9 @@ Result<Done> RadosWriter::write_unlogged(const Domain& domain, Guard guard, cons
         }
     }
     const std::lock_guard lock{writing_};
+    if (auto checked = check(domain, guard); !checked.ok()) {
+        return checked;
+    }
     auto index = index_of(domain);  // read, if it wasn't
     if (!index.ok()) {
         return index.error();
@@ -382,13 +557,26 @@ Result<Done> RadosWriter::compact(const Domain& domain) {
 Result<Done> RadosWriter::rewrite(const Domain& domain, const SegmentList& before, std::uint64_t era,
                                   const std::shared_ptr<const DomainIndex>& snapshot) {
     const std::size_t directory = directory_of(domain);
+    std::uint64_t lease = 0;
+    {
+        const std::lock_guard lock{writing_};
+        auto known = held(directory);
+        if (!known.ok()) {
+            return known.error();
+        }
+        lease = (*known)->head.lease;
+    }
     SegmentMaker maker{
-        pool(), lease_, before.empty() ? 0 : before.back()->order, [&]() -> Result<std::string> {
+        pool(), lease, before.empty() ? 0 : before.back()->order, [&]() -> Result<std::string> {
             const std::lock_guard lock{writing_};
+            auto known = held(directory);
+            if (!known.ok()) {
+                return known.error();
+            }
             std::string object = new_object(domain);
             const std::uint64_t since_s = now_s();
             auto entered = change_directory(directory, {{unused_key(object), std::to_string(since_s)}}, {});
-            directories_[directory].unused.emplace(object, since_s);
+            (*known)->unused.emplace(object, since_s);
             return entered.ok() ? Result<std::string>{std::move(object)} : entered.error();
         }};
     const auto at = index_cursor({snapshot}, everything());
@@ -432,11 +620,11 @@ Result<Done> RadosWriter::switch_over(const Domain& domain, const SegmentList& b
         return switched;
     }
     for (const auto& segment : before) {
-        directories_[directory].unused.emplace(segment->object, since_s);
+        directories_[directory]->unused.emplace(segment->object, since_s);
         heads_.erase(segment->object);
     }
     for (const auto& segment : made.segments()) {
-        directories_[directory].unused.erase(segment->object);
+        directories_[directory]->unused.erase(segment->object);
     }
     const std::lock_guard state_lock{mutex_};
     DomainState& state = domains_[domain];
@@ -489,7 +677,7 @@ Result<Done> RadosWriter::erase(const KeyRange& range, std::atomic<bool>* is_sto
                 return changed;
             }
             for (const std::string& object : objects) {
-                directories_[directory].unused.emplace(object, 0);
+                directories_[directory]->unused.emplace(object, 0);
                 heads_.erase(object);
             }
             const std::lock_guard state_lock{mutex_};
@@ -519,7 +707,11 @@ Result<Done> RadosWriter::remove_unused(std::size_t directory, std::uint64_t unt
     std::vector<std::string> objects;
     {
         const std::lock_guard lock{writing_};
-        for (const auto& [object, since_s] : directories_[directory].unused) {
+        auto known = held(directory);
+        if (!known.ok()) {
+            return Done{};
+        }
+        for (const auto& [object, since_s] : (*known)->unused) {
             if (since_s <= until_s) {
                 objects.push_back(object);
             }
@@ -539,32 +731,28 @@ Result<Done> RadosWriter::remove_unused(std::size_t directory, std::uint64_t unt
         return Done{};
     }
     const std::lock_guard lock{writing_};
-    if (failure_) {
+    auto known = held(directory);
+    if (failure_ || !known.ok()) {
         return Done{};  // entered as unused still: it is tried again
     }
     std::vector<std::string> keys;
     for (const std::string& object : removed) {
         keys.push_back(unused_key(object));
-        directories_[directory].unused.erase(object);
+        (*known)->unused.erase(object);
     }
     return change_directory(directory, {}, std::move(keys));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place) {
+Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool is_shared) {
     auto pool = RadosPool::connect(place);
     if (!pool.ok()) {
         return pool.error();
     }
-    auto lease = take_lease(**pool);
-    auto directories = lease.ok() ? fence(**pool, *lease) : lease.error();
-    if (!directories.ok()) {
-        return directories.error();
-    }
-    auto writer = std::make_unique<RadosWriter>(std::move(*pool), *lease, std::move(*directories));
-    if (auto removed = writer->remove_old(); !removed.ok()) {
-        return removed.error();
+    auto writer = std::make_unique<RadosWriter>(std::move(*pool), is_shared);
+    if (auto begun = writer->begin(); !begun.ok()) {
+        return begun.error();
     }
     return Result<std::unique_ptr<Engine>>{std::move(writer)};
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/command-line/arguments.h"
 #include "query-engine/select/selection.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/option_value.h"
@@ -451,6 +452,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
         ->check(check_not_empty)
         ->type_name("DIR");
+    add_ceph_conf_option(*command);
     command->add_option("--event", options->hints.event, "what was measured, in a word")->type_name("NAME");
     command->add_option("--unit", options->hints.unit, "of the numbers (default: cycles)")->type_name("UNIT");
     command->add_option("--target", options->target, "where it was measured (default: this host)")->type_name("NAME");

@@ -1,0 +1,105 @@
+#include "storage/engine/rados/common.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "storage/engine/rados/segment_bytes.h"
+#include "storage/key/key.h"
+
+namespace perfleet {
+namespace {
+
+const std::string kCommon = "common";
+
+std::string image_object(std::string_view key) {
+    std::string object = "image.";
+    for (const char byte : key.substr(1)) {  // behind the table
+        object += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    }
+    return object;
+}
+
+bool is_image(std::string_view key) { return !key.empty() && key.front() == static_cast<char>(Table::kImage); }
+
+IndexValue image_value(std::string_view key, std::uint64_t size_bytes) {
+    Segment whole;
+    whole.object = image_object(key);
+    whole.is_sealed = true;
+    return {nullptr, std::make_shared<const Segment>(std::move(whole)), 0, size_bytes};
+}
+
+Result<Done> list(RadosPool& pool, std::string_view key, const RadosEntry& entry) {
+    RadosChange change;
+    change.is_unguarded = true;
+    change.index[std::string{key}] = encode_entry(entry);
+    return pool.change(kCommon, change);
+}
+
+Result<Done> list_image(RadosPool& pool, std::string_view key, std::uint64_t size_bytes) {
+    return list(pool, key, {RadosEntry::Type::kBody, 0, {}, 0, size_bytes});
+}
+
+}  // namespace
+
+Result<DomainIndex> read_common(RadosPool& pool) {
+    DomainIndex index;
+    auto read = pool.read_index(kCommon, [&](std::string_view key, std::string_view bytes) {
+        const auto entry = decode_entry_untrusted(bytes);
+        IndexValue value;
+        if (entry && entry->type == RadosEntry::Type::kInline) {
+            value.value = std::make_shared<const std::string>(entry->value);
+        } else if (entry && entry->type == RadosEntry::Type::kBody && is_image(key)) {
+            value = image_value(key, entry->size_bytes);
+        }
+        index.insert_or_assign(std::string{key}, std::move(value));
+    });
+    return read.ok() ? Result<DomainIndex>{std::move(index)} : read.error();
+}
+
+// The object comes first, so that what is listed is there. One that a crash left unlisted is found by find_image().
+Result<IndexValue> put_common(RadosPool& pool, std::string_view key, std::string_view value) {
+    if (!is_image(key)) {
+        auto listed = list(pool, key, {RadosEntry::Type::kInline, 0, value, 0, 0});
+        return listed.ok() ? Result<IndexValue>{{std::make_shared<const std::string>(value), nullptr, 0, 0}}
+                           : listed.error();
+    }
+    RadosHead head;
+    head.size_bytes = value.size();
+    auto written = pool.change(image_object(key), {std::nullopt, encode_head(head), 0, value, {}, {}});
+    if (!written.ok() && written.error().code == ErrorCode::kConflict) {
+        auto there = find_image(pool, key);
+        if (!there.ok() || there->has_value()) {
+            return there.ok() ? Result<IndexValue>{std::move(**there)} : there.error();
+        }
+    }
+    if (written.ok()) {
+        written = list_image(pool, key, value.size());
+    }
+    return written.ok() ? Result<IndexValue>{image_value(key, value.size())} : written.error();
+}
+
+Result<std::optional<IndexValue>> find_image(RadosPool& pool, std::string_view key) {
+    auto bytes = pool.head(image_object(key));
+    if (!bytes.ok()) {
+        return bytes.error();
+    }
+    const auto head = bytes->has_value() ? decode_head_untrusted(**bytes) : std::nullopt;
+    if (!head) {
+        return std::optional<IndexValue>{};
+    }
+    auto listed = list_image(pool, key, head->size_bytes);
+    return listed.ok() ? Result<std::optional<IndexValue>>{image_value(key, head->size_bytes)} : listed.error();
+}
+
+Result<Done> remove_common(RadosPool& pool, std::string_view key) {
+    RadosChange change;
+    change.is_unguarded = true;
+    change.removed.emplace_back(key);
+    auto removed = pool.change(kCommon, change);
+    return removed.ok() && is_image(key) ? pool.remove(image_object(key)) : std::move(removed);
+}
+
+}  // namespace perfleet

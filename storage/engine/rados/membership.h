@@ -1,0 +1,74 @@
+// This process among those that write a store: says each second that it lives, sees who else does, and takes its part
+// of the shards, in threads of its own.
+//
+// Threads: take_news() and let_go() by one at a time; the rest by any.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/engine/rados/directory.h"
+#include "storage/engine/rados/gateway_table.h"
+#include "storage/engine/rados/shard_plan.h"
+
+namespace perfleet {
+
+class Membership {
+public:
+    // Takes all shards at once where nobody else is. `is_alone`: or fails (kBusy) while anybody lives; then it keeps
+    // all. Waits only for those that may be dead. `pool` is borrowed. Errors: kBusy, those of the pool.
+    [[nodiscard]] static Result<std::unique_ptr<Membership>> join(RadosPool& pool, const GatewayAddress& own,
+                                                                  bool is_alone);
+    Membership(const Membership&) = delete;
+    Membership& operator=(const Membership&) = delete;
+    // Its shards are free from then on.
+    ~Membership();
+
+    struct News {
+        std::vector<std::pair<std::uint16_t, Directory>> taken;
+        std::vector<std::uint16_t> lost;     // somebody else says that it has them
+        std::vector<std::uint16_t> surplus;  // somebody else has too few
+    };
+    [[nodiscard]] News take_news();
+    void let_go(std::uint16_t shard);
+
+    [[nodiscard]] std::optional<GatewayAddress> holder_of(std::uint16_t shard) const;
+
+private:
+    Membership(RadosPool& pool, const GatewayAddress& own, bool is_alone);
+    [[nodiscard]] Result<Done> begin();
+    [[nodiscard]] Result<Done> await_end(std::vector<GatewayEntry> others);
+    [[nodiscard]] Result<Done> take(std::uint16_t shard);
+    [[nodiscard]] Result<Done> beat();
+    void look();
+    void run_beats();
+    void run_takes();
+
+    RadosPool& pool_;
+    const bool is_alone_;
+    mutable std::mutex mutex_;  // of all below
+    std::condition_variable changed_;
+    bool is_stopping_ = false;
+    bool is_beat_due_ = false;
+    GatewayEntry own_;  // with what it holds
+    GatewayBeats beats_;
+    std::vector<GatewayEntry> others_;  // that live
+    std::vector<std::uint16_t> to_take_;
+    News news_;
+    std::uint64_t counted_look_ns_ = 0;
+    std::thread beating_;
+    std::thread taking_;
+};
+
+}  // namespace perfleet
