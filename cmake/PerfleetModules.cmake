@@ -103,10 +103,11 @@ function(perfleet_program name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# What tests are compiled with: quickly, for what they test is optimised as it is shipped.
+# What tests are compiled with: quickly, for what they test is optimised as it is shipped. GCC frees memory first at 1 GB: a
+# sixth less time.
 add_library(perfleet_test_flags INTERFACE)
-target_compile_options(perfleet_test_flags INTERFACE $<$<CONFIG:RelWithDebInfo>:-O0>
-                                                     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+target_compile_options(perfleet_test_flags INTERFACE
+  $<$<CONFIG:RelWithDebInfo>:-O0> $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;--param=ggc-min-heapsize=1000000>)
 
 # perfleet_test_headers(<source>): the headers that most tests include, compiled once. Each test names what it uses
 # all the same. Before the first perfleet_test_program and perfleet_test.
@@ -126,7 +127,7 @@ function(perfleet_test_program name)
   # GoogleTest for its definitions: without them the precompiled headers wouldn't fit.
   target_link_libraries(${name} PRIVATE perfleet_flags perfleet_test_flags ${PROGRAM_LINKS} perfleet_golden GTest::gtest)
   target_precompile_headers(${name} REUSE_FROM perfleet_test_headers)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test-bin")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test-bin" UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
 # perfleet_test(<name> SOURCES … LINKS … [TIMEOUT s] [PROCESSORS n]): a GoogleTest program, each of its tests a CTest test that

@@ -10,7 +10,7 @@
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store/testing/store_over.h"
 
-namespace perfleet {
+namespace perfleet::store_compaction_test {
 namespace {
 
 constexpr TargetId kTarget{17};
@@ -86,4 +86,4 @@ TEST(StoreCompaction, TellsFailuresOnceTriesAgainAndStopsBetweenSteps) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::store_compaction_test

@@ -12,7 +12,7 @@ namespace {
 constexpr Partition kPartition{BucketNumber{0x01020304}, 5, 0x0607};
 constexpr TargetId kTarget{0x1112131415161718};
 constexpr SessionId kSession{0x2122232425262728, 0x3132333435363738};
-constexpr Series kSeries{Kind::kCounter, EventNumber{0x4142}};
+constexpr Series kKeySeries{Kind::kCounter, EventNumber{0x4142}};
 constexpr Seq kSeq{0x5152535455565758};
 
 std::string hex(std::string_view bytes) {
@@ -41,33 +41,33 @@ TEST(Key, HasTheGoldenBytes) {
               "01020304050607"
               "02" +
                   kSessionHex + "5152535455565758");
-    EXPECT_EQ(hex(block_key({kPartition, kTarget, kSession, kSeries, kSeq})),
+    EXPECT_EQ(hex(block_key({kPartition, kTarget, kSession, kKeySeries, kSeq})),
               "01"
               "01020304050607"
               "03" +
                   kSessionHex +
                   "064142"
                   "5152535455565758");
-    EXPECT_EQ(
-        hex(rollup_key({kPartition, kTarget, kSession, kSeries, {RollupContent::kStacks, RollupLevel::kHour}, kSeq})),
-        "01"
-        "01020304050607"
-        "05" +
-            kSessionHex +
-            "064142"
-            "02"
-            "5152535455565758");
-    EXPECT_EQ(
-        hex(rollup_key({kPartition, kTarget, kSession, kSeries, {RollupContent::kValues, RollupLevel::kMinute}, kSeq})),
-        "01"
-        "01020304050607"
-        "06" +
-            kSessionHex +
-            "064142"
-            "01"
-            "5152535455565758");
     EXPECT_EQ(hex(rollup_key(
-                  {kPartition, kTarget, kSession, kSeries, {RollupContent::kNamedStacks, RollupLevel::kDay}, kSeq})),
+                  {kPartition, kTarget, kSession, kKeySeries, {RollupContent::kStacks, RollupLevel::kHour}, kSeq})),
+              "01"
+              "01020304050607"
+              "05" +
+                  kSessionHex +
+                  "064142"
+                  "02"
+                  "5152535455565758");
+    EXPECT_EQ(hex(rollup_key(
+                  {kPartition, kTarget, kSession, kKeySeries, {RollupContent::kValues, RollupLevel::kMinute}, kSeq})),
+              "01"
+              "01020304050607"
+              "06" +
+                  kSessionHex +
+                  "064142"
+                  "01"
+                  "5152535455565758");
+    EXPECT_EQ(hex(rollup_key(
+                  {kPartition, kTarget, kSession, kKeySeries, {RollupContent::kNamedStacks, RollupLevel::kDay}, kSeq})),
               "01"
               "01020304050607"
               "07" +
@@ -84,9 +84,9 @@ TEST(Key, HasTheGoldenBytes) {
     EXPECT_EQ(hex(session_key(Table::kWatermark, kTarget, kSession)), "04" + kSessionHex);
     EXPECT_EQ(hex(session_key(Table::kSessionNote, kTarget, kSession)), "0a" + kSessionHex);
     EXPECT_EQ(hex(session_partition_key(kTarget, kSession, kPartition)), "05" + kSessionHex + "01020304050607");
-    EXPECT_EQ(hex(expired_key(kTarget, kSession, kSeries, kPartition)), "06" + kSessionHex +
-                                                                            "064142"
-                                                                            "01020304050607");
+    EXPECT_EQ(hex(expired_key(kTarget, kSession, kKeySeries, kPartition)), "06" + kSessionHex +
+                                                                               "064142"
+                                                                               "01020304050607");
     EXPECT_EQ(hex(expired_batch_key({kTarget, kSession, kSeq})), "07" + kSessionHex + "5152535455565758");
     EXPECT_EQ(hex(dropped_key(kPartition)),
               "08"
@@ -97,7 +97,7 @@ TEST(Key, HasTheGoldenBytes) {
 }
 
 TEST(Key, GivesBackWhatItWasMadeOf) {
-    const auto partition = decode_partition(block_key({kPartition, kTarget, kSession, kSeries, kSeq}));
+    const auto partition = decode_partition(block_key({kPartition, kTarget, kSession, kKeySeries, kSeq}));
     ASSERT_TRUE(partition.ok());
     EXPECT_EQ(*partition, kPartition);
     const auto dropped = decode_partition(dropped_key(kPartition));
@@ -109,12 +109,12 @@ TEST(Key, GivesBackWhatItWasMadeOf) {
     const auto batch = decode_partition_batch_key(partition_batch_key(kPartition, {kTarget, kSession, kSeq}));
     ASSERT_TRUE(batch.ok());
     EXPECT_EQ(*batch, (PartitionBatch{kPartition, {kTarget, kSession, kSeq}}));
-    const BlockKey block{kPartition, kTarget, kSession, kSeries, kSeq};
+    const BlockKey block{kPartition, kTarget, kSession, kKeySeries, kSeq};
     const auto decoded = decode_block_key(block_key(block));
     ASSERT_TRUE(decoded.ok());
     EXPECT_EQ(*decoded, block);
     for (const RollupContent content : {RollupContent::kStacks, RollupContent::kValues, RollupContent::kNamedStacks}) {
-        const RollupKey rollup{kPartition, kTarget, kSession, kSeries, {content, RollupLevel::kDay}, kSeq};
+        const RollupKey rollup{kPartition, kTarget, kSession, kKeySeries, {content, RollupLevel::kDay}, kSeq};
         const auto decoded_rollup = decode_rollup_key(rollup_key(rollup));
         ASSERT_TRUE(decoded_rollup.ok());
         EXPECT_EQ(*decoded_rollup, rollup);
@@ -131,9 +131,9 @@ TEST(Key, GivesBackWhatItWasMadeOf) {
     const auto known = decode_session_partition_key(session_partition_key(kTarget, kSession, kPartition));
     ASSERT_TRUE(known.ok());
     EXPECT_EQ(*known, (PartitionSession{kPartition, {kTarget, kSession}}));
-    const auto expired_rows = decode_expired_key(expired_key(kTarget, kSession, kSeries, kPartition));
+    const auto expired_rows = decode_expired_key(expired_key(kTarget, kSession, kKeySeries, kPartition));
     ASSERT_TRUE(expired_rows.ok());
-    EXPECT_EQ(expired_rows->series, kSeries);
+    EXPECT_EQ(expired_rows->series, kKeySeries);
     EXPECT_EQ(expired_rows->partition, kPartition);
     const auto expired = decode_expired_batch_key(expired_batch_key({kTarget, kSession, kSeq}));
     ASSERT_TRUE(expired.ok());
@@ -257,11 +257,12 @@ TEST(Key, OfASessionStandsInItsRangesAndInNoOther) {
 TEST(Key, OfASessionInAPartitionStandsInOneOfItsRanges) {
     const auto keys_of = [](SessionId session) {
         std::vector<std::string> keys{partition_batch_key(kPartition, {kTarget, session, kSeq}),
-                                      block_key({kPartition, kTarget, session, kSeries, kSeq}),
+                                      block_key({kPartition, kTarget, session, kKeySeries, kSeq}),
                                       stack_map_key({kPartition, kTarget, session, EpochNumber{3}})};
         for (const RollupContent content :
              {RollupContent::kStacks, RollupContent::kValues, RollupContent::kNamedStacks}) {
-            keys.push_back(rollup_key({kPartition, kTarget, session, kSeries, {content, RollupLevel::kMinute}, kSeq}));
+            keys.push_back(
+                rollup_key({kPartition, kTarget, session, kKeySeries, {content, RollupLevel::kMinute}, kSeq}));
         }
         return keys;
     };
@@ -277,7 +278,7 @@ TEST(Key, OfASessionInAPartitionStandsInOneOfItsRanges) {
     }
     EXPECT_EQ(count(partition_session_key(kPartition, kTarget, kSession)), 0) << "goes last, apart";
     EXPECT_TRUE(holds(
-        series_rollups_range(kPartition, kTarget, kSession, kSeries, {RollupContent::kValues, RollupLevel::kMinute}),
+        series_rollups_range(kPartition, kTarget, kSession, kKeySeries, {RollupContent::kValues, RollupLevel::kMinute}),
         keys_of(kSession)[4]));
     EXPECT_TRUE(holds(stack_maps_range(kPartition), keys_of(kSession)[2]));
 }
@@ -297,9 +298,9 @@ TEST(Key, WithTheNumberOfAnotherTableIsRefused) {
         key[at] = '\x7f';
         EXPECT_FALSE(decode(key).ok()) << describe_key(key);
     };
-    const std::string block = block_key({kPartition, kTarget, kSession, kSeries, kSeq});
+    const std::string block = block_key({kPartition, kTarget, kSession, kKeySeries, kSeq});
     const std::string rollup =
-        rollup_key({kPartition, kTarget, kSession, kSeries, {RollupContent::kStacks, RollupLevel::kDay}, kSeq});
+        rollup_key({kPartition, kTarget, kSession, kKeySeries, {RollupContent::kStacks, RollupLevel::kDay}, kSeq});
     for (const std::size_t at : {std::size_t{0}, 1 + sizeof(std::uint32_t) + 1 + sizeof(std::uint16_t)}) {
         expect_refused(block, at, decode_block_key);
         expect_refused(rollup, at, decode_rollup_key);
@@ -312,13 +313,13 @@ TEST(Key, WithTheNumberOfAnotherTableIsRefused) {
     EXPECT_FALSE(decode_partition(dropped_key(kPartition) + "x").ok());
     expect_refused(session_key(Table::kSessionNote, kTarget, kSession), 0, decode_session_key);
     expect_refused(session_partition_key(kTarget, kSession, kPartition), 0, decode_session_partition_key);
-    expect_refused(expired_key(kTarget, kSession, kSeries, kPartition), 0, decode_expired_key);
+    expect_refused(expired_key(kTarget, kSession, kKeySeries, kPartition), 0, decode_expired_key);
     expect_refused(expired_batch_key({kTarget, kSession, kSeq}), 0, decode_expired_batch_key);
-    expect_refused(block, block.size() - sizeof kSeq - sizeof kSeries.event - 1, decode_block_key);  // the kind
+    expect_refused(block, block.size() - sizeof kSeq - sizeof kKeySeries.event - 1, decode_block_key);  // the kind
 }
 
 TEST(Key, OfAnotherTableOrLengthIsRefused) {
-    const std::string block = block_key({kPartition, kTarget, kSession, kSeries, kSeq});
+    const std::string block = block_key({kPartition, kTarget, kSession, kKeySeries, kSeq});
     const std::string batch = partition_batch_key(kPartition, {kTarget, kSession, kSeq});
     EXPECT_FALSE(decode_block_key(batch).ok());
     EXPECT_FALSE(decode_partition_batch_key(block).ok());
@@ -332,7 +333,7 @@ TEST(Key, OfAnotherTableOrLengthIsRefused) {
 }
 
 TEST(Key, IsDescribedForPeople) {
-    EXPECT_EQ(describe_key(block_key({kPartition, kTarget, kSession, kSeries, Seq{7}})),
+    EXPECT_EQ(describe_key(block_key({kPartition, kTarget, kSession, kKeySeries, Seq{7}})),
               "block of target 1112131415161718, session 21222324252627283132333435363738, series counter/16706, first "
               "seq 7, in partition 16909060/5/1543");
     EXPECT_NE(describe_key(partition_batch_key(kPartition, {kTarget, kSession, Seq{9}})).find("seq 9"),
@@ -340,7 +341,7 @@ TEST(Key, IsDescribedForPeople) {
     const std::string of_session = " of target 1112131415161718, session 21222324252627283132333435363738";
     const std::string in_partition = ", in partition 16909060/5/1543";
     EXPECT_EQ(describe_key(rollup_key(
-                  {kPartition, kTarget, kSession, kSeries, {RollupContent::kValues, RollupLevel::kHour}, Seq{7}})),
+                  {kPartition, kTarget, kSession, kKeySeries, {RollupContent::kValues, RollupLevel::kHour}, Seq{7}})),
               "rollup of values of level 2" + of_session + ", series counter/16706, first seq 7" + in_partition);
     EXPECT_EQ(describe_key(partition_session_key(kPartition, kTarget, kSession)), "record" + of_session + in_partition);
     EXPECT_EQ(describe_key(session_key(Table::kSession, kTarget, kSession)), "record" + of_session);

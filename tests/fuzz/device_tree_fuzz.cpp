@@ -6,13 +6,10 @@
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/bare-metal/device_tree.h"
 #include "target-collector/bare-metal/run_options.h"
+#include "tests/fuzz/expect_within.h"
 
 namespace perfleet {
 namespace {
-
-void expect_within(std::span<const std::byte> part, std::span<const std::byte> whole) {
-    PERFLEET_ASSERT(part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
-}
 
 // A blank more on either side changes nothing but where a word stands that is none.
 void check_options(std::string_view text) {

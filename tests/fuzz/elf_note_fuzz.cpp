@@ -3,17 +3,11 @@
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/symbol_part.h"
+#include "tests/fuzz/expect_within.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {
-namespace {
-
-void expect_within(std::span<const std::byte> part, std::span<const std::byte> whole) {
-    PERFLEET_ASSERT(part.empty() ||
-                    (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size()));
-}
-
-}  // namespace
+namespace {}  // namespace
 }  // namespace perfleet
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {

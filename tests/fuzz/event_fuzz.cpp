@@ -15,19 +15,16 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/temporary_place.h"
 
 namespace perfleet {
 namespace {
-
-std::filesystem::path in_memory_if_possible() {
-    return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
-}
 
 // tracefs with one tracepoint, a:b.
 class FakeTracefs {
 public:
     FakeTracefs() {
-        std::string pattern = (in_memory_if_possible() / "perfleet-fuzz-XXXXXX").string();
+        std::string pattern = (temporary_place() / "perfleet-fuzz-XXXXXX").string();
         PERFLEET_ASSERT(::mkdtemp(pattern.data()) != nullptr);
         root_ = pattern;
         std::filesystem::create_directories(root_ / "events/a/b");

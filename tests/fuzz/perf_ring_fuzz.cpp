@@ -12,6 +12,7 @@
 #include "target-collector/source/linux/kernel_ring.h"
 #include "target-collector/source/linux/mapping_list.h"
 #include "target-collector/source/linux/record_reader.h"
+#include "tests/fuzz/expect_within.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {
@@ -58,13 +59,6 @@ private:
     std::uint64_t* head_ = nullptr;
     char* data_ = nullptr;
 };
-
-template <class Part>
-void expect_within(const Part& part, std::span<const std::byte> record) {
-    const auto* begin = reinterpret_cast<const std::byte*>(part.data());
-    PERFLEET_ASSERT(part.empty() ||
-                    (begin >= record.data() && begin + part.size_bytes() <= record.data() + record.size()));
-}
 
 std::span<const char> letters(std::string_view text) { return {text.data(), text.size()}; }
 

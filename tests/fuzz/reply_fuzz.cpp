@@ -9,17 +9,11 @@
 #include "collector.capnp.h"
 #include "schemas/wire/checksum.h"
 #include "target-collector/message/reply_reader.h"
+#include "tests/fuzz/expect_within.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {
 namespace {
-
-template <class Part>
-void expect_within(const Part& part, std::span<const std::byte> message) {
-    const auto* begin = reinterpret_cast<const std::byte*>(part.data());
-    PERFLEET_ASSERT(part.empty() ||
-                    (begin >= message.data() && begin + part.size() <= message.data() + message.size()));
-}
 
 bool is_same(const Reply& reply, wire::Envelope::Reader envelope) {
     const auto is_session = [&](wire::SessionId::Reader session) {

@@ -13,13 +13,10 @@
 #include "target-collector/spool/orphan_session.h"
 #include "target-collector/wire/testing/gateway_frames.h"
 #include "tests/fuzz/spool_parts.h"
+#include "tests/fuzz/temporary_place.h"
 
 namespace perfleet {
 namespace {
-
-std::filesystem::path in_memory_if_possible() {
-    return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
-}
 
 constexpr SessionId kSession{1, 2};
 constexpr int kStepsMax = 20'000;
@@ -63,7 +60,7 @@ private:
 class SpoolPath {
 public:
     SpoolPath() {
-        std::string pattern = (in_memory_if_possible() / "perfleet-fuzz-XXXXXX").string();
+        std::string pattern = (temporary_place() / "perfleet-fuzz-XXXXXX").string();
         PERFLEET_ASSERT(::mkdtemp(pattern.data()) != nullptr);
         folder_ = pattern;
     }

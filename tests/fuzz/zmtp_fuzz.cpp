@@ -18,9 +18,9 @@ namespace perfleet {
 namespace {
 
 // One connection: gives the input in pieces, takes what is sent in pieces.
-class Peer final : public ByteStream {
+class SpeakingPeer final : public ByteStream {
 public:
-    Peer(std::span<const std::byte> says, std::size_t piece_bytes) : says_{says}, piece_bytes_{piece_bytes} {}
+    SpeakingPeer(std::span<const std::byte> says, std::size_t piece_bytes) : says_{says}, piece_bytes_{piece_bytes} {}
 
     std::uint64_t connection() override { return has_ended ? 0 : 1; }
     std::size_t write(std::span<const std::byte> head, std::span<const std::byte> body) override {
@@ -58,7 +58,7 @@ struct Heard {
 };
 
 Heard converse(std::span<const std::byte> input, std::size_t piece_bytes, std::size_t frame_size_bytes) {
-    Peer peer{input, piece_bytes};
+    SpeakingPeer peer{input, piece_bytes};
     ZmtpDriver driver{peer};
     Heard heard;
     std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
