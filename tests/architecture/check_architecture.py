@@ -101,7 +101,7 @@ LIBRARIES = [
     Library("fmt", r"fmt/", ("schemas/vocabulary/error.cpp", "target-collector/source/", "target-collector/linux/",
                              "target-collector/wire/", "storage/", "gateway/", "query-engine/", "exporters/", "tools/",
                              "tests/"), in_main=True),
-    Library("perfleet's own probes, as users include them", r"^perfleet/", ("tests/",)),
+    Library("perfleet's own probes, as users include them", r"^perfleet/", ("target-collector/probe/", "tests/")),
     Library("LTTng-UST", r"lttng/", ("tests/benchmark/",)),
     Library("libsel4", r"sel4/", ("target-collector/sel4/kernel/libsel4.h",)),
     Library("nlohmann-json", r"nlohmann/", ("exporters/", "tools/", "tests/"), in_unit_tests=True),

@@ -34,6 +34,7 @@ void add_table_commands(CLI::App& app, Invocation& invocation);
 void add_annotate_command(CLI::App& app, Invocation& invocation);
 void add_sessions_commands(CLI::App& app, Invocation& invocation);  // below `sessions`, behind add_table_commands
 void add_symbols_commands(CLI::App& app, Invocation& invocation);   // below `symbols`, likewise
+void add_bench_command(CLI::App& app, Invocation& invocation);
 void add_compare_command(CLI::App& app, Invocation& invocation);
 void add_diff_command(CLI::App& app, Invocation& invocation);
 void add_export_command(CLI::App& app, Invocation& invocation);

@@ -106,6 +106,7 @@ int main(int argument_count, char** arguments) {
     perfleet::add_sessions_commands(app, invocation);
     perfleet::add_symbols_commands(app, invocation);
     perfleet::add_diff_command(app, invocation);
+    perfleet::add_bench_command(app, invocation);
     perfleet::add_compare_command(app, invocation);
     perfleet::add_flamegraph_command(app, invocation);
     perfleet::add_export_command(app, invocation);

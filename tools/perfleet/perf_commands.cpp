@@ -12,7 +12,6 @@ struct Instead {
 
 constexpr Instead kInstead[] = {
     {"archive", "the session keeps the symbol tables of sampled files"},
-    {"bench", "perf bench; record it with perfleet record -- perf bench ..."},
     {"buildid-cache", "the session keeps the symbol tables of sampled files"},
     {"buildid-list", kToPerf},
     {"c2c", kToPerf},

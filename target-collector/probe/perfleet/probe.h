@@ -47,9 +47,9 @@ extern "C" {
 #define PERFLEET_PROBE_IDS 64
 
 // At file scope. Durations are shown as event perfleet:NAME. NAME: up to 47 letters, digits, '_', '-' and '.'.
-#define PERFLEET_TRACE_NAME(id, name) PERFLEET_PROBE_NAME_(id, 0, name, "ns", __LINE__)
+#define PERFLEET_TRACE_NAME(id, name) PERFLEET_PROBE_NAME_(id, 0, name, "ns", __COUNTER__)
 // The same for what PERFLEET_TRACE_VALUE logs, with its unit (up to 11 letters): "bytes", "items".
-#define PERFLEET_TRACE_VALUE_NAME(id, name, unit) PERFLEET_PROBE_NAME_(id, 1, name, unit, __LINE__)
+#define PERFLEET_TRACE_VALUE_NAME(id, name, unit) PERFLEET_PROBE_NAME_(id, 1, name, unit, __COUNTER__)
 
 // Notes when the piece of code begins.
 #define PERFLEET_TRACE_START(id) perfleet_probe_start_(id)
@@ -138,9 +138,17 @@ int perfleet_probe_look_for_room_(struct perfleet_probe_thread* thread, unsigned
 
 #define PERFLEET_PROBE_PASTE_(a, b) a##b
 #define PERFLEET_PROBE_PASTE(a, b) PERFLEET_PROBE_PASTE_(a, b)
-#define PERFLEET_PROBE_NAME_(id, is_value, name, unit, line)                                               \
-    __attribute__((used, section("perfleet_probes"), aligned(64))) static const struct perfleet_probe_name \
-    PERFLEET_PROBE_PASTE(perfleet_probe_name_, line) = {(id), (is_value), 1, unit, name}
+#ifdef __cplusplus
+#define PERFLEET_PROBE_ASSERT_ static_assert
+#else
+#define PERFLEET_PROBE_ASSERT_ _Static_assert
+#endif
+#define PERFLEET_PROBE_NAME_(id, is_value, name, unit, number)                                                 \
+    PERFLEET_PROBE_ASSERT_((id) >= 0 && (id) < PERFLEET_PROBE_IDS, "ids of probes are 0 to 63");               \
+    PERFLEET_PROBE_ASSERT_(sizeof(name) <= PERFLEET_PROBE_NAME_SIZE, "a probe's name has 47 letters at most"); \
+    PERFLEET_PROBE_ASSERT_(sizeof(unit) <= PERFLEET_PROBE_UNIT_SIZE, "a unit has 11 letters at most");         \
+    __attribute__((used, section("perfleet_probes"), aligned(64))) static const struct perfleet_probe_name     \
+    PERFLEET_PROBE_PASTE(perfleet_probe_name_, number) = {(id), (is_value), 1, unit, name}
 
 #ifdef CLOCK_MONOTONIC
 #define PERFLEET_PROBE_CLOCK CLOCK_MONOTONIC

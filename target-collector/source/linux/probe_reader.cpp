@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "target-collector/probe/perfleet/bench.h"
 #include "target-collector/source/linux/probe_name.h"
 
 namespace perfleet {
@@ -21,7 +22,9 @@ constexpr std::uint64_t kEndsSeenEveryNs = 200'000'000;
 constexpr std::size_t kNoticesMax = 8;  // of each kind
 constexpr std::uint64_t kIdMask = 0xff;
 constexpr unsigned kCpuShift = 32;
+constexpr std::uint64_t kKinds = PERFLEET_PROBE_INFO_VALUE | PERFLEET_PROBE_INFO_ACCUMULATED;
 constexpr std::uint64_t kInfoKnown = kIdMask | PERFLEET_PROBE_INFO_VALUE | (~0ULL << kCpuShift);
+constexpr std::uint64_t kInfoOfAccumulated = kIdMask | PERFLEET_PROBE_INFO_ACCUMULATED | (~0ULL << 16U);
 constexpr std::size_t kRecordWords = sizeof(perfleet_probe_record) / sizeof(std::uint64_t);
 
 std::uint64_t load_word(std::uint64_t& word) { return std::atomic_ref{word}.load(std::memory_order_acquire); }
@@ -33,6 +36,13 @@ std::uint64_t monotonic_ns() {
     timespec time{};
     ::clock_gettime(CLOCK_MONOTONIC, &time);
     return (static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// Bits of a record's info that say which of the events it may be of.
+std::uint64_t kind_of(const ProbeEvent& event) {
+    return event.series.kind == Kind::kLatency ? PERFLEET_PROBE_INFO_ACCUMULATED
+           : event.is_value                    ? PERFLEET_PROBE_INFO_VALUE
+                                               : 0;
 }
 
 // A copy, each word of which is read once.
@@ -147,7 +157,7 @@ public:
         lost_sum_ = sum;
         Losses losses;
         std::uint64_t counted = 0;
-        const std::uint64_t possible = now_ns - lost_seen_ns_;  // one a nanosecond
+        const std::uint64_t possible = now_ns > lost_seen_ns_ ? now_ns - lost_seen_ns_ : 0;  // one a nanosecond
         for (std::size_t id = 0; id < PERFLEET_PROBE_IDS; ++id) {
             const std::uint64_t lost = load_word(slot.lost[id]);
             losses.by_id[id] = lost - lost_[id];
@@ -156,7 +166,7 @@ public:
             lost_[id] = lost;
         }
         losses.is_possible = losses.is_possible && counted <= possible;
-        lost_seen_ns_ = now_ns;
+        lost_seen_ns_ = std::max(lost_seen_ns_, now_ns);
         return losses;
     }
 
@@ -168,8 +178,9 @@ private:
             now_ns_ = monotonic_ns();
         }
         const bool is_value = (info & PERFLEET_PROBE_INFO_VALUE) != 0;
+        const std::uint64_t known = (info & PERFLEET_PROBE_INFO_ACCUMULATED) != 0 ? kInfoOfAccumulated : kInfoKnown;
         return time_ns <= now_ns_ && time_ns >= reader_.began_ns_ && (info & kIdMask) < PERFLEET_PROBE_IDS &&
-               (info & ~kInfoKnown) == 0 && (is_value || value <= time_ns - reader_.began_ns_);
+               (info & ~known) == 0 && (is_value || value <= time_ns - reader_.began_ns_);
     }
 
     ProbeReader& reader_;
@@ -245,7 +256,7 @@ void ProbeReader::take(Ring& ring, std::span<const std::byte> bytes) {
     if (event == nullptr || !is_recording_) {
         return;
     }
-    if (event->is_value != ((record.info & PERFLEET_PROBE_INFO_VALUE) != 0)) {
+    if (kind_of(*event) != (record.info & kKinds)) {
         sink_->count_lost(event->series, TallyName::kLostMalformed, 1);
         return;
     }
@@ -253,6 +264,13 @@ void ProbeReader::take(Ring& ring, std::span<const std::byte> bytes) {
         sink_->count(event->series, TallyName::kLate, 1);
     }
     time_ns_ = std::max(time_ns_, record.time_ns);
+    if (event->series.kind == Kind::kLatency) {
+        const std::array<std::uint64_t, 5> integers{record.time_ns, (record.info >> 16U) & PERFLEET_BENCH_TEST_SIZE_MAX,
+                                                    (record.info >> 36U) & PERFLEET_BENCH_GROUPS_MAX,
+                                                    record.info >> 48U, record.value};
+        sink_->append(event->series, Ticks{record.time_ns}, integers, {});
+        return;
+    }
     const std::array<std::uint64_t, 8> integers{
         record.time_ns, record.info >> kCpuShift, ring.pid(), ring.tid(), kEmptyStack.value, 1, record.value, 0};
     const std::array<std::span<const std::byte>, 1> no_bytes{};

@@ -28,7 +28,7 @@ namespace perfleet {
 struct ProbeEvent {
     std::string name;  // without "perfleet:"
     bool is_value = false;
-    Series series;
+    Series series;  // of kind tracepoint, or latency: accumulated ones of a benchmark (probe/perfleet/bench.h)
 };
 
 class ProbeReader {

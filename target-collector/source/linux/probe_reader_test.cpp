@@ -9,6 +9,7 @@
 #include <ctime>
 #include <random>
 
+#include "target-collector/probe/perfleet/bench.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/probe_name.h"
 #include "target-collector/source/linux/testing/recording_sink.h"
@@ -109,7 +110,7 @@ TEST_F(ProbeReaderTest, CountsWhatCanNotBeARow) {
     put(slot, 1, 0, 3);                                 // before the session
     put(slot, time, ~0ULL, 3);                          // began before the session
     put(slot, time, 0, 64);                             // no id
-    put(slot, time, 0, 3 | (1ULL << 9U));               // no kind
+    put(slot, time, 0, 3 | (1ULL << 10U));              // no kind
     put(slot, time, 0, 3 | PERFLEET_PROBE_INFO_VALUE);  // a value of what has durations
     put(slot, time, 0, 4);                              // a duration of what has values
     drain();
@@ -184,6 +185,24 @@ TEST_F(ProbeReaderTest, ThrowsAwayWhatComesWhileItIsStopped) {
     drain();
     EXPECT_EQ(sink_.rows.size(), 1U);
     EXPECT_EQ(slot.tail, 2U);
+}
+
+TEST_F(ProbeReaderTest, AccumulatedLatenciesHaveTheirTestSizeGroupAndTest) {
+    constexpr Series kCircle{Kind::kLatency, EventNumber{0}};
+    ProbeReader reader{*area_, {{"work", false, kCircle}}, [](std::string_view) {}};
+    perfleet_probe_slot& slot = begin();
+    const std::uint64_t info = 3 | PERFLEET_PROBE_INFO_ACCUMULATED | 30ULL << 16U | 2ULL << 36U | 7ULL << 48U;
+    put(slot, now_ns(), 11, info);
+    put(slot, now_ns(), 11, 3);
+    put(slot, now_ns(), 11, info | 1ULL << 12U);
+    reader.drain(~0ULL, now_ns(), sink_);
+    ASSERT_EQ(sink_.rows.size(), 1U);
+    EXPECT_EQ(sink_.rows[0].series, kCircle);
+    EXPECT_EQ(sink_.rows[0][ColumnId::kTestSize], 30U);
+    EXPECT_EQ(sink_.rows[0][ColumnId::kGroup], 2U);
+    EXPECT_EQ(sink_.rows[0][ColumnId::kTest], 7U);
+    EXPECT_EQ(sink_.rows[0][ColumnId::kValue], 11U);
+    EXPECT_EQ(count(kCircle, TallyName::kLostMalformed), 2U);
 }
 
 TEST(ProbeArea, CanNotBeShortened) {
