@@ -8,6 +8,7 @@ namespace perfleet::bare_metal {
 [[gnu::section(".user")]] volatile std::uint64_t load_turns;
 [[gnu::section(".user")]] volatile std::uint64_t load_rounds;
 [[gnu::section(".user")]] CircleTest circle_test;
+[[gnu::section(".user")]] volatile CircleShape circle_shape;
 [[gnu::section(".user")]] Trace trace;
 
 namespace {
@@ -77,9 +78,10 @@ extern "C" {
 }
 
 void circle_thread() {
-    for (std::uint64_t group = 0; group < kCircleGroups; ++group) {
-        const std::uint64_t size = (group + 1) * kCircleStep;
-        for (std::uint64_t test = 0; test < kCircleTests; ++test) {
+    const std::uint64_t test_count = circle_shape.test_count;
+    for (std::uint64_t group = 1; group <= circle_shape.group_count; ++group) {
+        const std::uint64_t size = circle_shape.initial_size + ((group - 1) * circle_shape.size_delta);
+        for (std::uint64_t test = 1; test <= test_count; ++test) {
             const std::uint64_t begun = cycle_counter();
             for (std::uint64_t round = 0; round < size; ++round) {
                 yield();

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "target-collector/bare-metal/run_options.h"
+
 namespace perfleet::bare_metal {
 
 // In ticks of the generic counter, each with what it calls. Written at EL0.
@@ -56,14 +58,12 @@ enum class Call : std::uint64_t {
 // The Kanata circle: one thread signals the other, which signals back, `size` times.
 struct CircleTest {
     volatile std::uint64_t size = 0;
-    volatile std::uint64_t group = 0;  // tests of one size
-    volatile std::uint64_t test = 0;   // within the group
+    volatile std::uint64_t group = 0;  // tests of one size, from 1
+    volatile std::uint64_t test = 0;   // within the group, from 1
     volatile std::uint64_t took_cycles = 0;
 };
 extern CircleTest circle_test;
-inline constexpr std::uint64_t kCircleGroups = 10;
-inline constexpr std::uint64_t kCircleTests = 5;  // in each
-inline constexpr std::uint64_t kCircleStep = 20;  // rounds that a group has more than the one before
+extern volatile CircleShape circle_shape;
 
 extern "C" [[noreturn]] void circle_thread();
 extern "C" [[noreturn]] void echo_thread();

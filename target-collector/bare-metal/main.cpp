@@ -465,6 +465,10 @@ extern "C" [[noreturn]] void kernel_main() {
     load_turns = options.turns;
     load_rounds = options.is_in_step ? 1 : kRounds;  // there the period is what passes from yield to yield
     trace.is_on = options.is_traced ? 1 : 0;
+    circle_shape.initial_size = options.circle.initial_size;
+    circle_shape.size_delta = options.circle.size_delta;
+    circle_shape.group_count = options.circle.group_count;
+    circle_shape.test_count = options.circle.test_count;
     ByteStream& port = open_port();
     const Seed seed = take_seed();
     sampler.make(ticks_per_second / kSamplesPerSecond, kNsPerSample, seed.jitter);

@@ -5,6 +5,7 @@
 //   samples=N      of each event, at least; on a slow host the run becomes longer (4000)
 //   turns=N        of the loops that the load's functions are made of (20000)
 //   load=circle    nothing is sampled: two threads signal each other, and how long so many rounds take is stored
+//   circle=I,D,G,S the same, with Kanata Bench's parameters (20,20,10,30): G groups of S tests, of I, I + D, … rounds
 //   trace=on       START and STOP of each function of the load are stored, too
 //   period=loop    samples by the cycle counter come after a fixed number of cycles, as many as the load's outermost
 //   loop
@@ -24,11 +25,20 @@
 
 namespace perfleet::bare_metal {
 
+// Of the Kanata circle.
+struct CircleShape {
+    std::uint64_t initial_size = 20;
+    std::uint64_t size_delta = 20;
+    std::uint64_t group_count = 10;
+    std::uint64_t test_count = 30;  // in each
+};
+
 struct RunOptions {
     std::uint64_t seconds = 6;
     std::uint64_t samples_min = 4'000;
     std::uint64_t turns = 20'000;
     bool is_circle = false;
+    CircleShape circle;
     bool is_traced = false;
     bool is_in_step = false;
     bool has_uart = false;

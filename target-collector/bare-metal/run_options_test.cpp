@@ -21,6 +21,15 @@ TEST(RunOptions, AreTakenInAnyOrder) {
     EXPECT_TRUE(options->is_for_file);
     EXPECT_TRUE(options->prints_to_host);
     EXPECT_EQ(options->session, (SessionId{1, 0x0123456789abcdef}));
+    EXPECT_EQ(options->circle.test_count, 30U);
+    const auto circle = parse_run_options("circle=1,2,3,4");
+    ASSERT_TRUE(circle.ok());
+    EXPECT_TRUE(circle->is_circle);
+    EXPECT_EQ(circle->circle.initial_size, 1U);
+    EXPECT_EQ(circle->circle.size_delta, 2U);
+    EXPECT_EQ(circle->circle.group_count, 3U);
+    EXPECT_EQ(circle->circle.test_count, 4U);
+    EXPECT_EQ(parse_run_options("circle=30,1,5")->circle.test_count, 30U);
     const auto defaults = parse_run_options("");
     ASSERT_TRUE(defaults.ok());
     EXPECT_EQ(defaults->samples_min, 4'000U);
@@ -29,10 +38,30 @@ TEST(RunOptions, AreTakenInAnyOrder) {
 }
 
 TEST(RunOptions, ThatAreNoneAreNamedByTheirPlace) {
-    for (const char* wrong : {"x", "seconds", "seconds=", "seconds=0", "seconds=-1", "seconds=1x",
-                              "seconds=99999999999999999999", "turns=", "period=fixed", "stream=before", "port=virtio",
-                              "sink=gateway", "console=", "load=shares", "trace=off", "session=", "session=0123",
-                              "session=0123456789abcdef0123456789abcdeg", "session=00000000000000000000000000000000"}) {
+    for (const char* wrong : {"x",
+                              "seconds",
+                              "seconds=",
+                              "seconds=0",
+                              "seconds=-1",
+                              "seconds=1x",
+                              "seconds=99999999999999999999",
+                              "turns=",
+                              "period=fixed",
+                              "stream=before",
+                              "port=virtio",
+                              "sink=gateway",
+                              "console=",
+                              "load=shares",
+                              "circle=",
+                              "circle=1,2",
+                              "circle=1,2,0",
+                              "circle=1,2,3,4,5",
+                              "circle=1,2,3,",
+                              "trace=off",
+                              "session=",
+                              "session=0123",
+                              "session=0123456789abcdef0123456789abcdeg",
+                              "session=00000000000000000000000000000000"}) {
         const auto options = parse_run_options(std::string{"turns=1 "} + wrong + " samples=1");
         ASSERT_FALSE(options.ok()) << wrong;
         EXPECT_EQ(options.error().where, 8U) << wrong;

@@ -487,22 +487,25 @@ TEST_F(BareMetal, TheKanataCircleIsAStraightLineWhereTimeCountsInstructions) {
         const std::string store = data() + run;
         GatewayProgram gateway{store, address_.endpoint()};
         // In a store of its own each: they may have one name.
-        Machine machine{address_.endpoint(),
-                        {"-icount", "shift=0", "-append", "load=circle session=20000000000000000000000000000001"}};
+        Machine machine{
+            address_.endpoint(),
+            {"-icount", "shift=0", "-append", "circle=20,20,10,7 session=20000000000000000000000000000001"}};
         machine.wait();
         ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
-        EXPECT_EQ(machine.number("sampled", "circles"), 50U);
+        EXPECT_EQ(machine.number("sampled", "circles"), 70U);
         EXPECT_EQ(gateway.end(SIGTERM).status, 0);
         const auto ledgers = ledgers_of(store);
         ASSERT_EQ(ledgers.size(), 1U);
         ledgers.front().expect_exact();
-        EXPECT_EQ(ledgers.front().series.at({Kind::kLatency, EventNumber{0}}).stored, 50U);
+        EXPECT_EQ(ledgers.front().series.at({Kind::kLatency, EventNumber{0}}).stored, 70U);
         answers.push_back(perfleet({"latency", "--kbench", "--data", store, "--format", "json"}));
         // A(N) = c + N p, the same c and p through all groups, and no test differs from another of its group.
         const auto rows = rows_of(perfleet_json({"latency", "--kbench", "--data", store}));
         ASSERT_EQ(rows.size(), 10U);
         for (std::size_t i = 1; i < rows.size(); ++i) {
             EXPECT_EQ(rows[i].at("sd_a"), 0.0) << i;
+            EXPECT_EQ(rows[i].at("test_size"), 20 * (i + 1)) << i;
+            EXPECT_EQ(rows[i].at("tests"), 7) << i;
             EXPECT_EQ(rows[i].at("slope"), rows.back().at("slope")) << i;
             EXPECT_EQ(rows[i].at("fixed_cost"), rows.back().at("fixed_cost")) << i;
         }
