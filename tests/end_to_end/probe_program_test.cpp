@@ -192,6 +192,12 @@ TEST_F(ProbeProgram, BadUseIsExplained) {
               std::string::npos);
 }
 
+TEST_F(ProbeProgram, IsNotCounted) {
+    const Finished counted = run({program_path("perfleet"), "stat", "-e", "perfleet:work", "--", "true"});
+    EXPECT_EQ(counted.ending.status, 2);
+    EXPECT_NE(counted.error_output.find("perfleet record stores each row"), std::string::npos) << counted.error_output;
+}
+
 // Where <sys/sdt.h> is installed; the markers are those that perf and bpftrace look for.
 TEST_F(ProbeProgram, HasUsdtMarkers) {
 #if __has_include(<sys/sdt.h>)

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "target-collector/source/linux/cpu_list.h"
+#include "target-collector/source/linux/event_error.h"
 #include "target-collector/source/linux/event_trouble.h"
 #include "target-collector/source/linux/perf_attr.h"
 
@@ -86,6 +88,9 @@ std::optional<double> EventCount::scaled() const {
 }
 
 Result<std::unique_ptr<EventCounts>> EventCounts::open(std::span<const EventSpec> events, const Scope& scope) {
+    if (const auto probe = std::ranges::find_if(events, &EventSpec::is_probe); probe != events.end()) {
+        return event_error(probe->name, "programs write it, and nobody counts it; perfleet record stores each row");
+    }
     const Result<std::vector<Place>> places = places_of(scope);
     if (!places.ok()) {
         return Error{places.error()};
