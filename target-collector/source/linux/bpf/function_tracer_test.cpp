@@ -76,6 +76,17 @@ bool way_out_is_set = true;
     return 1;
 }
 
+// Its innermost call jumps to the one at depth 3.
+[[gnu::noinline]] int traced_recursive_jumper(int depth) {
+    if (depth == 0) {
+        std::longjmp(way_out, 1);
+    }
+    if (depth == 3 && setjmp(way_out) != 0) {
+        return 1;
+    }
+    return traced_recursive_jumper(depth - 1) + 1;
+}
+
 std::uint64_t file_offset_of(const void* code) {
     const auto address = reinterpret_cast<std::uint64_t>(code);
     for (const ProcMapping& mapping : proc_mappings(static_cast<std::uint32_t>(::getpid()))) {
@@ -193,6 +204,14 @@ TEST(FunctionTracer, CallsLeftByLongjmpHaveNoTimeAndTheOneAroundThemHasIts) {
     EXPECT_EQ(traced.counts[1].entered, std::uint64_t{3} * kRounds);
     EXPECT_EQ(traced.counts[1].returned, 0U);
     EXPECT_EQ(traced.counts[1].abandoned, std::uint64_t{3} * kRounds);
+}
+
+TEST(FunctionTracer, AReturnEndsTheCallOfItsDepth) {
+    TRACE(traced, {function_at(reinterpret_cast<const void*>(&traced_recursive_jumper))},
+          [] { traced_recursive_jumper(5); });
+    EXPECT_EQ(traced.counts[0].entered, 6U);
+    EXPECT_EQ(traced.counts[0].returned, 3U) << "depths 3, 4 and 5";
+    EXPECT_EQ(traced.counts[0].abandoned, 3U);
 }
 
 #if defined(__x86_64__)
