@@ -174,8 +174,9 @@ std::vector<QueryCommand> make_commands() {
         latency_options(),
         [](const Scan& scan, Symbolizer&, const LatencyOptions& options) { return make_latency(scan, options); }));
     commands.back().way_out =
-        "they come from perfleet import, and from programs that measure themselves; --pair START,STOP takes the time "
-        "between two tracepoints; for where the time goes: perfleet top";
+        "they come from perfleet import, and from programs that measure themselves; --function IMAGE:FUNCTION measures "
+        "here and now, --pair START,STOP takes the time between two tracepoints; for where the time goes: perfleet "
+        "top";
     commands.push_back(command("tracepoints", "How often tracepoints were hit, what they measured, and its overhead",
                                "tracepoints", tracepoint_options(),
                                [](const Scan& scan, Symbolizer&, const TracepointOptions& options) {

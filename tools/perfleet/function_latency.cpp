@@ -120,9 +120,9 @@ void add_function_options(CLI::App& command, FunctionOptions& options) {
         "Exit status: that of COMMAND where it is measured.");
     command
         .add_option("--function", options.functions,
-                    "time the calls of a function: libc:malloc, ./program:ns::f, kernel:vfs_read; "
+                    "time the calls of IMAGE:FUNCTION, such as libc:malloc, ./program:ns::f, kernel:vfs_read; "
                     "may be given several times")
-        ->type_name("IMAGE:FUNCTION")
+        ->type_name("FUNCTION")
         ->allow_extra_args(false)
         ->group(kGroup);
     command.add_option("-p", options.pids, "with --function: of these processes, with commas")
