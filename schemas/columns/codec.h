@@ -24,10 +24,12 @@
 // A varint is LEB128, at most 10 bytes. The numbers of the codecs must never change.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "schemas/columns/encode_workspace.h"
 #include "schemas/vocabulary/result.h"
 
 namespace perfleet {
@@ -54,11 +56,17 @@ struct Encoded {
     std::size_t size_bytes = 0;
 };
 
-// Writes `values` into `out` with the codec up to `newest` that takes least. Needs about 20 KiB of stack. `out` holds
-// at least encoded_size_bytes_max(values.size()) bytes, else kFull. The order of preference at equal size is fixed, so
-// equal values give equal bytes.
+// Writes `values` into `out` with the codec up to `newest` that takes least. `out` holds at least
+// encoded_size_bytes_max(values.size()) bytes, `workspace` encode_workspace_words(values.size()), else kFull. The order
+// of preference at equal size is fixed, so equal values give equal bytes.
 [[nodiscard]] Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::span<std::byte> out,
-                                               Codec newest = kNewestCodec);
+                                               std::span<std::uint64_t> workspace, Codec newest = kNewestCodec);
+// With a workspace on the stack, 18 KiB: for hosts.
+[[nodiscard]] inline Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::span<std::byte> out,
+                                                      Codec newest = kNewestCodec) {
+    std::array<std::uint64_t, encode_workspace_words(kDictionaryValuesMax)> workspace;
+    return encode_integers(values, out, workspace, newest);
+}
 
 // Fills `values` entirely from `bytes_untrusted`, which must end exactly there. Faults: kUnsupported (codec),
 // kTruncated, kInvalid (bytes left over, width or varint out of range); `where` is the offset.

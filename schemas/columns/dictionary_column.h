@@ -1,7 +1,7 @@
 // Codec kDictionary: the distinct values of a column once, and which of them each run of rows has. The layout stands in
 // codec.h.
 //
-// Freestanding; encoding takes about 20 KiB of stack, decoding 12.
+// Freestanding; decoding takes 12 KiB of stack.
 #pragma once
 
 #include <array>
@@ -11,17 +11,15 @@
 
 #include "schemas/columns/bit_reader.h"
 #include "schemas/columns/bit_writer.h"
+#include "schemas/columns/encode_workspace.h"
 #include "schemas/columns/patched_chunk.h"
 
 namespace perfleet {
 
-// A column with more distinct values takes another codec.
-inline constexpr std::size_t kDictionaryValuesMax = 1024;
-
 // Writes the column if it has few enough distinct values and takes no more than `size_bytes_max`. False: what was
 // written is of no use. `values` isn't empty.
 [[nodiscard]] bool write_dictionary_column(std::span<const std::uint64_t> values, std::size_t size_bytes_max,
-                                           BitWriter& writer);
+                                           const EncodeWorkspace& workspace, BitWriter& writer);
 
 // The runs of such a column of `value_count` values, which isn't 0, some at a time. See BitReader for faults.
 class DictionaryRuns {

@@ -1,5 +1,4 @@
-#include <array>
-
+#include "schemas/columns/bit_width.h"
 #include "schemas/columns/dictionary_column.h"
 #include "schemas/columns/patched_chunk.h"
 
@@ -13,40 +12,51 @@ class ValueNumbers {
 public:
     static constexpr std::uint32_t kFull = ~0U;
 
+    explicit ValueNumbers(const EncodeWorkspace& workspace)
+        : values_{workspace.distinct}, slot_words_{workspace.slot_words} {
+        for (std::uint64_t& word : slot_words_) {
+            word = 0;
+        }
+    }
+
     // kFull: a new value, and there is no room for it.
     std::uint32_t number_of(std::uint64_t value) {
-        std::size_t slot = (value * 0x9e37'79b9'7f4a'7c15ULL) >> kHashShift;
-        while (slots_[slot] != 0) {
-            const std::uint32_t number = slots_[slot] - 1U;
-            if (values_[number] == value) {
-                return number;
+        std::size_t slot = (value * 0x9e37'79b9'7f4a'7c15ULL) >> hash_shift_;
+        for (std::uint32_t number = at(slot); number != 0; number = at(slot)) {
+            if (values_[number - 1] == value) {
+                return number - 1;
             }
-            slot = (slot + 1) % slots_.size();
+            slot = (slot + 1) % (slot_words_.size() * kSlotsPerWord);
         }
         if (count_ == values_.size()) {
             return kFull;
         }
         values_[count_++] = value;
-        slots_[slot] = static_cast<std::uint16_t>(count_);
+        slot_words_[slot / kSlotsPerWord] |= std::uint64_t{count_} << slot % kSlotsPerWord * kSlotBits;
         return static_cast<std::uint32_t>(count_ - 1);
     }
 
-    [[nodiscard]] std::span<const std::uint64_t> values() const {
-        return std::span<const std::uint64_t>{values_}.first(count_);
-    }
+    [[nodiscard]] std::span<const std::uint64_t> values() const { return values_.first(count_); }
 
 private:
-    static constexpr unsigned kHashShift = 64 - 11;
+    static constexpr std::size_t kSlotBits = 16;
+    static constexpr std::size_t kSlotsPerWord = 64 / kSlotBits;
 
-    std::array<std::uint64_t, kDictionaryValuesMax> values_;       // the first count_ are set
-    std::array<std::uint16_t, 2 * kDictionaryValuesMax> slots_{};  // number + 1; 0: free
+    // Number + 1; 0: free.
+    [[nodiscard]] std::uint32_t at(std::size_t slot) const {
+        return static_cast<std::uint16_t>(slot_words_[slot / kSlotsPerWord] >> slot % kSlotsPerWord * kSlotBits);
+    }
+
+    std::span<std::uint64_t> values_;  // the first count_ are set
+    std::span<std::uint64_t> slot_words_;
+    unsigned hash_shift_ = 65U - bit_width(slot_words_.size() * kSlotsPerWord);
     std::size_t count_ = 0;
-    static_assert((1ULL << (64 - kHashShift)) == 2 * kDictionaryValuesMax);
 };
 
 class BoundedChunks {
 public:
-    BoundedChunks(BitWriter& writer, std::size_t size_bytes_max) : writer_{writer}, left_bytes_{size_bytes_max} {}
+    BoundedChunks(BitWriter& writer, std::size_t size_bytes_max, PatchedChunkBuffer differences)
+        : writer_{writer}, left_bytes_{size_bytes_max}, differences_{differences} {}
 
     [[nodiscard]] bool varint(std::uint64_t value) {
         if (varint_size_bytes(value) > left_bytes_) {
@@ -59,7 +69,7 @@ public:
 
     [[nodiscard]] bool chunk(std::span<const std::uint64_t> values, std::uint64_t& previous) {
         const std::byte* const begin = writer_.at();
-        if (!write_patched_chunk(values, previous, left_bytes_, writer_)) {
+        if (!write_patched_chunk(values, previous, left_bytes_, differences_, writer_)) {
             return false;
         }
         left_bytes_ -= static_cast<std::size_t>(writer_.at() - begin);
@@ -69,6 +79,7 @@ public:
 private:
     BitWriter& writer_;
     std::size_t left_bytes_;
+    PatchedChunkBuffer differences_;
 };
 
 std::size_t run_end(std::span<const std::uint64_t> values, std::size_t begin) {
@@ -81,8 +92,9 @@ std::size_t run_end(std::span<const std::uint64_t> values, std::size_t begin) {
 
 }  // namespace
 
-bool write_dictionary_column(std::span<const std::uint64_t> values, std::size_t size_bytes_max, BitWriter& writer) {
-    ValueNumbers numbers;
+bool write_dictionary_column(std::span<const std::uint64_t> values, std::size_t size_bytes_max,
+                             const EncodeWorkspace& workspace, BitWriter& writer) {
+    ValueNumbers numbers{workspace};
     std::size_t run_count = 0;
     for (std::size_t begin = 0; begin < values.size(); begin = run_end(values, begin)) {
         if (numbers.number_of(values[begin]) == ValueNumbers::kFull) {
@@ -96,7 +108,7 @@ bool write_dictionary_column(std::span<const std::uint64_t> values, std::size_t 
     // Lengths that are mostly 1 don't pay.
     const bool has_lengths = run_count * 4 <= values.size() * 3;
 
-    BoundedChunks out{writer, size_bytes_max};
+    BoundedChunks out{writer, size_bytes_max, workspace.differences};
     const auto distinct = numbers.values();
     if (!out.varint(distinct.size())) {
         return false;
@@ -111,8 +123,8 @@ bool write_dictionary_column(std::span<const std::uint64_t> values, std::size_t 
     if (!out.varint(has_lengths ? run_count : values.size())) {
         return false;
     }
-    std::array<std::uint64_t, kPatchedChunkValues> lengths;
-    std::array<std::uint64_t, kPatchedChunkValues> indices;
+    const PatchedChunkBuffer lengths = workspace.lengths;
+    const PatchedChunkBuffer indices = workspace.indices;
     std::uint64_t previous_length = 0;
     std::uint64_t previous_index = 0;
     std::size_t count = 0;
@@ -123,8 +135,8 @@ bool write_dictionary_column(std::span<const std::uint64_t> values, std::size_t 
         ++count;
         begin = end;
         if (count == kPatchedChunkValues || begin == values.size()) {
-            if ((has_lengths && !out.chunk(std::span{lengths}.first(count), previous_length)) ||
-                !out.chunk(std::span{indices}.first(count), previous_index)) {
+            if ((has_lengths && !out.chunk(lengths.first(count), previous_length)) ||
+                !out.chunk(indices.first(count), previous_index)) {
                 return false;
             }
             count = 0;

@@ -2,6 +2,7 @@
 #include "schemas/columns/bit_writer.h"
 #include "schemas/columns/codec.h"
 #include "schemas/columns/dictionary_column.h"
+#include "schemas/columns/encode_workspace.h"
 #include "schemas/columns/patched_chunk.h"
 
 namespace perfleet {
@@ -88,16 +89,16 @@ struct Runs {
     }
 };
 
-// Codec kPatched with its own memory for the sizes of single chunks.
 struct Patched {
     std::span<const std::uint64_t> values;
+    PatchedChunkBuffer differences;
 
     [[nodiscard]] std::span<const std::uint64_t> chunk(std::size_t begin) const {
         return values.subspan(begin, values.size() - begin < kChunkValues ? values.size() - begin : kChunkValues);
     }
 
     [[nodiscard]] std::size_t chunk_size_bytes(std::size_t begin) const {
-        return patched_chunk_size_bytes(chunk(begin), begin == 0 ? 0 : values[begin - 1]);
+        return patched_chunk_size_bytes(chunk(begin), begin == 0 ? 0 : values[begin - 1], differences);
     }
 
     // False: it takes more than `size_bytes_max`; what was written is of no use.
@@ -106,7 +107,7 @@ struct Patched {
         std::uint64_t previous = 0;
         for (std::size_t begin = 0; begin < values.size(); begin += kChunkValues) {
             const auto written = static_cast<std::size_t>(writer.at() - start);
-            if (!write_patched_chunk(chunk(begin), previous, size_bytes_max - written, writer)) {
+            if (!write_patched_chunk(chunk(begin), previous, size_bytes_max - written, differences, writer)) {
                 return false;
             }
         }
@@ -181,8 +182,8 @@ private:
 // more than writing them.
 class ColumnEncoder {
 public:
-    ColumnEncoder(std::span<const std::uint64_t> values, std::byte* out)
-        : values_{values}, out_{out}, run_count_{run_count_of(values)} {}
+    ColumnEncoder(std::span<const std::uint64_t> values, std::byte* out, const EncodeWorkspace& workspace)
+        : values_{values}, out_{out}, workspace_{workspace}, run_count_{run_count_of(values)} {}
 
     [[nodiscard]] Encoded encode() const {
         if (run_count_ * 2 > values_.size()) {
@@ -218,7 +219,7 @@ private:
         for (std::size_t i = 0; i < chunk_count; i += step, ++judged) {
             plain += classic_.plain_chunk_size_bytes(i * kChunkValues);
             delta += classic_.delta_chunk_size_bytes(i * kChunkValues);
-            patched += Patched{values_}.chunk_size_bytes(i * kChunkValues);
+            patched += Patched{values_, workspace_.differences}.chunk_size_bytes(i * kChunkValues);
         }
         // At equal size the first of plain, delta, patched.
         Encoded least{Codec::kFrameOfReference, plain};
@@ -232,7 +233,7 @@ private:
             return classic_.write(codec, out_);
         }
         BitWriter writer{out_};
-        if (!Patched{values_}.write(writer, room())) {
+        if (!Patched{values_, workspace_.differences}.write(writer, room())) {
             return classic_.write(Codec::kFrameOfReference, out_);
         }
         return {codec, static_cast<std::size_t>(writer.at() - out_)};
@@ -245,7 +246,7 @@ private:
         const std::size_t size_max = best.size_bytes == 0 || free < best.size_bytes ? free : best.size_bytes - 1;
         std::byte* const at = out_ + best.size_bytes;
         BitWriter writer{at};
-        if (!write_dictionary_column(values_, size_max, writer)) {
+        if (!write_dictionary_column(values_, size_max, workspace_, writer)) {
             return best;
         }
         const auto size = static_cast<std::size_t>(writer.at() - at);
@@ -255,14 +256,17 @@ private:
 
     std::span<const std::uint64_t> values_;
     std::byte* out_;
+    const EncodeWorkspace& workspace_;
     std::size_t run_count_;
     ClassicEncoder classic_{values_};
 };
 
 }  // namespace
 
-Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::span<std::byte> out, Codec newest) {
-    if (out.size() < encoded_size_bytes_max(values.size())) {
+Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::span<std::byte> out,
+                                 std::span<std::uint64_t> workspace, Codec newest) {
+    if (out.size() < encoded_size_bytes_max(values.size()) ||
+        workspace.size() < encode_workspace_words(values.size())) {
         return Fault{ErrorCode::kFull, out.size(), values.size()};
     }
     if (values.empty()) {
@@ -271,7 +275,7 @@ Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::spa
     if (newest < kNewestCodec) {
         return ClassicEncoder{values}.encode(out.data());
     }
-    return ColumnEncoder{values, out.data()}.encode();
+    return ColumnEncoder{values, out.data(), EncodeWorkspace{workspace, values.size()}}.encode();
 }
 
 }  // namespace perfleet

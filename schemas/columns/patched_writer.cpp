@@ -8,8 +8,6 @@ namespace {
 
 constexpr std::size_t kProbes = 15;  // odd: there is a middle one
 
-using ChunkBuffer = std::array<std::uint64_t, kPatchedChunkValues>;
-
 // How a chunk is written. Values are zigzag differences from the centre.
 struct Plan {
     std::uint64_t center = 0;
@@ -68,34 +66,35 @@ Plan plan_of(std::span<const std::uint64_t> values, bool is_difference) {
 
 // A chunk in both ways, and which of them takes less.
 struct PlannedChunk {
-    PlannedChunk(std::span<const std::uint64_t> values, std::uint64_t previous) {
+    PlannedChunk(std::span<const std::uint64_t> values, std::uint64_t previous, PatchedChunkBuffer buffer)
+        : differences{buffer.first(values.size())} {
         for (std::size_t i = 0; i < values.size(); ++i) {
             differences[i] = values[i] - (i == 0 ? previous : values[i - 1]);
         }
         const auto of_values = plan_of(values, false);
-        plan = plan_of(std::span<const std::uint64_t>{differences}.first(values.size()), true);
+        plan = plan_of(differences, true);
         is_difference = plan.size_bytes < of_values.size_bytes;
         plan = is_difference ? plan : of_values;
     }
 
-    ChunkBuffer differences;  // as many as there are values
+    std::span<std::uint64_t> differences;
     Plan plan;
     bool is_difference = false;
 };
 
 }  // namespace
 
-std::size_t patched_chunk_size_bytes(std::span<const std::uint64_t> values, std::uint64_t previous) {
-    return PlannedChunk{values, previous}.plan.size_bytes;
+std::size_t patched_chunk_size_bytes(std::span<const std::uint64_t> values, std::uint64_t previous,
+                                     PatchedChunkBuffer differences) {
+    return PlannedChunk{values, previous, differences}.plan.size_bytes;
 }
 
 bool write_patched_chunk(std::span<const std::uint64_t> values, std::uint64_t& previous, std::size_t size_bytes_max,
-                         BitWriter& writer) {
-    const PlannedChunk chunk{values, previous};
+                         PatchedChunkBuffer differences, BitWriter& writer) {
+    const PlannedChunk chunk{values, previous, differences};
     const Plan& plan = chunk.plan;
     const bool is_difference = chunk.is_difference;
-    const std::span<const std::uint64_t> coded =
-        is_difference ? std::span<const std::uint64_t>{chunk.differences}.first(values.size()) : values;
+    const std::span<const std::uint64_t> coded = is_difference ? chunk.differences : values;
     if (plan.size_bytes > size_bytes_max) {
         return false;
     }

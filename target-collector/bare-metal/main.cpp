@@ -10,6 +10,7 @@
 #include "target-collector/bare-metal/device_tree.h"
 #include "target-collector/bare-metal/load.h"
 #include "target-collector/bare-metal/memory_map.h"
+#include "target-collector/bare-metal/painted_stack.h"
 #include "target-collector/bare-metal/registers.h"
 #include "target-collector/bare-metal/run_options.h"
 #include "target-collector/bare-metal/sampler.h"
@@ -28,6 +29,8 @@
 extern "C" const std::byte image_begin[];
 extern "C" const std::byte image_end[];
 extern "C" const std::byte build_id_note[];
+extern "C" std::uint64_t kernel_stack_begin[];
+extern "C" std::uint64_t kernel_stack_end[];
 
 namespace perfleet::bare_metal {
 namespace {
@@ -361,6 +364,8 @@ bool is_over() {
     return (seconds >= options.seconds && has_enough) || seconds >= kRunSecondsMax;
 }
 
+std::span<std::uint64_t> kernel_stack() { return {kernel_stack_begin, kernel_stack_end}; }
+
 void print_value(std::string_view name, std::uint64_t value) {
     print(" ");
     print(name);
@@ -394,6 +399,7 @@ void print_value(std::string_view name, std::uint64_t value) {
     print_value("gateways", 1 + collector->status().gateway_changes);
     print_value("dropped", collector->status().batches_dropped);
     print_value("finished", collector->status().finished ? 1 : 0);
+    print_value("stack_bytes", used_stack_bytes(kernel_stack()));
     print("\n");
     switch_off();
 }
@@ -457,6 +463,7 @@ extern "C" [[noreturn]] void handle_unexpected(std::uint64_t vector, std::uint64
 }
 
 extern "C" [[noreturn]] void kernel_main() {
+    paint_stack(kernel_stack());
     turn_translation_on();
     ticks_per_second = PERFLEET_READ_REGISTER(cntfrq_el0);
     constexpr std::uint64_t kUserMayReadCounter = 1U << 1;

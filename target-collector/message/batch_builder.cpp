@@ -62,10 +62,11 @@ BatchBuilderCore::BatchBuilderCore(std::span<std::uint64_t> values, std::span<st
       column_views_{tables.column_views} {
     PERFLEET_ASSERT(views_.size() == slots_.size() && column_views_.size() == slots_.size() * kKindColumnsMax);
     PERFLEET_ASSERT(row_count_max > 0 && row_count_max <= limits::kBatchRowsMax);
-    PERFLEET_ASSERT(values.size() > std::size_t{2} * row_count_max && values.size() < kNoChunk);
-    scratch_ = values.last(row_count_max);
-    order_ = values.last(std::size_t{2} * row_count_max).first(row_count_max);
-    values_ = values.first(values.size() - std::size_t{2} * row_count_max);
+    PERFLEET_ASSERT(values.size() > working_words(row_count_max) && values.size() < kNoChunk);
+    values_ = values.first(values.size() - working_words(row_count_max));
+    scratch_ = values.subspan(values_.size(), row_count_max);
+    order_ = values.subspan(values_.size() + row_count_max, row_count_max);
+    workspace_ = values.last(encode_workspace_words(row_count_max));
     recent_.fill(0);
 }
 
@@ -340,7 +341,7 @@ Checked<Done> BatchBuilderCore::write_series(CapnpWriter& writer, CapnpWriter::S
                 gather_integers(slot, integer_column++, values);
             }
             room = writer.begin_data(encoded_size_bytes_max(values.size()));
-            const auto result = encode_integers(values, room);
+            const auto result = encode_integers(values, room, workspace_);
             if (!result.ok()) {
                 return result.error();
             }

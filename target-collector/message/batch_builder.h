@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/columns/encode_workspace.h"
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/result.h"
@@ -53,7 +54,7 @@ public:
     [[nodiscard]] static constexpr std::size_t values_count(std::uint32_t row_count_max, std::uint32_t column_count,
                                                             std::uint32_t series_count,
                                                             std::uint32_t chunk_rows = kChunkRows) {
-        return std::size_t{2} * row_count_max +
+        return working_words(row_count_max) +
                (row_count_max / chunk_rows + series_count) * (2 + column_count * chunk_rows);
     }
 
@@ -101,6 +102,11 @@ private:
     static constexpr std::size_t kRecentSlots = 16;
     static constexpr std::size_t kByteColumnsMax = 2;
 
+    // One column, gathered; the order of a series' rows; what encoding needs.
+    [[nodiscard]] static constexpr std::size_t working_words(std::uint32_t row_count_max) {
+        return std::size_t{2} * row_count_max + encode_workspace_words(row_count_max);
+    }
+
     struct Slot {
         Series series;
         std::uint32_t row_count = 0;
@@ -136,6 +142,7 @@ private:
     std::span<std::uint64_t> values_;   // chunks
     std::span<std::uint64_t> scratch_;  // one column, gathered
     std::span<std::uint64_t> order_;    // of the rows of one series, while it is sealed
+    std::span<std::uint64_t> workspace_;
     std::span<std::byte> bytes_;
     std::uint32_t row_count_max_;
     std::uint32_t chunk_rows_;

@@ -410,7 +410,7 @@ TEST(BatchBuilder, ClearedItStartsAnew) {
 TEST(BatchBuilder, SaysNoWithoutAddingWhenMemoryEnds) {
     const std::uint64_t row[] = {1, 1, 1, 1, 1, 1};
     {
-        Room room(100, 2 * 100 + 1 + 6 * 64);  // one chunk of samples
+        Room room(100, 2 * 100 + encode_workspace_words(100) + 1 + 6 * 64);  // one chunk of samples
         for (int i = 0; i < 64; ++i) {
             ASSERT_TRUE(room->append(kSamples, row));
         }

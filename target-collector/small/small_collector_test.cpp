@@ -97,8 +97,8 @@ TEST(SmallCollector, MoreSeriesThanABatchHoldsCloseItEarlier) {
 
 // All of it: what PORTING.md promises of a port's memory.
 TEST(SmallCollector, IsAsLargeAsItsPageSays) {
-    EXPECT_LE(sizeof(SmallCollector), 256U << 10);
-    EXPECT_GT(sizeof(SmallCollector), 250U << 10) << "PORTING.md could say less";
+    EXPECT_LE(sizeof(SmallCollector), 260U << 10);
+    EXPECT_GT(sizeof(SmallCollector), 255U << 10) << "PORTING.md could say less";
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ namespace {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
+constexpr std::uint64_t kStackBytesMax = 4U << 10;  // what PORTING.md says
 constexpr double kSharePointsMax = 4;
 constexpr double kInStepPointsMin = 30;
 constexpr std::uint64_t kSamplesMin = 3'000;
@@ -161,6 +162,7 @@ TEST_F(BareMetal, ItsLoadIsSeenAsItWasThoughTheGatewayIsKilledInTheMiddle) {
     ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
     EXPECT_EQ(machine.number("sampled", "handshakes"), 2U);
     EXPECT_EQ(machine.number("sampled", "gateways"), 2U);
+    EXPECT_LE(machine.number("sampled", "stack_bytes"), kStackBytesMax);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
 
     const auto ledgers = ledgers_of(data());

@@ -1,0 +1,51 @@
+# What a collector of a target without an operating system is made of, rooted at the repository: for the images here and
+# for the library that others build on (library/).
+set(perfleet_target_sources
+    schemas/columns/crc32c.cpp
+    schemas/columns/dictionary_writer.cpp
+    schemas/columns/encode.cpp
+    schemas/columns/layout.cpp
+    schemas/columns/patched_writer.cpp
+    schemas/columns/seal.cpp
+    schemas/vocabulary/kind.cpp
+    target-collector/message/batch_builder.cpp
+    target-collector/message/bye.cpp
+    target-collector/message/capnp_reader.cpp
+    target-collector/message/capnp_writer.cpp
+    target-collector/message/control.cpp
+    target-collector/message/hello.cpp
+    target-collector/message/image_chunk.cpp
+    target-collector/message/image_offers.cpp
+    target-collector/message/live_counts.cpp
+    target-collector/message/patch.cpp
+    target-collector/message/reply_reader.cpp
+    target-collector/message/sealer.cpp
+    target-collector/message/tally_book.cpp
+    target-collector/ring/spsc_ring.cpp
+    target-collector/wire/delivery.cpp
+    target-collector/wire/delivery_journal.cpp
+    target-collector/wire/delivery_losses.cpp
+    target-collector/wire/delivery_requests.cpp
+    target-collector/wire/delivery_spool.cpp
+    target-collector/wire/frame_stream_driver.cpp
+    target-collector/wire/line_stream.cpp
+    target-collector/wire/sink_answers.cpp
+    target-collector/wire/zmtp_driver.cpp
+    target-collector/wire/zmtp_layout.cpp
+    target-collector/wire/zmtp_reader.cpp
+    target-collector/small/frame_chain.cpp
+    target-collector/small/small_collector.cpp
+    target-collector/small/stack_table.cpp
+    target-collector/source/pmu_description.cpp)
+# Of seL4's kernel logs, threads and utilisation, and the run that is made of them: none of it calls the kernel itself.
+set(perfleet_sel4_sources
+    target-collector/source/sel4/kernel_description.cpp
+    target-collector/source/sel4/log_buffer.cpp
+    target-collector/source/sel4/log_follower.cpp
+    target-collector/source/sel4/log_source.cpp
+    target-collector/source/sel4/thread_sampler.cpp
+    target-collector/source/sel4/utilisation_window.cpp
+    target-collector/sel4/run/collector_run.cpp
+    target-collector/sel4/run/events.cpp
+    target-collector/sel4/run/run_requests.cpp
+    target-collector/sel4/run/tick.cpp)
