@@ -16,6 +16,7 @@ constexpr std::uint64_t kControl = kUart + 0x30;
 constexpr std::uint32_t kReceiveEmpty = 1U << 4;
 constexpr std::uint32_t kTransmitFull = 1U << 5;
 constexpr std::uint32_t kEightBitsAndFifos = 3U << 5 | 1U << 4;
+constexpr std::uint32_t kErrors = 0xfU << 8;  // of the byte that was read: overrun, break, parity, framing
 constexpr std::uint32_t kOnBothWays = 1U << 0 | 1U << 8 | 1U << 9;
 
 }  // namespace
@@ -28,7 +29,9 @@ void UartPort::start() {
         // As a greeting these name an unknown mechanism: a ZMTP peer ends the connection.
         std::array<std::byte, zmtp_layout::kGreetingSizeBytes> refusal{};
         refusal.fill(std::byte{0xff});
-        for (std::size_t written = 0; written < refusal.size();) {
+        // A line that takes nothing (flow control, no cable) mustn't keep the target from its work.
+        std::size_t written = 0;
+        for (int i = 0; i < kRefusalAttemptsMax && written < refusal.size(); ++i) {
             written += write(std::span{refusal}.subspan(written));
         }
     }
@@ -45,7 +48,12 @@ std::size_t UartPort::write(std::span<const std::byte> bytes) {
 std::size_t UartPort::read(std::span<std::byte> into) {
     std::size_t taken = 0;
     while (taken < into.size() && (read_device(kFlags) & kReceiveEmpty) == 0) {
-        into[taken++] = static_cast<std::byte>(read_device(kData));
+        const std::uint32_t data = read_device(kData);
+        if ((data & kErrors) != 0) {
+            is_damaged_ = true;
+            return taken;
+        }
+        into[taken++] = static_cast<std::byte>(data);
     }
     return taken;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "target-collector/wire/line_stream.h"
 
@@ -19,6 +20,12 @@ public:
 
     [[nodiscard]] std::size_t write(std::span<const std::byte> bytes) override;
     [[nodiscard]] std::size_t read(std::span<std::byte> into) override;
+    [[nodiscard]] bool take_damage() override { return std::exchange(is_damaged_, false); }
+
+private:
+    static constexpr int kRefusalAttemptsMax = 1'000'000;
+
+    bool is_damaged_ = false;
 };
 
 }  // namespace perfleet::bare_metal

@@ -45,6 +45,9 @@ bool LineStream::end_connection() {
 
 bool LineStream::refill() {
     if (input_begin_ == input_end_) {
+        if (port_.take_damage()) {
+            (void)end_connection();
+        }
         input_begin_ = 0;
         input_end_ = port_.read(input_);
     }
@@ -86,7 +89,7 @@ std::size_t LineStream::read(std::span<std::byte> into) {
         // The signature has been taken from the line already; what has come since stands behind it.
         into[taken++] = last_[told_++];
     }
-    while (taken < into.size() && refill()) {
+    while (taken < into.size() && refill() && is_open_) {
         const std::byte byte = input_[input_begin_++];
         if (ends_signature(byte) && end_ == End::kTarget) {
             is_new_due_ = true;

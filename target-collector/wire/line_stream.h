@@ -29,6 +29,8 @@ public:
     [[nodiscard]] virtual std::size_t write(std::span<const std::byte> bytes) = 0;
     // Copies what has come; 0: nothing now.
     [[nodiscard]] virtual std::size_t read(std::span<std::byte> into) = 0;
+    // Whether bytes were lost or damaged behind what read() has returned, since the last call: the connection ends.
+    [[nodiscard]] virtual bool take_damage() { return false; }
 
 protected:
     ~LinePort() = default;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "target-collector/wire/zmtp_driver.h"
@@ -33,6 +34,10 @@ public:
         in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(size));
         return size;
     }
+
+    bool take_damage() override { return std::exchange(is_damaged, false); }
+
+    bool is_damaged = false;
 
 private:
     static constexpr std::size_t kHeldBytesMax = 16;
@@ -101,6 +106,18 @@ protected:
     std::uint64_t now_ns_ = 0;
     int spoken_ = 0;
 };
+
+TEST_F(LineStreamTest, DamagedBytesEndTheConnection) {
+    start_target();
+    start_host();
+    expect_to_speak();
+    const std::uint64_t before = target_->stream.connection();
+    target_->cable.is_damaged = true;
+    turn();
+    EXPECT_EQ(target_->stream.connection(), 0U);
+    expect_to_speak();
+    EXPECT_GT(target_->stream.connection(), before);
+}
 
 TEST_F(LineStreamTest, TheTargetWaitsForTheHost) {
     start_target();

@@ -22,6 +22,7 @@ constexpr std::uint8_t kDivisorLatch = 0x80;
 constexpr std::uint8_t kFifosOnAndEmpty = 7;
 constexpr std::uint8_t kReady = 3;  // data terminal ready, request to send
 constexpr std::uint8_t kHasData = 1U << 0;
+constexpr std::uint8_t kErrors = 0xfU << 1;  // overrun, parity, framing, break
 constexpr std::uint8_t kTransmitterEmpty = 1U << 5;
 constexpr std::size_t kFifoSizeBytes = 16;
 
@@ -47,7 +48,8 @@ void ComPort::refuse_what_was_said() {
         // As a greeting these name an unknown mechanism: a ZMTP peer ends the connection.
         std::array<std::byte, zmtp_layout::kGreetingSizeBytes> refusal{};
         refusal.fill(std::byte{0xff});
-        for (std::size_t written = 0; written < refusal.size();) {
+        std::size_t written = 0;
+        for (int i = 0; i < kRefusalAttemptsMax && written < refusal.size(); ++i) {
             written += write(std::span{refusal}.subspan(written));
         }
     }
@@ -76,8 +78,17 @@ std::size_t ComPort::read(std::span<std::byte> into) {
         return 0;
     }
     std::size_t taken = 0;
-    while (taken < into.size() && (ports_.in(static_cast<std::uint16_t>(base_ + kLineStatus)) & kHasData) != 0) {
-        into[taken++] = static_cast<std::byte>(ports_.in(static_cast<std::uint16_t>(base_ + kData)));
+    while (taken < into.size()) {
+        const std::uint8_t status = ports_.in(static_cast<std::uint16_t>(base_ + kLineStatus));
+        if ((status & kHasData) == 0) {
+            break;
+        }
+        const auto byte = static_cast<std::byte>(ports_.in(static_cast<std::uint16_t>(base_ + kData)));
+        if ((status & kErrors) != 0) {
+            is_damaged_ = true;
+            return taken;
+        }
+        into[taken++] = byte;
     }
     empty_ = taken < into.size() ? now : 0;
     return taken;

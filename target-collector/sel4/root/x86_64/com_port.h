@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "target-collector/sel4/root/x86_64/io_ports.h"
 #include "target-collector/wire/line_stream.h"
@@ -31,11 +32,15 @@ public:
 
     [[nodiscard]] std::size_t write(std::span<const std::byte> bytes) override;
     [[nodiscard]] std::size_t read(std::span<std::byte> into) override;
+    [[nodiscard]] bool take_damage() override { return std::exchange(is_damaged_, false); }
 
 private:
+    static constexpr int kRefusalAttemptsMax = 1'000'000;
+
     IoPorts ports_;
     std::uint16_t base_;
     bool has_heard_ = false;
+    bool is_damaged_ = false;
     std::size_t pace_bytes_ = ~std::size_t{0};
     std::uint64_t pace_cycles_ = 0;
     std::size_t left_bytes_ = 0;
