@@ -8,6 +8,7 @@
 #include <set>
 
 #include "query-engine/scan/row_cursor.h"
+#include "query-engine/scan/session_ledger.h"
 #include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
@@ -125,7 +126,9 @@ private:
         RowMaker row{answer_};
         add_identity(scan_, log, row);
         row.add("kernel", "", log.description.version.empty() ? AnswerValue{} : AnswerValue{log.description.version});
-        row.add("saturated", "", std::string{log.description.is_saturated ? "yes" : "no"});
+        const bool was_throttled =
+            last_tally(scan_.sessions()[log.session_index], log.series, TallyName::kThrottled) != 0;
+        row.add("saturated", "", std::string{log.description.is_saturated || was_throttled ? "yes" : "no"});
         row.add("lost_after", "", std::string{log.description.is_loss_known ? "none" : "unknown"});
         const auto add = [&](const char* name, sel4::EntryPath path) {
             row.add(name, "", counts[static_cast<std::size_t>(path)]);
@@ -145,6 +148,7 @@ private:
         row.add("window", log.unit, window);
         row.add("kernel_share", "percent", std::move(share));
         row.end();
+        warn_of_lost(log, kernel_ticks, window);
         if (window != 0 && kernel_ticks > window) {
             answer_.warnings.push_back(
                 log_name(scan_, log) +
@@ -152,6 +156,21 @@ private:
                 "was set back");
         }
         return Done{};
+    }
+
+    void warn_of_lost(const KernelLog& log, std::uint64_t kernel_ticks, std::uint64_t window) {
+        const Ledger ledger = scan_.ledger(log.session_index, log.series, answer_.warnings);
+        const std::uint64_t kept = ledger.stored + ledger.expired;
+        if (ledger.lost.empty() || kept == 0 || window == 0) {
+            return;
+        }
+        const double estimate = 100.0 * static_cast<double>(kernel_ticks) / static_cast<double>(kept) *
+                                static_cast<double>(ledger.produced) / static_cast<double>(window);
+        answer_.warnings.push_back(fmt::format(
+            "{}: {} of {} entries were lost, so entries, kernel_time and kernel_share are lower bounds; had the lost "
+            "ones taken as long as the others, the share would be {:.2f} %{}",
+            log_name(scan_, log), ledger.produced - kept, ledger.produced, estimate,
+            ledger.lost.contains("saturated") ? " at least: the kernel doesn't count what a full log drops" : ""));
     }
 
     // A row an entry of this path, as libsel4utils prints them.

@@ -81,7 +81,10 @@ protected:
             log[ColumnId::kEntryPath].push_back(entry.path);
             log[ColumnId::kEntryDetail].push_back(entry.detail);
         }
-        batch.add(kEntries, log).tally(kEntries, TallyName::kProduced, entries.size());
+        batch.add(kEntries, log).tally(kEntries, TallyName::kProduced, entries.size() + lost_entries_);
+        if (lost_entries_ != 0) {
+            batch.tally(kEntries, TallyName::kLostSaturated, lost_entries_).tally(kEntries, TallyName::kThrottled, 1);
+        }
         const auto built = batch.build();
         ASSERT_TRUE(store_->put(partition, std::span{&built, 1}).ok());
     }
@@ -131,7 +134,26 @@ protected:
         {1'990, 2, kInterrupt, 27 << 3}, {2'500, 7, kSyscall, kCall},    // no sample comes any more
     };
     std::unique_ptr<Store> store_ = make_memory_store();
+    std::uint64_t lost_entries_ = 0;  // behind those that are put
 };
+
+TEST_F(KernelTimes, ShareOfTheKernelIsALowerBoundWhereEntriesWereLost) {
+    lost_entries_ = 6;
+    put({}, {{1'000, 100, kInterrupt, 0}, {2'900, 100, kSyscall, kCall}});
+    const Answer summary = answer({});
+    ASSERT_EQ(summary.rows.size(), 1U);
+    const auto saturated = std::find_if(summary.columns.begin(), summary.columns.end(),
+                                        [](const AnswerColumn& column) { return column.name == "saturated"; });
+    ASSERT_NE(saturated, summary.columns.end());
+    EXPECT_EQ(std::get<std::string>(summary.rows[0][static_cast<std::size_t>(saturated - summary.columns.begin())]),
+              "yes");
+    // 200 of 2,000 ticks in two entries of eight.
+    const auto warning = std::find_if(summary.warnings.begin(), summary.warnings.end(), [](const std::string& text) {
+        return text.find("6 of 8 entries were lost") != std::string::npos;
+    });
+    ASSERT_NE(warning, summary.warnings.end());
+    EXPECT_NE(warning->find("the share would be 40.00 % at least"), std::string::npos) << *warning;
+}
 
 TEST_F(KernelTimes, AreThoseOfTheThreadsThatRan) {
     put(samples_, entries_);
