@@ -31,8 +31,11 @@ bool is_label(const ElfSymbol& symbol) {
            symbol.visibility != STV_HIDDEN && symbol.visibility != STV_INTERNAL;
 }
 
-// Names that only tell code from data on Arm.
+// Names that only tell code from data on Arm and RISC-V, where that of code goes on with the instructions it may have.
 bool is_mapping_symbol(std::uint16_t machine, std::string_view name) {
+    if (machine == EM_RISCV) {
+        return name.starts_with("$x") || name == "$d" || name.starts_with("$d.");
+    }
     return (machine == EM_ARM || machine == EM_AARCH64) && name.size() >= 2 && name[0] == '$' &&
            std::strchr("adtx", name[1]) != nullptr && (name.size() == 2 || name[2] == '.');
 }
