@@ -13,6 +13,7 @@
 #include "exporters/perf-data/record_stream.h"
 #include "exporters/perf-data/record_writer.h"
 #include "exporters/perf-data/row_merge.h"
+#include "query-engine/statistic/coverage.h"
 
 namespace perfleet {
 namespace {
@@ -72,6 +73,7 @@ public:
         summary_.last_time = clock_.utc_of_ns(stream_.last_sample_ns());
         summary_.size_bytes = writer_.offset();
         summary_.warnings.insert(summary_.warnings.end(), stream_.warnings().begin(), stream_.warnings().end());
+        warn_of_uncovered_time(scan_, summary_.warnings);
         return std::move(summary_);
     }
 

@@ -1,4 +1,5 @@
 #include "exporters/profile/profile_tables.h"
+#include "query-engine/statistic/coverage.h"
 #include "schemas/vocabulary/off_cpu.h"
 
 #include <algorithm>
@@ -69,6 +70,7 @@ ProfileNotes ProfileTables::notes(const Scan& scan) const {
     }
     warn_of_no_samples(events_.front(), !samples_.empty(), notes.warnings);
     warn_of_open_sessions(scan, notes.warnings);
+    warn_of_uncovered_time(scan, notes.warnings);
     for (std::string& warning : symbolizer_.warnings()) {
         notes.warnings.push_back(std::move(warning));
     }

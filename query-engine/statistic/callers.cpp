@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/statistic/coverage.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_counts.h"
-#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -91,7 +91,7 @@ private:
 
 Result<Answer> make_callers(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options,
                             const EventChoice& event) {
-    const bool sum_weights = options.sum_weights || off_cpu::is_event(event.name);
+    const bool sum_weights = options.sum_weights || weighs_by_default(scan, event);
     Callers callers{symbolizer, scan, options};
     SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
     const Result<Done> visited =

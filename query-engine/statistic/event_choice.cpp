@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "query-engine/scan/session_ledger.h"
+#include "query-engine/statistic/coverage.h"
 #include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
@@ -237,6 +238,7 @@ void finish_profile(const Scan& scan, const EventChoice& choice, const Symbolize
     warn_of_few_samples(choice, ledger.stored, warnings);
     warn_of_other_events(scan, choice, warnings);
     warn_of_open_sessions(scan, warnings);
+    warn_of_uncovered_time(scan, warnings);
     for (std::string& warning : symbolizer.warnings()) {
         warnings.push_back(std::move(warning));
     }

@@ -8,6 +8,7 @@
 
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/session_ledger.h"
+#include "query-engine/statistic/coverage.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/session_changes.h"
 
@@ -283,6 +284,7 @@ Result<Answer> make_losses(const Scan& scan, bool reads_blocks) {
         }
     }
     warn_of_open_sessions(scan, answer.warnings);
+    warn_of_uncovered_time(scan, answer.warnings);
     drop_repeated(answer.warnings);
     return answer;
 }

@@ -9,6 +9,7 @@
 #include "query-engine/select/cgroup_path.h"
 #include "query-engine/statistic/answer_size.h"
 #include "query-engine/statistic/callers.h"
+#include "query-engine/statistic/coverage.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_counts.h"
 #include "query-engine/statistic/source_expansion.h"
@@ -269,7 +270,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     FrameCounts<TopGroup> counts{symbolizer,        scan.memory(),    scan.worker_count(),
                                  options.by_symbol, options.by_image, options.each_address};
     const bool is_off_cpu = choice.name == off_cpu::kBlocked;
-    const bool sum_weights = options.sum_weights || off_cpu::is_event(choice.name);
+    const bool sum_weights = options.sum_weights || weighs_by_default(scan, choice);
     SourceExpansion expansion{
         symbolizer,
         scan.memory(),

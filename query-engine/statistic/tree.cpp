@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "query-engine/statistic/answer_size.h"
+#include "query-engine/statistic/coverage.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_totals.h"
-#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -202,7 +202,7 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
     if (!event.ok()) {
         return Error{event.error()};
     }
-    const bool sum_weights = event->has_value() && (options.sum_weights || off_cpu::is_event((*event)->name));
+    const bool sum_weights = event->has_value() && (options.sum_weights || weighs_by_default(scan, **event));
     const std::string unit = sum_weights ? (*event)->unit : "samples";
     Answer answer;
     answer.columns = {{"depth", ""},

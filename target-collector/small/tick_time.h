@@ -13,4 +13,10 @@ namespace perfleet {
     return ticks / ticks_per_second * kNsASecond + ticks % ticks_per_second * kNsASecond / ticks_per_second;
 }
 
+// Rounded down; the same bounds.
+[[nodiscard]] constexpr std::uint64_t ticks_of_ns(std::uint64_t ns, std::uint64_t ticks_per_second) {
+    constexpr std::uint64_t kNsASecond = 1'000'000'000;
+    return ns / kNsASecond * ticks_per_second + ns % kNsASecond * ticks_per_second / kNsASecond;
+}
+
 }  // namespace perfleet

@@ -36,7 +36,7 @@ FOLDER_ORDER = {
     "target-collector": "probe/perfleet probe ring message bare-metal/pmu.h source wire metrics small source/sel4 bare-metal"
                         " source/linux/unwind source/linux/image_table.h source/linux/mapping_list.h source/linux/process_table.h source/linux/bpf source/linux spool linux"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/domain sel4/loader sel4/root/objects.h"
-                        " sel4/root/aarch64 sel4/root/x86_64 sel4/root",
+                        " sel4/root/aarch64 sel4/root/x86_64 sel4/root library",
     "storage": "store_limits.h number model clock key block dictionary rollup select engine read compact store verify copy",
     "gateway": "memory_plan.h gateway_counts.h wire process control ingest compaction retention metrics .",
     "query-engine": "query_limits.h option ledger select symbol scan statistic/number statistic wire .",
@@ -113,7 +113,7 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 # --- Freestanding code -------------------------------------------------------------------------------------------
 
 FREESTANDING = re.compile(r"schemas/vocabulary/(assert|batch_limits|duration_histogram|ids|kind|result|time)\.(h|cpp)$"
-                          r"|schemas/vocabulary/utilisation_thread\.h$"
+                          r"|schemas/vocabulary/(uncovered_time|utilisation_thread)\.h$"
                           r"|schemas/(columns|perf)/|schemas/sel4/(kernel_log|names)\.(h|cpp)$|schemas/wire/\w+\.h$"
                           r"|target-collector/(ring|message|small|source/sel4)/|target-collector/source/(row_sink|pmu_description)\.(h|cpp)$"
                           r"|target-collector/bare-metal/pmu\.h$"

@@ -90,6 +90,7 @@ protected:
         run->end_ticks();
         run->finish();
         counts_ = run->counts();
+        uncovered_ticks_ = timer.coverage().uncovered;
         run_ = nullptr;
         machine_ = nullptr;
         EXPECT_TRUE(collector->status().finished);
@@ -175,6 +176,7 @@ protected:
     CollectorRun* run_ = nullptr;
     SimulatedMachine* machine_ = nullptr;
     CollectorRun::Counts counts_;
+    std::uint64_t uncovered_ticks_ = 0;  // of the alarm
     std::map<Series, std::uint64_t> stored_;
 };
 
@@ -252,6 +254,38 @@ TEST_F(Sel4Control, AStoppedThreadsTimeIsInNoSample) {
     EXPECT_TRUE(rows.status().ok());
     EXPECT_GT(weight_after, 0U);
     EXPECT_LE(weight_after, last - requests[1]);
+}
+
+TEST_F(Sel4Control, TimeOfSkippedPeriodsIsARowAndAWarning) {
+    SimulatedKernel kernel{{.mode = BenchmarkMode::kUtilisation, .architecture_name = "aarch64"}};
+    run_root(kernel, [&] {
+        sample_on(20);
+        std::this_thread::sleep_for(std::chrono::milliseconds{300});  // nobody takes the ticks
+        sample_on(20);
+    });
+    read_stored();
+    constexpr std::uint64_t kCyclesPerTick = SimulatedMachine::kCyclesPerTick;
+    EXPECT_GT(uncovered_ticks_ * kCyclesPerTick, kCyclesPerSecond / 4);
+    const auto rows = rows_of(perfleet_json({"counters", "--data", data_, "--event", "uncovered time"}));
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].at("value"), uncovered_ticks_ * kCyclesPerTick);
+
+    const std::string file = folder_ / "perf.data";
+    for (const auto& answer :
+         {perfleet_json({"top", "--data", data_, "--event", "timer"}), perfleet_json({"losses", "--data", data_}),
+          perfleet_json({"tree", "--data", data_, "--event", "timer"})}) {
+        EXPECT_NE(answer.at("warnings").dump().find("its sampling covered"), std::string::npos) << answer;
+    }
+    const Finished exported =
+        run({program_path("perfleet"), "export", "--to", "perf.data", "--data", data_, "-o", file});
+    EXPECT_EQ(exported.ending.status, 0) << exported.error_output;
+    EXPECT_NE((exported.output + exported.error_output).find("its sampling covered"), std::string::npos);
+
+    // What was skipped is in the next sample's weight.
+    const auto top = perfleet_json({"top", "--data", data_, "--event", "timer"});
+    for (const auto& column : top.at("columns")) {
+        EXPECT_TRUE(column.at("name") != "self" || column.at("unit") == "cycles") << top;
+    }
 }
 
 TEST_F(Sel4Control, KernelEntriesOfAStoppedLogAreReadAndThrownAway) {

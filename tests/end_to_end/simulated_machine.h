@@ -22,6 +22,7 @@ class SimulatedMachine final : public sel4::Alarm,
                                public sel4::WatchedLoad {
 public:
     static constexpr std::uint64_t kCyclesPerSecond = 1'000'000'000;
+    static constexpr std::uint64_t kCyclesPerTick = 16;  // of the alarm's counter
 
     // Of threads 1 to `thread_count` those of `busy` run.
     SimulatedMachine(sel4::SimulatedKernel& kernel, std::uint32_t thread_count, std::vector<std::uint32_t> busy)
@@ -77,7 +78,6 @@ public:
 
 private:
     static constexpr std::uint64_t kNever = ~0ULL;
-    static constexpr std::uint64_t kCyclesPerTick = 16;  // of the alarm's counter
 
     std::uint64_t host_cycles() {
         const auto host = std::chrono::steady_clock::now().time_since_epoch();

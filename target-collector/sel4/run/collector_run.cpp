@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::uint64_t kFarewellSeconds = 30;    // for what isn't acknowledged yet
 constexpr std::uint64_t kRecordsPerTick = 1'024;  // of the log
+// A counter of 32 bits wraps in 215 ms at 20 events a nanosecond: by then it was read, at any period that is allowed.
+constexpr std::uint64_t kTicksPerCounterRead = 16;
 // Records that looking for records makes: the kernel logs those calls, too.
 constexpr std::uint64_t kRecordsOfOwnCalls = 8;
 
@@ -57,6 +59,9 @@ void CollectorRun::turn(WakeCauses causes) {
     }
     if (causes.is_tick) {
         timer_.go_on();
+        if (timer_.coverage().ticks % kTicksPerCounterRead == 0) {
+            read_counters();
+        }
         take_samples(*sampler_, RunEvents::kSamples, woken);
         if (machine_.load != nullptr) {
             machine_.load->drive(timer_.coverage().ticks);
@@ -170,9 +175,17 @@ void CollectorRun::append_counter(EventNumber event, Ticks now, std::uint32_t pi
     }
 }
 
+void CollectorRun::read_counters() {
+    for (std::size_t i = 0; i < machine_.counters.count(); ++i) {
+        (void)machine_.counters.read(i);
+    }
+}
+
 void CollectorRun::pass_second(Ticks now) {
     constexpr std::uint32_t kWholeCpu = 0xffff'ffff;
     append_counter(RunEvents::kCollectorTime, now, kPid, kOwnThread, counts_.own_cycles);
+    const std::uint64_t uncovered_ns = ns_of_ticks(timer_.coverage().uncovered, timer_.ticks_per_second());
+    append_counter(RunEvents::kUncoveredTime, now, kWholeCpu, kWholeCpu, ticks_of_ns(uncovered_ns, cycles_per_second_));
     for (std::size_t i = 0; i < machine_.counters.count(); ++i) {
         append_counter(EventNumber{static_cast<std::uint16_t>(RunEvents::kFirstCounter.value + i)}, now, kWholeCpu,
                        kWholeCpu, machine_.counters.read(i));

@@ -80,6 +80,7 @@ private:
     void take_samples(ThreadSampler& sampler, EventNumber event, Ticks now);
     void follow_log();
     void pass_round_trips();
+    void read_counters();
     void pass_second(Ticks now);
     void append_counter(EventNumber event, Ticks now, std::uint32_t pid, std::uint32_t tid, std::uint64_t value);
 

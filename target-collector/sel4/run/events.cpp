@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schemas/vocabulary/uncovered_time.h"
+
 namespace perfleet::sel4 {
 namespace {
 
@@ -20,13 +22,15 @@ bool knows_who_runs(const KernelFeatures& features) {
 }  // namespace
 
 RunEvents::RunEvents(const KernelFeatures& features, std::span<const std::string_view> thread_names,
-                     std::uint64_t sample_period, const EventCounters& counters) {
+                     std::uint64_t sample_period, const EventCounters& counters,
+                     std::span<const std::string_view> tracepoint_names) {
     const bool is_known = knows_who_runs(features);
     add_samples(is_known ? kTimer : kTimerUnknown, features, sample_period);
     add("call round trip", Kind::kLatency, kCycles);
     add("notification round trip", Kind::kLatency, kCycles);
     add("collector time", Kind::kCounter, kCycles);
     add_samples(is_known ? kCycles : kCyclesUnknown, features, sample_period);
+    add(kUncoveredTimeEvent, Kind::kCounter, kCycles);
     for (std::size_t i = 0; i < counters.count(); ++i) {
         add(counters.name(i), Kind::kCounter, {});
     }
@@ -38,7 +42,8 @@ RunEvents::RunEvents(const KernelFeatures& features, std::span<const std::string
     } else if (features.mode == BenchmarkMode::kTracepoints) {
         add("tracepoints of unknown id", Kind::kTracepoint, kCycles, describe(features, {}));
         for (std::uint64_t id = 0; id + 1 < LogSource::event_count(features); ++id) {
-            add(kTracepointNames[id], Kind::kTracepoint, kCycles, describe(features, {.tracepoint_id = id}));
+            add(id < tracepoint_names.size() ? tracepoint_names[id] : kTracepointNames[id], Kind::kTracepoint, kCycles,
+                describe(features, {.tracepoint_id = id}));
         }
     }
 }

@@ -23,11 +23,14 @@ public:
     static constexpr EventNumber kNotificationLatency{2};
     static constexpr EventNumber kCollectorTime{3};
     static constexpr EventNumber kCycleSamples{4};
-    static constexpr EventNumber kFirstCounter{5};  // one for each event counter of the PMU
+    static constexpr EventNumber kUncoveredTime{5};
+    static constexpr EventNumber kFirstCounter{6};  // one for each event counter of the PMU
 
-    // `sample_period`: mean ticks of the clock between two samples.
+    // `sample_period`: mean ticks of the clock between two samples. `tracepoint_names`: by their ids; those without one
+    // are "tracepoint-N".
     RunEvents(const KernelFeatures& features, std::span<const std::string_view> thread_names,
-              std::uint64_t sample_period, const EventCounters& counters);
+              std::uint64_t sample_period, const EventCounters& counters,
+              std::span<const std::string_view> tracepoint_names = {});
     RunEvents(const RunEvents&) = delete;
     RunEvents& operator=(const RunEvents&) = delete;
 

@@ -65,7 +65,7 @@ public:
 
     [[nodiscard]] virtual std::size_t count() const = 0;  // at most kEventsMax
     [[nodiscard]] virtual std::string_view name(std::size_t index) const = 0;
-    // Since they were started; to be read each second at least.
+    // Since they were started. Counters of 32 bits wrap: to be read before they do, which the run does every few ticks.
     [[nodiscard]] virtual std::uint64_t read(std::size_t index) = 0;
 
 protected:

@@ -1,0 +1,22 @@
+// How much of the time a target's sampling covered, where the target counts what it didn't (kUncoveredTimeEvent): a
+// skipped period is in no row and in no ledger.
+//
+// Plain functions over a scan.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/event_choice.h"
+
+namespace perfleet {
+
+// Whether rows of this event are summed by their weights where the user doesn't say: a count of them says nothing where
+// rows stand for time of any length, or where periods may have been skipped and weights have the time of those, too.
+[[nodiscard]] bool weighs_by_default(const Scan& scan, const EventChoice& choice);
+
+// A line for each session whose sampling skipped time in the selected range, with how much.
+void warn_of_uncovered_time(const Scan& scan, std::vector<std::string>& warnings);
+
+}  // namespace perfleet
