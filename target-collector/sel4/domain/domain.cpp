@@ -47,7 +47,7 @@ Domain::Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t 
     : run_seconds_{table.run_seconds},
       watched_{table},
       caps_{find_caps(table)},
-      kernel_{{}, std::span{caps_}.first(watched_.thread_count()), {}},
+      kernel_{{}, std::span{caps_}.first(watched_.thread_count()), {}, clock.cycles_per_second},
       alarm_{microkit_slot_of_first_interrupt + table.tick_channel},
       machine_{alarm_, nullptr, counters_, nullptr},
       events_{StockKernel::built_for(), watched_.names(), clock.cycles_per_second / kTicksPerSecond, counters_},

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
+#include "target-collector/small/tick_time.h"
 
 #if defined(__aarch64__)
 #ifndef CONFIG_EXPORT_PTMR_USER
@@ -44,9 +45,6 @@ constexpr SyscallCode kSyscall = 0x340f;  // sysenter
 #endif
 
 [[maybe_unused]] constexpr seL4_Word kNobodysCycles = ~seL4_Word{0};  // no system has run so long
-
-// What SchedContext_Consumed counts in, on QEMU's AArch64: its cycle counter has 1 GHz.
-[[maybe_unused]] constexpr std::uint64_t kCyclesPerMicrosecond = 1'000;
 
 constexpr KernelFeatures kBuiltFor {
 #if defined(CONFIG_BENCHMARK_TRACK_UTILISATION)
@@ -155,9 +153,11 @@ bool StockKernel::is_syscall(std::uint64_t address) const {
 std::optional<std::uint64_t> StockKernel::consumed_ticks(ThreadNumber thread) {
 #ifdef CONFIG_KERNEL_MCS
     const seL4_SchedContext_Consumed_t answer = seL4_SchedContext_Consumed(caps_of(thread).scheduling_context);
-    // In microseconds.
-    return answer.error == seL4_NoError ? std::optional<std::uint64_t>{answer.consumed * kCyclesPerMicrosecond}
-                                        : std::nullopt;
+    if (answer.error != seL4_NoError) {
+        return std::nullopt;
+    }
+    constexpr std::uint64_t kNsPerMicrosecond = 1'000;
+    return ticks_of_ns(answer.consumed * kNsPerMicrosecond, cycles_per_second_);
 #else
     (void)thread;
     return std::nullopt;

@@ -25,9 +25,10 @@ public:
         seL4_CPtr scheduling_context = seL4_CapNull;  // MCS
     };
     // Threads 1, 2, … by their capabilities; `code` is what they all run, empty where the collector has none of it:
-    // then nobody is seen to stand at a system call. Borrowed.
-    StockKernel(const Log& log, std::span<const ThreadCaps> threads, std::span<const std::byte> code)
-        : log_{log}, threads_{threads}, code_{code} {}
+    // then nobody is seen to stand at a system call. Borrowed. `cycles_per_second`: of now().
+    StockKernel(const Log& log, std::span<const ThreadCaps> threads, std::span<const std::byte> code,
+                std::uint64_t cycles_per_second)
+        : log_{log}, threads_{threads}, code_{code}, cycles_per_second_{cycles_per_second} {}
 
     // Of the kernel that this was compiled for.
     [[nodiscard]] static const KernelFeatures& built_for();
@@ -51,6 +52,7 @@ private:
     Log log_;
     std::span<const ThreadCaps> threads_;
     std::span<const std::byte> code_;
+    [[maybe_unused]] std::uint64_t cycles_per_second_;  // MCS
 };
 
 }  // namespace perfleet::sel4

@@ -2,6 +2,10 @@
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/sel4/kernel/libsel4.h"
 
+#ifndef LIBSEL4_THREAD_LOCAL
+#define LIBSEL4_THREAD_LOCAL __thread  // libsel4 before 15.0.0
+#endif
+
 extern "C" {
 
 LIBSEL4_THREAD_LOCAL seL4_IPCBuffer* __sel4_ipc_buffer;

@@ -5,6 +5,7 @@
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/bare-metal/console.h"
+#include "target-collector/bare-metal/painted_stack.h"
 #include "target-collector/sel4/kernel/place.h"
 #include "target-collector/sel4/kernel/stock_kernel.h"
 #include "target-collector/sel4/kernel/tell.h"
@@ -22,6 +23,8 @@
 extern "C" const std::byte image_begin[];
 extern "C" const std::byte image_end[];
 extern "C" const std::byte build_id_note[];
+extern "C" std::uint64_t root_stack_begin[];
+extern "C" std::uint64_t root_stack_end[];
 
 namespace perfleet::sel4 {
 namespace {
@@ -70,6 +73,7 @@ void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector&
     print_value("light", load_times.light);
     print("\n");
     tell_end(collector, handshakes);
+    print_value("stack_bytes", bare_metal::used_stack_bytes({root_stack_begin, root_stack_end}));
     if (run.log_counts() != nullptr) {
         print_value("log_index", kernel.finalize_log());
     }
@@ -84,11 +88,13 @@ void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector&
     const std::uint64_t seconds = board.seconds();
     const SessionId session = board.session();
     const BoardClock clock = board.find_clock();
-    board.start_machine(clock, session.high + session.low);
+    // Without entropy the moment at which the board's clock turned has to do for jitter.
+    const std::uint64_t seed = session.high ^ session.low ^ clock.start.ticks.value;
+    board.start_machine(clock, seed);
     RootLoad load;
     const Machine machine{board.alarm(), board.cycle_interrupts(), board.counters(), &load};
     const RunEvents events{StockKernel::built_for(), kThreadNames, clock.cycles_per_second / 1'000, machine.counters};
-    TickTimer timer{machine.alarm, session.high ^ session.low};
+    TickTimer timer{machine.alarm, seed};
     RunRequests requests{{.event_count = events.descriptions().size(), .cycles_per_second = clock.cycles_per_second},
                          timer,
                          machine.cycles};
@@ -139,7 +145,7 @@ void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector&
         start_thread(objects, info, server_thread, stacks[2], kTalkPriority, "server"),
         start_thread(objects, info, echo_thread, stacks[3], kTalkPriority, "echo"),
     };
-    StockKernel kernel{log, caps, {image_begin, image_end}};
+    StockKernel kernel{log, caps, {image_begin, image_end}, clock.cycles_per_second};
     SampledThread sampled[kThreads - 1];
     for (std::uint32_t i = 1; i < kThreads; ++i) {
         sampled[i - 1] = {ThreadNumber{i + 1}, stacks[i - 1].bytes};
@@ -173,6 +179,7 @@ void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector&
 }  // namespace perfleet::sel4
 
 extern "C" [[noreturn]] void root_main(seL4_BootInfo* info) {
+    perfleet::bare_metal::paint_stack({root_stack_begin, root_stack_end});
     seL4_SetIPCBuffer(info->ipcBuffer);
     perfleet::sel4::run_root(*info);
 }
