@@ -11,7 +11,7 @@ namespace perfleet {
 class JitteredPeriod {
 public:
     // The mean at most 2^32.
-    JitteredPeriod(std::uint64_t mean, std::uint64_t seed) : mean_{mean}, state_{seed | 1} {}
+    constexpr JitteredPeriod(std::uint64_t mean, std::uint64_t seed) : mean_{mean}, state_{seed | 1} {}
 
     [[nodiscard]] std::uint64_t mean() const { return mean_; }
     void set_mean(std::uint64_t mean) { mean_ = mean; }

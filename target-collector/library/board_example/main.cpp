@@ -1,0 +1,121 @@
+// A board without an operating system, profiled: QEMU's RISC-V `virt`, which takes 1,000 samples a second of three
+// functions and streams them over its UART. docs/board.md goes through it.
+#include <new>
+
+#include "schemas/vocabulary/assert.h"
+#include "target-collector/small/frame_chain.h"
+#include "target-collector/small/jittered_period.h"
+#include "target-collector/small/small_collector.h"
+#include "target-collector/wire/line_stream.h"
+#include "target-collector/wire/zmtp_driver.h"
+
+using namespace perfleet;
+void work();  // load.cpp: what is profiled
+extern "C" const std::byte image_begin[], image_end[], build_id_note[], stack_begin[], stack_end[];  // virt.ld
+
+namespace {
+
+constexpr std::uint64_t kTicksPerSecond = 10'000'000;  // of the timer
+constexpr std::uint64_t kPeriodTicks = kTicksPerSecond / 1'000;
+constexpr std::uint64_t kRunSeconds = 5;
+
+template <class Word>
+volatile Word& device(std::uint64_t address) {
+    return *reinterpret_cast<volatile Word*>(address);
+}
+std::uint64_t now() { return device<std::uint64_t>(0x200'bff8); }
+void wake_at(std::uint64_t moment) { device<std::uint64_t>(0x200'4000) = moment; }
+[[noreturn]] void switch_off(std::uint32_t status) {
+    for (;;) device<std::uint32_t>(0x10'0000) = status;
+}
+
+class Uart final : public LinePort {  // a 16550
+public:
+    std::size_t write(std::span<const std::byte> bytes) override {
+        std::size_t sent = 0;
+        for (; sent < bytes.size() && (status() & 0x20) != 0; ++sent)
+            device<std::uint8_t>(kBase) = static_cast<std::uint8_t>(bytes[sent]);
+        return sent;
+    }
+    std::size_t read(std::span<std::byte> into) override {
+        std::size_t taken = 0;
+        for (; taken < into.size() && (status() & 1) != 0; ++taken)
+            into[taken] = std::byte{device<std::uint8_t>(kBase)};
+        return taken;
+    }
+    bool take_damage() override { return (damage_ & 0x1e) != 0 ? (damage_ = 0, true) : false; }
+
+private:
+    static constexpr std::uint64_t kBase = 0x1000'0000;
+    std::uint8_t status() {
+        const std::uint8_t now = device<std::uint8_t>(kBase + 5);
+        damage_ |= now;  // overrun, parity, framing, break
+        return now;
+    }
+    std::uint8_t damage_ = 0;
+};
+
+UtcNs real_time() {  // reading the low half holds the high one
+    const std::uint64_t low = device<std::uint32_t>(0x10'1000);
+    return UtcNs{static_cast<std::int64_t>(std::uint64_t{device<std::uint32_t>(0x10'1004)} << 32 | low)};
+}
+
+constexpr EventDescription kEvents[] = {{.name = "timer", .period = kPeriodTicks, .callchain = true, .unit = "ticks"}};
+constexpr SmallThread kThreads[] = {{1, "main"}};
+alignas(SmallCollector) std::byte collector_memory[sizeof(SmallCollector)];
+SmallCollector* collector = nullptr;
+constinit JitteredPeriod period{kPeriodTicks, 1};
+std::uint64_t due = 0;
+std::uint64_t end = 0;
+
+}  // namespace
+
+struct Interrupted {
+    std::uint64_t return_address, frame_pointer, pc;
+};  // start.S
+
+extern "C" void on_interrupt(const Interrupted& at) {
+    std::uint64_t addresses[32];
+    const std::size_t count =
+        walk_frames({at.pc, at.frame_pointer, at.return_address}, {stack_begin, stack_end}, addresses);
+    collector->sample({.event = EventNumber{0},
+                       .time = Ticks{now()},
+                       .tid = 1,
+                       .weight = kPeriodTicks,
+                       .addresses = std::span{addresses}.first(count)});
+    collector->step(Ticks{now()});
+    while (due <= now()) due += period.next();
+    wake_at(due);
+}
+
+extern "C" [[noreturn]] void perfleet_panic(const char*, int line, const char*) {
+    switch_off(static_cast<std::uint32_t>(line) << 16 | 0x3333);
+}
+
+extern "C" [[noreturn]] void board_main() {
+    const SmallImage image{.path = PERFLEET_IMAGE_PATH,
+                           .build_id = {build_id_note + 16, 20},
+                           .address = reinterpret_cast<std::uint64_t>(image_begin),
+                           .size_bytes = static_cast<std::uint64_t>(image_end - image_begin)};
+    due = now();
+    end = due + kRunSeconds * kTicksPerSecond;
+    const SmallTarget target{.target = TargetId{0x7269'7363'76},
+                             .name = "riscv-virt",
+                             .architecture = "riscv64",
+                             .clock = {.name = "mtime", .ticks_per_second = kTicksPerSecond, .linux_clockid = -1},
+                             .start_point = {Ticks{due}, real_time(), 1'000'000},
+                             .events = kEvents,
+                             .images = {&image, 1},
+                             .threads = kThreads};
+    Uart uart;
+    LineStream stream{uart, LineStream::End::kTarget};
+    ZmtpDriver driver{stream};
+    collector = new (collector_memory) SmallCollector{target, driver};
+    asm volatile("csrw mie, %0\n csrsi mstatus, 8" ::"r"(1 << 7));  // the timer's interrupt
+    while (now() < end) {
+        work();
+    }
+    asm volatile("csrci mstatus, 8");
+    for (collector->finish(); !collector->is_finished();) collector->step(Ticks{now()});
+    switch_off(0x5555);
+}

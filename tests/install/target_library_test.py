@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""The library for targets without an operating system, as its user gets it: built by a toolchain file, installed, and
+linked into a program by CMake and by pkg-config, with nothing of this repository but what was installed. For riscv64
+that program is the example board, which runs in QEMU and streams to a real gateway.
+"""
+
+import argparse
+import importlib.machinery
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+TEMPLATE = """
+#include <new>
+#include "target-collector/small/small_collector.h"
+#include "target-collector/wire/zmtp_driver.h"
+#include "target-collector/sel4/run/collector_run.h"
+extern "C" void perfleet_panic(const char*, int, const char*) { for (;;) {} }
+alignas(perfleet::SmallCollector) static std::byte memory[sizeof(perfleet::SmallCollector)];
+extern "C" void _start(const perfleet::SmallTarget* target, perfleet::ByteStream* stream) {
+    perfleet::ZmtpDriver driver{*stream};
+    auto* collector = new (memory) perfleet::SmallCollector{*target, driver};
+    for (;;) collector->step(perfleet::Ticks{0});
+}
+"""
+FLAGS = ["-O2", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-pie"]
+LINK = ["-nostdlib", "-static", "-no-pie"]
+RUN_TIMEOUT_S = 280
+SHARES = {"heavy": 70, "medium": 20, "light": 10}
+SHARE_POINTS_MAX = 8  # of some hundred samples
+
+
+def run(*command, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def check(condition, text):
+    if not condition:
+        sys.exit(text)
+
+
+class Library:
+    def __init__(self, arguments, folder):
+        self.source, self.cmake, self.folder = arguments.source, arguments.cmake, folder
+        self.compiler = f"{arguments.arch}-linux-gnu-g++"
+        self.toolchain = os.path.join(arguments.source, "cmake", "toolchains", f"{arguments.arch}.cmake")
+        self.prefix = os.path.join(folder, "prefix")
+        launcher = shutil.which("ccache")
+        self.build(os.path.join(arguments.source, "target-collector", "library"), "library", f"-DCMAKE_INSTALL_PREFIX={self.prefix}",
+                   *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []), target="install")
+
+    def build(self, source, name, *options, target="all"):
+        build = os.path.join(self.folder, name)
+        run(self.cmake, "-S", source, "-B", build, "-G", "Ninja", "--toolchain", self.toolchain, *options)
+        run(self.cmake, "--build", build, "-j", "2", "--target", target)
+        return build
+
+    def copy_of(self, name):
+        """Of an example, so that it sees nothing around it."""
+        return shutil.copytree(os.path.join(self.source, "target-collector", "library", name), os.path.join(self.folder, name + "_source"))
+
+    def check_programs(self):
+        folder = os.path.join(self.folder, "program_source")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "main.cpp"), "w", encoding="utf-8") as file:
+            file.write(TEMPLATE)
+        with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+            file.write("cmake_minimum_required(VERSION 3.22)\nproject(program LANGUAGES CXX)\nfind_package(perfleet-target REQUIRED)\n"
+                       "add_executable(program main.cpp)\ntarget_link_libraries(program perfleet::perfleet-target perfleet::perfleet-memory)\n"
+                       f"target_compile_options(program PRIVATE {' '.join(FLAGS)})\ntarget_link_options(program PRIVATE {' '.join(LINK)})\n")
+        self.build(folder, "program", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        if not shutil.which("pkg-config"):
+            return
+        environment = {**os.environ, "PKG_CONFIG_PATH": os.path.join(self.prefix, "lib", "pkgconfig")}
+        said = run("pkg-config", "--cflags", "--libs", "perfleet-target", env=environment).split()
+        memory = os.path.join(self.prefix, "lib", "libperfleet-memory.a")
+        model = ["-mcmodel=medany"] if self.compiler.startswith("riscv64") else []
+        run(self.compiler, *FLAGS, *model, os.path.join(folder, "main.cpp"), *said, memory, *LINK, "-o", os.path.join(folder, "program"))
+
+
+def check_board(library, programs):
+    board = os.path.join(library.build(library.copy_of("board_example"), "board", f"-DCMAKE_PREFIX_PATH={library.prefix}"), "board")
+    data = os.path.join(library.folder, "data")
+    with subprocess.Popen([os.path.join(programs, "perfleet-gateway"), "--data", data, "--listen", "tcp://127.0.0.1:*",
+                           "--query", "tcp://127.0.0.1:*"], stdout=subprocess.PIPE, text=True) as gateway:
+        try:
+            port = re.search(r"listen=tcp://127\.0\.0\.1:(\d+)", gateway.stdout.readline()).group(1)
+            run("qemu-system-riscv64", "-M", "virt", "-bios", "none", "-m", "64", "-display", "none", "-nodefaults", "-no-reboot",
+                "-icount", "shift=3", "-chardev", f"socket,id=line,host=127.0.0.1,port={port},reconnect=1", "-serial", "chardev:line",
+                "-device", f"loader,file={board},cpu-num=0", timeout=RUN_TIMEOUT_S)
+        finally:
+            gateway.terminate()
+    check_shares(programs, data, "board_main")
+
+
+def check_shares(programs, data, outermost):
+    answer = json.loads(run(os.path.join(programs, "perfleet"), "top", "--data", data, "--format", "json"))
+    # Without entropy the gateway grants the session: what doesn't fit into one batch until then is lost, and counted.
+    ledger = answer["ledger"]
+    check(ledger["produced"] == ledger["stored"] + ledger["lost"].pop("ring_full", 0) and not ledger["lost"], f"not all is stored: {ledger}")
+    check(ledger["stored"] > 200, f"few samples: {ledger}")
+    names = [column["name"] for column in answer["columns"]]
+    rows = [dict(zip(names, row)) for row in answer["rows"]]
+    shares = {row["symbol"].rpartition("::")[2]: row["self_percent"] for row in rows}
+    for name, share in SHARES.items():
+        check(abs(shares.get(name, 0) - share) < SHARE_POINTS_MAX, f"{name} has {share} %: {shares}")
+    whole = [row["children_percent"] for row in rows if row["symbol"].endswith(outermost)]
+    check(whole and whole[0] > 99, f"call chains don't reach {outermost}(): {rows}")
+    print(f"{answer['ledger']['stored']} samples: {shares}")
+
+
+def check_root_task(library, programs, prefix, loader):
+    """Until the gateway has heard Bye: the machine goes on."""
+    run_sel4 = importlib.machinery.SourceFileLoader("run_sel4", os.path.join(library.source, "tools", "run-sel4")).load_module()
+    kernel = run_sel4.Kernel(prefix)
+    build = library.build(library.copy_of("root_task_example"), "root_task", f"-DCMAKE_PREFIX_PATH={library.prefix}", f"-DSEL4_PREFIX={prefix}")
+    data = os.path.join(library.folder, "data")
+    memory = run_sel4.memory_mib(os.path.join(prefix, "support", "platform_gen.json"))
+    gic = "3" if "ARM_GIC_V3_SUPPORT" in kernel.config else "2"
+    gateway = run_sel4.Gateway(data, programs)
+    try:
+        host, port = re.fullmatch(r"tcp://(.+):(\d+)", gateway.endpoint).groups()
+        machine = subprocess.Popen(
+            ["qemu-system-aarch64", "-M", f"virt,gic-version={gic}", "-cpu", run_sel4.processor(kernel.config), "-m", str(memory),
+             "-display", "none", "-nodefaults", "-no-reboot", "-chardev", f"socket,id=line,host={host},port={port},reconnect=1",
+             "-serial", "chardev:line", "-kernel", loader,
+             "-device", f"loader,file={kernel.image},addr={run_sel4.KERNEL_FILE_ADDRESS:#x},force-raw=on",
+             "-device", f"loader,file={os.path.join(build, 'root_task')},addr={run_sel4.ROOT_FILE_ADDRESS:#x},force-raw=on"])
+        try:
+            deadline = time.monotonic() + RUN_TIMEOUT_S
+            while '"ended"' not in run(os.path.join(programs, "perfleet"), "sessions", "--data", data, "--format", "json"):
+                check(time.monotonic() < deadline, "the root task didn't end its session")
+                time.sleep(1)
+        finally:
+            machine.kill()
+            machine.wait()
+    finally:
+        gateway.stop()
+    check_shares(programs, data, "busy")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arch", required=True, choices=["aarch64", "riscv64", "x86_64"])
+    parser.add_argument("--cmake", default="cmake")
+    parser.add_argument("--source", required=True, help="the repository")
+    parser.add_argument("--programs", required=True, help="where perfleet and perfleet-gateway are")
+    parser.add_argument("--sel4-prefix", metavar="DIR", help="instead of programs: the example root task, on the seL4 that was installed there")
+    parser.add_argument("--loader", metavar="FILE", help="with --sel4-prefix: perfleet-loader.elf")
+    arguments = parser.parse_args()
+    if arguments.sel4_prefix == "":
+        print("skipped: no installed seL4 (-DPERFLEET_SEL4_PREFIX; docs/sel4.md)")
+        return
+    if not shutil.which(f"{arguments.arch}-linux-gnu-g++"):
+        print(f"skipped: {arguments.arch}-linux-gnu-g++ isn't installed (tools/setup)")
+        return
+    with tempfile.TemporaryDirectory(prefix="perfleet-library-") as folder:
+        library = Library(arguments, folder)
+        if arguments.sel4_prefix:
+            check_root_task(library, arguments.programs, arguments.sel4_prefix, arguments.loader)
+            return
+        library.check_programs()
+        if arguments.arch == "riscv64":
+            if not shutil.which("qemu-system-riscv64"):
+                print("skipped: qemu-system-riscv64 isn't installed (tools/setup)")
+                return
+            check_board(library, arguments.programs)
+
+
+if __name__ == "__main__":
+    main()
