@@ -40,10 +40,10 @@ void busy() {
 }
 
 std::uint64_t cycles_per_second(El0Alarm& alarm) {
-    const std::uint64_t ticks = alarm.now(), begun = cycles().value, wait = alarm.ticks_per_second() / 100;
+    const std::uint64_t ticks = alarm.now(), begun = cycles().value, wait = alarm.ticks_per_second() / 2;
     while (alarm.now() - ticks < wait) {
     }
-    return (cycles().value - begun) * 100;
+    return (cycles().value - begun) * 2;
 }
 
 }  // namespace
