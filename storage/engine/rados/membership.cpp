@@ -250,7 +250,8 @@ std::optional<GatewayAddress> Membership::holder_of(std::uint16_t shard) const {
     const std::lock_guard lock{mutex_};
     const GatewayEntry* holder = nullptr;
     for (const GatewayEntry& other : others_) {
-        if (other.leases.contains(shard) && (holder == nullptr || holder->leases.at(shard) < other.leases.at(shard))) {
+        if (other.leases.contains(shard) && beats_.is_fresh(other.name) &&
+            (holder == nullptr || holder->leases.at(shard) < other.leases.at(shard))) {
             holder = &other;
         }
     }

@@ -22,6 +22,11 @@ bool GatewayBeats::is_alive(const std::string& name) const {
     return found != seen_.end() && found->second.unchanged_count < kLooksMax;
 }
 
+bool GatewayBeats::is_fresh(const std::string& name) const {
+    const auto found = seen_.find(name);
+    return found != seen_.end() && found->second.unchanged_count < kFreshLooksMax;
+}
+
 bool GatewayBeats::is_forgotten(const std::string& name) const {
     const auto found = seen_.find(name);
     return found != seen_.end() && found->second.unchanged_count >= kForgottenLooks;

@@ -16,13 +16,16 @@ namespace perfleet {
 // Others, as their beats are seen. Looks are counted instead of time: while the cluster doesn't answer nobody can beat.
 class GatewayBeats {
 public:
-    static constexpr int kLooksMax = 5;         // without a new beat; then it is dead
+    static constexpr int kLooksMax = 5;  // without a new beat; then it is dead
+    static constexpr int kFreshLooksMax = 2;
     static constexpr int kForgottenLooks = 60;  // and its entry may go
 
     // `is_counted`: a second has passed since the last look that counted.
     void see(const std::vector<GatewayEntry>& table, bool is_counted);
 
     [[nodiscard]] bool is_alive(const std::string& name) const;
+    // Has just been heard of: nobody is sent to one that may be dead.
+    [[nodiscard]] bool is_fresh(const std::string& name) const;
     [[nodiscard]] bool is_forgotten(const std::string& name) const;
 
 private:

@@ -85,6 +85,7 @@ TEST(GatewayBeats, IsDeadAfterLooksWithoutABeatAndAliveWithTheNext) {
     beats.see({gateway("a"), gateway("b")}, true);
     for (int look = 0; look < GatewayBeats::kLooksMax; ++look) {
         EXPECT_TRUE(beats.is_alive("b"));
+        EXPECT_EQ(beats.is_fresh("b"), look < GatewayBeats::kFreshLooksMax);
         beats.see({gateway("a", {}, 2U + static_cast<unsigned>(look)), gateway("b")}, true);
         beats.see({gateway("a", {}, 2U + static_cast<unsigned>(look)), gateway("b")}, false);
     }
