@@ -20,7 +20,7 @@ INPUTS = {
                                         "librados, monitor and OSDs on one host: 23 to 6.6 s a GB"),
     "CPU of the cluster a MB": (5.2e-3, "s", "the same; 8 KB an operation came to 145 s a GB, the model says 175"),
     "written by an OSD": (1.1, "x", "of what it is given, at 1 MB an operation; 1.23 at 80 KB"),
-    "latency of an operation": (10e-3, "s", "1 MB; less when it is small"),
+    "latency of an operation": (10e-3, "s", "assumed for 1 MB, not measured; less when it is small"),
     "compaction": (1.0, "x", "of what is stored is written again, once"),
     "memory a connection": (7.5e3, "B", "10,000 with keys: 75 MiB"),
     "memory of an index key": (200, "B", "a limit of 1,000,000 keys in memory (rados_limits.h)"),
@@ -29,8 +29,8 @@ SHARDS = 16  # of a store
 HZ = 19
 CPUS = 64
 BATCH_S = 2.0
-GROUP_S = 0.020  # least time between two commits
-GROUP_SIZE_S = 0.5
+GROUP_S = 0.5  # between two commits at most,
+GROUP_BYTES = 16 << 20  # or so much
 NETWORK_BYTES = 10e9 / 8
 DISK_BYTES = 1e9  # an OSD's, sequential
 CONNECTIONS_MAX = 500_000  # of a process: half of the descriptors that Linux allows by default as the most
@@ -56,7 +56,8 @@ class Fleet:
         self.ingest_cpu = (self.batches * value("CPU of a gateway a batch")
                            + self.samples * value("CPU of a gateway a row"))
         # A gateway commits one partition after the other, each with its watermarks: two operations a shard.
-        self.group_s = max(GROUP_S, 2 * shards_each * value("latency of an operation"))
+        self.commit_s = 2 * shards_each * value("latency of an operation")
+        self.group_s = max(min(GROUP_S, GROUP_BYTES * self.gateways / self.wire), self.commit_s)
         self.operations = min(self.batches, SHARDS / self.group_s) + SHARDS / self.group_s
         self.operation_size = self.stored / (SHARDS / self.group_s)
         written = self.stored * (1 + value("compaction"))
@@ -78,10 +79,10 @@ class Fleet:
             (self.ingest_cpu / each, "the thread of a gateway that ingests"),
             (self.wire / each / NETWORK_BYTES, "a gateway's network: 10 Gbit/s"),
             (self.targets / each / CONNECTIONS_MAX, "a gateway's connections: 500,000"),
-            (self.group_s / GROUP_SIZE_S, "a group's time, by which acknowledgements are late: 500 ms"),
+            (self.commit_s / min(GROUP_S, GROUP_BYTES * each / self.wire),
+             "time between two groups of 16 MB, by their operations one after the other"),
             (self.index_keys / SHARDS / INDEX_KEYS_MAX, "index keys of an hour of one shard, which compaction reads at "
              "once: 1,000,000"),
-            (self.operation_size / (64 << 20), "an operation: 64 MiB, a segment"),
         ]
         return sorted(found, reverse=True)
 
