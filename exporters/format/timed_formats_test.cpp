@@ -310,6 +310,44 @@ TEST_P(TimedFormat, OfNothingIsAValidFileAndAWarning) {
     EXPECT_NE(warnings_.front().find("the file is empty"), std::string::npos) << warnings_.front();
 }
 
+TEST(PerfettoCounters, AreTracksWithTheirReadings) {
+    const ProfileScenario scenario = make_scenario(8);
+    const std::unique_ptr<Store> store = make_memory_store();
+    deliver(scenario, {}, *store);
+    std::multiset<std::uint64_t> expected;
+    for (const ScenarioSession& session : scenario.sessions) {
+        for (const ScenarioEpoch& epoch : session.epochs) {
+            for (const ScenarioReading& reading : epoch.readings) {
+                expected.insert(reading.value);
+            }
+        }
+    }
+    ASSERT_FALSE(expected.empty());
+    const Result<Scan> scan = Scan::open(*store, Selection{});
+    ASSERT_TRUE(scan.ok());
+    BytesSink sink;
+    ASSERT_TRUE(find_export_format("perfetto")->write({*scan, SymbolPaths{}, OptionValues{}, UtcNs{0}}, sink).ok());
+    std::map<std::uint64_t, std::string> tracks;  // names, by uuid
+    std::multiset<std::uint64_t> found;
+    for_each(fields_of(inflated(sink.text)), 1, [&](const Fields& packet) {
+        for_each(packet, 60, [&](const Fields& descriptor) {
+            if (descriptor.first.contains(8)) {
+                tracks[descriptor.second.at(1)] = descriptor.first.find(2)->second;
+            }
+        });
+        for_each(packet, 11, [&](const Fields& event) {
+            if (event.second.at(9) == 4) {
+                EXPECT_TRUE(tracks.contains(event.second.at(11)));
+                found.insert(event.second.at(30));
+            }
+        });
+    });
+    EXPECT_EQ(found, expected);
+    for (const auto& [uuid, name] : tracks) {
+        EXPECT_NE(name.find(" cpu "), std::string::npos) << name;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, TimedFormat,
                          ::testing::Values(Format{"speedscope", counts_of_speedscope},
                                            Format{"firefox", counts_of_firefox},

@@ -19,6 +19,7 @@ using protozero::pbf_builder;
 constexpr std::size_t kBufferSizeBytes = 64U << 10U;
 constexpr std::uint32_t kNamesSequence = 1;
 constexpr std::uint32_t kFirstSampleSequence = 2;
+constexpr std::uint64_t kFirstCounterTrack = std::uint64_t{1} << 40;  // beyond those of threads
 
 class PerfettoFile {
 public:
@@ -45,6 +46,11 @@ public:
                 if (Result<Done> written = flush(); !written.ok()) {
                     return written;
                 }
+            }
+        }
+        for (std::size_t i = 0; i < timeline_.counters().size(); ++i) {
+            if (Result<Done> written = write_counter(timeline_.counters()[i], kFirstCounterTrack + i); !written.ok()) {
+                return written;
             }
         }
         if (Result<Done> written = flush(); !written.ok()) {
@@ -238,6 +244,36 @@ private:
         pbf_builder<Annotation> text{event, TrackEvent::kAnnotation};
         text.add_string(Annotation::kName, "fields");
         text.add_string(Annotation::kString, fields);
+    }
+
+    // A track with the readings as they are.
+    Result<Done> write_counter(const TimelineCounter& counter, std::uint64_t track) {
+        {
+            pbf_builder<Packet> packet{trace_, Trace::kPacket};
+            packet.add_uint32(Packet::kSequence, kNamesSequence);
+            pbf_builder<TrackDescriptor> descriptor{packet, Packet::kTrackDescriptor};
+            descriptor.add_uint64(TrackDescriptor::kUuid, track);
+            descriptor.add_string(TrackDescriptor::kName, counter.name);
+            pbf_builder<CounterDescriptor> of_counter{descriptor, TrackDescriptor::kCounter};
+            of_counter.add_string(CounterDescriptor::kUnitName, counter.unit);
+        }
+        for (const TimelineCounter::Reading& reading : counter.readings) {
+            {
+                pbf_builder<Packet> packet{trace_, Trace::kPacket};
+                packet.add_uint64(Packet::kTimestamp, reading.time_ns);
+                packet.add_uint32(Packet::kSequence, kNamesSequence);
+                pbf_builder<TrackEvent> event{packet, Packet::kTrackEvent};
+                event.add_enum(TrackEvent::kType, perfetto::kCounter);
+                event.add_uint64(TrackEvent::kTrack, track);
+                event.add_int64(TrackEvent::kCounterValue, static_cast<std::int64_t>(reading.value));
+            }
+            if (buffer_.size() >= kBufferSizeBytes) {
+                if (Result<Done> written = flush(); !written.ok()) {
+                    return written;
+                }
+            }
+        }
+        return Done{};
     }
 
     void write_switch(const TimelineRow& row, const TimelineSwitch& to) {

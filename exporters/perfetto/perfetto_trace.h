@@ -46,10 +46,19 @@ enum class SchedSwitch : pbf_tag_type {
     kNextPriority = 7,
 };
 
-enum class TrackDescriptor : pbf_tag_type { kUuid = 1, kThread = 4 };
+enum class TrackDescriptor : pbf_tag_type { kUuid = 1, kName = 2, kThread = 4, kCounter = 8 };
+enum class CounterDescriptor : pbf_tag_type { kUnitName = 6 };
 enum class ThreadDescriptor : pbf_tag_type { kPid = 1, kTid = 2 };
-enum class TrackEvent : pbf_tag_type { kAnnotation = 4, kType = 9, kTrack = 11, kCategory = 22, kName = 23 };
+enum class TrackEvent : pbf_tag_type {
+    kAnnotation = 4,
+    kType = 9,
+    kTrack = 11,
+    kCategory = 22,
+    kName = 23,
+    kCounterValue = 30,
+};
 inline constexpr std::int32_t kInstant = 3;
+inline constexpr std::int32_t kCounter = 4;
 enum class Annotation : pbf_tag_type { kUnsigned = 3, kString = 6, kName = 10 };
 
 enum class Defaults : pbf_tag_type { kPerfSample = 12 };

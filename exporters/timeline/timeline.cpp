@@ -9,6 +9,7 @@
 #include "exporters/perf-data/file_clock.h"
 #include "exporters/perf-data/row_merge.h"
 #include "exporters/script/trace_format.h"
+#include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/frame_names.h"
 #include "schemas/text/utf8.h"
 
@@ -52,6 +53,9 @@ public:
         if (auto merged = merge_.run(*this); !merged.ok()) {
             return merged;
         }
+        if (auto counted = read_counters(); !counted.ok()) {
+            return counted;
+        }
         if (scan_.memory().is_exceeded()) {
             return scan_.memory().exceeded();
         }
@@ -78,6 +82,54 @@ private:
         std::unordered_map<std::uint32_t, StringNumber> names;  // of threads, as ThreadNames has them
         std::vector<std::uint32_t> nodes;                       // of the timeline, by stack number
     };
+
+    Result<Done> read_counters() {
+        for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
+            for (const Series series : scan_.sessions()[index].series) {
+                if (series.kind == Kind::kCounter && scan_.is_selected(index, series)) {
+                    if (auto read = read_counter(index, series); !read.ok()) {
+                        return read;
+                    }
+                }
+            }
+        }
+        return Done{};
+    }
+
+    Result<Done> read_counter(std::size_t session_index, Series series) {
+        constexpr std::array kWanted{ColumnId::kTime, ColumnId::kCpu, ColumnId::kPid, ColumnId::kValue};
+        constexpr std::uint64_t kWholeCpu = 0xffff'ffff;
+        const ScannedSession& session = scan_.sessions()[session_index];
+        const EventRecord* const event = session.record.event_at(series.event);
+        const auto [first, last] = scan_.tick_range(session_index);
+        std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<TimelineCounter::Reading>> places;
+        RowCursor rows{scan_, session_index, series, kWanted};
+        while (const RowBlock* const block = rows.next()) {
+            const auto time = block->rows.integers(ColumnId::kTime);
+            for (std::size_t i = 0; i < block->rows.row_count(); ++i) {
+                if (Ticks{time[i]} >= first && Ticks{time[i]} < last) {
+                    const auto value = [&](ColumnId id) { return block->rows.integers(id)[i]; };
+                    places[{value(ColumnId::kPid), value(ColumnId::kCpu)}].push_back(
+                        {clock_.ns_of(session_index, time[i]), value(ColumnId::kValue)});
+                    texts_size_bytes_ += sizeof(TimelineCounter::Reading);
+                }
+            }
+            update_memory();
+        }
+        for (auto& [place, readings] : places) {
+            std::sort(readings.begin(), readings.end());
+            TimelineCounter& made = timeline_.counters_.emplace_back();
+            if (timeline_.targets_.size() > 1) {
+                made.name = timeline_.targets_[target_of_session_[session_index]] + " ";
+            }
+            made.name += event != nullptr ? printable(event->name) : "event " + std::to_string(series.event.value);
+            made.name += place.first == kWholeCpu ? "" : " pid " + std::to_string(place.first);
+            made.name += " cpu " + std::to_string(place.second);
+            made.unit = event != nullptr ? printable(event->unit) : "";
+            made.readings = std::move(readings);
+        }
+        return rows.status();
+    }
 
     void list_targets() {
         std::map<TargetId, std::uint32_t> numbers;

@@ -79,6 +79,18 @@ struct TimelineSwitch {
     std::string next_command;
 };
 
+// The readings of one counter, which count on from the session's start.
+struct TimelineCounter {
+    std::string name;  // "cycles cpu 3", "cycles pid 42 cpu 3", with the target's name in front where there are several
+    std::string unit;
+    struct Reading {
+        std::uint64_t time_ns = 0;
+        std::uint64_t value = 0;
+        friend auto operator<=>(const Reading&, const Reading&) = default;
+    };
+    std::vector<Reading> readings;  // ascending
+};
+
 class Timeline {
 public:
     // Errors: kTooLarge when the query's memory is exceeded; those of the store. Without rows it is empty, and a
@@ -93,6 +105,7 @@ public:
     [[nodiscard]] const std::vector<TimelineRow>& rows() const { return rows_; }
     [[nodiscard]] const std::vector<TimelineEntry>& entries() const { return entries_; }     // ascending by row
     [[nodiscard]] const std::vector<TimelineSwitch>& switches() const { return switches_; }  // as entries
+    [[nodiscard]] const std::vector<TimelineCounter>& counters() const { return counters_; }
 
     // Rows of one event and thread, in the order of time: the series of the formats that have one for each.
     struct Track {
@@ -104,7 +117,7 @@ public:
     // "work 4711/4712", with the target's name in front where there are several.
     [[nodiscard]] std::string thread_name(std::uint32_t thread) const;
 
-    [[nodiscard]] std::uint64_t first_ns() const { return rows_.empty() ? 0 : rows_.front().time_ns; }
+    [[nodiscard]] std::uint64_t first_ns() const { return rows_.empty() ? 0 : rows_.front().time_ns; }  // of rows
     [[nodiscard]] std::uint64_t last_ns() const { return rows_.empty() ? 0 : rows_.back().time_ns; }
     [[nodiscard]] UtcNs first_utc() const { return first_utc_; }
 
@@ -122,6 +135,7 @@ private:
     std::vector<TimelineRow> rows_;
     std::vector<TimelineEntry> entries_;
     std::vector<TimelineSwitch> switches_;
+    std::vector<TimelineCounter> counters_;
     UtcNs first_utc_;
     Ledger ledger_;
     std::vector<std::string> warnings_;
