@@ -6,6 +6,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/packed_symbols.h"
@@ -16,6 +17,7 @@
 #include "tools/perfleet/import/perf-data/record_replay.h"
 #include "tools/perfleet/import/perf-data/record_source.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
+#include "tools/perfleet/import/perf-data/simpleperf.h"
 #include "tools/perfleet/import/recording/sealed_rows.h"
 
 namespace perfleet {
@@ -35,7 +37,9 @@ constexpr bool is_without_rows(std::uint32_t type) {
         case 74:  // CPU_MAP
         case 79:  // TIME_CONV
         case 82:  // FINISHED_INIT
-            return true;
+        case simpleperf::kCallchain:
+        case simpleperf::kUnwindingResult:
+        case simpleperf::kDebug: return true;
         default: return false;
     }
 }
@@ -61,7 +65,9 @@ public:
                 return std::move(read).error();
             }
         }
-        if (header_.is_pipe || recording_->first_ns == 0) {
+        const bool is_of_simpleperf =
+            !header_.features.empty() && header_.features.back().first >= simpleperf::kFirstFeature;
+        if (header_.is_pipe || recording_->first_ns == 0 || is_of_simpleperf) {
             look_ahead();
         }
         if (recording_->events.empty()) {
@@ -123,6 +129,9 @@ private:
             }
             case static_cast<std::uint32_t>(RecordType::kHeaderTracingData): {
                 const std::uint64_t size = cursor.u32();
+                if (!cursor.rest().empty()) {  // older ones of simpleperf have it in the record
+                    return recording_->take_tracing_data(cursor.rest());
+                }
                 if (size > RecordedSession::kSectionSizeBytesMax) {
                     source.skip_payload(size);
                     return false;
@@ -130,6 +139,8 @@ private:
                 return recording_->take_tracing_data(source.take_payload((size + 7) / 8 * 8));
             }
             case kEventUpdate: return recording_->take_event_update(body);
+            case simpleperf::kTracingData: cursor.skip(4); return recording_->take_tracing_data(cursor.rest());
+            case simpleperf::kEventId: return recording_->take_event_ids(body);
             default: skip_payload_of(source, record); return true;
         }
     }
@@ -138,7 +149,8 @@ private:
         ByteCursor cursor{body_of(record), source.is_foreign()};
         if (record.type == kAuxtrace) {
             source.skip_payload(cursor.u64());
-        } else if (record.type == static_cast<std::uint32_t>(RecordType::kHeaderTracingData)) {
+        } else if (record.type == static_cast<std::uint32_t>(RecordType::kHeaderTracingData) &&
+                   body_of(record).size() == sizeof(std::uint32_t)) {
             source.skip_payload((std::uint64_t{cursor.u32()} + 7) / 8 * 8);
         }
     }
@@ -157,6 +169,21 @@ private:
         return {Ticks{first}, utc_at({Ticks{last}, end}, first), last - first};
     }
 
+    // What simpleperf says of device and app.
+    void add_meta_labels(SessionRecord& record) const {
+        for (const char* const key : {"simpleperf_version", "product_props", "android_version", "android_build_type",
+                                      "app_package_name", "app_type"}) {
+            const auto found = recording_->meta.find(key);
+            const bool is_named = std::any_of(record.labels.begin(), record.labels.end(),
+                                              [&](const auto& label) { return label.first == key; });
+            if (!is_named && found != recording_->meta.end() && !found->second.empty() &&
+                found->second.size() <= limits::kLabelSizeBytesMax && record.labels.size() < limits::kLabelsMax) {
+                record.labels.emplace_back(key, found->second);
+            }
+        }
+        std::sort(record.labels.begin(), record.labels.end());
+    }
+
     Result<SessionRecord> describe_session() {
         SessionRecord record;
         const auto bounded = [](std::string text) {
@@ -169,6 +196,7 @@ private:
         record.target = target_id_of(record.target_name);
         record.architecture = bounded(options_.architecture.empty() ? recording_->architecture : options_.architecture);
         record.labels = options_.labels;
+        add_meta_labels(record);
         record.start_point = start_point();
         record.session = session_id_of(file_, record.start_point.utc_ns);
         const RecordedEvent& first = recording_->events.front();
@@ -246,7 +274,8 @@ private:
         const auto type = static_cast<RecordType>(record.type);
         const bool is_description = type == RecordType::kHeaderAttr || type == RecordType::kHeaderBuildId ||
                                     type == RecordType::kHeaderFeature || type == RecordType::kHeaderTracingData ||
-                                    record.type == kEventUpdate;
+                                    record.type == kEventUpdate || record.type == simpleperf::kTracingData ||
+                                    record.type == simpleperf::kEventId;
         if (!is_description && !is_without_rows(record.type)) {
             replay.skip(record.type);
         }

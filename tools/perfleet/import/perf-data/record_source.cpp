@@ -8,6 +8,7 @@
 
 #include "schemas/perf/perf_event.h"
 #include "tools/perfleet/import/perf-data/byte_cursor.h"
+#include "tools/perfleet/import/perf-data/simpleperf.h"
 
 namespace perfleet {
 namespace {
@@ -153,6 +154,9 @@ std::optional<RecordBytes> RecordSource::next() {
             return std::nullopt;
         }
         const auto type = static_cast<perf::RecordType>(record->type);
+        if (record->type == simpleperf::kSplit) {
+            return merge(*record);
+        }
         if (type != perf::RecordType::kCompressed && type != perf::RecordType::kCompressed2) {
             return record;
         }
@@ -188,6 +192,33 @@ std::optional<RecordBytes> RecordSource::next_of_file() {
     record.bytes = bytes.first(size_bytes);
     file_.skip(size_bytes);
     return record;
+}
+
+std::optional<RecordBytes> RecordSource::merge(const RecordBytes& first) {
+    merged_.clear();
+    const std::uint64_t offset = first.file_offset;
+    for (std::optional<RecordBytes> piece = first; piece; piece = next_of_file()) {
+        if (piece->type == simpleperf::kSplitEnd) {
+            std::size_t low_size = 0;
+            RecordBytes record = header_of(merged_, offset, low_size);
+            if (merged_.size() < sizeof(perf::RecordHeader) ||
+                (low_size | std::size_t{record.misc} << 16U) != merged_.size()) {
+                break;
+            }
+            record.misc = 0;
+            record.bytes = merged_;
+            return record;
+        }
+        const auto body = piece->bytes.subspan(sizeof(perf::RecordHeader));
+        if (piece->type != simpleperf::kSplit || body.size() > simpleperf::kMergedSizeBytesMax - merged_.size()) {
+            break;
+        }
+        merged_.insert(merged_.end(), body.begin(), body.end());
+    }
+    if (!damage_) {
+        damage(offset, "SPLIT records that make no record");
+    }
+    return std::nullopt;
 }
 
 std::optional<RecordBytes> RecordSource::next_decompressed() {

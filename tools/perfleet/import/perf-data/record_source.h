@@ -67,6 +67,7 @@ private:
     [[nodiscard]] std::optional<RecordBytes> next_of_file();
     [[nodiscard]] std::optional<RecordBytes> next_decompressed();
     void decompress(const RecordBytes& record);
+    [[nodiscard]] std::optional<RecordBytes> merge(const RecordBytes& first);
     [[nodiscard]] RecordBytes header_of(std::span<const std::byte> bytes, std::uint64_t offset,
                                         std::size_t& size_bytes) const;
     void damage(std::uint64_t offset, const std::string& what);
@@ -78,6 +79,7 @@ private:
     std::unique_ptr<Decompression> decompression_;
     std::vector<std::byte> plain_;  // decompressed
     std::size_t plain_at_ = 0;
+    std::vector<std::byte> merged_;  // of simpleperf's SPLIT records
     std::optional<std::string> damage_;
 };
 

@@ -8,6 +8,7 @@
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "tools/perfleet/import/perf-data/byte_cursor.h"
+#include "tools/perfleet/import/perf-data/simpleperf.h"
 
 namespace perfleet {
 namespace {
@@ -240,6 +241,55 @@ bool RecordedSession::take_tracing_data(std::span<const std::byte> bytes) {
     return !cursor.failed();
 }
 
+bool RecordedSession::take_event_ids(std::span<const std::byte> body) {
+    ByteCursor cursor{body, is_foreign_};
+    const std::uint64_t count = cursor.u64();
+    for (std::uint64_t i = 0; i < count && !cursor.failed(); ++i) {
+        const std::uint64_t index = cursor.u64();
+        const std::uint64_t id = cursor.u64();
+        if (!cursor.failed() && index < events.size()) {
+            events[index].ids.push_back(id);
+        }
+    }
+    return !cursor.failed();
+}
+
+bool RecordedSession::take_meta_info(std::span<const std::byte> section) {
+    constexpr std::size_t kEntriesMax = 256;
+    ByteCursor cursor{section, is_foreign_};
+    while (!cursor.rest().empty() && meta.size() < kEntriesMax) {
+        std::string key{cursor.text()};
+        meta.insert_or_assign(std::move(key), std::string{cursor.text()});
+    }
+    return true;
+}
+
+// "cpu-cycles,0,0\nsched:sched_switch,2,95": name, type and config of each.
+void RecordedSession::name_events_of_meta_info() {
+    const auto types = meta.find("event_type_info");
+    std::string_view rest = types == meta.end() ? std::string_view{} : types->second;
+    while (!rest.empty()) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        const std::size_t config_at = line.rfind(',');
+        const std::size_t type_at = config_at == std::string_view::npos ? config_at : line.rfind(',', config_at - 1);
+        if (type_at == std::string_view::npos || type_at == 0) {
+            continue;
+        }
+        std::uint32_t type = 0;
+        std::uint64_t config = 0;
+        std::from_chars(line.data() + type_at + 1, line.data() + config_at, type);
+        std::from_chars(line.data() + config_at + 1, line.data() + line.size(), config);
+        for (RecordedEvent& event : events) {
+            // Others have perf's names.
+            if (event.name.empty() && event.type == perf::kTypeTracepoint && event.type == type &&
+                event.config == config) {
+                event.name = line.substr(0, std::min(type_at, limits::kStringSizeBytesMax));
+            }
+        }
+    }
+}
+
 bool RecordedSession::take_feature(unsigned number, std::span<const std::byte> section) {
     using perf::Feature;
     ByteCursor cursor{section, is_foreign_};
@@ -248,6 +298,9 @@ bool RecordedSession::take_feature(unsigned number, std::span<const std::byte> s
         constexpr std::size_t kTextMax = 256;
         return std::string{cursor.sized_text().substr(0, kTextMax)};
     };
+    if (number == simpleperf::kMetaInfo) {
+        return take_meta_info(section);
+    }
     switch (static_cast<Feature>(number)) {
         case Feature::kTracingData: return take_tracing_data(section);
         case Feature::kBuildId: return take_build_ids(section);
@@ -293,6 +346,7 @@ bool RecordedSession::take_feature(unsigned number, std::span<const std::byte> s
 }
 
 void RecordedSession::name_events() {
+    name_events_of_meta_info();
     for (RecordedEvent& event : events) {
         if (event.type == perf::kTypeTracepoint) {
             if (const auto format = formats_.find(event.config); format != formats_.end()) {

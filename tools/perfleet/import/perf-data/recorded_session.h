@@ -38,6 +38,8 @@ public:
     [[nodiscard]] bool take_build_id(std::uint16_t misc, std::span<const std::byte> body);
     [[nodiscard]] bool take_feature(unsigned number, std::span<const std::byte> section);
     [[nodiscard]] bool take_tracing_data(std::span<const std::byte> bytes);
+    // Of simpleperf.
+    [[nodiscard]] bool take_event_ids(std::span<const std::byte> body);
 
     // Names and formats of events, once all that tells them was taken.
     void name_events();
@@ -56,6 +58,7 @@ public:
     std::optional<ClockPair> clock_pair;
     std::uint64_t first_ns = 0;  // SAMPLE_TIME; 0: not told
     std::uint64_t last_ns = 0;
+    std::map<std::string, std::string, std::less<>> meta;  // simpleperf's META_INFO
     std::vector<std::string> warnings;
 
 private:
@@ -63,6 +66,8 @@ private:
     [[nodiscard]] bool take_event_descriptions(std::span<const std::byte> section);
     [[nodiscard]] bool take_groups(std::span<const std::byte> section);
     [[nodiscard]] bool take_build_ids(std::span<const std::byte> section);
+    [[nodiscard]] bool take_meta_info(std::span<const std::byte> section);
+    void name_events_of_meta_info();
 
     bool is_foreign_;
     struct Format {
