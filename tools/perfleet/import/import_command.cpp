@@ -25,6 +25,7 @@
 #include "target-collector/linux/target_identity.h"
 #include "tools/perfleet/import/exact_decimal.h"
 #include "tools/perfleet/import/frame_import.h"
+#include "tools/perfleet/import/import_limits.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/perf-data/perf_data_import.h"
 #include "tools/perfleet/import/perf-data/record_source.h"
@@ -212,7 +213,7 @@ Result<std::unique_ptr<Store>> open_named_store(const ImportOptions& options) {
     if (auto made = is_folder(*named) ? prepare_writer_folder(*named) : Done{}; !made.ok()) {
         return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
     }
-    return open_store(*named);
+    return open_store(*named, {.memory_size_bytes = kImportStoreMemorySizeBytes});
 }
 
 // A collector's own session, as it would have come over a wire.
