@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "exporters/perf-data/exported_images.h"
@@ -47,6 +48,8 @@ public:
 
     // The mapping of this address; nullptr if there is none.
     [[nodiscard]] const ExportedMapping* find_address(std::uint64_t address) const;
+
+    [[nodiscard]] std::span<const ExportedMapping> mappings() const { return by_start_; }
 
     // Adds a mapping for an image that frames lie in though its mapping isn't known: at addresses that no process uses,
     // different ones each time. False when all are taken.

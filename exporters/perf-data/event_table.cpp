@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "schemas/perf/perf_event.h"
+#include "schemas/perf/sample_rest.h"
 
 namespace perfleet {
 namespace {
@@ -17,9 +18,6 @@ constexpr std::uint64_t kConfigDummy = 9;  // PERF_COUNT_SW_DUMMY: an event that
 // Where perf_event_attr has its fields.
 constexpr std::size_t kSampleTypeAt = 24;
 constexpr std::size_t kFlagsAt = 40;
-constexpr std::size_t kBranchTypeAt = 72;
-constexpr std::size_t kUserRegistersAt = 80;
-constexpr std::size_t kUserStackAt = 88;
 
 // Bits of perf_event_attr's flags.
 constexpr std::uint64_t kExcludeUser = 1U << 4;
@@ -51,11 +49,11 @@ std::uint16_t group_of(const SessionRecord& session, Series series) {
     return event != nullptr ? event->group : std::uint16_t{0};
 }
 
-// Fields of samples that are written.
-constexpr std::uint64_t kWrittenFields = perf::sample_type::kIdentifier | perf::sample_type::kIp |
-                                         perf::sample_type::kTid | perf::sample_type::kTime | perf::sample_type::kId |
-                                         perf::sample_type::kCpu | perf::sample_type::kPeriod |
-                                         perf::sample_type::kCallchain | perf::sample_type::kRaw;
+// Fields of samples that are written. READ is in the weights of rows.
+constexpr std::uint64_t kWrittenFields =
+    perf::kTailFields | perf::sample_type::kIdentifier | perf::sample_type::kIp | perf::sample_type::kTid |
+    perf::sample_type::kTime | perf::sample_type::kAddr | perf::sample_type::kId | perf::sample_type::kStreamId |
+    perf::sample_type::kCpu | perf::sample_type::kPeriod | perf::sample_type::kCallchain | perf::sample_type::kRaw;
 
 std::uint64_t recorded_sample_type(std::string_view attr) {
     std::uint64_t type = 0;
@@ -75,8 +73,8 @@ bool can_keep_attrs(const SessionRecord& session) {
     if (events.size() == 1 || all([&](const EventRecord& event) { return (fields(event) & type::kIdentifier) != 0; })) {
         return true;
     }
-    constexpr std::uint64_t kBesideId =
-        type::kIdentifier | type::kIp | type::kTid | type::kTime | type::kId | type::kCpu;
+    constexpr std::uint64_t kBesideId = type::kIdentifier | type::kIp | type::kTid | type::kTime | type::kAddr |
+                                        type::kId | type::kStreamId | type::kCpu;
     return (fields(events.front()) & type::kId) != 0 && all([&](const EventRecord& event) {
                return (fields(event) & kBesideId) == (fields(events.front()) & kBesideId);
            });
@@ -123,10 +121,22 @@ void store(std::string& attr, std::size_t offset, std::uint64_t value, std::size
 std::uint64_t ExportedEvent::sample_type() const {
     namespace type = perf::sample_type;
     if (!recorded_attr.empty()) {
-        return recorded_sample_type(recorded_attr) & (raw ? ~std::uint64_t{0} : ~type::kRaw);
+        // perf refuses a whole file for the raw data of a tracepoint without a format.
+        const bool has_raw = raw || !is_tracepoint;
+        return recorded_sample_type(recorded_attr) & (has_raw ? ~std::uint64_t{0} : ~type::kRaw);
     }
     return type::kIdentifier | type::kIp | type::kTid | type::kTime | type::kCpu | type::kPeriod |
            (callchain ? type::kCallchain : 0) | (raw ? type::kRaw : 0);
+}
+
+bool ExportedEvent::has_branch_index() const {
+    constexpr std::size_t kBranchTypeAt = 72;
+    constexpr std::uint64_t kIndex = 1U << 17;  // PERF_SAMPLE_BRANCH_HW_INDEX
+    std::uint64_t branch_type = 0;
+    if (recorded_attr.size() >= kBranchTypeAt + sizeof(branch_type)) {
+        std::memcpy(&branch_type, recorded_attr.data() + kBranchTypeAt, sizeof(branch_type));
+    }
+    return (branch_type & kIndex) != 0;
 }
 
 std::string ExportedEvent::attr() const {
@@ -139,15 +149,6 @@ std::string ExportedEvent::attr() const {
         store(attr, 8, config, 8);
         store(attr, kSampleTypeAt, sample_type(), 8);
         store(attr, kFlagsAt, flags | kSampleIdAll, 8);
-        // Of fields that aren't written.
-        for (const std::size_t at : {kBranchTypeAt, kUserRegistersAt}) {
-            if (attr.size() >= at + 8) {
-                store(attr, at, 0, 8);
-            }
-        }
-        if (attr.size() >= kUserStackAt + 4) {
-            store(attr, kUserStackAt, 0, 4);
-        }
         return attr;
     }
     std::string attr(kAttrSizeBytes, '\0');
@@ -247,7 +248,8 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
         event.config = kConfigDummy;
     }
     event.clock_id = session.linux_clockid >= 0 ? session.linux_clockid : 1;
-    if (event.type == perf::kTypeTracepoint) {
+    event.is_tracepoint = event.type == perf::kTypeTracepoint;
+    if (event.is_tracepoint) {
         const auto id = format_id(event.format);
         if (id && event.name.find(':') != std::string::npos) {
             event.config = *id;
@@ -282,7 +284,8 @@ void EventTable::exclude_kernel() {
 
 const ExportedEvent* EventTable::find(std::size_t session_index, Series series) const {
     for (const Entry& entry : entries_) {
-        if (entry.session_index == session_index && entry.series == series) {
+        const bool is_record = keeps_attrs_ && series.kind == Kind::kRecord && entry.series.event == series.event;
+        if (entry.session_index == session_index && (entry.series == series || is_record)) {
             return &events_[entry.event_index];
         }
     }

@@ -26,14 +26,16 @@ struct ExportedEvent {
     bool exclude_kernel = false;
     bool exclude_user = false;
     bool callchain = false;
-    bool raw = false;
-    std::string format;         // tracepoints: as tracefs gives it
-    std::uint64_t id = 0;       // from 1: PERF_SAMPLE_IDENTIFIER of its samples
-    std::int32_t clock_id = 1;  // CLOCK_MONOTONIC
-    std::string recorded_attr;  // of an imported recording, which says more than the fields here; empty: made of them
+    bool raw = false;            // with a format: its fields are those of the row
+    bool is_tracepoint = false;  // as recorded, with or without a format
+    std::string format;          // tracepoints: as tracefs gives it
+    std::uint64_t id = 0;        // from 1: PERF_SAMPLE_IDENTIFIER of its samples
+    std::int32_t clock_id = 1;   // CLOCK_MONOTONIC
+    std::string recorded_attr;   // of an imported recording, which says more than the fields here; empty: made of them
 
     [[nodiscard]] std::uint64_t sample_type() const;
-    [[nodiscard]] std::string attr() const;  // as long as that of all events of the export
+    [[nodiscard]] bool has_branch_index() const;  // in its branch stacks
+    [[nodiscard]] std::string attr() const;       // as long as that of all events of the export
 };
 
 // Events that were counted all or none.
@@ -59,7 +61,7 @@ public:
     // Says of all events that they leave out the kernel, unless their attrs were recorded.
     void exclude_kernel();
 
-    // nullptr for a series that isn't exported.
+    // nullptr for a series that isn't exported. What was kept of records (Kind::kRecord) is exported with the attrs.
     [[nodiscard]] const ExportedEvent* find(std::size_t session_index, Series series) const;
 
 private:

@@ -124,6 +124,12 @@ std::vector<FeatureSection> feature_sections(const SessionRecord& host, std::spa
     sections.emplace_back(Feature::kTotalMem, SectionBytes{}.put(host.host.memory_kib).take());
     sections.emplace_back(Feature::kCmdline, command_line_section(host.host.command_line));
     sections.emplace_back(Feature::kEventDesc, event_section(events));
+    // perf report shows branches by it.
+    if (std::any_of(events.begin(), events.end(), [](const ExportedEvent& event) {
+            return (event.sample_type() & perf::sample_type::kBranchStack) != 0;
+        })) {
+        sections.emplace_back(Feature::kBranchStack, std::string{});
+    }
     if (!groups.empty()) {
         sections.emplace_back(Feature::kGroupDesc, group_section(groups));
     }

@@ -33,7 +33,7 @@ public:
           sink_{sink},
           clock_{scan},
           events_{scan, summary_.warnings},
-          merge_{scan, events_, clock_},
+          merge_{scan, events_, clock_, RowMerge::KeptRecords::kVisited},
           writer_{sink, options.is_pipe ? 0 : kHeaderSizeBytes},
           stream_{writer_, events_.events()} {}
 
@@ -53,7 +53,7 @@ public:
         if (auto merged = merge_.run(*this); !merged) {
             return std::move(merged).error();
         }
-        if (stream_.sample_count() == 0) {
+        if (stream_.sample_count() == 0 && stream_.kept_count() == 0) {
             return Error{ErrorCode::kNotFound,
                          "export: no samples and no tracepoints are stored for this selection (perfleet sessions lists "
                          "what there is)"};
@@ -205,7 +205,9 @@ private:
 
     Result<Done> row(const MergedRow& row) override {
         const EpochImages& images = images_[row.epoch.index];
-        if (row.event != nullptr) {
+        if (row.event != nullptr && row.columns == nullptr) {
+            stream_.kept_row(row);
+        } else if (row.event != nullptr) {
             stream_.sample_row(images, row, ranges_[row.epoch.session_index]);
         } else {
             stream_.task_row(images, row, ranges_[row.epoch.session_index]);
@@ -230,7 +232,8 @@ private:
         std::vector<std::string> known_warnings;
         for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
             for (const Series series : scan_.ledger_series(index)) {
-                if (const ExportedEvent* const event = events_.find(index, series)) {
+                const ExportedEvent* const event = events_.find(index, series);
+                if (event != nullptr && series.kind != Kind::kRecord) {
                     for (const auto& [reason, rows] : scan_.ledger(index, series, known_warnings).lost) {
                         lost[event->id - 1] += rows;
                     }

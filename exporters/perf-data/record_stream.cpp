@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
 
 #include "schemas/columns/layout.h"
 #include "schemas/vocabulary/batch_limits.h"
@@ -42,6 +45,9 @@ void RecordStream::end_record(const Trailer& trailer, std::uint64_t id) {
         writer_.put(trailer.time_ns);
     }
     if ((fields & type::kId) != 0) {
+        writer_.put(id);
+    }
+    if ((fields & type::kStreamId) != 0) {
         writer_.put(id);
     }
     if ((fields & type::kCpu) != 0) {
@@ -294,7 +300,71 @@ bool RecordStream::build_chain(const EpochImages& epoch, const Trailer& trailer,
     return leaf_in_kernel;
 }
 
-std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period) {
+void RecordStream::kept_row(const MergedRow& merged) {
+    const auto value = [&](ColumnId column) { return merged.rows.integers(column)[merged.row]; };
+    const std::uint64_t type_and_misc = value(ColumnId::kRecordType);
+    const auto type = static_cast<perf::RecordType>(narrow(type_and_misc));
+    const auto misc = static_cast<std::uint16_t>(type_and_misc >> 32U);
+    const std::string_view bytes = merged.rows.bytes(ColumnId::kRawBytes, merged.row);
+    if (type == perf::RecordType::kSample) {
+        if (rests_time_ns_ != merged.time_ns) {
+            rests_.clear();
+            rests_time_ns_ = merged.time_ns;
+        }
+        rests_.push_back({merged.event->id, value(ColumnId::kCpu), value(ColumnId::kPid), value(ColumnId::kTid), misc,
+                          std::string{bytes}});
+        return;
+    }
+    constexpr std::size_t kTrailerSizeBytesMax = 48;
+    if (bytes.size() > PerfRecordWriter::kRecordSizeBytesMax - sizeof(perf::RecordHeader) - kTrailerSizeBytesMax) {
+        return;
+    }
+    writer_.begin(type, misc);
+    writer_.put_bytes(bytes.data(), bytes.size());
+    constexpr std::uint64_t kZero = 0;
+    writer_.put_bytes(&kZero, (8 - bytes.size() % 8) % 8);
+    end_record(
+        {narrow(value(ColumnId::kPid)), narrow(value(ColumnId::kTid)), merged.time_ns, narrow(value(ColumnId::kCpu))},
+        merged.event->id);
+    ++kept_count_;
+}
+
+std::optional<RecordStream::KeptRest> RecordStream::take_rest(const MergedRow& merged) {
+    const SampleColumns& columns = *merged.columns;
+    if (rests_.empty() || rests_time_ns_ != merged.time_ns) {
+        return std::nullopt;
+    }
+    const auto found = std::find_if(rests_.begin(), rests_.end(), [&](const KeptRest& rest) {
+        return rest.event_id == merged.event->id && rest.cpu == columns.cpu[merged.row] &&
+               rest.pid == columns.pid[merged.row] && rest.tid == columns.tid[merged.row];
+    });
+    if (found == rests_.end()) {
+        return std::nullopt;
+    }
+    KeptRest rest = std::move(*found);
+    rests_.erase(found);
+    return rest;
+}
+
+void RecordStream::take_chain(const ExportedEvent& event, const Trailer& trailer, const perf::SampleRest& rest) {
+    chain_.resize(rest.chain.size() / sizeof(std::uint64_t));
+    std::memcpy(chain_.data(), rest.chain.data(), chain_.size() * sizeof(std::uint64_t));
+    for (const std::uint64_t word : chain_) {
+        if (word < kKernelAddressFirst) {
+            if (const auto place = tasks_.place(trailer.pid, word); place.unwritten != nullptr) {
+                write_mapping(trailer, *place.unwritten);
+            }
+        }
+    }
+    if ((event.sample_type() & perf::sample_type::kStackUser) != 0) {
+        for (const ExportedMapping& mapping : tasks_.take_unwritten_mappings(trailer.pid)) {
+            write_mapping(trailer, mapping);
+        }
+    }
+}
+
+std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period,
+                                             const perf::SampleRest& rest) {
     namespace type = perf::sample_type;
     const std::uint64_t fields = event.sample_type();
     std::size_t size_bytes = 0;
@@ -305,16 +375,35 @@ std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const T
         }
     };
     put(type::kIdentifier, event.id);
-    put(type::kIp, leaf_address_);
+    put(type::kIp, rest.has(perf::sample_parts::kIp) ? rest.ip : leaf_address_);
     put(type::kTid, trailer.pid, trailer.tid);
     put(type::kTime, trailer.time_ns);
+    put(type::kAddr, rest.address);
     put(type::kId, event.id);
+    put(type::kStreamId, rest.stream_id);
     put(type::kCpu, trailer.cpu, std::uint32_t{0});
     put(type::kPeriod, period);
     return size_bytes;
 }
 
+void RecordStream::write_tail(const ExportedEvent& event, std::string_view tail) {
+    const std::uint64_t fields = event.sample_type() & perf::kTailFields;
+    if (!tail.empty()) {
+        writer_.put_bytes(tail.data(), tail.size());
+        return;
+    }
+    // Each is empty with one word of 0, branch stacks with their index behind it; both weights are one.
+    constexpr std::uint64_t kZero = 0;
+    constexpr std::uint64_t kWeights = perf::sample_type::kWeight | perf::sample_type::kWeightStruct;
+    int words = std::popcount(fields) - ((fields & kWeights) == kWeights ? 1 : 0);
+    words += (fields & perf::sample_type::kBranchStack) != 0 && event.has_branch_index() ? 1 : 0;
+    for (int i = 0; i < words; ++i) {
+        writer_.put(kZero);
+    }
+}
+
 void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range) {
+    namespace type = perf::sample_type;
     const ExportedEvent& event = *merged.event;
     const SampleColumns& columns = *merged.columns;
     const std::size_t row = merged.row;
@@ -322,25 +411,48 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
     const Trailer trailer{range.number(columns.pid[row]), range.number(columns.tid[row]), time_ns,
                           narrow(columns.cpu[row])};
     write_thread(trailer);
-    const bool in_kernel = build_chain(epoch, trailer, StackNumber{narrow(columns.stack[row])}, event.callchain);
+    const std::uint64_t fields = event.sample_type();
+    const StackNumber stack{narrow(columns.stack[row])};
+    const bool in_kernel = build_chain(epoch, trailer, stack, event.callchain);
+    std::uint16_t misc = in_kernel ? perf::misc::kKernel : perf::misc::kUser;
+    const auto kept = take_rest(merged);
+    perf::SampleRest rest;
+    if (const auto parsed = kept ? perf::parse_sample_rest(kept->bytes) : std::nullopt) {
+        rest = *parsed;
+        misc = kept->misc;
+        if (event.callchain && rest.has(perf::sample_parts::kChain)) {
+            take_chain(event, trailer, rest);
+        }
+        // The header, a word for each field in front of the chain, its length and words, the raw data.
+        constexpr std::uint64_t kBehindFixed = perf::kTailFields | type::kCallchain | type::kRaw;
+        const std::size_t words = 1 + static_cast<std::size_t>(std::popcount(fields & ~kBehindFixed)) +
+                                  (event.callchain ? 1 + chain_.size() : 0) +
+                                  ((fields & type::kRaw) != 0 ? (4 + rest.raw.size() + 7) / 8 : 0);
+        if (words * 8 + rest.tail.size() > PerfRecordWriter::kRecordSizeBytesMax) {
+            rest = {};
+            (void)build_chain(epoch, trailer, stack, event.callchain);
+        }
+    }
 
-    writer_.begin(perf::RecordType::kSample, in_kernel ? perf::misc::kKernel : perf::misc::kUser);
-    std::size_t size_bytes = 8 + write_fixed_fields(event, trailer, columns.weight[row]);
+    writer_.begin(perf::RecordType::kSample, misc);
+    std::size_t size_bytes = 8 + write_fixed_fields(event, trailer, columns.weight[row], rest);
     if (event.callchain) {
         writer_.put(static_cast<std::uint64_t>(chain_.size()));
         writer_.put_bytes(chain_.data(), chain_.size() * sizeof(std::uint64_t));
         size_bytes += 8 + chain_.size() * sizeof(std::uint64_t);
     }
-    if (event.raw) {
-        const std::string_view raw = merged.rows.bytes(ColumnId::kRawBytes, row);
+    if ((fields & type::kRaw) != 0) {
         // Its u32 size counts the padding that makes both a multiple of 8.
+        const std::string_view raw = event.raw ? merged.rows.bytes(ColumnId::kRawBytes, row) : rest.raw;
         constexpr std::uint64_t kZero = 0;
-        const std::size_t taken = std::min(raw.size(), PerfRecordWriter::kRecordSizeBytesMax - size_bytes - 8);
+        const std::size_t taken =
+            std::min(raw.size(), PerfRecordWriter::kRecordSizeBytesMax - size_bytes - 8 - rest.tail.size());
         const std::size_t padding = (8 - (4 + taken) % 8) % 8;
         writer_.put(narrow(taken + padding));
         writer_.put_bytes(raw.data(), taken);
         writer_.put_bytes(&kZero, padding);
     }
+    write_tail(event, rest.tail);
     writer_.end();
     if (sample_count_++ == 0) {
         first_sample_ns_ = time_ns;

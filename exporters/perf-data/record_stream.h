@@ -18,6 +18,7 @@
 #include "exporters/perf-data/row_merge.h"
 #include "exporters/perf-data/task_rows.h"
 #include "exporters/perf-data/task_state.h"
+#include "schemas/perf/sample_rest.h"
 #include "storage/block/block.h"
 #include "storage/dictionary/epoch_dictionary.h"
 
@@ -41,6 +42,10 @@ public:
     // A sample or a tracepoint.
     void sample_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range);
 
+    // What was kept of a record beside the rows: of a sample (perf::SampleRest) until its row comes, which is of the
+    // same time, or else the whole record, which is written.
+    void kept_row(const MergedRow& merged);
+
     // All samples of the event that were lost, `unreported_count` of them without a kLost row. perf counts the former
     // for each event (LOST_SAMPLES), and warns of the rows (LOST), which belong to a ring that events share.
     void lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t unreported_count,
@@ -52,6 +57,7 @@ public:
     void end_round();
 
     [[nodiscard]] std::uint64_t sample_count() const { return sample_count_; }
+    [[nodiscard]] std::uint64_t kept_count() const { return kept_count_; }  // whole records
     [[nodiscard]] std::uint64_t first_sample_ns() const { return first_sample_ns_; }
     [[nodiscard]] std::uint64_t last_sample_ns() const { return last_sample_ns_; }
     [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }        // told by kLost rows
@@ -84,8 +90,25 @@ private:
 
     static constexpr std::uint64_t kSideBandId = 1;
 
+    // Of a sample whose row is still to come.
+    struct KeptRest {
+        std::uint64_t event_id = 0;
+        std::uint64_t cpu = 0;
+        std::uint64_t pid = 0;
+        std::uint64_t tid = 0;
+        std::uint16_t misc = 0;
+        std::string bytes;
+    };
+    // Empty: nothing was kept, or what was isn't whole.
+    [[nodiscard]] std::optional<KeptRest> take_rest(const MergedRow& merged);
+    // Takes the chain from what was kept, and tells perf of the mappings in it.
+    void take_chain(const ExportedEvent& event, const Trailer& trailer, const perf::SampleRest& rest);
+
     // Fields in front of the call chain; returns their size in bytes.
-    std::size_t write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period);
+    std::size_t write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period,
+                                   const perf::SampleRest& rest);
+    // Fields behind RAW, empty ones where nothing was kept.
+    void write_tail(const ExportedEvent& event, std::string_view tail);
 
     PerfRecordWriter& writer_;
     std::span<const ExportedEvent> events_;
@@ -97,6 +120,9 @@ private:
     std::optional<ExportedImage> kernel_;     // the one that perf takes for the kernel
     std::vector<std::uint64_t> chain_;
     std::uint64_t leaf_address_ = 0;
+    std::vector<KeptRest> rests_;  // of rests_time_ns_
+    std::uint64_t rests_time_ns_ = 0;
+    std::uint64_t kept_count_ = 0;
     std::uint64_t sample_count_ = 0;
     std::uint64_t first_sample_ns_ = 0;
     std::uint64_t last_sample_ns_ = 0;

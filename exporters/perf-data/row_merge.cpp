@@ -12,11 +12,13 @@ struct RowMerge::Source {
     Source(const Scan& scan, MergedEpoch& its_epoch, Series series, const ExportedEvent* its_event,
            std::size_t its_rank)
         : epoch{&its_epoch},
+          kind{series.kind},
           event{its_event},
           rank{its_rank},
           blocks{scan, its_epoch.session_index, {its_epoch.epoch}, series, {}} {}
 
     MergedEpoch* epoch;
+    Kind kind;
     const ExportedEvent* event;  // nullptr: task rows
     std::size_t rank;            // decides between rows of one time
     RowCursor blocks;
@@ -75,8 +77,8 @@ Result<Done> check_one_target(const Scan& scan) {
     return Done{};
 }
 
-RowMerge::RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock)
-    : scan_{scan}, events_{events}, clock_{clock} {
+RowMerge::RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock, KeptRecords records)
+    : scan_{scan}, events_{events}, clock_{clock}, records_{records} {
     list_epochs();
 }
 
@@ -99,7 +101,9 @@ void RowMerge::list_epochs() {
                 }
                 for (const BatchRecord::Rows& rows : batch.rows) {
                     const bool is_task = rows.series.kind == Kind::kTask;
-                    if (rows.row_count == 0 || (!is_task && events_.find(index, rows.series) == nullptr)) {
+                    const bool is_left_out = rows.series.kind == Kind::kRecord && records_ == KeptRecords::kLeftOut;
+                    if (rows.row_count == 0 || is_left_out ||
+                        (!is_task && events_.find(index, rows.series) == nullptr)) {
                         continue;
                     }
                     const bool overlaps = rows.first_ticks < last && rows.last_ticks >= first;
@@ -165,9 +169,12 @@ Result<Done> RowMerge::begin_epoch(MergedEpoch& epoch, MergeVisitor& visitor) {
     const bool is_new_run =
         heap_.empty() && epoch.index > 0 && epochs_[epoch.index - 1].session_index != epoch.session_index;
     visitor.begin_epoch(epoch, is_new_run);
-    // Tasks first: of rows at one time they give meaning to the others.
+    // Tasks first, then kept records: of rows at one time they give meaning to the others.
     std::vector<Series> order = epoch.series;
-    std::stable_partition(order.begin(), order.end(), [](Series series) { return series.kind == Kind::kTask; });
+    const auto rank = [](Series series) {
+        return series.kind == Kind::kTask ? 0 : series.kind == Kind::kRecord ? 1 : 2;
+    };
+    std::stable_sort(order.begin(), order.end(), [&](Series a, Series b) { return rank(a) < rank(b); });
     for (const Series series : order) {
         const bool is_task = series.kind == Kind::kTask;
         auto source = std::make_unique<Source>(
@@ -224,7 +231,7 @@ Result<bool> RowMerge::advance(Source& source) {
                 continue;
             }
             source.begin_block(block->rows);
-            if (source.event != nullptr) {
+            if (source.event != nullptr && source.kind != Kind::kRecord) {
                 source.columns.emplace(*source.rows);
             }
         }

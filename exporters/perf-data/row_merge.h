@@ -1,8 +1,8 @@
-// The rows of an export in the order of time: samples and tracepoints of the selection, and all task rows before them,
-// of all series, epochs and sessions.
+// The rows of an export in the order of time: samples and tracepoints of the selection, what was kept of their records,
+// and all task rows before them, of all series, epochs and sessions.
 //
 // One decoded block of each series that runs is in memory, so the size of an export doesn't matter. Rows of one time
-// come as they stand, tasks first. One thread.
+// come as they stand, tasks first, then kept records. One thread.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ struct SampleColumns {
 struct MergedRow {
     const MergedEpoch& epoch;
     const ExportedEvent* event;    // nullptr: a task row
-    const SampleColumns* columns;  // likewise
+    const SampleColumns* columns;  // likewise; and of Kind::kRecord
     const DecodedRows& rows;
     std::size_t row = 0;
     std::uint64_t time_ns = 0;  // on the file's clock
@@ -72,8 +72,10 @@ public:
 
 class RowMerge {
 public:
+    enum class KeptRecords : std::uint8_t { kLeftOut, kVisited };
     // Borrows all three.
-    RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock);
+    RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock,
+             KeptRecords records = KeptRecords::kLeftOut);
     ~RowMerge();
     RowMerge(const RowMerge&) = delete;
     RowMerge& operator=(const RowMerge&) = delete;
@@ -100,6 +102,7 @@ private:
     const Scan& scan_;
     const EventTable& events_;
     const FileClock& clock_;
+    KeptRecords records_;
     std::vector<MergedEpoch> epochs_;
     std::vector<std::unique_ptr<Source>> heap_;
     std::size_t rank_count_ = 0;

@@ -38,6 +38,7 @@ void TaskState::exec(std::uint32_t pid, std::uint32_t tid, std::string_view name
     Process& mine = process(pid);
     mine.space = std::make_shared<AddressSpace>();
     mine.is_written.clear();
+    mine.whole = nullptr;
     mine.ended = 0;
 }
 
@@ -53,6 +54,7 @@ void TaskState::fork(std::uint32_t parent_pid, std::uint32_t parent_tid, std::ui
         Process& child_process = process(pid);
         child_process.space = space;
         child_process.is_written.clear();
+        child_process.whole = nullptr;
         child_process.ended = 0;
     }
 }
@@ -74,6 +76,7 @@ void TaskState::map(std::uint32_t pid, const ExportedMapping& mapping) {
     mine.ended = 0;
     if (!mine.space->contains(mapping) && changeable(mine).add(mapping)) {
         mine.is_written.clear();
+        mine.whole = nullptr;
     }
 }
 
@@ -146,6 +149,7 @@ std::optional<TaskState::Place> TaskState::place(std::uint32_t pid, ExportedImag
             return std::nullopt;
         }
         mine.is_written.clear();
+        mine.whole = nullptr;
         index = mine.space->find(image, offset);
     }
     const ExportedMapping& mapping = mine.space->mapping(*index);
@@ -164,6 +168,20 @@ TaskState::Place TaskState::place(std::uint32_t pid, std::uint64_t address) {
     Process& mine = process(pid);
     const ExportedMapping* const mapping = mine.space->find_address(address);
     return {address, mapping != nullptr && take_unwritten(mine, *mapping) ? mapping : nullptr};
+}
+
+std::vector<ExportedMapping> TaskState::take_unwritten_mappings(std::uint32_t pid) {
+    Process& mine = process(pid);
+    std::vector<ExportedMapping> unwritten;
+    if (mine.whole == nullptr || mine.whole != mine.perf_space) {
+        for (const ExportedMapping& mapping : mine.space->mappings()) {
+            if (take_unwritten(mine, mapping)) {
+                unwritten.push_back(mapping);
+            }
+        }
+        mine.whole = mine.perf_space;
+    }
+    return unwritten;
 }
 
 bool TaskState::take_unwritten(Process& process, const ExportedMapping& mapping) {

@@ -69,6 +69,10 @@ public:
     // Of a frame that is known by its address.
     [[nodiscard]] Place place(std::uint32_t pid, std::uint64_t address);
 
+    // All mappings of a process that have to be written for perf to see them; from here on it is taken to. For stacks
+    // that perf unwinds.
+    [[nodiscard]] std::vector<ExportedMapping> take_unwritten_mappings(std::uint32_t pid);
+
     // Of memory, about.
     [[nodiscard]] std::size_t size_bytes() const;
 
@@ -93,6 +97,7 @@ private:
         std::shared_ptr<AddressSpace> perf_space;  // what perf sees, likewise; null: nothing
         std::uint64_t fork = 0;                    // number of its FORK record, with which perf began its mappings anew
         std::vector<bool> is_written;              // by index in `space`: perf sees that mapping; empty: not looked up
+        std::shared_ptr<AddressSpace> whole;       // = perf_space: perf sees all mappings of `space`
         std::uint64_t ended = 0;
     };
 

@@ -181,7 +181,7 @@ std::vector<Refusal> refusals() {
         {"OtherSession", [](Batch batch) { batch.getSession().setLow(13); }, "another session"},
         {"OldestAfterItself", [](Batch batch) { batch.setOldestRetainedSeq(10); }, "oldest retained"},
         {"BucketAfterAllTime", [](Batch batch) { batch.setBucket(2'562'048); }, "bucket 2562048 is after"},
-        {"UnknownKind", [](Batch batch) { batch.getSeries()[0].setKind(kKindLast + 1); }, "unknown kind 12",
+        {"UnknownKind", [](Batch batch) { batch.getSeries()[0].setKind(kKindLast + 1); }, "unknown kind 13",
          ErrorCode::kUnsupported},
         {"KindZero", [](Batch batch) { batch.getSeries()[0].setKind(0); }, "unknown kind 0", ErrorCode::kUnsupported},
         {"UnknownEvent", [](Batch batch) { batch.getSeries()[0].setEvent(2); }, "event 2"},

@@ -61,6 +61,13 @@ constexpr std::array kTaskColumns{kTime,
                                   kValue};
 constexpr std::array kControlColumns{kTime, integer(ColumnId::kCommand, 0xffff), integer(ColumnId::kEvent, 0xffff),
                                      kValue};
+constexpr std::array kRecordColumns{kTime,
+                                    kCpu,
+                                    kPid,
+                                    kTid,
+                                    integer(ColumnId::kRecordType, (std::uint64_t{1} << 48) - 1),
+                                    integer(ColumnId::kRawSize, limits::kRawBytesMax),
+                                    bytes(ColumnId::kRawBytes, ColumnId::kRawSize)};
 constexpr std::array kStackColumns{integer(ColumnId::kNumber, limits::kStackNodesMax),
                                    integer(ColumnId::kParent, limits::kStackNodesMax), kImage,
                                    integer(ColumnId::kFrameOffset)};
@@ -93,6 +100,7 @@ std::span<const ColumnRule> columns_of(Kind kind) {
         case Kind::kImage: return kImageColumns;
         case Kind::kString: return kStringColumns;
         case Kind::kControl: return kControlColumns;
+        case Kind::kRecord: return kRecordColumns;
     }
     return {};
 }
@@ -141,6 +149,7 @@ std::string_view column_name(ColumnId id) {
         case ColumnId::kTest: return "test";
         case ColumnId::kCommand: return "command";
         case ColumnId::kEvent: return "event";
+        case ColumnId::kRecordType: return "record_type";
     }
     return "unknown";
 }

@@ -61,6 +61,7 @@ enum class ColumnId : std::uint16_t {
     kTest = 40,           // latency: test number within the group, from 1
     kCommand = 41,        // control: protocol::ControlCommand
     kEvent = 42,          // control: EventNumber; kNoEvent: all of the session's
+    kRecordType = 43,     // record: perf::RecordType in the low 32 bits, its misc bits above
 };
 
 enum class TaskOp : std::uint8_t {

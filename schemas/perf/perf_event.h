@@ -77,7 +77,17 @@ inline constexpr std::uint64_t kRaw = 1U << 10;
 inline constexpr std::uint64_t kBranchStack = 1U << 11;
 inline constexpr std::uint64_t kRegsUser = 1U << 12;
 inline constexpr std::uint64_t kStackUser = 1U << 13;
+inline constexpr std::uint64_t kWeight = 1U << 14;
+inline constexpr std::uint64_t kDataSrc = 1U << 15;
 inline constexpr std::uint64_t kIdentifier = 1U << 16;
+inline constexpr std::uint64_t kTransaction = 1U << 17;
+inline constexpr std::uint64_t kRegsIntr = 1U << 18;
+inline constexpr std::uint64_t kPhysAddr = 1U << 19;
+inline constexpr std::uint64_t kAux = 1U << 20;
+inline constexpr std::uint64_t kCgroup = 1U << 21;
+inline constexpr std::uint64_t kDataPageSize = 1U << 22;
+inline constexpr std::uint64_t kCodePageSize = 1U << 23;
+inline constexpr std::uint64_t kWeightStruct = 1U << 24;
 }  // namespace sample_type
 
 // Markers in a call chain: the frames behind one belong to that context. Every value from kMax up is a marker.

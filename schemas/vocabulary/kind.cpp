@@ -15,6 +15,7 @@ std::string_view kind_name(Kind kind) {
         case Kind::kImage: return "image";
         case Kind::kString: return "string";
         case Kind::kControl: return "control";
+        case Kind::kRecord: return "record";
     }
     return "unknown";
 }

@@ -24,9 +24,10 @@ enum class Kind : std::uint8_t {
     kImage = 9,
     kString = 10,
     kControl = 11,  // what an operator changed of the session while it ran
+    kRecord = 12,   // of an imported recording: what no other row has of a record
 };
 inline constexpr std::uint8_t kKindFirst = 1;
-inline constexpr std::uint8_t kKindLast = 11;
+inline constexpr std::uint8_t kKindLast = 12;
 
 [[nodiscard]] constexpr bool is_known_kind(std::uint8_t raw) { return raw >= kKindFirst && raw <= kKindLast; }
 

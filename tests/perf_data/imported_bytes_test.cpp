@@ -80,10 +80,15 @@ std::string record(const FileShape& shape, RecordType record_type, std::uint16_t
            body;
 }
 
-std::string attr(const FileShape& shape) {
+std::string attr(const FileShape& shape, std::uint64_t more_fields = 0) {
     Bytes attr{shape.is_foreign};
     attr.u32(perf::kTypeSoftware).u32(static_cast<std::uint32_t>(shape.attr_size_bytes)).u64(0).u64(1'000);
-    attr.u64(kSampleType).u64(0).flags(kSampleIdAll);
+    attr.u64(kSampleType | more_fields).u64(0).flags(kSampleIdAll);
+    if ((more_fields & type::kRegsUser) != 0) {
+        constexpr std::uint64_t kAnyBranch = 8;
+        constexpr std::uint64_t kSpAndIp = 0x180;
+        attr.u32(0).u32(0).u64(0).u64(0).u64(kAnyBranch).u64(kSpAndIp);
+    }
     return attr.raw(std::string(shape.attr_size_bytes - attr.size(), '\0')).bytes();
 }
 
@@ -110,19 +115,24 @@ std::string records(const FileShape& shape, std::uint64_t sample_count) {
     return all + record(shape, RecordType::kLost, 0, lost.bytes());
 }
 
-std::string perf_file(const FileShape& shape, std::uint64_t sample_count) {
-    const std::string body = records(shape, sample_count);
+std::string perf_file(const FileShape& shape, const std::string& body, std::uint64_t more_fields = 0) {
     if (shape.is_pipe) {
         return Bytes{shape.is_foreign}.u64(0x32454c4946524550).u64(16).bytes() +
-               record(shape, RecordType::kHeaderAttr, 0, attr(shape) + Bytes{shape.is_foreign}.u64(77).bytes()) + body;
+               record(shape, RecordType::kHeaderAttr, 0,
+                      attr(shape, more_fields) + Bytes{shape.is_foreign}.u64(77).bytes()) +
+               body;
     }
     constexpr std::uint64_t kHeader = 104;
     Bytes file{shape.is_foreign};
     const std::uint64_t entry = shape.attr_size_bytes + 16;
     file.u64(0x32454c4946524550).u64(kHeader).u64(entry).u64(kHeader + 8).u64(entry);
     file.u64(kHeader + 8 + entry).u64(body.size()).u64(0).u64(0).u64(0).u64(0).u64(0).u64(0);
-    file.u64(77).raw(attr(shape)).u64(kHeader).u64(8);
+    file.u64(77).raw(attr(shape, more_fields)).u64(kHeader).u64(8);
     return file.bytes() + body;
+}
+
+std::string perf_file(const FileShape& shape, std::uint64_t sample_count) {
+    return perf_file(shape, records(shape, sample_count));
 }
 
 class ImportedBytes : public ImportTest {
@@ -188,13 +198,13 @@ TEST_F(ImportedBytes, WhatNoRowHasIsNamedAndCounted) {
     const FileShape shape{false, true, 112};
     std::string bytes = perf_file(shape, 1);
     for (int i = 0; i < 2; ++i) {
-        bytes += record(shape, RecordType::kNamespaces, 0, std::string(32, '\0') + trailer(shape, 9'001));
+        bytes += record(shape, static_cast<RecordType>(54), 0, std::string(32, '\0') + trailer(shape, 9'001));
     }
     bytes += record(shape, static_cast<RecordType>(55), 0, std::string(8, '\0') + trailer(shape, 9'002));
     const auto session = imported_bytes(bytes);
     ASSERT_TRUE(session.ok()) << session.error().message;
     ASSERT_EQ(session->warnings.size(), 1U);
-    EXPECT_EQ(session->warnings[0], "not kept: 2 records of type 16 (NAMESPACES), 1 records of type 55");
+    EXPECT_EQ(session->warnings[0], "not kept: 2 records of type 54, 1 records of type 55");
 }
 
 TEST_F(ImportedBytes, ATimeOfTheFutureIsOfABrokenRecord) {
@@ -225,6 +235,60 @@ TEST_F(ImportedBytes, ThreadZeroStaysSwapper) {
     EXPECT_EQ(count_of(script, "swapper     0"), 1U) << script;
     EXPECT_EQ(count_of(script, "it     5"), 2U) << script;
 }
+
+// As the kernel leaves it where its buffers for chains are in use.
+TEST_F(ImportedBytes, AChainWithoutFramesStaysOne) {
+    if (!perf_is_here()) {
+        GTEST_SKIP() << "perf isn't installed (apt install linux-perf)";
+    }
+    const FileShape shape;
+    Bytes empty{false};
+    empty.u64(77).u64(0x1010).u32(5).u32(5).u64(9'001).u32(1).u32(0).u64(9).u64(0);
+    const std::string body = records(shape, 1) + record(shape, RecordType::kSample, perf::misc::kUser, empty.bytes());
+    ASSERT_TRUE(imported_bytes(perf_file(shape, body)).ok());
+    EXPECT_EQ(exported().sample_count, 2U);
+    const std::string script = perf("script -F comm,ip -i perf.data").output;
+    EXPECT_EQ(count_of(script, "it"), 2U) << script;
+    EXPECT_EQ(count_of(script, "10"), 1U) << script;
+}
+
+class OtherOrder : public ImportedBytes, public testing::WithParamInterface<bool> {};
+
+TEST_P(OtherOrder, FieldsWithoutColumnComeOutAsTheyWere) {
+    if (!perf_is_here()) {
+        GTEST_SKIP() << "perf isn't installed (apt install linux-perf)";
+    }
+    const FileShape shape{GetParam(), false, 112};
+    constexpr std::uint64_t kMore = type::kAddr | type::kBranchStack | type::kRegsUser | type::kWeight |
+                                    type::kDataSrc | type::kTransaction | type::kPhysAddr;
+    Bytes sample{shape.is_foreign};
+    sample.u64(77).u64(0x1010).u32(5).u32(5).u64(9'001).u64(0xabcd).u32(1).u32(0).u64(9);
+    sample.u64(2).u64(perf::context::kUser).u64(0x1010);
+    sample.u64(2).u64(0x1030).u64(0x1040).u64(0).u64(0x1050).u64(0x1060).u64(0);
+    sample.u64(2).u64(0x7f01).u64(0x1010);  // registers of 64 bits: sp, ip
+    sample.u64(314).u64(0x68100142).u64(0x20001).u64(0x5678);
+    Bytes without{shape.is_foreign};
+    without.u64(77).u64(0x1010).u32(5).u32(5).u64(9'002).u64(0).u32(1).u32(0).u64(9);
+    without.u64(2).u64(perf::context::kUser).u64(0x1010).u64(0).u64(0).u64(0).u64(0).u64(0).u64(0);
+    const std::string body = record(shape, RecordType::kSample, perf::misc::kUser, sample.bytes()) +
+                             record(shape, RecordType::kSample, perf::misc::kUser, without.bytes());
+    const auto session = imported_bytes(perf_file(shape, body, kMore));
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_EQ(session->warnings, std::vector<std::string>{});
+    EXPECT_EQ(exported().sample_count, 2U);
+    const auto field = [this](const char* name) { return perf(std::string{"script -i perf.data -F "} + name).output; };
+    EXPECT_EQ(count_of(field("addr"), "abcd"), 1U) << field("addr");
+    EXPECT_EQ(count_of(field("brstack"), "0x1030/0x1040"), 1U) << field("brstack");
+    EXPECT_EQ(count_of(field("brstack"), "0x1050/0x1060"), 1U) << field("brstack");
+    EXPECT_EQ(count_of(field("uregs"), ":0x7f01"), 1U) << field("uregs");
+    EXPECT_EQ(count_of(field("weight"), "314"), 1U) << field("weight");
+    EXPECT_EQ(count_of(field("data_src"), "68100142"), 1U) << field("data_src");
+    EXPECT_EQ(count_of(field("phys_addr"), "5678"), 1U) << field("phys_addr");
+    const std::string attrs = perf("evlist -v -i perf.data").output;
+    EXPECT_NE(attrs.find("ADDR|CALLCHAIN|CPU|PERIOD|BRANCH_STACK|REGS_USER"), std::string::npos) << attrs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, OtherOrder, testing::Bool());
 
 TEST_F(ImportedBytes, OtherFilesAreRefusedByName) {
     const auto text = imported_bytes("PERFILE3 or something else");

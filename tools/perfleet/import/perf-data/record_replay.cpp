@@ -9,6 +9,7 @@
 
 #include "schemas/columns/layout.h"
 #include "schemas/perf/perf_event.h"
+#include "schemas/perf/sample_rest.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/image_finder.h"
 #include "tools/perfleet/import/perf-data/byte_cursor.h"
@@ -22,6 +23,7 @@ constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
 constexpr std::uint32_t kStackNodesMax = 1U << 19U;
 constexpr std::uint32_t kKernelPid = 0xffff'ffff;
 constexpr std::size_t kGroupCountsMax = 1U << 16U;
+constexpr std::size_t kHeldSizeBytesMax = 4U << 20U;
 
 // Where the kinds of machine have the registers that unwinding needs, by their bits in sample_regs_user.
 struct RegisterBits {
@@ -56,9 +58,62 @@ std::uint64_t context_of(std::uint16_t misc, std::uint64_t address) {
     return mode >= kGuestFirst ? kGuest : mode == 3 ? perf::context::kHypervisor : perf::context::kUser;
 }
 
+// Where an export takes an address of this context for one in the kernel.
+bool is_in_kernel(std::uint64_t context, std::uint64_t address, const KernelImages& kernel) {
+    return address >> 63U != 0 || (context == perf::context::kKernel && kernel.find(address).has_value());
+}
+
+// Whether the frames of a call chain say it word by word: kernel and user, a marker where they meet, nothing too deep.
+bool is_said_by_frames(std::span<const std::uint64_t> words, const KernelImages& kernel) {
+    std::uint64_t context = 0;
+    std::size_t frame_count = 0;
+    for (const std::uint64_t word : words) {
+        if (word >= perf::context::kMax) {
+            const bool is_usual = word != context && (word == perf::context::kKernel || word == perf::context::kUser);
+            if (!is_usual) {
+                return false;
+            }
+            context = word;
+        } else if (context == 0 || is_in_kernel(context, word, kernel) != (context == perf::context::kKernel)) {
+            return false;
+        } else {
+            ++frame_count;
+        }
+    }
+    return frame_count > 0 && frame_count <= limits::kStackDepthMax;
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::uint64_t type_and_misc(const RecordBytes& record) { return record.type | std::uint64_t{record.misc} << 32U; }
+
+// Records whose bytes perf understands in any file: their trailer is made anew.
+bool is_kept_whole(std::uint32_t type) {
+    switch (static_cast<perf::RecordType>(type)) {
+        case perf::RecordType::kMmap:  // of data
+        case perf::RecordType::kMmap2:
+        case perf::RecordType::kRead:
+        case perf::RecordType::kAux:
+        case perf::RecordType::kItraceStart:
+        case perf::RecordType::kSwitch:
+        case perf::RecordType::kSwitchCpuWide:
+        case perf::RecordType::kNamespaces:
+        case perf::RecordType::kKsymbol:
+        case perf::RecordType::kBpfEvent:
+        case perf::RecordType::kCgroup:
+        case perf::RecordType::kTextPoke:
+        case perf::RecordType::kAuxOutputHwId: return true;
+        default: return false;
+    }
+}
+
 std::string_view record_name(std::uint32_t type) {
     switch (type) {
+        case 1: return "MMAP";
         case 8: return "READ";
+        case 10: return "MMAP2";
         case 11: return "AUX";
         case 12: return "ITRACE_START";
         case 14: return "SWITCH";
@@ -130,6 +185,13 @@ void RecordReplay::begin() {
     rows_.tick(Ticks{time_});
     rows_.begin_epoch(Ticks{time_});
     write_presence();
+    for (Held& held : held_) {
+        held.integers[0] = time_;
+        const std::array bytes{std::span<const std::byte>{held.body}};
+        rows_.append({Kind::kRecord, held.event}, Ticks{time_}, held.integers, bytes);
+    }
+    held_ = {};
+    held_size_bytes_ = 0;
 }
 
 void RecordReplay::count_malformed() { rows_.count_lost(kTaskSeries, TallyName::kLostMalformed, 1); }
@@ -151,11 +213,13 @@ void RecordReplay::take_sample(const RecordBytes& record) {
     }
     ++sample_count_;
     ++state.sample_count;
-    state.raw_skipped += state.series.kind != Kind::kTracepoint && !sample->raw.empty() ? 1U : 0U;
+    const bool is_raw_skipped = state.series.kind != Kind::kTracepoint && event.type == perf::kTypeTracepoint;
+    state.raw_skipped += is_raw_skipped && !sample->raw.empty() ? 1U : 0U;
     if (rows_.epoch_is_over()) {
         restart_epoch();
     }
     const StackNumber stack = stack_of(record, *sample, event, state.series);
+    keep_rest(record, *sample, event, state.series.event);
     if (sample->values.empty()) {
         append_sample(state, *sample, stack, sample->period);
         return;
@@ -186,6 +250,48 @@ void RecordReplay::append_sample(EventState& state, const RecordedSample& sample
         const std::array<std::uint64_t, 6> integers{time, sample.cpu, sample.pid, sample.tid, stack.value, weight};
         rows_.append(state.series, Ticks{time}, integers, {});
     }
+}
+
+void RecordReplay::keep_rest(const RecordBytes& record, const RecordedSample& sample, const RecordedEvent& event,
+                             EventNumber number) {
+    namespace part = perf::sample_parts;
+    namespace type = perf::sample_type;
+    const std::array leaf{context_of(record.misc, sample.ip), sample.ip};
+    const bool has_chain = event.has(type::kCallchain);
+    const auto words = has_chain ? sample.callchain : std::span<const std::uint64_t>{leaf};
+    perf::SampleRest rest;
+    // perf unwinds copied stacks by itself, behind the chain as the kernel left it.
+    const bool is_chain_kept =
+        has_chain && (event.has(type::kStackUser) || !is_said_by_frames(words, images_.kernel()));
+    const bool is_leaf_first = words.size() > 1 && words[1] == sample.ip;
+    rest.parts |= is_chain_kept ? part::kChain : 0;
+    rest.parts |= event.has(type::kIp) && (is_chain_kept || !is_leaf_first) ? part::kIp : 0;
+    rest.parts |= event.has(type::kAddr) ? part::kAddress : 0;
+    rest.parts |= event.has(type::kStreamId) ? part::kStreamId : 0;
+    if (!sample.raw.empty() && event.format.empty() && event.type != perf::kTypeTracepoint) {
+        rest.parts |= part::kRaw;
+        rest.raw = text_of(sample.raw);
+    }
+    const auto mode = is_in_kernel(leaf[0], sample.ip, images_.kernel()) ? perf::misc::kKernel : perf::misc::kUser;
+    if (rest.parts == 0 && sample.tail.empty() && (record.misc & perf::misc::kCpumodeMask) == mode) {
+        return;
+    }
+    rest.ip = sample.ip;
+    rest.chain = is_chain_kept ? text_of(std::as_bytes(words)) : std::string_view{};
+    rest.address = sample.address;
+    rest.stream_id = sample.stream_id;
+    rest.tail = text_of(sample.tail);
+    const Series series{Kind::kRecord, number};
+    const std::size_t size = perf::encoded_size_bytes(rest);
+    if (size > rest_.size()) {
+        rows_.count_lost(series, TallyName::kLostMalformed, 1);
+        return;
+    }
+    perf::encode_sample_rest(rest, rest_);
+    const std::uint64_t time = sample.time != 0 ? sample.time : time_;
+    const std::array<std::uint64_t, 6> integers{time, sample.cpu, sample.pid, sample.tid, type_and_misc(record), size};
+    const std::array bytes{std::span<const std::byte>{rest_}.first(size)};
+    rows_.append(series, Ticks{time}, integers, bytes);
 }
 
 StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSample& sample, const RecordedEvent& event,
@@ -291,7 +397,13 @@ void RecordReplay::take_side_band(const RecordBytes& record) {
         case RecordType::kFork: take_task(cursor, record.misc, true, row); break;
         case RecordType::kExit: take_task(cursor, record.misc, false, row); break;
         case RecordType::kMmap:
-        case RecordType::kMmap2: take_mapping(cursor, record, row); break;
+        case RecordType::kMmap2:
+            if ((record.misc & perf::misc::kMmapData) != 0) {
+                keep_record(record, cursor.rest(), *trailer, event_index.value_or(0));
+            } else {
+                take_mapping(cursor, record, row);
+            }
+            break;
         case RecordType::kLost: take_lost(cursor, *trailer, false, row); break;
         case RecordType::kLostSamples: take_lost(cursor, *trailer, true, row); break;
         case RecordType::kThrottle:
@@ -314,8 +426,28 @@ void RecordReplay::take_side_band(const RecordBytes& record) {
             append(row);
             break;
         }
-        default: skip(record.type); break;
+        default: keep_record(record, cursor.rest(), *trailer, event_index.value_or(0)); break;
     }
+}
+
+// A record that has no row of its own.
+void RecordReplay::keep_record(const RecordBytes& record, std::span<const std::byte> body,
+                               const RecordedTrailer& trailer, std::uint32_t event) {
+    if (!is_kept_whole(record.type) || reader_.is_foreign() || held_size_bytes_ > kHeldSizeBytesMax) {
+        skip(record.type);
+        return;
+    }
+    const std::uint64_t time = trailer.time.value_or(0) != 0 ? *trailer.time : time_;
+    const std::array<std::uint64_t, 6> integers{time,        trailer.cpu,           trailer.pid,
+                                                trailer.tid, type_and_misc(record), body.size()};
+    const EventNumber number{static_cast<std::uint16_t>(event)};
+    if (!has_begun_) {
+        held_.push_back({integers, number, {body.begin(), body.end()}});
+        held_size_bytes_ += body.size() + sizeof(Held);
+        return;
+    }
+    const std::array bytes{body};
+    rows_.append({Kind::kRecord, number}, Ticks{time}, integers, bytes);
 }
 
 void RecordReplay::take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& row) {
@@ -367,7 +499,7 @@ void RecordReplay::take_mapping(ByteCursor& cursor, const RecordBytes& record, T
     map.address = cursor.u64();
     map.size = cursor.u64();
     map.file_offset = cursor.u64();
-    bool is_code = (record.misc & perf::misc::kMmapData) == 0;
+    bool is_code = true;
     if (record.type == static_cast<std::uint32_t>(perf::RecordType::kMmap2)) {
         const auto identity = cursor.bytes(24);
         if ((record.misc & perf::misc::kMmapBuildId) != 0 && identity.size() == 24) {
@@ -379,7 +511,7 @@ void RecordReplay::take_mapping(ByteCursor& cursor, const RecordBytes& record, T
         }
         map.protection = cursor.u32();
         map.flags = cursor.u32();
-        is_code = is_code && (map.protection == 0 || (map.protection & PROT_EXEC) != 0);
+        is_code = map.protection == 0 || (map.protection & PROT_EXEC) != 0;
     }
     map.path = cursor.text().substr(0, limits::kStringSizeBytesMax);
     if (cursor.failed()) {

@@ -1,7 +1,9 @@
 // Records in the order of time as rows, as the collector's source makes them: samples and tracepoints with their call
 // chains, tasks, mappings and losses.
 //
-// What no row has is counted by name: not_kept(). One thread. Memory: the tables of the collector's source.
+// What these rows have no column for stands beside them in rows of Kind::kRecord: fields of samples (perf::SampleRest),
+// and the bytes of whole records. What no row has is counted by name: not_kept(). One thread. Memory: the tables of the
+// collector's source, and kHeldSizeBytesMax.
 #pragma once
 
 #include <array>
@@ -13,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/chain_cache.h"
 #include "target-collector/source/linux/epoch_definitions.h"
 #include "target-collector/source/linux/process_table.h"
@@ -47,7 +50,7 @@ public:
     [[nodiscard]] std::uint64_t sample_count() const { return sample_count_; }
     [[nodiscard]] const ReplayedImages& images() const { return images_; }
 
-    // What was in the file and is in no row: "ADDR of 1000 samples", "12 records of type 16 (NAMESPACES)".
+    // What was in the file and is in no row: "bit 25 of 1000 samples", "12 records of type 71 (AUXTRACE)".
     [[nodiscard]] std::vector<std::string> not_kept() const;
 
     // A record that the caller passes over.
@@ -65,7 +68,11 @@ private:
     void begin();
     void take_sample(const RecordBytes& record);
     void append_sample(EventState& state, const RecordedSample& sample, StackNumber stack, std::uint64_t weight);
+    void keep_rest(const RecordBytes& record, const RecordedSample& sample, const RecordedEvent& event,
+                   EventNumber number);
     void take_side_band(const RecordBytes& record);
+    void keep_record(const RecordBytes& record, std::span<const std::byte> body, const RecordedTrailer& trailer,
+                     std::uint32_t event);
     void take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& row);
     void take_task(ByteCursor& cursor, std::uint16_t misc, bool is_fork, TaskRow& row);
     void take_mapping(ByteCursor& cursor, const RecordBytes& record, TaskRow& row);
@@ -100,6 +107,15 @@ private:
     std::unique_ptr<ResolvedStack> resolved_;
     EpochDefinitions definitions_;
     std::vector<std::uint64_t> words_;
+    std::array<std::byte, limits::kRawBytesMax> rest_{};  // encoded perf::SampleRest
+    // Records that stand before the first with a time, until rows begin.
+    struct Held {
+        std::array<std::uint64_t, 6> integers;
+        EventNumber event;
+        std::vector<std::byte> body;
+    };
+    std::vector<Held> held_;
+    std::size_t held_size_bytes_ = 0;
     std::vector<EventState> states_;                                 // by event
     std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // the last READ value, by id
     std::map<std::uint32_t, std::uint64_t> skipped_;                 // records by type

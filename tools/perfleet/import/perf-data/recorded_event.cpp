@@ -96,14 +96,22 @@ std::string name_of_attr(const RecordedEvent& event) {
             default: name = "type-" + std::to_string(event.type) + hex("-", event.config); break;
         }
     }
+    // As perf has them: what is excluded, precision, and guests where they differ from what those two imply.
     const auto precise = static_cast<unsigned>(event.flags >> attr_flags::kPreciseShift & 3U);
+    const bool is_excluding = event.is(attr_flags::kExcludeKernel) || event.is(attr_flags::kExcludeUser) ||
+                              event.is(attr_flags::kExcludeHypervisor);
     std::string modifiers;
-    if (event.is(attr_flags::kExcludeKernel) || event.is(attr_flags::kExcludeUser)) {
-        modifiers += event.is(attr_flags::kExcludeUser) ? "" : "u";
+    if (is_excluding) {
         modifiers += event.is(attr_flags::kExcludeKernel) ? "" : "k";
+        modifiers += event.is(attr_flags::kExcludeUser) ? "" : "u";
         modifiers += event.is(attr_flags::kExcludeHypervisor) ? "" : "h";
     }
     modifiers.append(precise, 'p');
+    const bool excludes_guest_anyway = is_excluding || precise != 0;
+    if (event.is(attr_flags::kExcludeHost) || event.is(attr_flags::kExcludeGuest) == excludes_guest_anyway) {
+        modifiers += event.is(attr_flags::kExcludeHost) ? "" : "H";
+        modifiers += event.is(attr_flags::kExcludeGuest) ? "" : "G";
+    }
     return modifiers.empty() ? name : name + ":" + modifiers;
 }
 

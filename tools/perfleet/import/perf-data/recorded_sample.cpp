@@ -11,7 +11,8 @@ namespace {
 
 namespace type = perf::sample_type;
 constexpr std::size_t kHeaderSizeBytes = sizeof(perf::RecordHeader);
-constexpr std::uint64_t kBranchStackHasIndex = 1U << 17;  // PERF_SAMPLE_BRANCH_HW_INDEX
+constexpr std::uint64_t kBranchStackHasIndex = 1U << 17;     // PERF_SAMPLE_BRANCH_HW_INDEX
+constexpr std::uint64_t kBranchStackHasCounters = 1U << 19;  // PERF_SAMPLE_BRANCH_COUNTERS
 
 std::size_t word_count(std::uint64_t sample_type, std::uint64_t fields) {
     return static_cast<std::size_t>(std::popcount(sample_type & fields));
@@ -159,23 +160,7 @@ public:
             const std::uint32_t size = cursor_.u32();
             sample_.raw = cursor_.bytes(size);
         }
-        if (event_.has(type::kBranchStack)) {
-            const std::uint64_t count = cursor_.u64();
-            cursor_.skip((event_.branch_sample_type & kBranchStackHasIndex) != 0 ? 8 : 0);
-            skip_each(count, 24);
-        }
-        if (event_.has(type::kRegsUser)) {
-            constexpr std::uint64_t kAbi64 = 2;
-            const std::uint64_t abi = cursor_.u64();
-            if (abi != 0) {
-                sample_.is_64_bit = abi == kAbi64;
-                sample_.registers =
-                    words(static_cast<std::uint64_t>(std::popcount(event_.sample_regs_user)), reader_.registers_);
-            }
-        }
-        if (event_.has(type::kStackUser)) {
-            read_stack();
-        }
+        read_tail();
         return cursor_.failed() ? std::nullopt : std::optional{sample_};
     }
 
@@ -195,14 +180,14 @@ private:
             sample_.time = cursor_.u64();
         }
         if (event_.has(type::kAddr)) {
-            cursor_.skip(8);
+            sample_.address = cursor_.u64();
         }
         if (event_.has(type::kId)) {
             const std::uint64_t id = cursor_.u64();
             sample_.id = sample_.id ? sample_.id : id;
         }
         if (event_.has(type::kStreamId)) {
-            cursor_.skip(8);
+            sample_.stream_id = cursor_.u64();
         }
         if (event_.has(type::kCpu)) {
             sample_.cpu = cursor_.u32();
@@ -234,13 +219,91 @@ private:
         sample_.values = reader_.values_;
     }
 
+    // Everything behind RAW. In a foreign file its words are turned as they are read; bytes without words stay.
+    void read_tail() {
+        const auto first = cursor_.rest();
+        reader_.tail_.clear();
+        if (event_.has(type::kBranchStack)) {
+            const std::uint64_t count = tail_word();
+            constexpr std::uint64_t kEntryWords = 3;
+            const std::uint64_t entry_words =
+                kEntryWords + ((event_.branch_sample_type & kBranchStackHasCounters) != 0 ? 1U : 0U);
+            tail_words((event_.branch_sample_type & kBranchStackHasIndex) != 0 ? 1 : 0);
+            tail_words(count > cursor_.rest().size() ? ~0ULL : count * entry_words);
+        }
+        if (event_.has(type::kRegsUser)) {
+            read_registers(event_.sample_regs_user, &reader_.registers_);
+        }
+        if (event_.has(type::kStackUser)) {
+            read_stack();
+        }
+        tail_words(event_.has(type::kWeight | type::kWeightStruct) ? 1 : 0);
+        tail_words(word_count(event_.sample_type, type::kDataSrc | type::kTransaction));
+        if (event_.has(type::kRegsIntr)) {
+            read_registers(event_.sample_regs_intr, nullptr);
+        }
+        tail_words(word_count(event_.sample_type,
+                              type::kPhysAddr | type::kCgroup | type::kDataPageSize | type::kCodePageSize));
+        if (event_.has(type::kAux)) {
+            (void)tail_bytes(tail_word());
+        }
+        sample_.tail = reader_.is_foreign_ ? std::span<const std::byte>{reader_.tail_}
+                                           : first.first(first.size() - cursor_.rest().size());
+    }
+
+    std::uint64_t tail_word() {
+        const std::uint64_t word = cursor_.u64();
+        if (reader_.is_foreign_) {
+            const auto* const bytes = reinterpret_cast<const std::byte*>(&word);
+            reader_.tail_.insert(reader_.tail_.end(), bytes, bytes + sizeof word);
+        }
+        return word;
+    }
+
+    void tail_words(std::uint64_t count) {
+        if (!reader_.is_foreign_) {
+            cursor_.skip(count > cursor_.rest().size() ? ~0ULL : count * 8);
+            return;
+        }
+        for (std::uint64_t i = 0; i < count && !cursor_.failed(); ++i) {
+            (void)tail_word();
+        }
+    }
+
+    std::span<const std::byte> tail_bytes(std::uint64_t size) {
+        const auto bytes = cursor_.bytes(size);
+        if (reader_.is_foreign_) {
+            reader_.tail_.insert(reader_.tail_.end(), bytes.begin(), bytes.end());
+        }
+        return bytes;
+    }
+
+    void read_registers(std::uint64_t mask, std::vector<std::uint64_t>* registers) {
+        constexpr std::uint64_t kAbi64 = 2;
+        const std::uint64_t abi = tail_word();
+        if (abi == 0) {
+            return;
+        }
+        const auto count = static_cast<std::size_t>(std::popcount(mask));
+        if (registers == nullptr) {
+            tail_words(count);
+            return;
+        }
+        registers->clear();
+        for (std::size_t i = 0; i < count && !cursor_.failed(); ++i) {
+            registers->push_back(tail_word());
+        }
+        sample_.is_64_bit = abi == kAbi64;
+        sample_.registers = *registers;
+    }
+
     void read_stack() {
-        const std::uint64_t size = cursor_.u64();
+        const std::uint64_t size = tail_word();
         if (size == 0) {
             return;
         }
-        sample_.stack = cursor_.bytes(size);
-        const std::uint64_t written = cursor_.u64();
+        sample_.stack = tail_bytes(size);
+        const std::uint64_t written = tail_word();
         sample_.is_stack_cut = written >= size;
         sample_.stack = sample_.stack.first(std::min<std::size_t>(sample_.stack.size(), written));
     }
@@ -256,10 +319,6 @@ private:
             word = cursor_.u64();
         }
         return memory;
-    }
-
-    void skip_each(std::uint64_t count, std::uint64_t size_bytes) {
-        cursor_.skip(count > cursor_.rest().size() ? ~0ULL : count * size_bytes);
     }
 
     SampleReader& reader_;

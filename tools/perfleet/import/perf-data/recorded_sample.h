@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "schemas/perf/sample_rest.h"
 #include "tools/perfleet/import/perf-data/recorded_event.h"
 
 namespace perfleet {
@@ -46,6 +47,10 @@ struct RecordedSample {
     std::span<const std::uint64_t> registers;
     std::span<const std::byte> stack;
     bool is_stack_cut = false;
+
+    std::uint64_t address = 0;
+    std::uint64_t stream_id = 0;
+    std::span<const std::byte> tail;  // perf::kTailFields, in this machine's byte order
 };
 
 // Of a record that isn't a sample.
@@ -58,10 +63,13 @@ struct RecordedTrailer {
     std::size_t size_bytes = 0;
 };
 
-// Fields of samples that perfleet has no column for, as perf_event_attr.sample_type has them.
+// Fields of samples that neither a column nor SampleRest has, as perf_event_attr.sample_type has them. READ is in the
+// weights of rows.
 inline constexpr std::uint64_t kFieldsNotKept =
-    ~((std::uint64_t{1} << 0) | (1U << 1) | (1U << 2) | (1U << 4) | (1U << 5) | (1U << 6) | (1U << 7) | (1U << 8) |
-      (1U << 9) | (1U << 10) | (1U << 12) | (1U << 13) | (1U << 16));
+    ~(perf::kTailFields | perf::sample_type::kIp | perf::sample_type::kTid | perf::sample_type::kTime |
+      perf::sample_type::kAddr | perf::sample_type::kRead | perf::sample_type::kCallchain | perf::sample_type::kId |
+      perf::sample_type::kCpu | perf::sample_type::kPeriod | perf::sample_type::kStreamId | perf::sample_type::kRaw |
+      perf::sample_type::kIdentifier);
 // "ADDR", "BRANCH_STACK"; "bit 25" of one that has no name yet.
 [[nodiscard]] std::string sample_field_name(unsigned bit);
 
@@ -86,6 +94,7 @@ private:
     std::vector<std::uint64_t> chain_;
     std::vector<std::uint64_t> registers_;
     std::vector<RecordedSample::Value> values_;
+    std::vector<std::byte> tail_;
 };
 
 }  // namespace perfleet
