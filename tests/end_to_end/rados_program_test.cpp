@@ -64,7 +64,7 @@ protected:
              {std::vector<std::string>{"top"}, {"sessions"}, {"losses"}, {"tree"}, {"script"}, {"targets"}}) {
             std::vector<std::string> words{program_path("perfleet")};
             words.insert(words.end(), command.begin(), command.end());
-            words.insert(words.end(), {source, where});
+            words.insert(words.end(), {source, where, "--all"});
             const Finished finished = run(words);
             EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
             answers.push_back(finished.output);
@@ -73,7 +73,7 @@ protected:
     }
 
     static void expect_each_row_once(const std::string& where, std::uint64_t rows) {
-        const Finished losses = run({program_path("perfleet"), "losses", "--data", where, "--format", "json"});
+        const Finished losses = run({program_path("perfleet"), "losses", "--data", where, "--all", "--format", "json"});
         EXPECT_EQ(losses.ending.status, 0) << losses.error_output;
         const auto ledger = nlohmann::json::parse(losses.output)["ledger"];
         EXPECT_EQ(ledger["produced"], rows);

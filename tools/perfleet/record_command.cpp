@@ -82,7 +82,8 @@ Result<bool> show_table(const Recorded& recorded, const std::string& command, Op
         return false;
     }
     Screen screen = screen_of(STDERR_FILENO);
-    screen.way_to_see_all = "perfleet " + command + " --wide";
+    const std::string whole = "perfleet " + command + " --wide";
+    screen.way_to_see_all = whole;
     std::fputs(format_report(*answer, ReportFormat::kText, screen).c_str(), stderr);
     std::for_each(answer->warnings.begin(), answer->warnings.end(), print_warning);
     return true;
