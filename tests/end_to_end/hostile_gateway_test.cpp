@@ -119,7 +119,9 @@ void expect_bounded(const HostileGateway& gateway, Process& program) {
     std::optional<std::size_t> peak_kib;
     for (int i = 0; i < kTimeoutS * 100 && !gateway.has_said_all(); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds{10});
-        peak_kib = resident_kib_max(program.pid());
+        if (const auto now_kib = resident_kib_max(program.pid())) {  // it may have ended
+            peak_kib = now_kib;
+        }
     }
     EXPECT_TRUE(gateway.has_said_all()) << program.error_output();
     ASSERT_TRUE(peak_kib.has_value()) << program.error_output();
