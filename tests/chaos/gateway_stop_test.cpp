@@ -93,10 +93,12 @@ TEST_F(GatewayStop, DoesNotWaitForPeersThatDoNotRead) {
     SamplePeer good{listen_};
     good.greet(sample_session(kTarget, kSession));
     std::vector<std::unique_ptr<SamplePeer>> deaf;
-    for (int i = 0; i < 2; ++i) {
+    for (std::uint64_t i = 0; i < 2; ++i) {
+        const SessionId session{9, i};
         deaf.push_back(std::make_unique<SamplePeer>(listen_));
-        for (std::uint64_t probe = 0; probe < 5'000; ++probe) {
-            deaf.back()->send(sample::probe());  // each has an answer
+        deaf.back()->greet(sample_session(kTarget, session));
+        for (int offer = 0; offer < 5'000; ++offer) {
+            deaf.back()->send(sample::image_offers(session, {}));  // each has an answer
         }
     }
     good.send(batch(1));
