@@ -267,12 +267,15 @@ Result<PackedSymbols> SymbolExtractor::extract(int fd, const OpenDebugFile& open
                      "no process to read symbols: " + std::string{std::strerror(start_error_)}};
     }
     bool is_sent = send_message(socket_, {MessageType::kExtract, 0, 0, 0, {}}, fd);
-    while (is_sent) {
+    for (unsigned count = 0; is_sent && count < kMessagesMax; ++count) {
         const auto received = receive_message(socket_, kWaitMs);
         if (!received) {
             break;
         }
         const Message& message = received->message;
+        if (message.type != MessageType::kSymbols && received->fd >= 0) {
+            ::close(received->fd);
+        }
         if (message.type == MessageType::kDebugFile) {
             SymbolPart part;
             part.debug_link = message.view();

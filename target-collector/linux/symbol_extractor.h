@@ -24,7 +24,8 @@ public:
     static constexpr unsigned kCpuSecondsMax = 30;                  // of one file
     static constexpr int kWaitMs = 120'000;                         // for one file
     static constexpr unsigned kDescriptorsMax = 16;
-    static constexpr unsigned kStartsMax = 16;  // it is started again after a file that ended it
+    static constexpr unsigned kMessagesMax = 4;  // that it sends about one file
+    static constexpr unsigned kStartsMax = 16;   // it is started again after a file that ended it
 
     // `program` is one whose main() begins with run_if_symbol_extractor().
     explicit SymbolExtractor(std::string program) : program_{std::move(program)} {}

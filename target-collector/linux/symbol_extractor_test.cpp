@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -116,6 +116,28 @@ TEST(SymbolExtractor, ItsEndCostsOneFile) {
     EXPECT_EQ(extractor.pid(), 0);
     EXPECT_TRUE(extractor.extract(file.fd(), no_debug_file).ok());
     EXPECT_GT(extractor.cpu_ns(), 0U);
+}
+
+TEST(SymbolExtractor, OneThatAsksWithoutEndIsEnded) {
+    const std::string program = testing::TempDir() + "endless_extractor_" + std::to_string(::getpid());
+    std::ofstream{program} << "#!/usr/bin/python3\n"
+                              "import socket, struct\n"
+                              "end = socket.socket(fileno=0)\n"
+                              "while True:\n"
+                              "    end.send(struct.pack('<4I', 1, 0, 0, 0) + bytes(1008))\n";
+    ASSERT_EQ(::chmod(program.c_str(), 0700), 0);
+    SymbolExtractor extractor{program};
+    const OpenedFile file{"/usr/bin/sort"};
+    unsigned asked_count = 0;
+    const auto symbols = extractor.extract(file.fd(), [&](const SymbolPart& /*part*/) {
+        EXPECT_LE(++asked_count, SymbolExtractor::kMessagesMax);
+        return -1;
+    });
+    ::unlink(program.c_str());
+    ASSERT_FALSE(symbols.ok());
+    EXPECT_EQ(symbols.error().code, ErrorCode::kTooLarge);
+    EXPECT_EQ(asked_count, SymbolExtractor::kMessagesMax);
+    EXPECT_EQ(extractor.pid(), 0);
 }
 
 TEST(SymbolExtractor, SaysWhyItCannotBeStarted) {
