@@ -97,9 +97,7 @@ public:
     Result<Done> start(const GatewayOptions& options, Store& store) {
         Ingest::Options ingest_options;
         while (ingest_options.incarnation == 0) {
-            if (auto filled = fill_random(ingest_options.incarnation); !filled) {
-                return filled;
-            }
+            PERFLEET_TRY(fill_random(ingest_options.incarnation));
         }
         ingest_options.grant_session = random_session;
         ingest_options.notice = options.notice;
@@ -109,11 +107,8 @@ public:
         ingest_options.clock_timeout_ns = options.clock_timeout_ns;
         ingest_options.retention_class_of = options.retention_class_of;
         ingest_options.monotonic_ns = [] { return static_cast<std::uint64_t>(ns_of(CLOCK_MONOTONIC)); };
-        auto ingest = Ingest::open(std::move(ingest_options), store, link_);
-        if (!ingest) {
-            return std::move(ingest).error();
-        }
-        ingest_ = std::move(*ingest);
+        auto ingest = PERFLEET_TRY(Ingest::open(std::move(ingest_options), store, link_));
+        ingest_ = std::move(ingest);
         if (!options.folder.empty()) {
             auto control_server = ControlServer::open(options.folder);
             if (control_server) {
@@ -141,9 +136,7 @@ public:
             }
             const Ingest::Now now = read_now();
             take_requests(now);
-            if (auto done = ingest_->tick(now); !done) {
-                return done;
-            }
+            PERFLEET_TRY(ingest_->tick(now));
             pass_on_answers();
             reception_->flush();
             if (!more) {
@@ -235,14 +228,9 @@ Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, St
     reception_options.inbox_size_bytes = options.memory.inbox_bytes();
     reception_options.buffered_size_bytes = options.memory.buffered_bytes();
     reception_options.notice = options.notice ? options.notice : [](std::string_view) {};
-    auto reception = Reception::open(reception_options);
-    if (!reception) {
-        return std::move(reception).error();
-    }
-    auto gateway = std::make_unique<ServingGateway>(std::move(*reception));
-    if (auto started = gateway->start(options, store); !started) {
-        return std::move(started).error();
-    }
+    auto reception = PERFLEET_TRY(Reception::open(reception_options));
+    auto gateway = std::make_unique<ServingGateway>(std::move(reception));
+    PERFLEET_TRY(gateway->start(options, store));
     return std::unique_ptr<Gateway>{std::move(gateway)};
 }
 

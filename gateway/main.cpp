@@ -179,14 +179,10 @@ std::string check_metrics_address(const std::string& text) {
 // What can be seen to be wrong before the folder is touched.
 Result<Done> check(const Arguments& arguments) {
     for (const std::string& endpoint : arguments.listen) {
-        if (auto checked = check_program_endpoint("--listen", endpoint, !arguments.key.empty()); !checked) {
-            return checked;
-        }
+        PERFLEET_TRY(check_program_endpoint("--listen", endpoint, !arguments.key.empty()));
     }
     if (arguments.query != kNoQueries) {
-        if (auto checked = check_program_endpoint("--query", arguments.query, !arguments.query_key.empty()); !checked) {
-            return checked;
-        }
+        PERFLEET_TRY(check_program_endpoint("--query", arguments.query, !arguments.query_key.empty()));
     }
     for (const auto& [option, file] : {std::pair{"--key", arguments.key}, {"--query-key", arguments.query_key}}) {
         if (file.empty()) {

@@ -94,26 +94,23 @@ Result<QueryEnd> answer_table(Source& source, const std::string& command, Option
         return std::move(refreshed).error();
     }
     const WatchedStore store{*source.store, reply.cancelled(), reply.progress()};
-    Result<Answer> answer = run_query(command, options, store, source.paths, utc_now(), &source.memory);
-    if (!answer.ok()) {
-        return std::move(answer).error();
-    }
+    auto answer = PERFLEET_TRY(run_query(command, options, store, source.paths, utc_now(), &source.memory));
     // Until its client has taken it.
     QueryMemory memory{source.memory.size_bytes_max(), &source.memory};
     MemoryShare share{memory};
-    share.set(size_bytes_of(*answer));
+    share.set(size_bytes_of(answer));
     if (memory.is_exceeded()) {
         return memory.exceeded();
     }
-    if (Result<Done> sent = reply.send_table(*answer); !sent.ok()) {
+    if (Result<Done> sent = reply.send_table(answer); !sent.ok()) {
         return std::move(sent).error();
     }
-    return QueryEnd{std::move(answer->ledger),
-                    std::move(answer->warnings),
+    return QueryEnd{std::move(answer.ledger),
+                    std::move(answer.warnings),
                     std::nullopt,
                     {},
-                    std::move(answer->parts),
-                    answer->sources};
+                    std::move(answer.parts),
+                    answer.sources};
 }
 
 std::string take_format(OptionValues& options) {
@@ -133,26 +130,15 @@ Result<QueryEnd> answer_export(Source& source, const ExportFormat& format, Optio
         return std::move(refreshed).error();
     }
     const UtcNs now = utc_now();
-    const Result<Selection> selection = read_selection(options, now);
-    if (!selection.ok()) {
-        return Error{selection.error()};
-    }
+    const auto selection = PERFLEET_TRY(read_selection(options, now));
     const WatchedStore store{*source.store, reply.cancelled(), reply.progress()};
-    Result<Scan> scan = Scan::open(store, *selection, &source.memory);
-    if (!scan.ok()) {
-        return Error{scan.error()};
-    }
-    if (const auto checked = check_event(*scan); !checked.ok()) {
-        return Error{checked.error()};
-    }
-    filter_frames(*scan, source.paths);
+    auto scan = PERFLEET_TRY(Scan::open(store, selection, &source.memory));
+    PERFLEET_TRY(check_event(scan));
+    filter_frames(scan, source.paths);
     ReplySink sink{reply};
-    Result<ExportOutcome> outcome = format.write({*scan, source.paths, options, now, &source.memory}, sink);
-    if (!outcome.ok()) {
-        return std::move(outcome).error();
-    }
+    auto outcome = PERFLEET_TRY(format.write({scan, source.paths, options, now, &source.memory}, sink));
     return QueryEnd{
-        std::move(outcome->ledger), std::move(outcome->warnings), outcome->modified, std::move(outcome->summary), {}};
+        std::move(outcome.ledger), std::move(outcome.warnings), outcome.modified, std::move(outcome.summary), {}};
 }
 
 QueryServer::Handlers make_handlers(Source& source) {

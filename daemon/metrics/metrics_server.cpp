@@ -164,24 +164,15 @@ private:
 }  // namespace
 
 Result<Done> MetricsServer::check_address(const std::string& address) {
-    auto parsed = parse_address(address);
-    if (!parsed) {
-        return std::move(parsed).error();
-    }
+    PERFLEET_TRY(parse_address(address));
     return Done{};
 }
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const std::string& address, MetricSource source) {
-    auto parsed = parse_address(address);
-    if (!parsed) {
-        return std::move(parsed).error();
-    }
-    const auto listening_fd = listen_at(address, *parsed);
-    if (!listening_fd) {
-        return listening_fd.error();
-    }
+    auto parsed = PERFLEET_TRY(parse_address(address));
+    const auto listening_fd = PERFLEET_TRY(listen_at(address, parsed));
     return std::unique_ptr<MetricsServer>{
-        std::make_unique<PrometheusServer>(*listening_fd, parsed->host, std::move(source))};
+        std::make_unique<PrometheusServer>(listening_fd, parsed.host, std::move(source))};
 }
 
 }  // namespace perfleet

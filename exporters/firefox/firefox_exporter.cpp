@@ -241,14 +241,9 @@ private:
 }  // namespace
 
 Result<ExportOutcome> export_firefox(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink) {
-    const auto timeline = Timeline::read(scan, symbolizer);
-    if (!timeline.ok()) {
-        return Error{timeline.error()};
-    }
-    if (auto written = FirefoxFile{**timeline, sink}.write(); !written.ok()) {
-        return std::move(written).error();
-    }
-    return (*timeline)->outcome();
+    const auto timeline = PERFLEET_TRY(Timeline::read(scan, symbolizer));
+    PERFLEET_TRY(FirefoxFile{*timeline, sink}.write());
+    return timeline->outcome();
 }
 
 }  // namespace perfleet

@@ -83,26 +83,23 @@ private:
 }  // namespace
 
 Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer, const SourceOptions& options) {
-    const Result<std::optional<EventChoice>> event = choose_event(scan);
-    if (!event.ok()) {
-        return Error{event.error()};
-    }
-    if (!event->has_value()) {
+    const auto event = PERFLEET_TRY(choose_event(scan));
+    if (!event.has_value()) {
         return Error{ErrorCode::kNotFound,
                      "no samples are in the selection: nothing to export (perfleet losses lists what there is)"};
     }
     Folding folding{symbolizer, scan.memory(), scan.worker_count()};
     SourceExpansion expansion{symbolizer, scan.memory(), options};
-    const Result<Done> visited = expansion.visit(
-        scan, StackCountOptions{.event = (*event)->name, .sum_weights = off_cpu::is_event((*event)->name)},
-        [&](const EpochStackCounts& epoch) { folding.add(epoch); });
+    const Result<Done> visited =
+        expansion.visit(scan, StackCountOptions{.event = event->name, .sum_weights = off_cpu::is_event(event->name)},
+                        [&](const EpochStackCounts& epoch) { folding.add(epoch); });
     if (!visited.ok()) {
         return Error{visited.error()};
     }
     FoldedStacks folded;
     folded.text = folding.text();
     folding.names().add_hint(FrameNames::HintAt::kNoAddresses, folded.warnings);
-    finish_profile(scan, **event, symbolizer, folded.ledger, folded.warnings);
+    finish_profile(scan, *event, symbolizer, folded.ledger, folded.warnings);
     return folded;
 }
 

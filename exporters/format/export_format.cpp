@@ -18,32 +18,20 @@ namespace perfleet {
 namespace {
 
 Result<ExportOutcome> write_perf_data(const ExportInput& input, ExportSink& sink) {
-    const Result<PerfDataOptions> options = perf_data_options().read(input.values);
-    if (!options.ok()) {
-        return Error{options.error()};
-    }
-    Result<ExportSummary> summary = export_perf_data(input.scan, *options, sink);
-    if (!summary.ok()) {
-        return std::move(summary).error();
-    }
-    return ExportOutcome{summary->last_time, std::to_string(summary->sample_count) + " samples",
-                         std::move(summary->ledger), std::move(summary->warnings)};
+    const auto options = PERFLEET_TRY(perf_data_options().read(input.values));
+    auto summary = PERFLEET_TRY(export_perf_data(input.scan, options, sink));
+    return ExportOutcome{summary.last_time, std::to_string(summary.sample_count) + " samples",
+                         std::move(summary.ledger), std::move(summary.warnings)};
 }
 
 Result<ExportOutcome> write_folded(const ExportInput& input, ExportSink& sink) {
     Symbolizer symbolizer{&input.scan.store(), input.paths};
-    const Result<SourceOptions> options = inline_option().read(input.values);
-    if (!options.ok()) {
-        return Error{options.error()};
-    }
-    Result<FoldedStacks> folded = export_folded(input.scan, symbolizer, *options);
-    if (!folded.ok()) {
-        return std::move(folded).error();
-    }
-    if (Result<Done> written = sink.write_at(0, std::as_bytes(std::span{folded->text})); !written.ok()) {
+    const auto options = PERFLEET_TRY(inline_option().read(input.values));
+    auto folded = PERFLEET_TRY(export_folded(input.scan, symbolizer, options));
+    if (Result<Done> written = sink.write_at(0, std::as_bytes(std::span{folded.text})); !written.ok()) {
         return std::move(written).error();
     }
-    return ExportOutcome{std::nullopt, "collapsed stacks", std::move(folded->ledger), std::move(folded->warnings)};
+    return ExportOutcome{std::nullopt, "collapsed stacks", std::move(folded.ledger), std::move(folded.warnings)};
 }
 
 // Formats without options.
@@ -54,42 +42,30 @@ Result<ExportOutcome> write_by(const ExportInput& input, ExportSink& sink) {
 }
 
 Result<ExportOutcome> write_pprof(const ExportInput& input, ExportSink& sink) {
-    const Result<SourceOptions> options = inline_option().read(input.values);
-    if (!options.ok()) {
-        return Error{options.error()};
-    }
+    const auto options = PERFLEET_TRY(inline_option().read(input.values));
     Symbolizer symbolizer{&input.scan.store(), input.paths};
-    return export_pprof(input.scan, symbolizer, sink, *options);
+    return export_pprof(input.scan, symbolizer, sink, options);
 }
 
 Result<ExportOutcome> write_script(const ExportInput& input, ExportSink& sink) {
-    const Result<ScriptOptions> options = script_options().read(input.values);
-    if (!options.ok()) {
-        return Error{options.error()};
-    }
+    const auto options = PERFLEET_TRY(script_options().read(input.values));
     Symbolizer symbolizer{&input.scan.store(), input.paths};
-    return export_script(input.scan, symbolizer, *options, sink);
+    return export_script(input.scan, symbolizer, options, sink);
 }
 
 Result<ExportOutcome> write_html(const ExportInput& input, ExportSink& sink) {
-    const Result<HtmlOptions> options = html_options().read(input.values);
-    if (!options.ok()) {
-        return Error{options.error()};
-    }
+    const auto options = PERFLEET_TRY(html_options().read(input.values));
     Symbolizer symbolizer{&input.scan.store(), input.paths};
-    if (options->before.empty()) {
-        return export_html(input.scan, nullptr, symbolizer, *options, sink);
+    if (options.before.empty()) {
+        return export_html(input.scan, nullptr, symbolizer, options, sink);
     }
-    const Result<Selection> selection = before_selection(options->before, input.scan.selection(), input.now);
-    if (!selection.ok()) {
-        return Error{selection.error()};
-    }
-    Result<Scan> before = Scan::open(input.scan.store(), *selection, input.pool);
+    const auto selection = PERFLEET_TRY(before_selection(options.before, input.scan.selection(), input.now));
+    Result<Scan> before = Scan::open(input.scan.store(), selection, input.pool);
     if (!before.ok()) {
         return Error{before.error().code, "--before: " + before.error().message};
     }
     filter_frames(*before, input.paths);
-    return export_html(input.scan, &*before, symbolizer, *options, sink);
+    return export_html(input.scan, &*before, symbolizer, options, sink);
 }
 
 template <class Options>

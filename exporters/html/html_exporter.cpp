@@ -103,14 +103,11 @@ std::string title_of(const PageData& data) {
 Result<Done> add_verdicts(const Scan& before, const Scan& after, Symbolizer& symbolizer, PageData& data) {
     DiffOptions options;
     options.subject = DiffSubject::kProfile;
-    Result<Answer> answer = make_diff(before, after, symbolizer, options);
-    if (!answer.ok()) {
-        return std::move(answer).error();
-    }
+    auto answer = PERFLEET_TRY(make_diff(before, after, symbolizer, options));
     const auto column = [&](const char* name) {
-        const auto found = std::find_if(answer->columns.begin(), answer->columns.end(),
+        const auto found = std::find_if(answer.columns.begin(), answer.columns.end(),
                                         [&](const AnswerColumn& one) { return one.name == name; });
-        return static_cast<std::size_t>(found - answer->columns.begin());
+        return static_cast<std::size_t>(found - answer.columns.begin());
     };
     const std::size_t symbol = column("symbol");
     const std::size_t image = column("image");
@@ -124,7 +121,7 @@ Result<Done> add_verdicts(const Scan& before, const Scan& after, Symbolizer& sym
         const auto* const held = std::get_if<std::string>(&value);
         return held == nullptr ? std::string{} : *held;
     };
-    for (const std::vector<AnswerValue>& row : answer->rows) {
+    for (const std::vector<AnswerValue>& row : answer.rows) {
         const auto function = functions.find({printable(text(row[symbol])), printable(text(row[image]))});
         if (function == functions.end()) {
             continue;
@@ -136,7 +133,7 @@ Result<Done> add_verdicts(const Scan& before, const Scan& after, Symbolizer& sym
     std::sort(data.verdicts.begin(), data.verdicts.end(), [](const PageVerdict& a, const PageVerdict& b) {
         return std::pair{a.function, a.is_self} < std::pair{b.function, b.is_self};
     });
-    for (std::string& warning : answer->warnings) {
+    for (std::string& warning : answer.warnings) {
         data.warnings.push_back(std::move(warning));
     }
     return Done{};
@@ -178,32 +175,26 @@ Result<Selection> before_selection(const std::string& text, const Selection& sel
     common.session.clear();
     common.from.reset();
     common.to.reset();
-    Result<Selection> side = parse_diff_side("before", text, common, now);
-    if (!side.ok()) {
-        return side;
+    auto side = PERFLEET_TRY(parse_diff_side("before", text, common, now));
+    if (side.matchers.empty() && side.session.empty()) {
+        side.matchers = selected.matchers;
+        side.session = selected.session;
     }
-    if (side->matchers.empty() && side->session.empty()) {
-        side->matchers = selected.matchers;
-        side->session = selected.session;
-    }
-    if (!side->from && !side->to) {
-        side->from = selected.from;
-        side->to = selected.to;
+    if (!side.from && !side.to) {
+        side.from = selected.from;
+        side.to = selected.to;
     }
     return side;
 }
 
 Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symbolizer& symbolizer,
                                   const HtmlOptions& options, ExportSink& sink) {
-    const Result<std::optional<EventChoice>> event = choose_event(scan);
-    if (!event.ok()) {
-        return Error{event.error()};
-    }
-    if (!event->has_value()) {
+    const auto event = PERFLEET_TRY(choose_event(scan));
+    if (!event.has_value()) {
         return Error{ErrorCode::kNotFound,
                      "no samples are in the selection: nothing to show (perfleet losses lists what there is)"};
     }
-    const EventChoice& choice = **event;
+    const EventChoice& choice = *event;
     PageData data;
     data.event = choice.name;
     data.is_count = !options.sum_weights && !off_cpu::is_event(choice.name);

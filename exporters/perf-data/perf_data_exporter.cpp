@@ -38,21 +38,15 @@ public:
           stream_{writer_, events_.events()} {}
 
     Result<ExportSummary> run() {
-        if (auto usable = check_selection(); !usable) {
-            return std::move(usable).error();
-        }
-        if (auto known = look_for_kernel(); !known) {
-            return std::move(known).error();
-        }
+        PERFLEET_TRY(check_selection());
+        PERFLEET_TRY(look_for_kernel());
         list_ranges();
         if (options_.is_pipe) {
             write_pipe_head();
         } else {
             write_attrs();
         }
-        if (auto merged = merge_.run(*this); !merged) {
-            return std::move(merged).error();
-        }
+        PERFLEET_TRY(merge_.run(*this));
         if (stream_.sample_count() == 0 && stream_.kept_count() == 0) {
             return Error{ErrorCode::kNotFound,
                          "export: no samples and no tracepoints are stored for this selection (perfleet sessions lists "
@@ -62,8 +56,8 @@ public:
         stream_.end_round();
         if (options_.is_pipe) {
             writer_.flush();
-        } else if (auto written = write_features(); !written) {
-            return std::move(written).error();
+        } else {
+            PERFLEET_TRY(write_features());
         }
         if (writer_.error()) {
             return Error{*writer_.error()};
@@ -96,12 +90,9 @@ private:
             return Done{};
         }
         const MergedEpoch& first = merge_.epochs().front();
-        const auto dictionary = scan_.dictionary(first.session_index, first.epoch);
-        if (!dictionary) {
-            return Error{dictionary.error()};
-        }
-        for (std::size_t number = 0; number < (*dictionary)->image_count(); ++number) {
-            const ImageDefinition& image = (*dictionary)->image(ImageNumber{static_cast<std::uint32_t>(number)});
+        const auto dictionary = PERFLEET_TRY(scan_.dictionary(first.session_index, first.epoch));
+        for (std::size_t number = 0; number < dictionary->image_count(); ++number) {
+            const ImageDefinition& image = dictionary->image(ImageNumber{static_cast<std::uint32_t>(number)});
             if ((image.flags & image_flags::kKernel) != 0) {
                 return Done{};
             }

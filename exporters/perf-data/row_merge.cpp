@@ -136,20 +136,15 @@ Result<Done> RowMerge::run(MergeVisitor& visitor) {
     std::size_t next = 0;
     while (next < epochs_.size() || !heap_.empty()) {
         if (next < epochs_.size() && (heap_.empty() || epochs_[next].first_ns <= heap_.front()->now_ns)) {
-            if (auto begun = begin_epoch(epochs_[next], visitor); !begun) {
-                return begun;
-            }
+            PERFLEET_TRY(begin_epoch(epochs_[next], visitor));
             ++next;
             continue;
         }
         std::pop_heap(heap_.begin(), heap_.end(), is_later);
         std::unique_ptr<Source> source = std::move(heap_.back());
         heap_.pop_back();
-        auto alive = drain(*source, next < epochs_.size() ? &epochs_[next] : nullptr, visitor);
-        if (!alive) {
-            return std::move(alive).error();
-        }
-        if (*alive) {
+        auto alive = PERFLEET_TRY(drain(*source, next < epochs_.size() ? &epochs_[next] : nullptr, visitor));
+        if (alive) {
             heap_.push_back(std::move(source));
             std::push_heap(heap_.begin(), heap_.end(), is_later);
         } else if (--source->epoch->source_count == 0) {
@@ -161,11 +156,8 @@ Result<Done> RowMerge::run(MergeVisitor& visitor) {
 }
 
 Result<Done> RowMerge::begin_epoch(MergedEpoch& epoch, MergeVisitor& visitor) {
-    auto dictionary = scan_.dictionary(epoch.session_index, epoch.epoch);
-    if (!dictionary) {
-        return std::move(dictionary).error();
-    }
-    epoch.dictionary = *std::move(dictionary);
+    auto dictionary = PERFLEET_TRY(scan_.dictionary(epoch.session_index, epoch.epoch));
+    epoch.dictionary = std::move(dictionary);
     const bool is_new_run =
         heap_.empty() && epoch.index > 0 && epochs_[epoch.index - 1].session_index != epoch.session_index;
     visitor.begin_epoch(epoch, is_new_run);
@@ -206,9 +198,7 @@ Result<bool> RowMerge::drain(Source& source, const MergedEpoch* next_epoch, Merg
         if (Ticks{source.times[source.row]} >= last) {
             return false;
         }
-        if (auto visited = visit(source, visitor); !visited) {
-            return std::move(visited).error();
-        }
+        PERFLEET_TRY(visit(source, visitor));
         auto alive = advance(source);
         if (!alive || !*alive) {
             return alive;
@@ -251,9 +241,7 @@ Result<bool> RowMerge::take_presence(Source& source, MergeVisitor& visitor) {
             return true;
         }
         source.now_ns = source.epoch->first_ns;
-        if (auto visited = visit(source, visitor); !visited) {
-            return std::move(visited).error();
-        }
+        PERFLEET_TRY(visit(source, visitor));
         auto alive = advance(source);
         if (!alive || !*alive) {
             return alive;

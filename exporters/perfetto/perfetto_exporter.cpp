@@ -320,14 +320,9 @@ private:
 }  // namespace
 
 Result<ExportOutcome> export_perfetto(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink) {
-    const auto timeline = Timeline::read(scan, symbolizer);
-    if (!timeline.ok()) {
-        return Error{timeline.error()};
-    }
-    if (auto written = PerfettoFile{**timeline, sink}.write(); !written.ok()) {
-        return std::move(written).error();
-    }
-    return (*timeline)->outcome();
+    const auto timeline = PERFLEET_TRY(Timeline::read(scan, symbolizer));
+    PERFLEET_TRY(PerfettoFile{*timeline, sink}.write());
+    return timeline->outcome();
 }
 
 }  // namespace perfleet

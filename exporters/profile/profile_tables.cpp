@@ -24,11 +24,8 @@ ProfileTables::ProfileTables(Symbolizer& symbolizer, QueryMemory& memory, unsign
     : symbolizer_{symbolizer}, names_{symbolizer, memory, worker_count}, share_{memory} {}
 
 Result<Done> ProfileTables::choose_values(const Scan& scan) {
-    Result<std::vector<EventChoice>> events = choose_events(scan);
-    if (!events.ok()) {
-        return std::move(events).error();
-    }
-    events_ = std::move(events).value();
+    auto events = PERFLEET_TRY(choose_events(scan));
+    events_ = std::move(events);
     if (events_.empty()) {
         return Error{ErrorCode::kNotFound,
                      "no samples are in the selection: nothing to export (perfleet losses lists what there is)"};

@@ -60,16 +60,12 @@ public:
     Result<ExportOutcome> run() {
         list_targets();
         list_events();
-        if (auto merged = merge_.run(*this); !merged) {
-            return std::move(merged).error();
-        }
+        PERFLEET_TRY(merge_.run(*this));
         if (row_count_ == 0) {
             return Error{ErrorCode::kNotFound,
                          "no samples and no tracepoints are in the selection (perfleet losses lists what there is)"};
         }
-        if (auto written = flush(); !written) {
-            return std::move(written).error();
-        }
+        PERFLEET_TRY(flush());
         constexpr std::array kKinds{Kind::kSample, Kind::kTracepoint};
         for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
             outcome_.ledger.add(scan_.ledger(index, kKinds, outcome_.warnings));

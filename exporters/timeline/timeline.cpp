@@ -50,12 +50,8 @@ public:
     Result<Done> run() {
         list_targets();
         list_events();
-        if (auto merged = merge_.run(*this); !merged.ok()) {
-            return merged;
-        }
-        if (auto counted = read_counters(); !counted.ok()) {
-            return counted;
-        }
+        PERFLEET_TRY(merge_.run(*this));
+        PERFLEET_TRY(read_counters());
         if (scan_.memory().is_exceeded()) {
             return scan_.memory().exceeded();
         }
@@ -87,9 +83,7 @@ private:
         for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
             for (const Series series : scan_.sessions()[index].series) {
                 if (series.kind == Kind::kCounter && scan_.is_selected(index, series)) {
-                    if (auto read = read_counter(index, series); !read.ok()) {
-                        return read;
-                    }
+                    PERFLEET_TRY(read_counter(index, series));
                 }
             }
         }
@@ -342,9 +336,7 @@ private:
 
 Result<std::unique_ptr<Timeline>> Timeline::read(const Scan& scan, Symbolizer& symbolizer) {
     auto timeline = std::make_unique<Timeline>();
-    if (auto done = Reader{scan, symbolizer, *timeline}.run(); !done.ok()) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(Reader{scan, symbolizer, *timeline}.run());
     return timeline;
 }
 

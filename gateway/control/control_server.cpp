@@ -13,23 +13,20 @@
 namespace perfleet {
 
 Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& folder) {
-    const auto listen_fd = listen_control_socket(folder);
-    if (!listen_fd.ok()) {
-        return Error{listen_fd.error()};
-    }
+    const auto listen_fd = PERFLEET_TRY(listen_control_socket(folder));
     const int epoll_fd = ::epoll_create1(EPOLL_CLOEXEC);
     epoll_event event{};
     event.events = EPOLLIN;
-    event.data.fd = *listen_fd;
-    if (epoll_fd < 0 || ::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, *listen_fd, &event) != 0) {
+    event.data.fd = listen_fd;
+    if (epoll_fd < 0 || ::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
         const int error = errno;
-        ::close(*listen_fd);
+        ::close(listen_fd);
         if (epoll_fd >= 0) {
             ::close(epoll_fd);
         }
         return error_from_errno(error, "can't wait for operators");
     }
-    return std::unique_ptr<ControlServer>{new ControlServer{folder, *listen_fd, epoll_fd}};
+    return std::unique_ptr<ControlServer>{new ControlServer{folder, listen_fd, epoll_fd}};
 }
 
 ControlServer::ControlServer(std::string folder, int listen_fd, int epoll_fd)

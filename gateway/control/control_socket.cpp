@@ -16,11 +16,8 @@ std::string name_in(const std::string& folder) { return folder + "/" + std::stri
 
 Result<int> listen_control_socket(const std::string& folder) {
     constexpr int kBacklog = 8;
-    const auto socket = LocalSocket::in(folder, kControlSocketName);
-    if (!socket.ok()) {
-        return Error{socket.error()};
-    }
-    auto fd = socket->bind(SOCK_SEQPACKET | SOCK_NONBLOCK);
+    const auto socket = PERFLEET_TRY(LocalSocket::in(folder, kControlSocketName));
+    auto fd = socket.bind(SOCK_SEQPACKET | SOCK_NONBLOCK);
     if (fd.ok() && ::listen(*fd, kBacklog) != 0) {
         Error error = error_from_errno(errno, name_in(folder));
         ::close(*fd);
@@ -32,11 +29,8 @@ Result<int> listen_control_socket(const std::string& folder) {
 void remove_control_socket(const std::string& folder) { ::unlink(name_in(folder).c_str()); }
 
 Result<int> connect_control_socket(const std::string& folder) {
-    const auto socket = LocalSocket::in(folder, kControlSocketName);
-    if (!socket.ok()) {
-        return Error{socket.error()};
-    }
-    const int fd = socket->connect(SOCK_SEQPACKET);
+    const auto socket = PERFLEET_TRY(LocalSocket::in(folder, kControlSocketName));
+    const int fd = socket.connect(SOCK_SEQPACKET);
     if (fd >= 0) {
         return fd;
     }

@@ -117,11 +117,8 @@ std::string encode_operator_reply(const OperatorReply& reply) {
 }
 
 Result<OperatorRequest> decode_operator_request(std::string_view line_untrusted) {
-    auto body = body_of(line_untrusted, "order");
-    if (!body.ok()) {
-        return std::move(body).error();
-    }
-    std::string_view rest = *body;
+    auto body = PERFLEET_TRY(body_of(line_untrusted, "order"));
+    std::string_view rest = body;
     const auto id = number_in<std::uint32_t>(take_word(rest));
     const auto session = session_in(take_word(rest));
     const std::string_view word = take_word(rest);
@@ -137,11 +134,8 @@ Result<OperatorRequest> decode_operator_request(std::string_view line_untrusted)
 }
 
 Result<OperatorReply> decode_operator_reply(std::string_view line_untrusted) {
-    auto body = body_of(line_untrusted, "answer");
-    if (!body.ok()) {
-        return std::move(body).error();
-    }
-    std::string_view rest = *body;
+    auto body = PERFLEET_TRY(body_of(line_untrusted, "answer"));
+    std::string_view rest = body;
     const auto id = number_in<std::uint32_t>(take_word(rest));
     const auto outcome = outcome_in(take_word(rest));
     if (!id || !outcome) {

@@ -35,9 +35,7 @@ Result<Done> check_tallies(std::span<const Tally> tallies, const SessionRecord& 
     std::vector<std::pair<Series, TallyName>> names;
     names.reserve(tallies.size());
     for (const Tally& tally : tallies) {
-        if (auto checked = check_series_name(tally.series, session); !checked) {
-            return checked;
-        }
+        PERFLEET_TRY(check_series_name(tally.series, session));
         if (static_cast<std::uint16_t>(tally.name) == 0) {
             return invalid("a tally without a name");
         }
@@ -87,9 +85,7 @@ Result<Done> check_seal(const BatchUntrusted& batch) {
 }
 
 Result<Done> check_rows(const SeriesView& rows, const SessionRecord& session) {
-    if (auto checked = check_series_name(rows.series, session); !checked) {
-        return checked;
-    }
+    PERFLEET_TRY(check_series_name(rows.series, session));
     const std::string kind{kind_name(rows.series.kind)};
     if (rows.row_count == 0) {
         return invalid(kind + " series without rows");
@@ -114,30 +110,18 @@ Result<Done> BatchAdmission::check(const BatchUntrusted& batch, const SessionRec
         return Error{*batch.fault};
     }
     refusal_ = BatchRefusal::kHeader;
-    if (auto checked = check_numbers(batch, session); !checked) {
-        return checked;
-    }
+    PERFLEET_TRY(check_numbers(batch, session));
     refusal_ = BatchRefusal::kCounters;
-    if (auto checked = check_tallies(batch.tallies, session); !checked) {
-        return checked;
-    }
+    PERFLEET_TRY(check_tallies(batch.tallies, session));
     refusal_ = BatchRefusal::kRange;
-    if (auto checked = check_ranges(batch.dropped, batch.header.seq.value - 1); !checked) {
-        return checked;
-    }
+    PERFLEET_TRY(check_ranges(batch.dropped, batch.header.seq.value - 1));
     refusal_ = BatchRefusal::kSeal;
-    if (auto checked = check_seal(batch); !checked) {
-        return checked;
-    }
+    PERFLEET_TRY(check_seal(batch));
     for (const SeriesView& rows : batch.series) {
         refusal_ = BatchRefusal::kSeries;
-        if (auto checked = check_rows(rows, session); !checked) {
-            return checked;
-        }
+        PERFLEET_TRY(check_rows(rows, session));
         refusal_ = BatchRefusal::kColumn;
-        if (auto checked = columns_.check(rows); !checked) {
-            return checked;
-        }
+        PERFLEET_TRY(columns_.check(rows));
     }
     return Done{};
 }
@@ -175,12 +159,8 @@ Result<SessionEnd> admit_bye(const ByeUntrusted& bye_untrusted, const SessionRec
     if (bye.session != session.session) {
         return invalid("a Bye of another session");
     }
-    if (auto checked = check_tallies(bye.tallies, session); !checked) {
-        return std::move(checked).error();
-    }
-    if (auto checked = check_ranges(bye.dropped, bye.last_seq.value); !checked) {
-        return std::move(checked).error();
-    }
+    PERFLEET_TRY(check_tallies(bye.tallies, session));
+    PERFLEET_TRY(check_ranges(bye.dropped, bye.last_seq.value));
     return SessionEnd{bye.last_seq,
                       {bye.tallies.begin(), bye.tallies.end()},
                       {bye.dropped.begin(), bye.dropped.end()},

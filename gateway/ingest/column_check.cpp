@@ -66,11 +66,8 @@ Result<Done> ColumnCheck::check(const SeriesView& rows_untrusted) {
             return invalid(rows, rule.id, "is missing");
         }
         has_time = has_time || rule.id == ColumnId::kTime;
-        auto checked = rule.shape == ColumnShape::kInteger ? check_integers(rows, rule, *column)
-                                                           : check_bytes(rows, rule, *column);
-        if (!checked) {
-            return checked;
-        }
+        PERFLEET_TRY(rule.shape == ColumnShape::kInteger ? check_integers(rows, rule, *column)
+                                                         : check_bytes(rows, rule, *column));
     }
     if (!has_time && rows.first_ticks != rows.last_ticks) {
         return Error{ErrorCode::kInvalid, std::string{kind_name(rows.series.kind)} +
@@ -120,9 +117,7 @@ Result<Done> ColumnCheck::check_bytes(const SeriesView& rows, const ColumnRule& 
     if (sizes == nullptr) {
         return invalid(rows, rule.sizes, "is missing");
     }
-    if (auto decoded = decode(*sizes, rows.row_count, values_); !decoded) {
-        return decoded;
-    }
+    PERFLEET_TRY(decode(*sizes, rows.row_count, values_));
     std::uint64_t sum = 0;
     for (const std::uint64_t size : values_) {
         if (size > column.bytes.size()) {
@@ -146,12 +141,8 @@ Result<Done> ColumnCheck::check_parents(const SeriesView& rows) {
     const ColumnView* numbers = find(rows, ColumnId::kNumber);
     const ColumnView* parents = find(rows, ColumnId::kParent);
     PERFLEET_ASSERT(numbers != nullptr && parents != nullptr);
-    if (auto decoded = decode(*numbers, rows.row_count, numbers_); !decoded) {
-        return decoded;
-    }
-    if (auto decoded = decode(*parents, rows.row_count, values_); !decoded) {
-        return decoded;
-    }
+    PERFLEET_TRY(decode(*numbers, rows.row_count, numbers_));
+    PERFLEET_TRY(decode(*parents, rows.row_count, values_));
     for (std::size_t row = 0; row < numbers_.size(); ++row) {
         if (values_[row] >= numbers_[row]) {
             return invalid(rows, ColumnId::kParent,

@@ -86,9 +86,7 @@ Result<Done> CommitGroup::define(Store& store, SessionTable& table, const Partit
     if (known != session.defined_in.end()) {
         return Done{};
     }
-    if (auto defined = store.define(partition, session.record); !defined) {
-        return defined;
-    }
+    PERFLEET_TRY(store.define(partition, session.record));
     if (session.defined_in.size() >= intake_limits::kPartitionsRememberedMax) {
         session.defined_in.erase(session.defined_in.begin());
     }
@@ -106,19 +104,14 @@ Result<Done> CommitGroup::put(Store& store, SessionTable& table) {
                 continue;
             }
             last = session.get();
-            if (auto defined = define(store, table, partition, *session); !defined) {
-                return defined;
-            }
+            PERFLEET_TRY(define(store, table, partition, *session));
         }
-        auto outcomes = store.put(partition, part.batches);
-        if (!outcomes) {
-            return std::move(outcomes).error();
-        }
-        PERFLEET_ASSERT(outcomes->size() == part.batches.size());
+        auto outcomes = PERFLEET_TRY(store.put(partition, part.batches));
+        PERFLEET_ASSERT(outcomes.size() == part.batches.size());
         if (!part.outcomes.empty()) {
             continue;  // tried before: what was stored then is a duplicate now
         }
-        part.outcomes = std::move(*outcomes);
+        part.outcomes = std::move(outcomes);
         for (std::size_t i = 0; i < part.batches.size(); ++i) {
             if (part.outcomes[i] == PutOutcome::kConflict) {
                 const Seq seq = part.batches[i].key.seq;
@@ -134,13 +127,9 @@ Result<Done> CommitGroup::put_ends(Store& store, SessionTable& table) {
     for (const auto& [session, partition, end] : ends_) {
         const SessionRecord& record = session->record;
         if (!session->defined) {
-            if (auto defined = define(store, table, partition, *session); !defined) {
-                return defined;
-            }
+            PERFLEET_TRY(define(store, table, partition, *session));
         }
-        if (auto ended = store.end_session(record.target, record.session, end); !ended) {
-            return ended;
-        }
+        PERFLEET_TRY(store.end_session(record.target, record.session, end));
     }
     return Done{};
 }
@@ -170,9 +159,7 @@ Result<CommitGroup::Outcome> CommitGroup::commit(Store& store, SessionTable& tab
 }
 
 Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable& table) {
-    if (auto done = put(store, table); !done) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(put(store, table));
     std::vector<SeqProgress> progress;
     progress.reserve(sessions_.size());
     std::vector<SessionPrefix> prefixes;
@@ -183,20 +170,12 @@ Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable&
             prefixes.push_back({session->record.target, session->record.session, prefix});
         }
     }
-    if (auto done = prefixes.empty() ? Done{} : store.advance_watermarks(prefixes); !done) {
-        return std::move(done).error();
-    }
-    if (auto done = put_ends(store, table); !done) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(prefixes.empty() ? Done{} : store.advance_watermarks(prefixes));
+    PERFLEET_TRY(put_ends(store, table));
     for (const auto& [build_id, content] : images_) {
-        if (auto done = store.put_image(build_id, content); !done) {
-            return std::move(done).error();
-        }
+        PERFLEET_TRY(store.put_image(build_id, content));
     }
-    if (auto done = store.sync(); !done) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(store.sync());
 
     Outcome outcome;
     outcome.conflicts = std::move(conflicts_);

@@ -179,11 +179,8 @@ Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store) {
             ++offer;
             continue;
         }
-        auto image = store.image(offer->build_id);
-        if (!image) {
-            return std::move(image).error();
-        }
-        if (image->has_value()) {
+        auto image = PERFLEET_TRY(store.image(offer->build_id));
+        if (image.has_value()) {
             remember(offer->build_id);
             continue;
         }
@@ -211,9 +208,7 @@ Result<std::optional<ImageIntake::Question>> ImageIntake::next(std::string_view 
         now_ns - peer.flight->asked_ns >= intake_limits::kImageAskAgainNs) {
         land(peer);  // it doesn't answer
     }
-    if (auto done = take_off(peer, store); !done) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(take_off(peer, store));
     if (!peer.flight.has_value()) {
         if (!peer.offers.empty()) {
             return std::optional<Question>{};

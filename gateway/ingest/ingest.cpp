@@ -201,11 +201,8 @@ Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {
 }
 
 Result<Done> Ingest::State::enter_shards(std::span<const std::uint16_t> shards) {
-    auto records = store.all_sessions();
-    if (!records) {
-        return std::move(records).error();
-    }
-    for (const SessionRecord& record : *records) {
+    auto records = PERFLEET_TRY(store.all_sessions());
+    for (const SessionRecord& record : records) {
         if (std::find(shards.begin(), shards.end(), shard_of(record.target)) != shards.end()) {
             table.remember(record);
             cardinality.know(record);
@@ -242,9 +239,7 @@ Result<Done> Ingest::State::take_shard_news(const Now& now) {
     }
     std::size_t given_up = 0;
     if (!news.surplus.empty() && !is_stuck()) {
-        if (auto done = group.is_empty() ? Done{} : commit(now); !done) {
-            return done;
-        }
+        PERFLEET_TRY(group.is_empty() ? Done{} : commit(now));
         for (const std::uint16_t shard : news.surplus) {
             if (!is_stuck()) {
                 leave_shard(shard);
@@ -285,11 +280,8 @@ Ingest::~Ingest() = default;
 
 Result<std::unique_ptr<Ingest>> Ingest::open(Options options, Store& store, PeerLink& link) {
     auto state = std::make_unique<State>(std::move(options), store, link);
-    auto records = store.all_sessions();
-    if (!records) {
-        return std::move(records).error();
-    }
-    for (const SessionRecord& record : *records) {
+    auto records = PERFLEET_TRY(store.all_sessions());
+    for (const SessionRecord& record : records) {
         state->table.remember(record);
         state->cardinality.know(record);
     }
@@ -352,13 +344,9 @@ std::vector<RequestAnswer> Ingest::take_request_answers() {
 
 Result<Done> Ingest::tick(const Now& now) {
     State& state = *state_;
-    if (auto done = state.take_shard_news(now); !done) {
-        return done;
-    }
+    PERFLEET_TRY(state.take_shard_news(now));
     if (state.is_commit_due(now)) {
-        if (auto done = state.commit(now); !done) {
-            return done;
-        }
+        PERFLEET_TRY(state.commit(now));
     }
     state.acknowledger.send_due(now.monotonic_ns);
     state.requests.tick(state.table, now.monotonic_ns);

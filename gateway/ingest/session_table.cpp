@@ -11,12 +11,9 @@ namespace {
 // Seqs of the session's batches that are stored above its watermark: a crash came between the two. Batches follow their
 // buckets, so nothing older than the partition that the watermark lies in can hold one.
 Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
-    auto partitions = store.partitions();
-    if (!partitions) {
-        return std::move(partitions).error();
-    }
+    auto partitions = PERFLEET_TRY(store.partitions());
     const TargetId target = session.record.target;
-    for (auto partition = partitions->rbegin(); partition != partitions->rend(); ++partition) {
+    for (auto partition = partitions.rbegin(); partition != partitions.rend(); ++partition) {
         if (partition->shard != shard_of(target)) {
             continue;
         }
@@ -86,24 +83,16 @@ SessionPtr SessionTable::find_peer(std::string_view routing_id) const {
 Result<SessionPtr> SessionTable::load(const SessionRecord& record, const StoreReader& store) {
     auto session = std::make_shared<Session>();
     session->record = record;
-    auto watermark = store.watermark(record.target, record.session);
-    if (!watermark) {
-        return std::move(watermark).error();
-    }
-    session->progress = SeqProgress{*watermark};
+    auto watermark = PERFLEET_TRY(store.watermark(record.target, record.session));
+    session->progress = SeqProgress{watermark};
     session->defined = known_.contains(record.session);
-    if (session->defined || watermark->value > 0) {
-        auto end = store.session_end(record.target, record.session);
-        if (!end) {
-            return std::move(end).error();
-        }
-        session->finished = end->has_value();
+    if (session->defined || watermark.value > 0) {
+        auto end = PERFLEET_TRY(store.session_end(record.target, record.session));
+        session->finished = end.has_value();
         if (session->finished) {
-            session->monotonicity.take_clock((*end)->end_point.ticks);
+            session->monotonicity.take_clock(end->end_point.ticks);
         }
-        if (auto loaded = load_above_watermark(*session, store); !loaded) {
-            return std::move(loaded).error();
-        }
+        PERFLEET_TRY(load_above_watermark(*session, store));
     }
     return session;
 }

@@ -192,11 +192,8 @@ public:
         std::promise<Result<std::string>> first;
         auto ready = first.get_future();
         watcher_ = std::thread{[this, &first] { watch(first); }};
-        auto endpoint = ready.get();
-        if (!endpoint) {
-            return std::move(endpoint).error();
-        }
-        endpoint_ = std::move(*endpoint);
+        auto endpoint = PERFLEET_TRY(ready.get());
+        endpoint_ = std::move(endpoint);
         return Done{};
     }
 
@@ -235,11 +232,8 @@ private:
 
     // Starts the program and waits until it is ready.
     Result<std::string> start_run(std::unique_ptr<Run>& run, const std::string& listen) {
-        auto started = fork_program(options_, listen);
-        if (!started) {
-            return std::move(started).error();
-        }
-        run = std::move(*started);
+        auto started = PERFLEET_TRY(fork_program(options_, listen));
+        run = std::move(started);
         const std::uint64_t deadline_ns = now_ns() + kReadyWithinNs;
         while (true) {
             switch (next_event(run.get(), deadline_ns)) {
@@ -326,9 +320,7 @@ private:
 
 Result<std::unique_ptr<QueryProcess>> QueryProcess::start(Options options) {
     auto process = std::make_unique<WatchedQueryProcess>(std::move(options));
-    if (auto begun = process->begin(); !begun) {
-        return std::move(begun).error();
-    }
+    PERFLEET_TRY(process->begin());
     return std::unique_ptr<QueryProcess>{std::move(process)};
 }
 

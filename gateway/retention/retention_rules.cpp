@@ -79,14 +79,9 @@ public:
             return error("more than " + std::to_string(RetentionRules::kClassesMax) + " classes");
         }
         RetentionClass made;
-        if (auto named = name_into(made, rules); !named.ok()) {
-            return named;
-        }
-        auto next = sessions(made);
-        if (!next.ok()) {
-            return next.error();
-        }
-        auto read = policy(*next, made.policy);
+        PERFLEET_TRY(name_into(made, rules));
+        auto next = PERFLEET_TRY(sessions(made));
+        auto read = policy(next, made.policy);
         if (read.ok()) {
             rules.classes.push_back(std::move(made));
         }
@@ -121,20 +116,15 @@ private:
         skip_spaces();
         if (!left_.empty() && left_.front() == '{') {
             const std::size_t end = end_of_matchers(left_);
-            auto matchers = parse_matchers(left_.substr(0, end), where_);
-            if (!matchers.ok()) {
-                return matchers.error();
-            }
-            made.matchers = std::move(*matchers);
+            auto matchers = PERFLEET_TRY(parse_matchers(left_.substr(0, end), where_));
+            made.matchers = std::move(matchers);
             left_.remove_prefix(end);
             says_which = true;
         }
         std::string_view next = word();
         if (next == "with" || next == "only") {
             made.kinds_are = next == "with" ? RetentionClass::Kinds::kWith : RetentionClass::Kinds::kOnly;
-            if (auto read = kinds(word(), made.kinds); !read.ok()) {
-                return read.error();
-            }
+            PERFLEET_TRY(kinds(word(), made.kinds));
             next = word();
             says_which = true;
         } else if (next == "none" && !says_which) {
@@ -252,9 +242,7 @@ Result<RetentionRules> parse_retention_rules(std::string_view text, std::string_
     for (std::size_t line = 1; !text.empty(); ++line) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         LineParser parser{text.substr(0, end), std::string{place} + ":" + std::to_string(line)};
-        if (auto parsed = parser.parse_into(rules, has_default); !parsed.ok()) {
-            return parsed.error();
-        }
+        PERFLEET_TRY(parser.parse_into(rules, has_default));
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return rules;

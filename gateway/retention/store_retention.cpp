@@ -114,15 +114,10 @@ private:
     }
 
     [[nodiscard]] Result<Done> look() {
-        if (auto finished = finish_begun(); !finished.ok()) {
-            return finished.error();
-        }
-        const auto partitions = store_.partitions();
-        if (!partitions.ok()) {
-            return partitions.error();
-        }
+        PERFLEET_TRY(finish_begun());
+        const auto partitions = PERFLEET_TRY(store_.partitions());
         std::map<std::uint8_t, PartitionCounts> stored;
-        for (const Partition& partition : *partitions) {
+        for (const Partition& partition : partitions) {
             ++stored[partition.retention_class][partition.bucket];
         }
         for (const auto& [number, hours] : stored) {
@@ -158,18 +153,13 @@ private:
         const Kept& kept = kept_[index];
         std::vector<BucketSize> sizes;
         for (const auto& [bucket, partition_count] : stored) {
-            auto size_bytes = store_.size_bytes(partitions_of(kept.number, bucket));
-            if (!size_bytes.ok()) {
-                return size_bytes.error();
-            }
-            sizes.push_back({bucket, *size_bytes});
+            auto size_bytes = PERFLEET_TRY(store_.size_bytes(partitions_of(kept.number, bucket)));
+            sizes.push_back({bucket, size_bytes});
         }
         const std::vector<BucketSize> too_much = buckets_to_drop(kept.policy, sizes, now);
         for (const BucketSize& bucket : too_much) {
             const auto began = std::chrono::steady_clock::now();
-            if (auto dropped = drop(index, bucket, stored.at(bucket.bucket)); !dropped.ok()) {
-                return dropped;
-            }
+            PERFLEET_TRY(drop(index, bucket, stored.at(bucket.bucket)));
             const auto took = std::chrono::steady_clock::now() - began;
             if (!pause(std::min<std::chrono::nanoseconds>(took, kRestMax))) {
                 return Done{};
@@ -190,10 +180,7 @@ private:
 
     [[nodiscard]] Result<Done> drop(std::size_t index, const BucketSize& bucket, std::uint64_t partition_count) {
         begun_ = Begun{index, partitions_of(kept_[index].number, bucket.bucket)};
-        auto dropped = finish_begun();
-        if (!dropped.ok()) {
-            return dropped.error();
-        }
+        auto dropped = PERFLEET_TRY(finish_begun());
         std::string name;
         {
             const std::lock_guard lock{mutex_};
@@ -207,7 +194,7 @@ private:
               "dropped what was stored of the hour from " + hour_text(bucket.bucket) + " on",
               {{"class", name},
                {"partitions", std::to_string(partition_count)},
-               {"rows", std::to_string(*dropped)},
+               {"rows", std::to_string(dropped)},
                {"bytes", std::to_string(bucket.size_bytes)}}});
         return Done{};
     }

@@ -82,9 +82,7 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
         return Error{ErrorCode::kUsage, "no endpoint to listen on; give --listen tcp://127.0.0.1:PORT"};
     }
     for (const std::string& endpoint : options.endpoints) {
-        if (auto checked = check_listen_endpoint(endpoint, has_keys); !checked) {
-            return std::move(checked).error();
-        }
+        PERFLEET_TRY(check_listen_endpoint(endpoint, has_keys));
     }
     zmtp::ServerLimits limits;
     limits.connections_max = options.connections_max != 0
@@ -100,11 +98,8 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
     if (has_keys) {
         keys = {options.key_file, "--collectors", options.collectors_folder};
     }
-    auto server = zmtp::Server::open(limits, keys, *reception, options.notice);
-    if (!server) {
-        return std::move(server).error();
-    }
-    reception->server_ = std::move(*server);
+    auto server = PERFLEET_TRY(zmtp::Server::open(limits, keys, *reception, options.notice));
+    reception->server_ = std::move(server);
     reception->inbox_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (reception->inbox_fd_ < 0) {
         return error_from_errno(errno, "eventfd");
@@ -118,32 +113,20 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
         }
     }
     for (const std::string& endpoint : options.endpoints) {
-        auto listener = zmtp::Listener::open("--listen", endpoint);
-        if (!listener) {
-            return std::move(listener).error();
-        }
-        reception->endpoints_.push_back(listener->endpoint());
-        reception->server_->listen_at(std::move(*listener), false);
+        auto listener = PERFLEET_TRY(zmtp::Listener::open("--listen", endpoint));
+        reception->endpoints_.push_back(listener.endpoint());
+        reception->server_->listen_at(std::move(listener), false);
     }
     reception->thread_ = std::thread{[at = reception.get()] { at->run(); }};
     return reception;
 }
 
 Result<Done> Reception::listen_in(const std::string& folder) {
-    auto local = LocalSocket::in(folder, kGatewaySocketName);
-    if (!local.ok()) {
-        return std::move(local).error();
-    }
-    const auto descriptor = local->bind(SOCK_STREAM | SOCK_NONBLOCK);
-    if (!descriptor.ok()) {
-        return Error{descriptor.error()};
-    }
-    auto listener = zmtp::Listener::adopt(*descriptor, local->endpoint());
-    if (!listener) {
-        return std::move(listener).error();
-    }
-    server_->listen_at(std::move(*listener), true);
-    local_.emplace(std::move(*local));
+    auto local = PERFLEET_TRY(LocalSocket::in(folder, kGatewaySocketName));
+    const auto descriptor = PERFLEET_TRY(local.bind(SOCK_STREAM | SOCK_NONBLOCK));
+    auto listener = PERFLEET_TRY(zmtp::Listener::adopt(descriptor, local.endpoint()));
+    server_->listen_at(std::move(listener), true);
+    local_.emplace(std::move(local));
     return Done{};
 }
 

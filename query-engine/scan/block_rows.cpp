@@ -153,18 +153,12 @@ Result<Done> BlockRows::open(const BlockPlace& place, std::string_view bytes_unt
     share_index_ = 0;
     passing_.reset();
     block_.reset();
-    Result<BlockView> view = scan_->parse_block(place, bytes_untrusted);
-    if (!view.ok()) {
-        return std::move(view).error();
-    }
-    view_ = std::move(view).value();
+    auto view = PERFLEET_TRY(scan_->parse_block(place, bytes_untrusted));
+    view_ = std::move(view);
     if (scan_->is_pruned(place.session_index, place.series, view_.header.first_ticks, view_.header.last_ticks)) {
         return Done{};
     }
-    Result<Scan::Shares> shares = scan_->shares_of(place.session_index, place.partition, view_, left_);
-    if (!shares.ok()) {
-        return std::move(shares).error();
-    }
+    auto shares = PERFLEET_TRY(scan_->shares_of(place.session_index, place.partition, view_, left_));
     if (scan_->filters_->applies_to(place.series.kind)) {
         Result<RowRanges> found = scan_->filters_->passing(*scan_, place.session_index, view_);
         if (!found.ok()) {
@@ -172,7 +166,7 @@ Result<Done> BlockRows::open(const BlockPlace& place, std::string_view bytes_unt
         }
         passing_ = std::move(found).value();
     }
-    shares_ = std::move(shares).value();
+    shares_ = std::move(shares);
     return Done{};
 }
 

@@ -114,11 +114,8 @@ Result<RowBlock*> RowCursor::advance() {
             blocks_.emplace(*scan_, session_index_, epochs_.back(), series_, nullptr);
             epochs_.pop_back();
         }
-        const Result<bool> is_any = blocks_->next();
-        if (!is_any.ok()) {
-            return Error{is_any.error()};
-        }
-        if (!*is_any) {
+        const auto is_any = PERFLEET_TRY(blocks_->next());
+        if (!is_any) {
             blocks_->finish();
             blocks_.reset();
             continue;

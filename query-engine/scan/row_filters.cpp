@@ -66,11 +66,8 @@ Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_inde
     }
     std::shared_ptr<const Epoch> epoch;
     if (!filter_.comms.empty() || has_cgroups || filter_.has_frames()) {
-        Result<std::shared_ptr<const Epoch>> found = epoch_of(scan, {session_index, block.header.epoch});
-        if (!found.ok()) {
-            return std::move(found).error();
-        }
-        epoch = std::move(found).value();
+        auto found = PERFLEET_TRY(epoch_of(scan, {session_index, block.header.epoch}));
+        epoch = std::move(found);
     }
     const auto column = [&](ColumnId id) {
         return std::find(wanted.begin(), wanted.end(), id) == wanted.end() ? std::span<const std::uint64_t>{}
@@ -114,30 +111,21 @@ Result<std::shared_ptr<const RowFilters::Epoch>> RowFilters::epoch_of(const Scan
     if (filter_.has_frames() && !frame_filter_) {
         return Error{ErrorCode::kUsage, "--image and --symbol: this command has no rows with call chains"};
     }
-    const auto dictionary = scan.dictionary(key.first, key.second);
-    if (!dictionary.ok()) {
-        return Error{dictionary.error()};
-    }
+    const auto dictionary = PERFLEET_TRY(scan.dictionary(key.first, key.second));
     auto epoch = std::make_shared<Epoch>();
     if (!filter_.comms.empty()) {
-        Result<ThreadNames> names = read_thread_names(scan, key.first, key.second, **dictionary);
-        if (!names.ok()) {
-            return std::move(names).error();
-        }
-        epoch->names = std::move(names).value();
+        auto names = PERFLEET_TRY(read_thread_names(scan, key.first, key.second, *dictionary));
+        epoch->names = std::move(names);
     }
     if (!filter_.cgroups.empty()) {
-        Result<ProcessCgroups> cgroups = read_cgroups(scan, key.first, key.second, **dictionary);
-        if (!cgroups.ok()) {
-            return std::move(cgroups).error();
-        }
-        epoch->cgroups = std::move(cgroups).value();
+        auto cgroups = PERFLEET_TRY(read_cgroups(scan, key.first, key.second, *dictionary));
+        epoch->cgroups = std::move(cgroups);
         for (const std::string& path : epoch->cgroups.paths()) {
             epoch->cgroup_passes.push_back(filter_.cgroups.passes(path));
         }
     }
     if (filter_.has_frames()) {
-        epoch->stacks = frame_filter_(**dictionary);
+        epoch->stacks = frame_filter_(*dictionary);
     }
     if (epochs_.size() == kEpochsMax) {
         epochs_.erase(epochs_.begin());
@@ -156,9 +144,7 @@ Result<Names> read_task_rows(const Scan& scan, std::size_t session_index, EpochN
     while (const RowBlock* const block = rows.next()) {
         names.add(block->rows);
     }
-    if (auto status = rows.status(); !status.ok()) {
-        return std::move(status).error();
-    }
+    PERFLEET_TRY(rows.status());
     names.finish(dictionary);
     return names;
 }

@@ -42,12 +42,9 @@ Result<Done> read_batches(const StoreReader& store, const Partition& partition, 
 Result<std::vector<SessionName>> listed_in(const StoreReader& store, const Partition& partition,
                                            std::span<const SessionName> wanted) {
     const std::size_t known_damage = store.damage().size();
-    const Result<std::vector<SessionRecord>> listed = store.sessions(partition);
-    if (!listed.ok()) {
-        return Error{listed.error()};
-    }
+    const auto listed = PERFLEET_TRY(store.sessions(partition));
     std::set<SessionName> keys;
-    for (const SessionRecord& record : *listed) {
+    for (const SessionRecord& record : listed) {
         keys.insert({record.target, record.session});
     }
     std::vector<SessionName> found{wanted.begin(), wanted.end()};
@@ -125,22 +122,16 @@ Scan::Scan(const StoreReader& store, Selection selection, MemoryPool* pool)
 }
 
 Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, MemoryPool* pool) {
-    Result<NotedSessions> chosen_sessions = noted_sessions(store);
-    if (!chosen_sessions.ok()) {
-        return std::move(chosen_sessions).error();
-    }
-    const Result<SessionFilter> filter = SessionFilter::make(selection.matchers);
-    if (!filter.ok()) {
-        return Error{filter.error()};
-    }
-    std::erase_if(*chosen_sessions, [&](const auto& entry) { return !filter->takes(entry.second.record); });
-    if (Result<Done> chosen = choose_session(selection.session, *chosen_sessions); !chosen.ok()) {
+    auto chosen_sessions = PERFLEET_TRY(noted_sessions(store));
+    const auto filter = PERFLEET_TRY(SessionFilter::make(selection.matchers));
+    std::erase_if(chosen_sessions, [&](const auto& entry) { return !filter.takes(entry.second.record); });
+    if (Result<Done> chosen = choose_session(selection.session, chosen_sessions); !chosen.ok()) {
         return std::move(chosen).error();
     }
 
     Scan scan{store, selection, pool};
     std::map<SessionName, std::size_t> indices;
-    for (auto& [key, noted] : *chosen_sessions) {
+    for (auto& [key, noted] : chosen_sessions) {
         if (!noted.note.is_removed) {  // of others nothing is left
             indices.emplace(key, scan.sessions_.size());
         }
@@ -178,15 +169,12 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
         scan.sessions_.push_back(std::move(session));
     }
 
-    const Result<std::vector<Partition>> partitions = store.partitions();
-    if (!partitions.ok()) {
-        return Error{partitions.error()};
-    }
+    const auto partitions = PERFLEET_TRY(store.partitions());
     std::map<std::uint16_t, std::vector<SessionName>> by_shard;
     for (const auto& [key, index] : indices) {
         by_shard[shard_of(key.target)].push_back(key);
     }
-    for (const Partition& partition : *partitions) {
+    for (const Partition& partition : partitions) {
         const auto chosen = by_shard.find(partition.shard);
         if (chosen == by_shard.end()) {
             continue;
@@ -209,11 +197,8 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
                 return std::move(read).error();
             }
             if (!read.ok()) {  // the damage of a partition in which it has nothing isn't its own
-                const auto listed = listed_in(store, partition, {&key, 1});
-                if (!listed.ok()) {
-                    return Error{listed.error()};
-                }
-                if (!listed->empty()) {
+                const auto listed = PERFLEET_TRY(listed_in(store, partition, {&key, 1}));
+                if (!listed.empty()) {
                     session.is_damaged = true;
                     scan.damage_->add_note(index, read.error().message);
                 }

@@ -31,11 +31,8 @@ protected:
     void SetUp() override { deliver(scenario_, DeliveryOrder{50, 0, false}, *store_); }
 
     static Result<std::uint64_t> count_samples(const StoreReader& store, const Selection& selection) {
-        const Result<Scan> scan = Scan::open(store, selection);
-        if (!scan.ok()) {
-            return Error{scan.error()};
-        }
-        return count_samples(*scan);
+        const auto scan = PERFLEET_TRY(Scan::open(store, selection));
+        return count_samples(scan);
     }
 
     static Result<std::uint64_t> count_samples(const Scan& opened) {

@@ -33,11 +33,8 @@ Result<Done> Scan::visit_rollups(std::size_t session_index, EpochNumber epoch, S
                                  const std::function<void(const Rollup&)>& visitor) const {
     return visit_covers(session_index, epoch, series, {RollupContent::kStacks, level}, decode_rollup_cover_untrusted,
                         is_wanted, [&](std::string_view bytes_untrusted) -> Result<Done> {
-                            const Result<Rollup> rollup = decode_rollup_untrusted(bytes_untrusted);
-                            if (!rollup.ok()) {
-                                return Error{rollup.error()};
-                            }
-                            visitor(*rollup);
+                            const auto rollup = PERFLEET_TRY(decode_rollup_untrusted(bytes_untrusted));
+                            visitor(rollup);
                             return Done{};
                         });
 }
@@ -48,11 +45,8 @@ Result<Done> Scan::visit_value_rollups(std::size_t session_index, EpochNumber ep
     return visit_covers(session_index, epoch, series, {RollupContent::kValues, level},
                         decode_value_rollup_cover_untrusted, is_wanted,
                         [&](std::string_view bytes_untrusted) -> Result<Done> {
-                            const Result<ValueRollup> rollup = decode_value_rollup_untrusted(bytes_untrusted);
-                            if (!rollup.ok()) {
-                                return Error{rollup.error()};
-                            }
-                            visitor(*rollup);
+                            const auto rollup = PERFLEET_TRY(decode_value_rollup_untrusted(bytes_untrusted));
+                            visitor(rollup);
                             return Done{};
                         });
 }

@@ -93,11 +93,8 @@ OptionTable<Selection> make_table(UtcNs now) {
         .text({"select", OptionType::kText, "MATCHERS",
                "only sessions with these labels: '{target=\"a\", arch=~\"aarch.*\"}'"},
               [](const std::string& text, Selection& selection) -> Result<Done> {
-                  Result<std::vector<Matcher>> matchers = parse_matchers(text);
-                  if (!matchers.ok()) {
-                      return std::move(matchers).error();
-                  }
-                  selection.matchers = std::move(matchers).value();
+                  auto matchers = PERFLEET_TRY(parse_matchers(text));
+                  selection.matchers = std::move(matchers);
                   return Done{};
               })
         .value({"session", OptionType::kText, "ID",

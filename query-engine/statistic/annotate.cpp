@@ -17,19 +17,16 @@ constexpr std::size_t kAddressSizeBytes = 160;  // of memory, about
 }  // namespace
 
 Result<Answer> make_annotate(const Scan& scan, Symbolizer& symbolizer) {
-    Result<std::optional<EventChoice>> event = choose_event(scan);
-    if (!event.ok()) {
-        return std::move(event).error();
-    }
+    auto event = PERFLEET_TRY(choose_event(scan));
     Answer answer;
     answer.columns = {{"image", ""},       {"build_id", ""},       {"symbol", ""},
                       {"first", "byte"},   {"last", "byte"},       {"offset", "byte"},
                       {"self", "samples"}, {"is_file_offset", ""}, {"start", "byte"}};
-    if (!event->has_value()) {
+    if (!event.has_value()) {
         answer.warnings.push_back("no samples are in the selection (perfleet losses lists what there is)");
         return answer;
     }
-    const EventChoice& choice = **event;
+    const EventChoice& choice = *event;
     std::map<std::pair<ImageDefinition, std::uint64_t>, std::uint64_t> counts;  // by image and offset
     MemoryShare share{scan.memory()};
     Result<Done> visited =

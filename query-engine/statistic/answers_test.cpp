@@ -142,12 +142,9 @@ TEST(Answers, NeedNoMoreThanTheirMemoryOrAreRefused) {
         Selection selection;
         selection.memory_size_bytes_max = size_bytes_max;
         selection.thread_count = thread_count;
-        const Result<Scan> scan = Scan::open(*store, selection);
-        if (!scan.ok()) {
-            return Error{scan.error()};
-        }
+        const auto scan = PERFLEET_TRY(Scan::open(*store, selection));
         Symbolizer symbolizer{store.get(), {}};
-        return make_top(*scan, symbolizer, {});
+        return make_top(scan, symbolizer, {});
     };
     for (const unsigned threads : {1U, 2U, 7U}) {
         const Result<Answer> whole = ask(limits::kQueryMemorySizeBytes, threads);

@@ -42,14 +42,9 @@ Symbolizer make_symbolizer(const QueryInput& input) {
 }
 
 Result<Scan> open_scan(const QueryInput& input) {
-    Result<Scan> scan = Scan::open(input.store, input.selection, input.pool);
-    if (!scan.ok()) {
-        return scan;
-    }
-    if (const auto checked = check_event(*scan); !checked.ok()) {
-        return Error{checked.error()};
-    }
-    filter_frames(*scan, input.paths);
+    auto scan = PERFLEET_TRY(Scan::open(input.store, input.selection, input.pool));
+    PERFLEET_TRY(check_event(scan));
+    filter_frames(scan, input.paths);
     return scan;
 }
 
@@ -67,16 +62,10 @@ QueryCommand command(std::string name, std::string summary, std::string rows, co
         return options.ok() ? Result<Done>{Done{}} : Error{options.error()};
     };
     made.run = [&table, make](const QueryInput& input) -> Result<Answer> {
-        const Result<Options> options = table.read(input.values);
-        if (!options.ok()) {
-            return Error{options.error()};
-        }
-        const Result<Scan> scan = open_scan(input);
-        if (!scan.ok()) {
-            return Error{scan.error()};
-        }
+        const auto options = PERFLEET_TRY(table.read(input.values));
+        const auto scan = PERFLEET_TRY(open_scan(input));
         Symbolizer symbolizer = make_symbolizer(input);
-        return make(*scan, symbolizer, *options);
+        return make(scan, symbolizer, options);
     };
     return made;
 }
@@ -107,30 +96,21 @@ QueryCommand profile(std::string name, std::string summary, const OptionTable<Op
 Result<Answer> run_diff(const QueryInput& input) {
     Selection common = input.selection;
     common.memory_size_bytes_max /= 2;
-    const Result<DiffQuestion> question = parse_diff(input.values, common, input.now);
-    if (!question.ok()) {
-        return Error{question.error()};
-    }
+    const auto question = PERFLEET_TRY(parse_diff(input.values, common, input.now));
     const auto open = [&](const char* name, const Selection& selection) -> Result<Scan> {
         Result<Scan> scan = Scan::open(input.store, selection, input.pool);
         return scan.ok() ? std::move(scan)
                          : Error{scan.error().code, std::string{"--"} + name + ": " + scan.error().message};
     };
-    Result<Scan> before = open("before", question->before);
-    if (!before.ok()) {
-        return Error{before.error()};
-    }
-    Result<Scan> after = open("after", question->after);
-    if (!after.ok()) {
-        return Error{after.error()};
-    }
-    if (const auto checked = check_event(*before); !checked.ok() && !check_event(*after).ok()) {
+    auto before = PERFLEET_TRY(open("before", question.before));
+    auto after = PERFLEET_TRY(open("after", question.after));
+    if (const auto checked = check_event(before); !checked.ok() && !check_event(after).ok()) {
         return Error{checked.error()};
     }
-    filter_frames(*before, input.paths);
-    filter_frames(*after, input.paths);
+    filter_frames(before, input.paths);
+    filter_frames(after, input.paths);
     Symbolizer symbolizer{&input.store, input.paths, common.memory_size_bytes_max / kSymbolsShare};
-    return make_diff(*before, *after, symbolizer, question->options);
+    return make_diff(before, after, symbolizer, question.options);
 }
 
 QueryCommand diff() {
@@ -223,11 +203,8 @@ Result<Selection> check(const QueryCommand& query, const OptionValues& values, U
             return usage(query.name + " has no option --" + name.substr(0, 64));
         }
     }
-    Result<Selection> selection = read_selection(values, now);
-    if (!selection.ok()) {
-        return selection;
-    }
-    if (const Result<Done> checked = query.check(values, *selection, now); !checked.ok()) {
+    auto selection = PERFLEET_TRY(read_selection(values, now));
+    if (const Result<Done> checked = query.check(values, selection, now); !checked.ok()) {
         return Error{checked.error()};
     }
     return selection;
@@ -266,37 +243,25 @@ Result<const QueryCommand*> find_query_command(std::string_view name) {
 }
 
 Result<Done> check_query(std::string_view command, const OptionValues& values, UtcNs now) {
-    const Result<const QueryCommand*> query = find_query_command(command);
-    if (!query.ok()) {
-        return Error{query.error()};
-    }
-    const Result<Selection> selection = check(**query, values, now);
+    const auto query = PERFLEET_TRY(find_query_command(command));
+    const Result<Selection> selection = check(*query, values, now);
     return selection.ok() ? Result<Done>{Done{}} : Error{selection.error()};
 }
 
 Result<Answer> run_query(std::string_view command, const OptionValues& values, const StoreReader& store,
                          const SymbolPaths& paths, UtcNs now, MemoryPool* pool) {
-    const Result<const QueryCommand*> query = find_query_command(command);
-    if (!query.ok()) {
-        return Error{query.error()};
-    }
-    const Result<Selection> selection = check(**query, values, now);
-    if (!selection.ok()) {
-        return Error{selection.error()};
-    }
-    Result<Answer> answer = (*query)->run({values, *selection, store, paths, now, pool});
-    if (!answer.ok()) {
-        return answer;
-    }
+    const auto query = PERFLEET_TRY(find_query_command(command));
+    const auto selection = PERFLEET_TRY(check(*query, values, now));
+    auto answer = PERFLEET_TRY(query->run({values, selection, store, paths, now, pool}));
     for (const std::string& note : store.damage()) {
         const std::string warning = "not readable: " + note;
-        if (std::find(answer->warnings.begin(), answer->warnings.end(), warning) == answer->warnings.end()) {
-            answer->warnings.push_back(warning);
+        if (std::find(answer.warnings.begin(), answer.warnings.end(), warning) == answer.warnings.end()) {
+            answer.warnings.push_back(warning);
         }
     }
-    warn_of_no_rows(**query, *answer);
-    if (selection->filter.has_rows() || selection->filter.has_frames()) {
-        answer->warnings.push_back(
+    warn_of_no_rows(*query, answer);
+    if (selection.filter.has_rows() || selection.filter.has_frames()) {
+        answer.warnings.push_back(
             "counts are of the rows that pass the filters; the ledger is of all of the selection");
     }
     return answer;

@@ -57,11 +57,8 @@ Result<bool> has_day_rollup(const Scan& scan, const CountTask& task, const Parti
 Result<Done> add_tasks(const Scan& scan, CountTask task, std::uint32_t day, std::vector<CountTask>& tasks) {
     if (task.epochs.size() > 1) {
         const Partition partition = last_of_day(scan.sessions()[task.session_index], day);
-        const Result<bool> has = has_day_rollup(scan, task, partition);
-        if (!has.ok()) {
-            return Error{has.error()};
-        }
-        if (*has) {
+        const auto has = PERFLEET_TRY(has_day_rollup(scan, task, partition));
+        if (has) {
             task.day = partition;
             tasks.push_back(std::move(task));
             return Done{};
@@ -111,14 +108,11 @@ Result<std::vector<CountTask>> count_tasks(const Scan& scan, const StackCountOpt
 
 Result<EpochStackCounts> counts_of(const DayRollup& rollup, std::size_t session_index,
                                    const StackCountOptions& options) {
-    Result<EpochDictionary> dictionary = dictionary_of(rollup);
-    if (!dictionary.ok()) {
-        return std::move(dictionary).error();
-    }
+    auto dictionary = PERFLEET_TRY(dictionary_of(rollup));
     EpochStackCounts counts;
     counts.session_index = session_index;
     counts.epoch = rollup.hours.front().rows.epoch;
-    counts.dictionary = std::make_shared<const EpochDictionary>(std::move(*dictionary));
+    counts.dictionary = std::make_shared<const EpochDictionary>(std::move(dictionary));
     std::size_t at = 0;
     for (const DayRollup::Name& name : rollup.names) {
         const auto runner = static_cast<std::uint32_t>(counts.runners.size());

@@ -115,9 +115,7 @@ Result<std::map<Place, Seen>> see_counters(const Scan& scan, std::size_t session
             }
         }
     }
-    if (auto status = rows.status(); !status.ok()) {
-        return std::move(status).error();
-    }
+    PERFLEET_TRY(rows.status());
     return seen;
 }
 
@@ -128,16 +126,13 @@ bool has_expired(const ScannedSession& session, Series series) {
 
 // Without counters that nothing was read of in the time range. `not_read` counts those.
 Result<Readings> read_counters(const Scan& scan, std::size_t session_index, Series series, std::size_t& not_read) {
-    const Result<std::map<Place, Seen>> all = see_counters(scan, session_index, series);
-    if (!all.ok()) {
-        return Error{all.error()};
-    }
+    const auto all = PERFLEET_TRY(see_counters(scan, session_index, series));
     const ScannedSession& session = scan.sessions()[session_index];
     // Collectors count from the session's start on. Where readings have expired the first that is left stands for it.
     const Reading start{session.record.start_point.ticks, 0, 0, 0};
     const bool is_start_known = !has_expired(session, series);
     Readings readings;
-    for (const auto& [place, seen] : *all) {
+    for (const auto& [place, seen] : all) {
         const std::optional<Reading> base = seen.before ? seen.before : is_start_known ? start : seen.first;
         if (seen.last && base->ticks < seen.last->ticks) {
             readings.emplace(place, FirstAndLast{*base, *seen.last});
@@ -218,11 +213,8 @@ Result<std::vector<Counted>> read_session(const Scan& scan, std::size_t session_
             continue;
         }
         std::size_t not_read = 0;
-        Result<Readings> readings = read_counters(scan, session_index, series, not_read);
-        if (!readings.ok()) {
-            return Error{readings.error()};
-        }
-        if (readings->empty()) {
+        auto readings = PERFLEET_TRY(read_counters(scan, session_index, series, not_read));
+        if (readings.empty()) {
             warnings.push_back(named(session, series) +
                                " was not read in this time: what it counted is not known "
                                "(choose a longer one; Linux and seL4 are read once a second)");
@@ -230,7 +222,7 @@ Result<std::vector<Counted>> read_session(const Scan& scan, std::size_t session_
             warnings.push_back(named(session, series) + ": on " + std::to_string(not_read) +
                                " of its cpus or threads it was not read in this time; not counted there");
         }
-        all.push_back({series, event_name(session, series), group_of(session, series), std::move(*readings)});
+        all.push_back({series, event_name(session, series), group_of(session, series), std::move(readings)});
     }
     return all;
 }
@@ -387,13 +379,10 @@ Result<Answer> make_counters(const Scan& scan, const CounterOptions& options) {
     AnswerLedger ledger{scan};
     for (const std::size_t i : sessions_by_start(scan)) {
         const ScannedSession& session = scan.sessions()[i];
-        const Result<std::vector<Counted>> all = read_session(scan, i, ledger, answer.warnings);
-        if (!all.ok()) {
-            return Error{all.error()};
-        }
+        const auto all = PERFLEET_TRY(read_session(scan, i, ledger, answer.warnings));
         if (!options.ratio) {
-            add_totals(scan, session, *all, answer);
-        } else if (Result<Done> added = add_ratio(scan, session, *all, *options.ratio, answer); !added.ok()) {
+            add_totals(scan, session, all, answer);
+        } else if (Result<Done> added = add_ratio(scan, session, all, *options.ratio, answer); !added.ok()) {
             return std::move(added).error();
         }
     }

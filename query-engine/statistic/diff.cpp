@@ -9,11 +9,8 @@ Result<Answer> make_diff(const Scan& before, const Scan& after, Symbolizer& symb
     DiffSubject subject = options.subject.value_or(DiffSubject::kProfile);
     if (!options.subject) {
         for (const Scan* scan : {&before, &after}) {
-            const auto has = has_latencies(*scan);
-            if (!has.ok()) {
-                return Error{has.error()};
-            }
-            subject = *has ? DiffSubject::kLatency : subject;
+            const auto has = PERFLEET_TRY(has_latencies(*scan));
+            subject = has ? DiffSubject::kLatency : subject;
         }
     }
     const bool is_profile = subject == DiffSubject::kProfile;

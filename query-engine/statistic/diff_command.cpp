@@ -53,29 +53,20 @@ Result<Done> read_percentiles(const std::string& text, DiffRequest& request) {
         request.options.means_alone = true;
         return Done{};
     }
-    auto percentiles = parse_percentiles_option("percentiles", text);
-    if (!percentiles.ok()) {
-        return std::move(percentiles).error();
-    }
-    request.percentiles = std::move(*percentiles);
+    auto percentiles = PERFLEET_TRY(parse_percentiles_option("percentiles", text));
+    request.percentiles = std::move(percentiles);
     return Done{};
 }
 
 Result<Done> read_confidence(const std::string& text, DiffRequest& request) {
-    const auto fraction = parse_fraction_option("confidence", text);
-    if (!fraction.ok()) {
-        return Error{fraction.error()};
-    }
-    request.options.confidence = *fraction;
+    const auto fraction = PERFLEET_TRY(parse_fraction_option("confidence", text));
+    request.options.confidence = fraction;
     return Done{};
 }
 
 Result<Done> read_conditions(const std::string& text, DiffRequest& request) {
-    auto conditions = parse_fail_conditions(text);
-    if (!conditions.ok()) {
-        return std::move(conditions).error();
-    }
-    request.options.conditions = std::move(*conditions);
+    auto conditions = PERFLEET_TRY(parse_fail_conditions(text));
+    request.options.conditions = std::move(conditions);
     return Done{};
 }
 
@@ -203,32 +194,26 @@ Result<Selection> parse_diff_side(const std::string& option, const std::string& 
 }
 
 Result<DiffQuestion> parse_diff(const OptionValues& values, const Selection& common, UtcNs now) {
-    Result<DiffRequest> request = diff_options().read(values);
-    if (!request.ok()) {
-        return std::move(request).error();
-    }
+    auto request = PERFLEET_TRY(diff_options().read(values));
     DiffQuestion question;
-    question.options = request->options;
-    question.options.figures = figures_of(*request);
+    question.options = request.options;
+    question.options.figures = figures_of(request);
     const auto read_side = [&](const char* name, const std::string& text, Selection& side) -> Result<Done> {
         if (text.find_first_not_of(' ') == std::string::npos) {
             return usage(std::string{"--"} + name +
                          ": which side is that? Such as --before last~1 --after last, '{version=\"2\"}' or -2h..-1h");
         }
-        auto parsed = parse_diff_side(name, text, common, now);
-        if (!parsed.ok()) {
-            return std::move(parsed).error();
-        }
-        side = std::move(*parsed);
+        auto parsed = PERFLEET_TRY(parse_diff_side(name, text, common, now));
+        side = std::move(parsed);
         for (const Matcher& matcher : side.matchers) {
             question.options.chosen_labels.insert(matcher.label);
         }
         return Done{};
     };
-    if (Result<Done> read = read_side("before", request->before, question.before); !read.ok()) {
+    if (Result<Done> read = read_side("before", request.before, question.before); !read.ok()) {
         return std::move(read).error();
     }
-    if (Result<Done> read = read_side("after", request->after, question.after); !read.ok()) {
+    if (Result<Done> read = read_side("after", request.after, question.after); !read.ok()) {
         return std::move(read).error();
     }
     return question;

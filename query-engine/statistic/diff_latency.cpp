@@ -54,12 +54,9 @@ std::string label_or_name(const SessionRecord& record, const std::string& label)
 }
 
 Result<SourcesByKey> find_sources(const Scan& scan, const std::vector<std::string>& by) {
-    auto sources = find_value_sources(scan, 0);
-    if (!sources.ok()) {
-        return std::move(sources).error();
-    }
+    auto sources = PERFLEET_TRY(find_value_sources(scan, 0));
     SourcesByKey found;
-    for (ValueSource& source : *sources) {
+    for (ValueSource& source : sources) {
         PairKey key;
         for (const std::string& label : by) {
             key.labels.push_back(label_or_name(scan.sessions()[source.session_index].record, label));
@@ -218,9 +215,7 @@ public:
                 warn_of_missing(key, *after, true);
                 continue;
             }
-            if (auto added = add_pair(key, sources, others->second); !added.ok()) {
-                return std::move(added).error();
-            }
+            PERFLEET_TRY(add_pair(key, sources, others->second));
         }
         for (const auto& [key, sources] : *after) {
             if (!before->contains(key)) {
@@ -232,9 +227,7 @@ public:
                                        (before->empty() && after->empty() ? " and after have" : " has") +
                                        " no latencies: nothing is compared");
         }
-        if (auto finished = lines_.finish(options_, false, answer_); !finished.ok()) {
-            return std::move(finished).error();
-        }
+        PERFLEET_TRY(lines_.finish(options_, false, answer_));
         warn_of_settings(before_, after_, {options_.chosen_labels, true, options_.names_checklist}, answer_.warnings);
         Ledger after_ledger = after_series.sum(answer_.warnings);
         Ledger before_ledger = before_series.sum(answer_.warnings);  // told first
@@ -336,9 +329,7 @@ private:
         pair.unknown = runs.unknown;
         pair.by_runs = runs.by_runs;
         pair.family = ++family_count_;
-        if (auto doubted = validity_warning(key, before, after); !doubted.ok()) {
-            return doubted;
-        }
+        PERFLEET_TRY(validity_warning(key, before, after));
         pair.values = std::make_shared<const ValueComparison>(std::move(*first), std::move(*second), runs.by_runs);
         if (std::max(pair.before_count, pair.after_count) > kDiffValuesMax) {
             answer_.warnings.push_back(
@@ -381,11 +372,9 @@ private:
             if (sources->size() != 1) {
                 continue;
             }
-            auto validity_warnings = validity_warnings_of(*side->scan, sources->front(), name_of(key) + when);
-            if (!validity_warnings.ok()) {
-                return std::move(validity_warnings).error();
-            }
-            for (std::string& validity_warning : *validity_warnings) {
+            auto validity_warnings =
+                PERFLEET_TRY(validity_warnings_of(*side->scan, sources->front(), name_of(key) + when));
+            for (std::string& validity_warning : validity_warnings) {
                 answer_.warnings.push_back(std::move(validity_warning));
             }
         }
@@ -491,11 +480,8 @@ private:
 }  // namespace
 
 Result<bool> has_latencies(const Scan& scan) {
-    const auto sources = find_value_sources(scan, 0);
-    if (!sources.ok()) {
-        return Error{sources.error()};
-    }
-    return !sources->empty();
+    const auto sources = PERFLEET_TRY(find_value_sources(scan, 0));
+    return !sources.empty();
 }
 
 Result<Answer> make_latency_diff(const Scan& before, const Scan& after, const DiffOptions& options) {

@@ -84,22 +84,15 @@ public:
                   {"after_design_effect", ""}}} {}
 
     Result<Answer> make() {
-        auto event = choose();
-        if (!event.ok()) {
-            return std::move(event).error();
-        }
-        if (event->has_value()) {
-            if (auto counted = count(**event); !counted.ok()) {
-                return std::move(counted).error();
-            }
+        auto event = PERFLEET_TRY(choose());
+        if (event.has_value()) {
+            PERFLEET_TRY(count(*event));
             make_strata();
             add_lines();
         }
-        if (auto finished = lines_.finish(options_, true, answer_); !finished.ok()) {
-            return std::move(finished).error();
-        }
-        if (event->has_value()) {
-            finish(**event);
+        PERFLEET_TRY(lines_.finish(options_, true, answer_));
+        if (event.has_value()) {
+            finish(*event);
         }
         return std::move(answer_);
     }

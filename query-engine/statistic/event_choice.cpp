@@ -71,9 +71,7 @@ Result<Done> check_event(const Scan& scan) {
 }
 
 Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
-    if (const auto checked = check_event(scan); !checked.ok()) {
-        return Error{checked.error()};
-    }
+    PERFLEET_TRY(check_event(scan));
     std::set<std::pair<EventNumber, std::string>> with_rows;
     for (const ScannedSession& session : scan.sessions()) {
         for (const Series& series : session.series) {
@@ -119,14 +117,11 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
 }
 
 Result<std::vector<EventChoice>> choose_events(const Scan& scan) {
-    Result<std::optional<EventChoice>> first = choose_event(scan);
-    if (!first.ok()) {
-        return std::move(first).error();
-    }
+    auto first = PERFLEET_TRY(choose_event(scan));
     std::vector<EventChoice> events;
-    if (first->has_value()) {
-        events.push_back(**first);
-        for (const std::string& name : scan.selection().event ? std::vector<std::string>{} : (*first)->others) {
+    if (first.has_value()) {
+        events.push_back(*first);
+        for (const std::string& name : scan.selection().event ? std::vector<std::string>{} : first->others) {
             events.emplace_back().name = name;
             describe(scan, events.back());
         }

@@ -77,15 +77,12 @@ Result<std::vector<FailCondition>> parse_fail_conditions(std::string_view text) 
     std::vector<FailCondition> conditions;
     while (true) {
         const std::size_t end = find_outside(text, ",");
-        auto condition = parse_one(trimmed(text.substr(0, end)));
-        if (!condition.ok()) {
-            return std::move(condition).error();
-        }
+        auto condition = PERFLEET_TRY(parse_one(trimmed(text.substr(0, end))));
         if (conditions.size() == kFailConditionsMax) {
             return Error{ErrorCode::kUsage,
                          "--fail-if: more than " + std::to_string(kFailConditionsMax) + " conditions"};
         }
-        conditions.push_back(std::move(*condition));
+        conditions.push_back(std::move(condition));
         if (end == text.size()) {
             return conditions;
         }

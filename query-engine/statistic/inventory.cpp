@@ -91,9 +91,7 @@ Result<Done> find_damaged_blocks(const Scan& scan) {
             const bool is_wanted = !is_definition(series.kind) && scan.is_selected(i, series);
             while (is_wanted && rows.next() != nullptr) {
             }
-            if (auto status = rows.status(); !status.ok()) {
-                return status;
-            }
+            PERFLEET_TRY(rows.status());
         }
     }
     return Done{};
@@ -188,9 +186,7 @@ Answer make_targets(const Scan& scan) {
 }
 
 Result<Answer> make_sessions(const Scan& scan) {
-    if (auto found = scan.store().damage().empty() ? Done{} : find_damaged_blocks(scan); !found.ok()) {
-        return found.error();
-    }
+    PERFLEET_TRY(scan.store().damage().empty() ? Done{} : find_damaged_blocks(scan));
     const std::vector<std::size_t> indices = sessions_by_start(scan);
     Answer answer;
     answer.columns = {{"session", ""}, {"name", "", true}, {"target", ""},  {"arch", ""},
@@ -202,11 +198,8 @@ Result<Answer> make_sessions(const Scan& scan) {
             continue;
         }
         const std::vector<EventRecord>& events = session.record.events;
-        const auto changes = read_changes(scan, i);
-        if (!changes.ok()) {
-            return Error{changes.error()};
-        }
-        const char* const state = session.end ? "ended" : are_all_stopped(*changes, events.size()) ? "stopped" : "open";
+        const auto changes = PERFLEET_TRY(read_changes(scan, i));
+        const char* const state = session.end ? "ended" : are_all_stopped(changes, events.size()) ? "stopped" : "open";
         const std::string& name = session.note.given_name;
         answer.rows.push_back(
             {session_hex(session.record.session), name.empty() ? AnswerValue{} : AnswerValue{name},
@@ -222,9 +215,7 @@ Result<Answer> make_sessions(const Scan& scan) {
 
 Result<Answer> make_losses(const Scan& scan, bool reads_blocks) {
     if (reads_blocks || !scan.store().damage().empty()) {
-        if (auto found = find_damaged_blocks(scan); !found.ok()) {
-            return found.error();
-        }
+        PERFLEET_TRY(find_damaged_blocks(scan));
     }
     Answer answer;
     answer.columns = {{"session", ""},

@@ -56,9 +56,7 @@ public:
         AnswerLedger ledger{scan_};
         for (const KernelLog& log : logs) {
             ledger.add(log.session_index, log.series);
-            if (auto added = add_log(log, ledger); !added.ok()) {
-                return std::move(added).error();
-            }
+            PERFLEET_TRY(add_log(log, ledger));
         }
         if (answer_.columns.empty()) {
             answer_.columns = {{"session", ""}, {"target", ""}, {"entries", ""}};
@@ -86,11 +84,8 @@ private:
             case KernelEntryTable::kThreads:
             case KernelEntryTable::kFunctions: break;
         }
-        const Result<bool> added = add_kernel_time(scan_, symbolizer_, log, options_, ledger, answer_);
-        if (!added.ok()) {
-            return Error{added.error()};
-        }
-        has_samples_ = has_samples_ || *added;
+        const auto added = PERFLEET_TRY(add_kernel_time(scan_, symbolizer_, log, options_, ledger, answer_));
+        has_samples_ = has_samples_ || added;
         return Done{};
     }
 
@@ -224,13 +219,10 @@ private:
     }
 
     Result<Done> add_durations(const KernelLog& log) {
-        auto measured = measure(log);
-        if (!measured.ok()) {
-            return std::move(measured).error();
-        }
+        auto measured = PERFLEET_TRY(measure(log));
         std::map<std::string, std::vector<std::uint64_t>> values;
         long double total = 0;
-        for (const Measured& one : *measured) {
+        for (const Measured& one : measured) {
             values[key_of(log, one.entry)].push_back(one.value);
             total += static_cast<long double>(one.value);
         }
@@ -244,11 +236,9 @@ private:
             return a.first != b.first ? a.first > b.first : a.second < b.second;
         });
         for (const auto& [sum, key] : order) {
-            const auto described = describe(pieces_of(values[key]), std::array{Quantile::of_percent(99)}, 0.95L);
-            if (!described.ok()) {
-                return Error{described.error()};
-            }
-            const Moments& moments = described->moments;
+            const auto described =
+                PERFLEET_TRY(describe(pieces_of(values[key]), std::array{Quantile::of_percent(99)}, 0.95L));
+            const Moments& moments = described.moments;
             RowMaker row{answer_};
             add_identity(scan_, log, row);
             row.add(options_.key == KernelEntryKey::kPath      ? "path"
@@ -257,8 +247,8 @@ private:
                     "", key);
             row.add("count", "", moments.count());
             row.add("min", log.unit, moments.min());
-            row.add("median", log.unit, real(described->median));
-            row.add("p99", log.unit, described->percentiles[0].nearest);
+            row.add("median", log.unit, real(described.median));
+            row.add("p99", log.unit, described.percentiles[0].nearest);
             row.add("max", log.unit, moments.max());
             row.add("mean", log.unit, real(moments.mean()));
             row.add("sd", log.unit, real(moments.standard_deviation()));
@@ -270,13 +260,10 @@ private:
     }
 
     Result<Done> add_matches(const KernelLog& log) {
-        auto measured = measure(log);
-        if (!measured.ok()) {
-            return std::move(measured).error();
-        }
-        warn_of_rest(log, measured->size());
-        for (std::size_t i = 0; i < measured->size() && i < options_.row_count_max; ++i) {
-            const Measured& one = (*measured)[i];
+        auto measured = PERFLEET_TRY(measure(log));
+        warn_of_rest(log, measured.size());
+        for (std::size_t i = 0; i < measured.size() && i < options_.row_count_max; ++i) {
+            const Measured& one = measured[i];
             RowMaker row{answer_};
             add_identity(scan_, log, row);
             row.add("log_id", "", one.entry.log_id);
@@ -307,14 +294,11 @@ private:
         if (options_.since_event.empty()) {
             return measured;
         }
-        auto events = event_times(log.session_index);
-        if (!events.ok()) {
-            return std::move(events).error();
-        }
+        auto events = PERFLEET_TRY(event_times(log.session_index));
         std::stable_sort(measured.begin(), measured.end(), [](const Measured& a, const Measured& b) {
             return a.entry.start_ticks < b.entry.start_ticks;
         });
-        return match(log, measured, *events);
+        return match(log, measured, events);
     }
 
     std::vector<Measured> match(const KernelLog& log, const std::vector<Measured>& entries,
@@ -372,9 +356,7 @@ private:
                     return too_many();
                 }
             }
-            if (auto status = rows.status(); !status.ok()) {
-                return std::move(status).error();
-            }
+            PERFLEET_TRY(rows.status());
         }
         std::sort(found.begin(), found.end());
         return found;

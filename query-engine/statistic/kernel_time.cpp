@@ -75,13 +75,9 @@ public:
         }
         for (const Series& series : event_series(session, event)) {
             ledger.add(log_.session_index, series);
-            if (auto read = read_samples(series); !read.ok()) {
-                return std::move(read).error();
-            }
+            PERFLEET_TRY(read_samples(series));
         }
-        if (auto read = read_entries(); !read.ok()) {
-            return std::move(read).error();
-        }
+        PERFLEET_TRY(read_entries());
         std::sort(samples_.begin(), samples_.end());
         std::stable_sort(entries_.begin(), entries_.end(), [](const LogEntry& a, const LogEntry& b) {
             return a.moment.start_ticks < b.moment.start_ticks;
@@ -124,14 +120,8 @@ private:
             if (!scan_.has_rows(log_.session_index, epochs[epoch], series)) {
                 continue;
             }
-            const auto dictionary = scan_.dictionary(log_.session_index, epochs[epoch]);
-            if (!dictionary.ok()) {
-                return Error{dictionary.error()};
-            }
-            const Result<ThreadNames> names = read_thread_names(scan_, log_.session_index, epochs[epoch], **dictionary);
-            if (!names.ok()) {
-                return Error{names.error()};
-            }
+            const auto dictionary = PERFLEET_TRY(scan_.dictionary(log_.session_index, epochs[epoch]));
+            const auto names = PERFLEET_TRY(read_thread_names(scan_, log_.session_index, epochs[epoch], *dictionary));
             RowCursor rows{scan_, log_.session_index, {epochs[epoch]}, series, kWanted};
             while (const RowBlock* const block = rows.next()) {
                 const auto times = block->rows.integers(ColumnId::kTime);
@@ -142,7 +132,7 @@ private:
                     const auto tid = static_cast<std::uint32_t>(block->rows.integers(ColumnId::kTid)[row]);
                     cpus_.insert(block->rows.integers(ColumnId::kCpu)[row]);
                     samples_.push_back({times[row], block->rows.integers(ColumnId::kWeight)[row], epoch,
-                                        thread_index(names->text(names->at(tid, Ticks{times[row]}).name, tid), tid),
+                                        thread_index(names.text(names.at(tid, Ticks{times[row]}).name, tid), tid),
                                         static_cast<std::uint32_t>(block->rows.integers(ColumnId::kStack)[row])});
                 }
                 share_.set(size_bytes());
@@ -150,9 +140,7 @@ private:
                     return scan_.memory().exceeded();
                 }
             }
-            if (auto status = rows.status(); !status.ok()) {
-                return status;
-            }
+            PERFLEET_TRY(rows.status());
         }
         return Done{};
     }
@@ -294,11 +282,8 @@ private:
             const std::uint32_t epoch_index = std::get<0>(first->first);
             const auto last = times_.lower_bound({epoch_index + 1, 0, 0});
             const EpochNumber epoch = scan_.sessions()[log_.session_index].epochs[epoch_index];
-            auto dictionary = scan_.dictionary(log_.session_index, epoch);
-            if (!dictionary.ok()) {
-                return std::move(dictionary).error();
-            }
-            counts.add(counts_of(epoch, std::move(dictionary).value(), first, last),
+            auto dictionary = PERFLEET_TRY(scan_.dictionary(log_.session_index, epoch));
+            counts.add(counts_of(epoch, std::move(dictionary), first, last),
                        [](const Runner& runner) { return runner.command; });
             first = last;
             if (scan_.memory().is_exceeded()) {

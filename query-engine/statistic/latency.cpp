@@ -50,33 +50,25 @@ public:
 
     Result<Answer> make() {
         const bool is_sketched = options_.view == LatencyView::kSketch;
-        auto sources = options_.pair.empty()
-                           ? find_value_sources(scan_, options_.skipped_tests, is_sketched)
-                           : find_pair_sources(scan_, options_.pair, options_.skipped_tests, answer_.warnings);
-        if (!sources.ok()) {
-            return std::move(sources).error();
-        }
-        const bool has_sources = !sources->empty();
+        auto sources = PERFLEET_TRY(
+            options_.pair.empty() ? find_value_sources(scan_, options_.skipped_tests, is_sketched)
+                                  : find_pair_sources(scan_, options_.pair, options_.skipped_tests, answer_.warnings));
+        const bool has_sources = !sources.empty();
         if (is_sketched) {
-            if (auto made = make_sketches(*sources); !made.ok()) {
-                return std::move(made).error();
-            }
+            PERFLEET_TRY(make_sketches(sources));
         }
         AnswerLedger ledger{scan_};
-        for (const ValueSource& source : *sources) {
+        for (const ValueSource& source : sources) {
             add_series(ledger, scan_, source);
         }
-        const Result<Done> made = make_view(*sources, options_.pair.empty() ? ledger.series_count() : sources->size());
-        if (!made.ok()) {
-            return Error{made.error()};
-        }
+        PERFLEET_TRY(make_view(sources, options_.pair.empty() ? ledger.series_count() : sources.size()));
         answer_.ledger = ledger.sum(answer_.warnings);
         if (answer_.columns.empty()) {
             answer_.columns = {{"session", ""}, {"target", ""}, {"event", ""}, {"unit", ""}, {"count", ""}};
         }
         std::set<std::size_t> sessions;
         std::map<std::string, std::vector<const SessionRecord*>> runs_of_event;
-        for (const ValueSource& source : *sources) {
+        for (const ValueSource& source : sources) {
             const SessionRecord& session = scan_.sessions()[source.session_index].record;
             runs_of_event[source.event].push_back(&session);
             if (sessions.insert(source.session_index).second) {
@@ -127,13 +119,10 @@ private:
     Result<Done> make_sketches(std::vector<ValueSource>& sources) {
         std::vector<ValueSource> with_values;
         for (const ValueSource& source : sources) {
-            const auto values = read_distribution(scan_, source);
-            if (!values.ok()) {
-                return Error{values.error()};
-            }
+            const auto values = PERFLEET_TRY(read_distribution(scan_, source));
             const bool is_measured = holds_measured_values(scan_.sessions()[source.session_index].record);
-            if (values->moments.count() != 0 && (is_measured || values->moments.max() != 0)) {
-                add_sketch_row(scan_, source, *values, options_, answer_);
+            if (values.moments.count() != 0 && (is_measured || values.moments.max() != 0)) {
+                add_sketch_row(scan_, source, values, options_, answer_);
                 with_values.push_back(source);
             }
         }
@@ -152,9 +141,7 @@ private:
     static Result<Done> each(const std::vector<ValueSource>& sources,
                              const std::function<Result<Done>(const ValueSource&)>& add) {
         for (const ValueSource& source : sources) {
-            if (auto added = add(source); !added.ok()) {
-                return added;
-            }
+            PERFLEET_TRY(add(source));
         }
         return Done{};
     }
@@ -182,12 +169,9 @@ private:
     }
 
     Result<Done> validity_warning(const ValueSource& source) {
-        auto validity_warnings = validity_warnings_of(scan_, source, name_of(source));
-        if (!validity_warnings.ok()) {
-            return std::move(validity_warnings).error();
-        }
-        answer_.warnings.insert(answer_.warnings.end(), std::make_move_iterator(validity_warnings->begin()),
-                                std::make_move_iterator(validity_warnings->end()));
+        auto validity_warnings = PERFLEET_TRY(validity_warnings_of(scan_, source, name_of(source)));
+        answer_.warnings.insert(answer_.warnings.end(), std::make_move_iterator(validity_warnings.begin()),
+                                std::make_move_iterator(validity_warnings.end()));
         return Done{};
     }
 
@@ -197,35 +181,29 @@ private:
         asked.push_back(Quantile::of_percent(25));
         MemoryShare share{scan_.memory()};
         share.add(kDependenceValuesMax * 2 * sizeof(std::uint64_t));  // sorted, and as reals
-        const auto in_order = first_values(scan_, source, kDependenceValuesMax, share);
-        if (!in_order.ok()) {
-            return Error{in_order.error()};
-        }
-        const auto described = describe(source.pieces(scan_), asked, options_.confidence, *in_order);
-        if (!described.ok()) {
-            return Error{described.error()};
-        }
-        const Moments& moments = described->moments;
+        const auto in_order = PERFLEET_TRY(first_values(scan_, source, kDependenceValuesMax, share));
+        const auto described = PERFLEET_TRY(describe(source.pieces(scan_), asked, options_.confidence, in_order));
+        const Moments& moments = described.moments;
         if (moments.count() == 0) {
             return Done{};
         }
         const ScannedSession& session = scan_.sessions()[source.session_index];
         RowMaker row{answer_, source.unit};
         add_identity(row, session, source);
-        add_moments(row, moments, options_.confidence, &*described);
-        row.figure("median", described->median);
-        row.value("median_low", bound(described->percentiles[0], false));
-        row.value("median_high", bound(described->percentiles[0], true));
-        row.figure("mad", described->deviation);
-        for (std::size_t i = 2; i + 1 < described->percentiles.size(); ++i) {
-            const DescribedPercentile& percentile = described->percentiles[i];
+        add_moments(row, moments, options_.confidence, &described);
+        row.figure("median", described.median);
+        row.value("median_low", bound(described.percentiles[0], false));
+        row.value("median_high", bound(described.percentiles[0], true));
+        row.figure("mad", described.deviation);
+        for (std::size_t i = 2; i + 1 < described.percentiles.size(); ++i) {
+            const DescribedPercentile& percentile = described.percentiles[i];
             const std::string name = percentile_name(percentile.quantile);
             row.value(name, percentile.nearest);
             row.value(name + "_low", bound(percentile, false));
             row.value(name + "_high", bound(percentile, true));
             row.figure(name + "_type7", percentile.between);
         }
-        if (Result<Done> added = add_tail(row, source, *described); !added.ok()) {
+        if (Result<Done> added = add_tail(row, source, described); !added.ok()) {
             return added;
         }
         const double hertz = row.unit().name == "cycles" ? clock_hz_of(session.record).value_or(0) : 0;
@@ -234,7 +212,7 @@ private:
                                             : std::nullopt);
         };
         row.add("mean_ns", "ns", nanoseconds(moments.mean()));
-        row.add("median_ns", "ns", nanoseconds(described->median));
+        row.add("median_ns", "ns", nanoseconds(described.median));
         row.end();
         return validity_warning(source);
     }
@@ -285,27 +263,20 @@ private:
     Result<Done> add_inference(const std::vector<ValueSource>& sources) {
         std::vector<LatencyGroup> groups;
         for (const ValueSource& source : sources) {
-            auto moments = moments_of(scan_, source);
-            if (!moments.ok()) {
-                return std::move(moments).error();
-            }
-            groups.push_back({source.test_size, *moments});
+            auto moments = PERFLEET_TRY(moments_of(scan_, source));
+            groups.push_back({source.test_size, moments});
         }
         const long double factor = tabulated_factor(options_.confidence);
         const auto changes = relative_changes(groups);
         const auto settled = settled_from(groups, options_.settled_change);
         for (std::size_t i = 0; i < groups.size(); ++i) {
-            const auto described = describe(sources[i].pieces(scan_), std::array{Quantile::of_percent(95)}, 0.95L);
-            if (!described.ok()) {
-                return Error{described.error()};
-            }
+            const auto described =
+                PERFLEET_TRY(describe(sources[i].pieces(scan_), std::array{Quantile::of_percent(95)}, 0.95L));
             const std::string is_settled = settled && i >= *settled ? "yes" : "no";
-            add_group(sources[i], groups[i], *described, factor, changes[i],
+            add_group(sources[i], groups[i], described, factor, changes[i],
                       i == 0 ? std::nullopt : fixed_cost(groups[i - 1], groups[i]),
                       groups.size() == 1 ? std::nullopt : std::optional{is_settled});
-            if (auto doubted = validity_warning(sources[i]); !doubted.ok()) {
-                return doubted;
-            }
+            PERFLEET_TRY(validity_warning(sources[i]));
         }
         const std::string& event = sources.front().event;
         if (groups.size() > 1 && !settled) {
@@ -387,12 +358,9 @@ private:
             units.push_back(value_unit(source.unit));
             answer_.columns.push_back(
                 {source.group ? "N=" + std::to_string(source.test_size) : source.event, units.back().name});
-            auto values = first_values(scan_, source, kTableValuesMax, share_);
-            if (!values.ok()) {
-                return std::move(values).error();
-            }
-            row_count = std::max(row_count, values->size());
-            columns.push_back(std::move(*values));
+            auto values = PERFLEET_TRY(first_values(scan_, source, kTableValuesMax, share_));
+            row_count = std::max(row_count, values.size());
+            columns.push_back(std::move(values));
         }
         share_.add(row_count * answer_row_size_bytes(answer_.columns.size()));
         if (share_.is_exceeded()) {
@@ -416,11 +384,8 @@ private:
     }
 
     Result<Done> sorted_values(const ValueSource& source, std::vector<std::uint64_t>& values, MemoryShare& share) {
-        auto read = first_values(scan_, source, kCompatibleValuesMax, share);
-        if (!read.ok()) {
-            return std::move(read).error();
-        }
-        values = std::move(*read);
+        auto read = PERFLEET_TRY(first_values(scan_, source, kCompatibleValuesMax, share));
+        values = std::move(read);
         std::sort(values.begin(), values.end());
         if (values.size() == kCompatibleValuesMax) {
             answer_.warnings.push_back(fmt::format("{}: only the first {} values", name_of(source), values.size()));
@@ -431,16 +396,11 @@ private:
     Result<Done> add_bernat(const ValueSource& source) {
         std::vector<std::uint64_t> values;
         MemoryShare share{scan_.memory()};
-        if (auto read = sorted_values(source, values, share); !read.ok()) {
-            return read;
-        }
+        PERFLEET_TRY(sorted_values(source, values, share));
         if (values.empty()) {
             return Done{};
         }
-        const auto moments = moments_of(scan_, source);
-        if (!moments.ok()) {
-            return Error{moments.error()};
-        }
+        const auto moments = PERFLEET_TRY(moments_of(scan_, source));
         const BernatRule rule = options_.bernat_rule;
         const BernatFigure deviation = bernat_deviation(values, rule);
         bool is_clamped = deviation.is_clamped;
@@ -455,7 +415,7 @@ private:
         RowMaker row{answer_, source.unit};
         add_identity(row, scan_.sessions()[source.session_index], source);
         row.add("count", "", std::uint64_t{values.size()});
-        row.value("avg", static_cast<std::uint64_t>(moments->sum() / moments->count()));
+        row.value("avg", static_cast<std::uint64_t>(moments.sum() / moments.count()));
         row.value("min", values.front());
         row.value("max", values.back());
         for (const std::uint64_t percent : bernat_percents()) {
@@ -489,19 +449,16 @@ private:
     }
 
     Result<Done> add_legacy(const ValueSource& source) {
-        auto moments = moments_of(scan_, source);
-        if (!moments.ok()) {
-            return std::move(moments).error();
-        }
-        const auto legacy = legacy_summary(*moments);
+        auto moments = PERFLEET_TRY(moments_of(scan_, source));
+        const auto legacy = legacy_summary(moments);
         if (!legacy) {
             return Done{};
         }
         RowMaker row{answer_, source.unit};
         add_identity(row, scan_.sessions()[source.session_index], source);
-        row.add("samples", "", moments->count());
-        row.value("min", moments->min());
-        row.value("max", moments->max());
+        row.add("samples", "", moments.count());
+        row.value("min", moments.min());
+        row.value("max", moments.max());
         row.figure("mean", legacy->mean);
         row.square("variance", legacy->variance);
         row.figure("sd", legacy->standard_deviation);
@@ -526,11 +483,9 @@ private:
         for (std::size_t i = 0; i < 2; ++i) {
             answer_.columns[i].unit = sources[0].unit;
         }
-        const auto described = describe(sources[0].pieces(scan_), std::array{Quantile::of_percent(95)}, 0.95L);
-        if (!described.ok()) {
-            return Error{described.error()};
-        }
-        const std::uint64_t count = described->moments.count();
+        const auto described =
+            PERFLEET_TRY(describe(sources[0].pieces(scan_), std::array{Quantile::of_percent(95)}, 0.95L));
+        const std::uint64_t count = described.moments.count();
         if (count == 0) {
             return Done{};
         }
@@ -546,7 +501,7 @@ private:
             for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
                 const std::uint64_t low = Log2Histogram::bucket_low(i);
                 const std::uint64_t high = Log2Histogram::bucket_high(i);
-                if (high >= described->moments.min() && low <= described->moments.max()) {
+                if (high >= described.moments.min() && low <= described.moments.max()) {
                     add(low, high, histogram.counts()[i]);
                 }
             }
@@ -555,8 +510,8 @@ private:
         // From the least value to the bucket that holds the 95th percentile; one more row takes the rest.
         constexpr std::uint64_t kBuckets = 20;
         constexpr std::uint64_t kBucketsMax = 10'000;
-        const std::uint64_t low = described->moments.min();
-        const std::uint64_t range = described->percentiles[0].nearest - low;
+        const std::uint64_t low = described.moments.min();
+        const std::uint64_t range = described.percentiles[0].nearest - low;
         const std::uint64_t width = options_.bucket_width != 0 ? options_.bucket_width : range / kBuckets + 1;
         if (range / width >= kBucketsMax) {
             return Error{ErrorCode::kUsage, "--bucket: " + std::to_string(width) + " makes " +
@@ -570,7 +525,7 @@ private:
             add(from, from > ~0ULL - (width - 1) ? ~0ULL : from + (width - 1), histogram.counts()[i]);
         }
         if (histogram.above() != 0) {
-            add(low + histogram.counts().size() * width, described->moments.max(), histogram.above());
+            add(low + histogram.counts().size() * width, described.moments.max(), histogram.above());
         }
         return read;
     }

@@ -95,11 +95,8 @@ void add_fraction(OptionTable<LatencyOptions>& table, const char* name, long dou
 }
 
 Result<Done> read_percentiles(const std::string& text, LatencyOptions& latency) {
-    auto percentiles = parse_percentiles_option("percentiles", text);
-    if (!percentiles.ok()) {
-        return std::move(percentiles).error();
-    }
-    latency.percentiles = std::move(*percentiles);
+    auto percentiles = PERFLEET_TRY(parse_percentiles_option("percentiles", text));
+    latency.percentiles = std::move(percentiles);
     return Done{};
 }
 

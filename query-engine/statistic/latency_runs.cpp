@@ -120,16 +120,13 @@ std::vector<std::string> differing_state(const std::vector<const SessionRecord*>
 
 Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options) {
     Answer answer;
-    const auto sources = options.pair.empty()
-                             ? find_value_sources(scan, options.skipped_tests)
-                             : find_pair_sources(scan, options.pair, options.skipped_tests, answer.warnings);
-    if (!sources.ok()) {
-        return Error{sources.error()};
-    }
+    const auto sources = PERFLEET_TRY(
+        options.pair.empty() ? find_value_sources(scan, options.skipped_tests)
+                             : find_pair_sources(scan, options.pair, options.skipped_tests, answer.warnings));
     std::map<GroupKey, RunGroup> groups;
     AnswerLedger ledger{scan};
     std::set<std::size_t> with_values;
-    for (const ValueSource& source : *sources) {
+    for (const ValueSource& source : sources) {
         const SessionRecord& session = scan.sessions()[source.session_index].record;
         add_series(ledger, scan, source);
         RunGroup& group = groups[{session.target_name, source.event, source.unit, source.group ? source.test_size : 0}];
@@ -138,18 +135,15 @@ Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options
             ++group.failed;
             continue;
         }
-        const auto described = describe(source.pieces(scan), {}, options.confidence);
-        if (!described.ok()) {
-            return Error{described.error()};
-        }
-        if (described->moments.count() == 0) {
+        const auto described = PERFLEET_TRY(describe(source.pieces(scan), {}, options.confidence));
+        if (described.moments.count() == 0) {
             continue;
         }
         group.runs.push_back(&session);
-        group.least = std::min(group.least, described->moments.min());
-        group.least_values.figures.push_back(static_cast<long double>(described->moments.min()));
-        group.medians.figures.push_back(described->median);
-        group.means.figures.push_back(*described->moments.mean());
+        group.least = std::min(group.least, described.moments.min());
+        group.least_values.figures.push_back(static_cast<long double>(described.moments.min()));
+        group.medians.figures.push_back(described.median);
+        group.means.figures.push_back(*described.moments.mean());
     }
     for (const auto& [key, group] : groups) {
         const std::string& event = std::get<1>(key);

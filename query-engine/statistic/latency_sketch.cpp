@@ -90,12 +90,9 @@ Result<ValueDistribution> read_distribution(const Scan& scan, const ValueSource&
         if (!scan.has_rows(source.session_index, epoch, source.series)) {
             continue;
         }
-        const auto left = add_rollups(scan, source, epoch, values);
-        if (!left.ok()) {
-            return Error{left.error()};
-        }
+        const auto left = PERFLEET_TRY(add_rollups(scan, source, epoch, values));
         constexpr std::array kWanted{ColumnId::kTime, ColumnId::kValue};
-        const auto visited = scan.visit_rows_in_parallel(source.session_index, epoch, source.series, *left,
+        const auto visited = scan.visit_rows_in_parallel(source.session_index, epoch, source.series, left,
                                                          scan.worker_count(), [&](unsigned worker, RowBlock& block) {
                                                              if (block.decode_more(kWanted)) {
                                                                  add_rows(block, of_workers[worker]);

@@ -105,11 +105,8 @@ std::string event_text(const ScannedSession& session, Series series, bool is_uni
 ValuePieces ValueSource::pieces(const Scan& scan) const {
     return [source = *this, &scan](const auto& visitor) -> Result<Done> {
         if (!source.pair.empty()) {
-            const auto pairs = pairs_of_tracepoints(scan, source.session_index, source.pair);
-            if (!pairs.ok()) {
-                return Error{pairs.error()};
-            }
-            const std::span<const std::uint64_t> values{pairs->durations};
+            const auto pairs = PERFLEET_TRY(pairs_of_tracepoints(scan, source.session_index, source.pair));
+            const std::span<const std::uint64_t> values{pairs.durations};
             visitor(values.subspan(std::min<std::uint64_t>(source.skipped_tests, values.size())));
             return Done{};
         }
@@ -201,14 +198,11 @@ Result<std::vector<ValueSource>> find_pair_sources(const Scan& scan, const std::
         if (start == session.series.end() || !has_tracepoint(session, pair[1])) {
             continue;
         }
-        const auto pairs = pairs_of_tracepoints(scan, index, pair);
-        if (!pairs.ok()) {
-            return Error{pairs.error()};
-        }
-        if (const std::string unpaired = pairs->unpaired(); !unpaired.empty()) {
+        const auto pairs = PERFLEET_TRY(pairs_of_tracepoints(scan, index, pair));
+        if (const std::string unpaired = pairs.unpaired(); !unpaired.empty()) {
             warnings.push_back("session " + session_hex(session.record.session).substr(0, 8) + ": " + unpaired);
         }
-        if (!pairs->durations.empty()) {
+        if (!pairs.durations.empty()) {
             ValueSource& source = sources.emplace_back();
             source.session_index = index;
             source.series = *start;
@@ -366,15 +360,12 @@ std::vector<std::string> validity_warnings_of(const std::string& name, std::vect
 Result<std::vector<std::string>> validity_warnings_of(const Scan& scan, const ValueSource& source,
                                                       const std::string& name) {
     MemoryShare share{scan.memory()};
-    auto values = first_values(scan, source, kValidityWarningValuesMax, share);
-    if (!values.ok()) {
-        return std::move(values).error();
-    }
-    share.add(values->size() * sizeof(std::uint64_t));  // two halves are compared
+    auto values = PERFLEET_TRY(first_values(scan, source, kValidityWarningValuesMax, share));
+    share.add(values.size() * sizeof(std::uint64_t));  // two halves are compared
     if (share.is_exceeded()) {
         return scan.memory().exceeded();
     }
-    return values->empty() ? std::vector<std::string>{} : validity_warnings_of(name, std::move(*values));
+    return values.empty() ? std::vector<std::string>{} : validity_warnings_of(name, std::move(values));
 }
 
 std::optional<std::string> failed_run(const SessionRecord& session) {

@@ -64,13 +64,10 @@ Result<std::shared_ptr<const PartitionStacks>> PartitionDictionaries::of(const C
     if (known != known_.end()) {
         return known->stacks;
     }
-    auto stacks = scan_.partition_stacks(*partition, group.definition_count, group.session_index);
-    if (!stacks.ok()) {
-        return stacks;
-    }
+    auto stacks = PERFLEET_TRY(scan_.partition_stacks(*partition, group.definition_count, group.session_index));
     MemoryShare share{scan_.memory()};
-    share.set(*stacks == nullptr ? 0 : (*stacks)->dictionary.size_bytes());
-    known_.push_front({*partition, *stacks, std::move(share)});
+    share.set(stacks == nullptr ? 0 : stacks->dictionary.size_bytes());
+    known_.push_front({*partition, stacks, std::move(share)});
     if (known_.size() > kKept) {
         known_.pop_back();
     }

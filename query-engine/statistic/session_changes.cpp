@@ -48,9 +48,7 @@ Result<std::vector<SessionChange>> read_changes(const Scan& scan, std::size_t se
                                value(ColumnId::kValue)});
         }
     }
-    if (auto status = rows.status(); !status.ok()) {
-        return std::move(status).error();
-    }
+    PERFLEET_TRY(rows.status());
     std::stable_sort(changes.begin(), changes.end(),
                      [](const SessionChange& a, const SessionChange& b) { return a.time < b.time; });
     return changes;
@@ -77,12 +75,9 @@ Result<Answer> make_controls(const Scan& scan) {
     answer.columns = {{"session", ""}, {"target", ""}, {"time", ""}, {"command", ""}, {"event", ""}, {"value", ""}};
     for (const std::size_t i : sessions_by_start(scan)) {
         const ScannedSession& session = scan.sessions()[i];
-        const auto changes = read_changes(scan, i);
-        if (!changes.ok()) {
-            return Error{changes.error()};
-        }
+        const auto changes = PERFLEET_TRY(read_changes(scan, i));
         const auto [first, last] = scan.tick_range(i);
-        for (const SessionChange& change : *changes) {
+        for (const SessionChange& change : changes) {
             if (change.time < first || change.time >= last) {
                 continue;
             }

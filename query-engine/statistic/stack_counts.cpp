@@ -402,38 +402,26 @@ Result<EpochMeaning> read_meaning(const Scan& scan, std::size_t session_index, E
                                   const std::shared_ptr<const PartitionStacks>& stacks) {
     EpochMeaning meaning;
     if (stacks != nullptr) {
-        auto map = scan.stack_map(session_index, epoch, *stacks);
-        if (!map.ok()) {
-            return std::move(map).error();
-        }
-        if (map->has_value()) {
-            meaning.map = std::move(**map);
+        auto map = PERFLEET_TRY(scan.stack_map(session_index, epoch, *stacks));
+        if (map.has_value()) {
+            meaning.map = std::move(*map);
             meaning.stacks = stacks;
         }
     }
-    auto dictionary = meaning.stacks ? scan.dictionary(session_index, epoch, std::array{Kind::kString})
-                                     : scan.dictionary(session_index, epoch);
-    if (!dictionary.ok()) {
-        return std::move(dictionary).error();
-    }
-    meaning.dictionary = std::move(*dictionary);
+    auto dictionary = PERFLEET_TRY(meaning.stacks ? scan.dictionary(session_index, epoch, std::array{Kind::kString})
+                                                  : scan.dictionary(session_index, epoch));
+    meaning.dictionary = std::move(dictionary);
     return meaning;
 }
 
 Result<TaskNames> read_task_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
                                   const EpochDictionary& dictionary, const StackCountOptions& options) {
     TaskNames names;
-    Result<ThreadNames> threads = read_thread_names(scan, session_index, epoch, dictionary);
-    if (!threads.ok()) {
-        return std::move(threads).error();
-    }
-    names.threads = std::move(*threads);
+    auto threads = PERFLEET_TRY(read_thread_names(scan, session_index, epoch, dictionary));
+    names.threads = std::move(threads);
     if (options.per_cgroup) {
-        Result<ProcessCgroups> cgroups = read_cgroups(scan, session_index, epoch, dictionary);
-        if (!cgroups.ok()) {
-            return std::move(cgroups).error();
-        }
-        names.cgroups = std::move(*cgroups);
+        auto cgroups = PERFLEET_TRY(read_cgroups(scan, session_index, epoch, dictionary));
+        names.cgroups = std::move(cgroups);
     }
     return names;
 }
@@ -443,52 +431,43 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
                                  const std::shared_ptr<const PartitionStacks>& stacks, unsigned worker_count,
                                  std::size_t array_size_bytes) {
     QueryMemory& memory = scan.memory();
-    Result<EpochMeaning> meaning = read_meaning(scan, session_index, task.epoch, stacks);
-    if (!meaning.ok()) {
-        return std::move(meaning).error();
-    }
+    auto meaning = PERFLEET_TRY(read_meaning(scan, session_index, task.epoch, stacks));
     MemoryShare meaning_share{memory};
-    meaning_share.set(meaning->size_bytes());
-    const Result<TaskNames> names = read_task_names(scan, session_index, task.epoch, *meaning->dictionary, options);
-    if (!names.ok()) {
-        return Error{names.error()};
-    }
+    meaning_share.set(meaning.size_bytes());
+    const auto names = PERFLEET_TRY(read_task_names(scan, session_index, task.epoch, *meaning.dictionary, options));
     const std::vector<Ticks> cuts = options.cuts ? options.cuts(session_index) : std::vector<Ticks>{};
     std::vector<Worker> workers;
     for (unsigned i = 0; i < worker_count; ++i) {
-        workers.emplace_back(array_size_bytes / worker_count, meaning->stack_count(), cuts, memory);
+        workers.emplace_back(array_size_bytes / worker_count, meaning.stack_count(), cuts, memory);
     }
     for (const Series& one : task.series) {
         RowsLeft& left = epochs_left.at({task.epoch, one});
         Result<Done> visited =
-            count_rollups(scan, session_index, task.epoch, one, *names, options, workers.front(), left);
+            count_rollups(scan, session_index, task.epoch, one, names, options, workers.front(), left);
         if (!visited.ok()) {
             return std::move(visited).error();
         }
         visited = scan.visit_rows_in_parallel(
             session_index, task.epoch, one, left, worker_count,
-            [&](unsigned worker, RowBlock& block) { workers[worker].count(block, *names, options); });
+            [&](unsigned worker, RowBlock& block) { workers[worker].count(block, names, options); });
         if (!visited.ok()) {
             return std::move(visited).error();
         }
     }
-    EpochStackCounts counts = merged(workers, *names, options, meaning_share);
+    EpochStackCounts counts = merged(workers, names, options, meaning_share);
     CountedEpoch counted{std::move(counts), std::move(meaning_share)};
     counted.counts.session_index = session_index;
     counted.counts.epoch = task.epoch;
-    if (meaning->stacks && translate(meaning->map, meaning->stacks, counted.counts)) {
-        counted.stacks = std::move(meaning->stacks);
+    if (meaning.stacks && translate(meaning.map, meaning.stacks, counted.counts)) {
+        counted.stacks = std::move(meaning.stacks);
         return counted;
     }
-    if (meaning->stacks) {  // rows with a call chain that nobody defined
-        auto dictionary = scan.dictionary(session_index, task.epoch);
-        if (!dictionary.ok()) {
-            return std::move(dictionary).error();
-        }
-        meaning->dictionary = std::move(*dictionary);
-        counted.share.add(meaning->dictionary->size_bytes());
+    if (meaning.stacks) {  // rows with a call chain that nobody defined
+        auto dictionary = PERFLEET_TRY(scan.dictionary(session_index, task.epoch));
+        meaning.dictionary = std::move(dictionary);
+        counted.share.add(meaning.dictionary->size_bytes());
     }
-    counted.counts.dictionary = std::move(meaning->dictionary);
+    counted.counts.dictionary = std::move(meaning.dictionary);
     return counted;
 }
 
@@ -537,10 +516,7 @@ Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& 
             return std::move(days).error();
         }
     }
-    const auto stacks = dictionaries.of(task);
-    if (!stacks.ok()) {
-        return Error{stacks.error()};
-    }
+    const auto stacks = PERFLEET_TRY(dictionaries.of(task));
     for (EpochTask epoch : task.epochs) {
         std::erase_if(epoch.series, [&](Series series) {
             return !scan.has_rows(task.session_index, epoch.epoch, series, left.at({epoch.epoch, series}));
@@ -549,7 +525,7 @@ Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& 
             continue;
         }
         Result<CountedEpoch> one =
-            count_epoch(scan, task.session_index, epoch, options, left, *stacks, worker_count, array_size_bytes);
+            count_epoch(scan, task.session_index, epoch, options, left, stacks, worker_count, array_size_bytes);
         if (!one.ok()) {
             return std::move(one).error();
         }
@@ -573,11 +549,8 @@ void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<
 // Many epochs, or days, are counted side by side, each on one thread; few one after the other, each on all threads.
 Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
                                 const std::function<void(const EpochStackCounts&)>& visitor) {
-    Result<std::vector<CountTask>> found = count_tasks(scan, options);
-    if (!found.ok()) {
-        return Error{found.error()};
-    }
-    std::vector<CountTask>& tasks = *found;
+    auto found = PERFLEET_TRY(count_tasks(scan, options));
+    std::vector<CountTask>& tasks = found;
     PartitionDictionaries dictionaries{scan, !options.cuts, tasks};
     const unsigned all = scan.worker_count();
     const bool are_many = tasks.size() >= std::size_t{2} * all;

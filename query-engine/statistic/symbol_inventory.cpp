@@ -44,12 +44,9 @@ Result<Images> images_of(const Scan& scan) {
     Images images;
     for (std::size_t session = 0; session < scan.sessions().size(); ++session) {
         for (const EpochNumber epoch : scan.sessions()[session].epochs) {
-            const auto dictionary = scan.dictionary(session, epoch, std::array{Kind::kImage});
-            if (!dictionary.ok()) {
-                return Error{dictionary.error()};
-            }
-            for (std::uint32_t i = 0; i < (*dictionary)->image_count(); ++i) {
-                const ImageDefinition& image = (*dictionary)->image(ImageNumber{i});
+            const auto dictionary = PERFLEET_TRY(scan.dictionary(session, epoch, std::array{Kind::kImage}));
+            for (std::uint32_t i = 0; i < dictionary->image_count(); ++i) {
+                const ImageDefinition& image = dictionary->image(ImageNumber{i});
                 if ((image.flags & (image_flags::kAnonymous | image_flags::kUnknown)) == 0 && !image.name.empty()) {
                     Image& place = images[{image.name, image.build_id}];
                     place.flags = image.flags;
@@ -67,24 +64,18 @@ Result<Answer> make_symbol_inventory(const Scan& scan) {
     Answer answer;
     answer.columns = {{"image", ""}, {"build_id", ""},  {"symbols", ""},
                       {"lines", ""}, {"size", "bytes"}, {"sessions", ""}};
-    const Result<Images> images = images_of(scan);
-    if (!images.ok()) {
-        return Error{images.error()};
-    }
-    for (const auto& [key, image] : *images) {
+    const auto images = PERFLEET_TRY(images_of(scan));
+    for (const auto& [key, image] : images) {
         const auto& [name, build_id] = key;
         AnswerValue kind;
         AnswerValue lines;
         AnswerValue size;
         if (!build_id.empty()) {
-            const auto content = scan.store().image(build_id);
-            if (!content.ok()) {
-                return Error{content.error()};
-            }
-            if (content->has_value()) {
-                kind = kind_of(**content, name);
-                lines = has_lines(**content, name) ? AnswerValue{"yes"} : AnswerValue{};
-                size = std::uint64_t{(*content)->bytes.size()};
+            const auto content = PERFLEET_TRY(scan.store().image(build_id));
+            if (content.has_value()) {
+                kind = kind_of(*content, name);
+                lines = has_lines(*content, name) ? AnswerValue{"yes"} : AnswerValue{};
+                size = std::uint64_t{content->bytes.size()};
             }
         }
         answer.rows.push_back({name, build_id.empty() ? AnswerValue{} : AnswerValue{build_id_text(build_id)}, kind,

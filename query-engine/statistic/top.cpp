@@ -253,17 +253,14 @@ const OptionTable<TopOptions>& top_options() {
 }
 
 Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options) {
-    Result<std::optional<EventChoice>> event = choose_event(scan);
-    if (!event.ok()) {
-        return std::move(event).error();
-    }
+    auto event = PERFLEET_TRY(choose_event(scan));
     Answer answer;
-    if (!event->has_value()) {
+    if (!event.has_value()) {
         answer.columns = columns_of_top(options, {"samples"});
         answer.warnings.push_back("no samples are in the selection (perfleet losses lists what there is)");
         return answer;
     }
-    const EventChoice& choice = **event;
+    const EventChoice& choice = *event;
     if (!options.callers_of.empty()) {
         return make_callers(scan, symbolizer, options, choice);
     }

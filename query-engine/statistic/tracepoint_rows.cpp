@@ -60,9 +60,7 @@ Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::si
                                                        "--session, --from and --to"};
             }
         }
-        if (auto status = blocks.status(); !status.ok()) {
-            return std::move(status).error();
-        }
+        PERFLEET_TRY(blocks.status());
         if (session.record.clock_name == kRowClock) {
             // Columns of a file are numbered one behind the other; what stood in one line belongs together.
             for (std::size_t row = first_row; row < rows.size(); ++row) {
@@ -87,13 +85,10 @@ std::string TracepointPairs::unpaired() const {
 
 Result<TracepointPairs> pairs_of_tracepoints(const Scan& scan, std::size_t session_index,
                                              const std::vector<std::string>& events) {
-    auto rows = rows_of_tracepoints(scan, session_index, events);
-    if (!rows.ok()) {
-        return std::move(rows).error();
-    }
+    auto rows = PERFLEET_TRY(rows_of_tracepoints(scan, session_index, events));
     TracepointPairs pairs;
     TracepointLog log;
-    for (const TracepointRow& row : *rows) {
+    for (const TracepointRow& row : rows) {
         if (row.event_index == 0) {
             log.start(row.thread, row.ticks);
             ++pairs.start_count;

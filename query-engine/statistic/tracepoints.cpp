@@ -30,13 +30,9 @@ public:
     TracepointReport(const Scan& scan, const TracepointOptions& options) : scan_{scan}, options_{options} {}
 
     Result<Answer> make() {
-        if (auto checked = check_events(); !checked.ok()) {
-            return std::move(checked).error();
-        }
+        PERFLEET_TRY(check_events());
         for (const std::size_t index : sessions_by_start(scan_)) {
-            if (auto added = add_session(index); !added.ok()) {
-                return std::move(added).error();
-            }
+            PERFLEET_TRY(add_session(index));
         }
         if (answer_.columns.empty()) {
             answer_.columns = {{"session", ""}, {"target", ""}, {"event", ""}, {"rows", "rows"}};
@@ -173,9 +169,7 @@ private:
                 }
             }
         }
-        if (auto status = rows.status(); !status.ok()) {
-            return status;
-        }
+        PERFLEET_TRY(rows.status());
         const auto moment = [&](Ticks ticks) {
             return row_count == 0 ? AnswerValue{} : AnswerValue{format_time(session_->clock.utc_of(ticks))};
         };
@@ -184,11 +178,8 @@ private:
             ValueSource source;
             source.session_index = index;
             source.series = series;
-            auto made = describe(source.pieces(scan_), std::array{Quantile::of_percent(99)}, 0.95L);
-            if (!made.ok()) {
-                return std::move(made).error();
-            }
-            described = std::move(*made);
+            auto made = PERFLEET_TRY(describe(source.pieces(scan_), std::array{Quantile::of_percent(99)}, 0.95L));
+            described = std::move(made);
         }
         RowMaker row{answer_, unit_of(series)};
         add_identity(row, name_of(series));
@@ -211,19 +202,16 @@ private:
 
     Result<Done> add_values(const std::string& event, const std::string& unit,
                             const std::vector<std::uint64_t>& values) {
-        const auto described = describe(pieces_of(values), std::array{Quantile::of_percent(99)}, 0.95L);
-        if (!described.ok()) {
-            return Error{described.error()};
-        }
-        const Moments& moments = described->moments;
+        const auto described = PERFLEET_TRY(describe(pieces_of(values), std::array{Quantile::of_percent(99)}, 0.95L));
+        const Moments& moments = described.moments;
         const bool has_value = moments.count() != 0;
         const auto value = [&](std::uint64_t figure) { return has_value ? std::optional{figure} : std::nullopt; };
         RowMaker row{answer_, unit};
         add_identity(row, event);
         row.add("count", "", moments.count());
         row.value("min", value(moments.min()));
-        row.figure("median", has_value ? std::optional{described->median} : std::nullopt);
-        row.value("p99", value(has_value ? described->percentiles[0].nearest : 0));
+        row.figure("median", has_value ? std::optional{described.median} : std::nullopt);
+        row.value("p99", value(has_value ? described.percentiles[0].nearest : 0));
         row.value("max", value(moments.max()));
         row.figure("mean", moments.mean());
         row.figure("sd", moments.standard_deviation());
@@ -233,22 +221,16 @@ private:
 
     // In the order of the log; keys are places among the events.
     Result<std::vector<TracepointEntry>> entries_of(std::size_t index, const std::vector<std::string>& events) {
-        auto rows = rows_of_tracepoints(scan_, index, events);
-        if (!rows.ok()) {
-            return std::move(rows).error();
-        }
+        auto rows = PERFLEET_TRY(rows_of_tracepoints(scan_, index, events));
         std::vector<TracepointEntry> entries;
-        for (const TracepointRow& row : *rows) {
+        for (const TracepointRow& row : rows) {
             entries.push_back({row.event_index, row.value});
         }
         return entries;
     }
 
     Result<Done> add_combined(std::size_t index) {
-        const auto entries = entries_of(index, options_.events);
-        if (!entries.ok()) {
-            return Error{entries.error()};
-        }
+        const auto entries = PERFLEET_TRY(entries_of(index, options_.events));
         std::vector<std::uint64_t> keys(options_.events.size());
         std::string name;
         for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -256,27 +238,24 @@ private:
             name += (i == 0 ? "" : "+") + options_.events[i];
         }
         std::size_t before = 0;
-        while (before < entries->size() && (*entries)[before].key != 0) {
+        while (before < entries.size() && entries[before].key != 0) {
             ++before;
         }
         if (before != 0) {
             answer_.warnings.push_back(fmt::format("{}: {} entries stand before the first {}: passed over",
                                                    session_name(), before, options_.events[0]));
         }
-        return add_values(name, unit_of(options_.events[0]), combined_paths(*entries, keys));
+        return add_values(name, unit_of(options_.events[0]), combined_paths(entries, keys));
     }
 
     // Each outer entry with the inner one that was logged just before it.
     Result<Done> add_overhead(std::size_t index) {
-        const auto entries = entries_of(index, options_.events);
-        if (!entries.ok()) {
-            return Error{entries.error()};
-        }
+        const auto entries = PERFLEET_TRY(entries_of(index, options_.events));
         Moments effective;
         Moments total;
         std::uint64_t unpaired = 0;
         std::optional<std::uint64_t> inner;
-        for (const TracepointEntry& entry : *entries) {
+        for (const TracepointEntry& entry : entries) {
             if (entry.key == 0) {
                 unpaired += inner ? 1 : 0;
                 inner = entry.duration;
@@ -334,15 +313,12 @@ private:
         }
         std::vector<std::string> events{name};
         events.insert(events.end(), options_.inner.begin(), options_.inner.end());
-        const auto entries = entries_of(index, events);
-        if (!entries.ok()) {
-            return Error{entries.error()};
-        }
+        const auto entries = PERFLEET_TRY(entries_of(index, events));
         const ValueUnit unit = value_unit(unit_of(series));
         std::vector<long double> values;
         std::uint64_t inner_pairs = 0;
         std::uint64_t below_zero = 0;
-        for (const TracepointEntry& entry : *entries) {
+        for (const TracepointEntry& entry : entries) {
             if (entry.key != 0) {
                 ++inner_pairs;
                 continue;

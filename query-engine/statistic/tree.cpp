@@ -198,12 +198,9 @@ const OptionTable<TreeOptions>& tree_options() {
 }
 
 Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOptions& options) {
-    const Result<std::optional<EventChoice>> event = choose_event(scan);
-    if (!event.ok()) {
-        return Error{event.error()};
-    }
-    const bool sum_weights = event->has_value() && (options.sum_weights || weighs_by_default(scan, **event));
-    const std::string unit = sum_weights ? (*event)->unit : "samples";
+    const auto event = PERFLEET_TRY(choose_event(scan));
+    const bool sum_weights = event.has_value() && (options.sum_weights || weighs_by_default(scan, *event));
+    const std::string unit = sum_weights ? event->unit : "samples";
     Answer answer;
     answer.columns = {{"depth", ""},
                       {"symbol", ""},
@@ -212,14 +209,14 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
                       {"total_percent", "percent"},
                       {"self", unit},
                       {"self_percent", "percent"}};
-    if (!event->has_value()) {
+    if (!event.has_value()) {
         answer.warnings.emplace_back("no samples are in the selection (perfleet losses lists what there is)");
         return answer;
     }
     CallTree tree{symbolizer, scan.memory(), scan.worker_count(), options};
     SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
     const Result<Done> visited =
-        expansion.visit(scan, StackCountOptions{.event = (*event)->name, .sum_weights = sum_weights},
+        expansion.visit(scan, StackCountOptions{.event = event->name, .sum_weights = sum_weights},
                         [&](const EpochStackCounts& epoch) { tree.add(epoch); });
     if (!visited.ok()) {
         return Error{visited.error()};
@@ -229,10 +226,10 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
         return scan.memory().exceeded();
     }
     answer.sources = sources_of(scan);
-    warn_of_no_samples(**event, !tree.empty(), answer.warnings);
+    warn_of_no_samples(*event, !tree.empty(), answer.warnings);
     tree.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                           answer.warnings);
-    finish_profile(scan, **event, symbolizer, answer.ledger, answer.warnings);
+    finish_profile(scan, *event, symbolizer, answer.ledger, answer.warnings);
     return answer;
 }
 

@@ -51,9 +51,7 @@ public:
                     continue;
                 }
                 ledger.add(index, series);
-                if (auto added = add_series(index, series); !added.ok()) {
-                    return std::move(added).error();
-                }
+                PERFLEET_TRY(add_series(index, series));
             }
         }
         if (answer_.columns.empty()) {
@@ -103,9 +101,7 @@ private:
                 }
             }
         }
-        if (auto status = rows.status(); !status.ok()) {
-            return status;
-        }
+        PERFLEET_TRY(rows.status());
         end_window(window);
         return Done{};
     }

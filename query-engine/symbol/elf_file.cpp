@@ -98,9 +98,7 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
     }
     handle->size_bytes = static_cast<std::uint64_t>(status.st_size);
     std::unique_ptr<ElfFile> file{new ElfFile{std::move(handle), path}};
-    if (auto read = file->read_headers(); !read) {
-        return std::move(read).error();
-    }
+    PERFLEET_TRY(file->read_headers());
     return file;
 }
 
@@ -109,9 +107,7 @@ Result<std::unique_ptr<ElfFile>> ElfFile::from_memory(std::string bytes, std::st
     auto handle = std::make_unique<Handle>(std::move(bytes));
     handle->size_bytes = size_bytes;
     std::unique_ptr<ElfFile> file{new ElfFile{std::move(handle), std::move(name)}};
-    if (auto read = file->read_headers(); !read) {
-        return std::move(read).error();
-    }
+    PERFLEET_TRY(file->read_headers());
     return file;
 }
 

@@ -47,11 +47,8 @@ Result<KeptSymbols> open_kept_symbols(std::string_view packed, const std::string
         if (!is_first && (packed.empty() || ZSTD_getFrameContentSize(packed.data(), packed.size()) == 0)) {
             break;
         }
-        auto opened = take_file(packed, name);
-        if (!opened.ok()) {
-            return std::move(opened).error();
-        }
-        *file = std::move(*opened);
+        auto opened = PERFLEET_TRY(take_file(packed, name));
+        *file = std::move(opened);
     }
     return symbols;
 }

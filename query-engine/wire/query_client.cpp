@@ -212,12 +212,9 @@ Result<std::unique_ptr<QueryClient>> QueryClient::connect(const std::string& end
     options.heartbeat_interval_ns = kHeartbeatIntervalNs;
     options.heartbeat_timeout_ns = kHeartbeatTimeoutNs;
     options.frames_per_second = kFramesPerSecond;
-    auto socket = zmtp::Client::connect(endpoint, keys, options);
-    if (!socket.ok()) {
-        return std::move(socket).error();
-    }
+    auto socket = PERFLEET_TRY(zmtp::Client::connect(endpoint, keys, options));
     return std::unique_ptr<QueryClient>{
-        std::make_unique<ZmtpQueryClient>(std::move(socket).value(), timeout_ns, keys != nullptr)};
+        std::make_unique<ZmtpQueryClient>(std::move(socket), timeout_ns, keys != nullptr)};
 }
 
 }  // namespace perfleet

@@ -289,11 +289,8 @@ Result<QueryMessage> decode_query_message_untrusted(std::span<const std::byte> b
                                                       ", this program speaks " + std::to_string(kVersion) +
                                                       "; use programs of one release"};
         }
-        Result<Body> body = read_body(envelope);
-        if (!body.ok()) {
-            return std::move(body).error();
-        }
-        return QueryMessage{envelope.getQuery(), std::move(body).value()};
+        auto body = PERFLEET_TRY(read_body(envelope));
+        return QueryMessage{envelope.getQuery(), std::move(body)};
     } catch (const kj::Exception& exception) {
         return malformed(exception.getDescription().cStr());
     }

@@ -57,12 +57,9 @@ public:
             return std::move(server).error();
         }
         server_ = std::move(*server);
-        auto listener = zmtp::Listener::open("--listen", endpoint);
-        if (!listener.ok()) {
-            return std::move(listener).error();
-        }
-        endpoint_ = listener->endpoint();
-        server_->listen_at(std::move(*listener), false);
+        auto listener = PERFLEET_TRY(zmtp::Listener::open("--listen", endpoint));
+        endpoint_ = listener.endpoint();
+        server_->listen_at(std::move(listener), false);
         server_->wake_on(outbox_.wake_fd());
         return Done{};
     }
@@ -232,9 +229,7 @@ Result<std::unique_ptr<QueryServer>> QueryServer::open(const std::string& endpoi
         return std::move(checked).error();
     }
     auto server = std::make_unique<ZmtpQueryServer>(std::move(handlers));
-    if (auto opened = server->open(endpoint, keys); !opened.ok()) {
-        return std::move(opened).error();
-    }
+    PERFLEET_TRY(server->open(endpoint, keys));
     return std::unique_ptr<QueryServer>{std::move(server)};
 }
 

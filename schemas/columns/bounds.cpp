@@ -84,9 +84,7 @@ Checked<ValueBounds> bounds_by(Codec codec, std::span<const std::byte> bytes_unt
     if (codec == Codec::kDictionary) {
         return bounds_of_dictionary(bytes_untrusted, value_count);
     }
-    if (const auto read = ColumnReader{bytes_untrusted, value_count, sink}.read(codec); !read.ok()) {
-        return read.error();
-    }
+    PERFLEET_TRY(ColumnReader{bytes_untrusted, value_count, sink}.read(codec));
     return sink.bounds();
 }
 

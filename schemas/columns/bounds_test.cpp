@@ -14,9 +14,7 @@ using Values = std::vector<std::uint64_t>;
 // What decoding the column says of it.
 Checked<ValueBounds> decoded_bounds(Codec codec, std::span<const std::byte> bytes, std::size_t value_count) {
     Values values(value_count);
-    if (const auto decoded = decode_integers(codec, bytes, values); !decoded.ok()) {
-        return decoded.error();
-    }
+    PERFLEET_TRY(decode_integers(codec, bytes, values));
     ValueBounds bounds;
     for (const std::uint64_t value : values) {
         bounds = {std::min(bounds.min, value), std::max(bounds.max, value)};

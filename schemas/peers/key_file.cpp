@@ -62,9 +62,7 @@ public:
             if (line.empty() || line.front() == '#') {
                 continue;
             }
-            if (auto taken = take(line, entries); !taken) {
-                return std::move(taken).error();
-            }
+            PERFLEET_TRY(take(line, entries));
         }
         return entries;
     }
@@ -229,47 +227,41 @@ bool is_peer_name(std::string_view name) {
 
 Result<Enrolment> parse_enrolment(std::string_view text, const std::string& place) {
     LineReader reader{text, place};
-    auto entries = reader.read();
-    if (!entries) {
-        return std::move(entries).error();
-    }
-    if (entries->secret_text.has_value()) {
+    auto entries = PERFLEET_TRY(reader.read());
+    if (entries.secret_text.has_value()) {
         return Error{ErrorCode::kInvalid,
                      place +
                          ": a secret key is in it; only the public file (NAME.pub) leaves the machine where it "
                          "was made. Make a new key: this one may have been read on its way"};
     }
-    if (!entries->name.has_value()) {
+    if (!entries.name.has_value()) {
         return reader.missing(kName);
     }
-    if (!entries->public_key.has_value()) {
+    if (!entries.public_key.has_value()) {
         return reader.missing(kPublicKey);
     }
-    std::sort(entries->labels.begin(), entries->labels.end());
-    const TargetId target = target_id_of(*entries->name);
-    return Enrolment{std::move(*entries->name), target, *entries->public_key, std::move(entries->labels)};
+    std::sort(entries.labels.begin(), entries.labels.end());
+    const TargetId target = target_id_of(*entries.name);
+    return Enrolment{std::move(*entries.name), target, *entries.public_key, std::move(entries.labels)};
 }
 
 Result<SecretKey> parse_secret_key(std::string_view text, const std::string& place) {
     LineReader reader{text, place};
-    auto entries = reader.read();
-    if (!entries) {
-        return std::move(entries).error();
-    }
-    if (!entries->secret_text.has_value()) {
+    auto entries = PERFLEET_TRY(reader.read());
+    if (!entries.secret_text.has_value()) {
         return Error{ErrorCode::kInvalid,
                      place + ": there is no line 'secret-key = ...'; is this the public file of the key?"};
     }
-    if (!entries->name.has_value()) {
+    if (!entries.name.has_value()) {
         return reader.missing(kName);
     }
-    if (!entries->public_text.has_value()) {
+    if (!entries.public_text.has_value()) {
         return reader.missing(kPublicKey);
     }
-    if (!entries->labels.empty()) {
+    if (!entries.labels.empty()) {
         return Error{ErrorCode::kInvalid, place + ": labels belong into the public file, which the gateway reads"};
     }
-    return SecretKey{std::move(*entries->name), std::move(*entries->public_text), std::move(*entries->secret_text)};
+    return SecretKey{std::move(*entries.name), std::move(*entries.public_text), std::move(*entries.secret_text)};
 }
 
 std::string format_enrolment(const Enrolment& enrolment) {
@@ -291,11 +283,8 @@ Result<std::string> read_key_file(const std::string& path) { return read_checked
 
 Result<SecretKey> load_secret_key(const std::string& path) {
     const mode_t group_mode = is_lent_credential(path) ? S_IRWXG & ~S_IRGRP : S_IRWXG;
-    auto text = read_checked(path, group_mode | S_IRWXO);
-    if (!text) {
-        return std::move(text).error();
-    }
-    return parse_secret_key(*text, path);
+    auto text = PERFLEET_TRY(read_checked(path, group_mode | S_IRWXO));
+    return parse_secret_key(text, path);
 }
 
 Result<PublicKey> load_public_key(std::string_view option, const std::string& file_or_text) {
@@ -329,11 +318,8 @@ Result<std::optional<ConnectKeys>> load_connect_keys(const std::string& key_file
     if (!own) {
         return Error{own.error().code, "--key " + own.error().message};
     }
-    auto server = load_public_key("--gateway-key", gateway_key);
-    if (!server) {
-        return std::move(server).error();
-    }
-    return std::optional<ConnectKeys>{ConnectKeys{std::move(*own), *server}};
+    auto server = PERFLEET_TRY(load_public_key("--gateway-key", gateway_key));
+    return std::optional<ConnectKeys>{ConnectKeys{std::move(*own), server}};
 }
 
 }  // namespace perfleet

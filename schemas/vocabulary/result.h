@@ -114,6 +114,21 @@ private:
 // What a function returns that has nothing to give but success.
 struct Done {};
 
+// The value of a result; a function whose result has none returns its error:
+//
+//   const auto text = PERFLEET_TRY(read_file(path));
+//   PERFLEET_TRY(write_file(path, text));
+//
+// A statement expression, which GCC and Clang have: not within the arguments of another one.
+#define PERFLEET_TRY(...)                             \
+    __extension__({                                   \
+        auto perfleet_tried = (__VA_ARGS__);          \
+        if (!perfleet_tried.ok()) {                   \
+            return std::move(perfleet_tried).error(); \
+        }                                             \
+        std::move(perfleet_tried).value();            \
+    })
+
 // Freestanding result.
 template <class T>
 using Checked = BasicResult<T, Fault>;

@@ -34,6 +34,27 @@ TEST(Result, AssignmentChangesBetweenValueAndFault) {
     EXPECT_EQ(result.value(), "again");
 }
 
+Checked<int> first_digit(const std::string& text) {
+    if (text.empty()) {
+        return Fault{ErrorCode::kTruncated, 3};
+    }
+    return text.front() - '0';
+}
+
+Checked<std::unique_ptr<int>> sum_of_digits(const std::string& one, const std::string& other) {
+    auto sum = std::make_unique<int>(PERFLEET_TRY(first_digit(one)));
+    *sum += PERFLEET_TRY(first_digit(other));
+    return sum;
+}
+
+TEST(Result, TryGivesTheValueOrReturnsTheFault) {
+    EXPECT_EQ(*sum_of_digits("4", "5").value(), 9);
+    const auto fault = sum_of_digits("4", "");
+    ASSERT_FALSE(fault.ok());
+    EXPECT_EQ(fault.error().code, ErrorCode::kTruncated);
+    EXPECT_EQ(fault.error().where, 3U);
+}
+
 TEST(ResultDeathTest, ReadingTheValueOfAFaultIsABug) {
     const Checked<int> fault = Fault{ErrorCode::kInvalid};
     EXPECT_DEATH((void)fault.value(), "does not hold");

@@ -46,9 +46,7 @@ Client::~Client() {
 
 Result<std::unique_ptr<Client>> Client::connect(const std::string& endpoint, const ConnectKeys* keys,
                                                 const ClientOptions& options) {
-    if (const auto checked = check_peer_endpoint("--gateway", endpoint); !checked.ok()) {
-        return checked.error();
-    }
+    PERFLEET_TRY(check_peer_endpoint("--gateway", endpoint));
     std::unique_ptr<Client> client{new Client{endpoint, options}};
     if (keys != nullptr) {
         client->key_name_ = keys->own.name;

@@ -29,11 +29,8 @@ Result<std::unique_ptr<KeyGate>> KeyGate::open(const KeyPlaces& places, const No
             ErrorCode::kInvalid,
             places.key_file + ": its public-key isn't that of its secret-key; make a new one: perfleet keygen"};
     }
-    auto folder = KeyFolder::open(places.folder_option, places.folder, notice);
-    if (!folder.ok()) {
-        return std::move(folder).error();
-    }
-    return std::unique_ptr<KeyGate>{new KeyGate{*own, std::move(*folder), notice}};
+    auto folder = PERFLEET_TRY(KeyFolder::open(places.folder_option, places.folder, notice));
+    return std::unique_ptr<KeyGate>{new KeyGate{*own, std::move(folder), notice}};
 }
 
 KeySet::Entry KeyGate::find(const PublicKey& key, int peer_fd, std::uint64_t now_ns) {

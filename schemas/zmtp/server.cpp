@@ -63,11 +63,8 @@ Result<std::unique_ptr<Server>> Server::open(const ServerLimits& limits, const s
                                              Sink& sink, const Notice& notice) {
     std::unique_ptr<Server> server{new Server{limits, sink, notice ? notice : [](std::string_view) {}}};
     if (keys.has_value()) {
-        auto gate = KeyGate::open(*keys, server->notice_);
-        if (!gate.ok()) {
-            return std::move(gate).error();
-        }
-        server->keys_ = std::move(*gate);
+        auto gate = PERFLEET_TRY(KeyGate::open(*keys, server->notice_));
+        server->keys_ = std::move(gate);
     }
     server->epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
     server->wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -58,9 +58,7 @@ Result<AdmittedBatch> make_admitted_batch(const SealedBatch& batch) {
     admitted.series.reserve(batch.series.size());
     admitted.record.rows.reserve(batch.series.size());
     for (const SeriesView& rows : batch.series) {
-        if (auto checked = check(rows); !checked.ok()) {
-            return checked.error();
-        }
+        PERFLEET_TRY(check(rows));
         if (std::any_of(admitted.series.begin(), admitted.series.end(),
                         [&](const BatchSeries& other) { return other.series == rows.series; })) {
             return refusal(ErrorCode::kInvalid, rows.series, "is there twice");

@@ -281,9 +281,7 @@ Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted, BlockC
         return refusal(ErrorCode::kInvalid, "end", offset, std::to_string(bytes.size() - offset) + " bytes left over");
     }
     if (part_count != 0) {
-        if (auto read = read_parts(view, part_count); !read.ok()) {
-            return read.error();
-        }
+        PERFLEET_TRY(read_parts(view, part_count));
     }
     return view;
 }

@@ -112,9 +112,7 @@ Result<std::vector<std::pair<Seq, std::string>>> split_block(const BlockView& bl
         return Error{ErrorCode::kUnsupported, "has columns that this build doesn't know; use a newer perfleet"};
     }
     DecodedRows rows;
-    if (auto decoded = rows.decode(block); !decoded.ok()) {
-        return decoded.error();
-    }
+    PERFLEET_TRY(rows.decode(block));
     std::vector<std::pair<Seq, std::string>> blocks;
     std::size_t first = 0;
     for (const BlockPart& part : block.parts) {

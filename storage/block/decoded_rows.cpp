@@ -71,9 +71,7 @@ Result<Done> DecodedRows::decode(const BlockView& block, std::span<const ColumnI
     const Kind kind = block.header.series.kind;
     if (wanted.empty()) {
         for (const ColumnRule& rule : columns_of(kind)) {
-            if (auto done = decode_column(block, rule); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(decode_column(block, rule));
         }
         return Done{};
     }
@@ -88,9 +86,7 @@ Result<Done> DecodedRows::decode_more(const BlockView& block, std::span<const Co
         if (rule == nullptr) {
             return refusal(ErrorCode::kInvalid, id, "rows of kind " + std::string{kind_name(kind)} + " don't have it");
         }
-        if (auto done = decode_column(block, *rule); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(decode_column(block, *rule));
     }
     return Done{};
 }
@@ -99,19 +95,14 @@ Result<Done> DecodedRows::decode_column(const BlockView& block, const ColumnRule
     if (find_column(integers_, rule.id) != nullptr || find_column(bytes_, rule.id) != nullptr) {
         return Done{};
     }
-    const Result<const ColumnView*> column = checked_column(block, rule.id);
-    if (!column.ok()) {
-        return Error{column.error()};
-    }
+    const auto column = PERFLEET_TRY(checked_column(block, rule.id));
     if (rule.shape == ColumnShape::kInteger) {
-        return decode_integer_column(**column, rule);
+        return decode_integer_column(*column, rule);
     }
     const ColumnRule* sizes_rule = column_rule(block.header.series.kind, rule.sizes);
     PERFLEET_ASSERT(sizes_rule != nullptr && sizes_rule->shape == ColumnShape::kInteger);
-    if (auto done = decode_column(block, *sizes_rule); !done.ok()) {
-        return done;
-    }
-    return decode_byte_column(**column, rule);
+    PERFLEET_TRY(decode_column(block, *sizes_rule));
+    return decode_byte_column(*column, rule);
 }
 
 Result<Done> DecodedRows::decode_integer_column(const ColumnView& column, const ColumnRule& rule) {

@@ -17,17 +17,15 @@ Result<std::uint32_t> visit(const BlockView& block, ColumnId id, const OnValues&
     const ColumnRule* rule = column_rule(block.header.series.kind, id);
     PERFLEET_ASSERT(rule != nullptr && rule->shape == ColumnShape::kInteger &&
                     rule->max <= std::numeric_limits<std::uint32_t>::max());
-    const Result<const ColumnView*> column = checked_column(block, id);
-    if (!column.ok()) {
-        return Error{column.error()};
-    }
+    const auto column = PERFLEET_TRY(checked_column(block, id));
     std::uint64_t bits = 0;
-    const auto visited = visit_column((*column)->codec, (*column)->bytes, block.header.row_count,
-                                      [&](std::span<const std::uint64_t> values) { bits |= on_values(values); },
-                                      [&](std::uint64_t length, std::uint64_t value) {
-                                          bits |= value;
-                                          on_run(length, value);
-                                      });
+    const auto visited = visit_column(
+        column->codec, column->bytes, block.header.row_count,
+        [&](std::span<const std::uint64_t> values) { bits |= on_values(values); },
+        [&](std::uint64_t length, std::uint64_t value) {
+            bits |= value;
+            on_run(length, value);
+        });
     if (!visited.ok()) {
         return error_from_fault(visited.error(), "block: column " + std::string{column_name(id)});
     }

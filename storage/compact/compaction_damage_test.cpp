@@ -35,9 +35,7 @@ public:
     Result<bool> recover(GoOn) override { return std::exchange(recovers, false); }
     Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
         if (before_write) {
-            if (auto done = before_write(changes); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(before_write(changes));
         }
         return engine().write(domain, guard, changes);
     }

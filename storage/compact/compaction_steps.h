@@ -31,11 +31,8 @@ public:
 
     // Both are false when the work ends.
     [[nodiscard]] Result<bool> write(const Changes& changes, const CompactionStep& step) {
-        auto written = commit_(changes);
-        if (!written.ok()) {
-            return written;
-        }
-        if (!*written) {
+        auto written = PERFLEET_TRY(commit_(changes));
+        if (!written) {
             ended_ = Outcome::kOvertaken;
             return false;
         }

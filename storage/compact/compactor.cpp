@@ -24,12 +24,9 @@ std::uint64_t size_of(const Changes& changes) {
 }  // namespace
 
 Result<Compactor::Outcome> Compactor::compact_partition() {
-    const auto sessions = reads_->session_names(partition_);
-    if (!sessions.ok()) {
-        return Error{sessions.error()};
-    }
+    const auto sessions = PERFLEET_TRY(reads_->session_names(partition_));
     Outcome outcome = Outcome::kDone;
-    for (const SessionName& session : *sessions) {
+    for (const SessionName& session : sessions) {
         auto compacted = compact_session(session);
         if (!compacted.ok() || *compacted == Outcome::kStopped || *compacted == Outcome::kOvertaken) {
             return compacted;
@@ -47,21 +44,15 @@ Result<Compactor::Outcome> Compactor::compact_session(const SessionName& session
     Seq next{0};
     bool has_leftover = false;
     for (;;) {
-        auto segment = read_segment(session, *watermark, next, has_leftover);
-        if (!segment.ok()) {
-            return segment.error();
-        }
-        if (segment->batches.empty()) {
+        auto segment = PERFLEET_TRY(read_segment(session, *watermark, next, has_leftover));
+        if (segment.batches.empty()) {
             return has_leftover ? Outcome::kLeftover : Outcome::kDone;
         }
-        if (segment->batches.size() == 1) {
+        if (segment.batches.size() == 1) {
             continue;
         }
-        auto compacted = compact_segment(session, *segment);
-        if (!compacted.ok()) {
-            return compacted.error();
-        }
-        if (!*compacted) {
+        auto compacted = PERFLEET_TRY(compact_segment(session, segment));
+        if (!compacted) {
             return steps_.ended();
         }
     }
@@ -142,10 +133,7 @@ Result<bool> Compactor::compact_series(const SessionName& session, Series series
     Seq next = named.front().seq;
     while (next <= named.back().seq) {
         blocks_.clear();
-        auto run = read_run(session, series, named, next);
-        if (!run.ok()) {
-            return run.error();
-        }
+        auto run = PERFLEET_TRY(read_run(session, series, named, next));
         if (blocks_.block_count() < 2) {
             continue;
         }
@@ -154,9 +142,9 @@ Result<bool> Compactor::compact_series(const SessionName& session, Series series
             continue;
         }
         Changes changes;
-        changes.puts.push_back({run->keys.front(), *block});
-        changes.deletes.assign(run->keys.begin() + 1, run->keys.end());
-        auto written = write(changes, {partition_, run->keys.size(), 0, run->size_bytes, 0});
+        changes.puts.push_back({run.keys.front(), *block});
+        changes.deletes.assign(run.keys.begin() + 1, run.keys.end());
+        auto written = write(changes, {partition_, run.keys.size(), 0, run.size_bytes, 0});
         if (!written.ok() || !*written) {
             return written;
         }

@@ -30,15 +30,13 @@ Result<PartitionMaker::Outcome> DayMaker::make_days() {
 
 Result<bool> DayMaker::make_day(const SessionName& session) {
     const std::uint32_t first = day_of(partition_.bucket) * static_cast<std::uint32_t>(kHoursPerDay);
-    const auto hours = reads_->session_partitions(session.target, session.session, BucketNumber{first},
-                                                  BucketNumber{first + static_cast<std::uint32_t>(kHoursPerDay) - 1});
-    if (!hours.ok()) {
-        return Error{hours.error()};
-    }
-    if (hours->empty() || hours->back() != partition_ || hours->size() < policy_.day_hours_min) {
+    const auto hours =
+        PERFLEET_TRY(reads_->session_partitions(session.target, session.session, BucketNumber{first},
+                                                BucketNumber{first + static_cast<std::uint32_t>(kHoursPerDay) - 1}));
+    if (hours.empty() || hours.back() != partition_ || hours.size() < policy_.day_hours_min) {
         return true;
     }
-    for (const Partition& hour : *hours) {
+    for (const Partition& hour : hours) {
         auto added = add_hour(session, hour);
         if (!added.ok() || !*added) {
             return added;
@@ -48,11 +46,8 @@ Result<bool> DayMaker::make_day(const SessionName& session) {
 }
 
 Result<bool> DayMaker::add_hour(const SessionName& session, const Partition& partition) {
-    auto hour = read_hour(session, partition);
-    if (!hour.ok()) {
-        return hour.error();
-    }
-    for (auto& [epoch, batches] : *hour) {
+    auto hour = PERFLEET_TRY(read_hour(session, partition));
+    for (auto& [epoch, batches] : hour) {
         std::optional<Meaning> meaning;
         for (const auto& [series, named] : batches.series) {
             auto added = add_series({session, partition, epoch}, series, batches, meaning);
@@ -68,11 +63,8 @@ Result<bool> DayMaker::add_series(const Place& place, Series series, EpochBatche
                                   std::optional<Meaning>& meaning) {
     const auto [day, is_new] = days_.try_emplace(series);
     if (is_new) {
-        auto made = is_made(place.session, series);
-        if (!made.ok()) {
-            return made;
-        }
-        day->second.is_made = *made;
+        auto made = PERFLEET_TRY(is_made(place.session, series));
+        day->second.is_made = made;
     }
     if (day->second.is_made) {
         return true;
@@ -80,18 +72,15 @@ Result<bool> DayMaker::add_series(const Place& place, Series series, EpochBatche
     day->second.has_begun = false;
     std::string next;
     for (;;) {
-        auto rollup = read_rollup(place, series, batches.series.at(series), next);
-        if (!rollup.ok()) {
-            return rollup.error();
-        }
-        if (!rollup->has_value()) {
+        auto rollup = PERFLEET_TRY(read_rollup(place, series, batches.series.at(series), next));
+        if (!rollup.has_value()) {
             return add_rows(place, series, batches, meaning);
         }
-        auto room = make_room(place, series, (*rollup)->seqs.size(), batches, meaning);
+        auto room = make_room(place, series, rollup->seqs.size(), batches, meaning);
         if (!room.ok() || *room != Room::kReady) {
             return room.ok() ? Result<bool>{*room != Room::kEnded} : room.error();
         }
-        static_cast<void>(day->second.sums.add(**rollup));
+        static_cast<void>(day->second.sums.add(*rollup));
     }
 }
 
@@ -137,14 +126,11 @@ Result<bool> DayMaker::add_rows(const Place& place, Series series, EpochBatches&
 Result<DayMaker::Room> DayMaker::make_room(const Place& place, Series series, std::size_t more_ranges,
                                            const EpochBatches& batches, std::optional<Meaning>& meaning) {
     if (!meaning) {
-        auto read = read_meaning(place, batches.meaning.row_count);
-        if (!read.ok()) {
-            return read.error();
-        }
-        if (!read->has_value()) {
+        auto read = PERFLEET_TRY(read_meaning(place, batches.meaning.row_count));
+        if (!read.has_value()) {
             return Room::kUnreadable;
         }
-        meaning = std::move(*read);
+        meaning = std::move(read);
     }
     SeriesDay& day = days_.at(series);
     const DaySums& sums = day.sums;
@@ -209,10 +195,7 @@ Result<bool> DayMaker::finish(const SessionName& session, Series series) {
 // Empty where there are too many batches. Records that are damaged are left out: a reader who can read them passes over
 // the rollup.
 Result<DayMaker::Hour> DayMaker::read_hour(const SessionName& session, const Partition& partition) const {
-    auto watermark = reads_->watermark(session.target, session.session);
-    if (!watermark.ok()) {
-        return watermark.error();
-    }
+    auto watermark = PERFLEET_TRY(reads_->watermark(session.target, session.session));
     Hour hour;
     std::uint32_t count = 0;
     auto visited =
@@ -223,7 +206,7 @@ Result<DayMaker::Hour> DayMaker::read_hour(const SessionName& session, const Par
             for (const BatchRecord::Rows& rows : batch.rows) {
                 meaning_rows += gives_meaning(rows.series.kind) ? rows.row_count : 0;
                 if (has_stacks(rows.series.kind) && rows.row_count != 0) {
-                    const bool is_left = batch.seq > *watermark || rows.last_ticks.value == ~0ULL;
+                    const bool is_left = batch.seq > watermark || rows.last_ticks.value == ~0ULL;
                     epoch.series[rows.series].push_back({batch.seq, rows.row_count, false, is_left});
                 }
             }
@@ -276,10 +259,7 @@ Result<std::optional<Rollup>> DayMaker::read_rollup(const Place& place, Series s
         }
         return Visit::kContinue;
     };
-    auto visited = visit_undamaged(*engine_, range, on_value, [](const DamagedRange&) {});
-    if (!visited.ok()) {
-        return visited.error();
-    }
+    PERFLEET_TRY(visit_undamaged(*engine_, range, on_value, [](const DamagedRange&) {}));
     return found;
 }
 

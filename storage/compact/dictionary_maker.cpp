@@ -16,16 +16,10 @@ constexpr std::size_t kMapsSizeBytes = 256U << 10;
 }  // namespace
 
 Result<PartitionMaker::Outcome> DictionaryMaker::make_dictionary() {
-    const auto sessions = reads_->session_names(partition_);
-    if (!sessions.ok()) {
-        return Error{sessions.error()};
-    }
-    for (const SessionName& session : *sessions) {
-        auto added = add_session(session);
-        if (!added.ok()) {
-            return added.error();
-        }
-        if (!*added) {
+    const auto sessions = PERFLEET_TRY(reads_->session_names(partition_));
+    for (const SessionName& session : sessions) {
+        auto added = PERFLEET_TRY(add_session(session));
+        if (!added) {
             return steps_.ended();
         }
     }
@@ -51,17 +45,11 @@ Result<PartitionMaker::Outcome> DictionaryMaker::make_dictionary() {
 }
 
 Result<bool> DictionaryMaker::add_session(const SessionName& session) {
-    auto covers = read_covers(session);
-    if (!covers.ok()) {
-        return covers.error();
-    }
+    auto covers = PERFLEET_TRY(read_covers(session));
     CompactionStep step{.partition = partition_};
-    for (auto& [epoch, cover] : *covers) {
-        auto definitions = read_definitions(session, cover);
-        if (!definitions.ok()) {
-            return definitions.error();
-        }
-        if (definitions->has_value() && nodes_.add(**definitions)) {
+    for (auto& [epoch, cover] : covers) {
+        auto definitions = PERFLEET_TRY(read_definitions(session, cover));
+        if (definitions.has_value() && nodes_.add(*definitions)) {
             epochs_.push_back({session, std::move(cover)});
         } else {
             ++step.epochs_left;
@@ -74,11 +62,8 @@ Result<bool> DictionaryMaker::add_session(const SessionName& session) {
 Result<bool> DictionaryMaker::write_dictionary(const std::string& bytes) {
     Changes changes;
     const std::string key = dictionary_key(partition_);
-    const auto before = reads_->dictionary(partition_);
-    if (!before.ok()) {
-        return before.error();
-    }
-    if (*before == bytes) {
+    const auto before = PERFLEET_TRY(reads_->dictionary(partition_));
+    if (before == bytes) {
         return true;
     }
     auto visited = visit_undamaged(
@@ -111,11 +96,8 @@ Result<bool> DictionaryMaker::write_maps(std::uint32_t checksum, std::vector<std
         const SessionName& session = epochs_[i].session;
         const StackMapKey key{partition_, session.target, session.session, epochs_[i].definitions.epoch};
         std::string value = encode_stack_map({checksum, std::move(epochs_[i].definitions), std::move(maps[i])});
-        const auto before = reads_->stack_map(key);
-        if (!before.ok()) {
-            return before.error();
-        }
-        if (*before == value) {
+        const auto before = PERFLEET_TRY(reads_->stack_map(key));
+        if (before == value) {
             continue;
         }
         made.emplace_back(stack_map_key(key), std::move(value));

@@ -27,11 +27,8 @@ protected:
     // `work` on each session of the partition, until it gives false; damage ends only that of its session.
     template <class Work>
     [[nodiscard]] Result<Outcome> for_each_session(const Work& work) {
-        const auto sessions = reads_->session_names(partition_);
-        if (!sessions.ok()) {
-            return Error{sessions.error()};
-        }
-        for (const SessionName& session : *sessions) {
+        const auto sessions = PERFLEET_TRY(reads_->session_names(partition_));
+        for (const SessionName& session : sessions) {
             const Result<bool> done = work(session);
             if (!done.ok() && !is_damage(done.error())) {
                 return Error{done.error()};

@@ -32,37 +32,25 @@ Result<PartitionMaker::Outcome> RollupMaker::roll_up_partition() {
 }
 
 Result<bool> RollupMaker::roll_up_session(const SessionName& session) {
-    auto watermark = reads_->watermark(session.target, session.session);
-    if (!watermark.ok()) {
-        return watermark.error();
-    }
-    auto batches = read_batches(session, *watermark);
-    if (!batches.ok()) {
-        return batches.error();
-    }
+    auto watermark = PERFLEET_TRY(reads_->watermark(session.target, session.session));
+    auto batches = PERFLEET_TRY(read_batches(session, watermark));
     std::optional<ClockMap> clock;
-    for (auto& [epoch, all] : batches->epochs) {
+    for (auto& [epoch, all] : batches.epochs) {
         std::optional<Renames> renames;
         for (auto& [series, named] : all) {
             for (const RollupContent content : contents_of(series.kind)) {
                 const Source source{session, epoch, series, content};
-                const auto row_count = mark_covered(source, named);
-                if (!row_count.ok()) {
-                    return Error{row_count.error()};
-                }
-                if (*row_count == 0 || *row_count < policy_.rows_min) {
+                const auto row_count = PERFLEET_TRY(mark_covered(source, named));
+                if (row_count == 0 || row_count < policy_.rows_min) {
                     continue;
                 }
                 if (!clock) {
-                    auto read = read_clock(session, batches->points);
-                    if (!read.ok()) {
-                        return read.error();
-                    }
-                    clock = std::move(*read);
+                    auto read = PERFLEET_TRY(read_clock(session, batches.points));
+                    clock = std::move(read);
                 }
                 auto rolled_up = content == RollupContent::kValues
                                      ? roll_up_values(source, named, *clock)
-                                     : roll_up_stacks(source, named, *row_count, *clock, renames);
+                                     : roll_up_stacks(source, named, row_count, *clock, renames);
                 if (!rolled_up.ok() || !*rolled_up) {
                     return rolled_up;
                 }
@@ -99,31 +87,22 @@ Result<RollupMaker::Batches> RollupMaker::read_batches(const SessionName& sessio
 // As a query will know it, as far as the bucket and its neighbours tell: points further away don't change what lies
 // between these.
 Result<ClockMap> RollupMaker::read_clock(const SessionName& session, std::vector<ClockPoint> points) const {
-    auto record = reads_->session(session.target, session.session);
-    if (!record.ok()) {
-        return record.error();
-    }
-    if (!record->has_value()) {
+    auto record = PERFLEET_TRY(reads_->session(session.target, session.session));
+    if (!record.has_value()) {
         return Error{ErrorCode::kCorrupt, "store: a session without a description"};
     }
-    points.push_back((*record)->start_point);
-    auto end = reads_->session_end(session.target, session.session);
-    if (!end.ok()) {
-        return end.error();
+    points.push_back(record->start_point);
+    auto end = PERFLEET_TRY(reads_->session_end(session.target, session.session));
+    if (end.has_value()) {
+        points.push_back(end->end_point);
     }
-    if (end->has_value()) {
-        points.push_back((*end)->end_point);
-    }
-    auto partitions = reads_->session_partitions(session.target, session.session);
-    if (!partitions.ok()) {
-        return partitions.error();
-    }
-    const auto own = std::lower_bound(partitions->begin(), partitions->end(), partition_);
+    auto partitions = PERFLEET_TRY(reads_->session_partitions(session.target, session.session));
+    const auto own = std::lower_bound(partitions.begin(), partitions.end(), partition_);
     std::vector<Partition> neighbours;
-    if (own != partitions->begin()) {
+    if (own != partitions.begin()) {
         neighbours.push_back(*(own - 1));
     }
-    if (own != partitions->end() && own + 1 != partitions->end()) {
+    if (own != partitions.end() && own + 1 != partitions.end()) {
         neighbours.push_back(*(own + 1));
     }
     for (const Partition& neighbour : neighbours) {
@@ -136,7 +115,7 @@ Result<ClockMap> RollupMaker::read_clock(const SessionName& session, std::vector
             return visited.error();
         }
     }
-    return ClockMap{(*record)->ticks_per_second, std::move(points)};
+    return ClockMap{record->ticks_per_second, std::move(points)};
 }
 
 // By hours: those of other levels are written with them. Gives the rows that none covers.
@@ -269,11 +248,8 @@ Result<bool> RollupMaker::roll_up_stacks(const Source& source, const std::vector
                                          std::optional<Renames>& renames) {
     if (!renames) {
         renames.emplace();
-        auto read = read_renames(source.session, source.epoch, *renames);
-        if (!read.ok()) {
-            return read.error();
-        }
-        if (!*read) {
+        auto read = PERFLEET_TRY(read_renames(source.session, source.epoch, *renames));
+        if (!read) {
             renames.reset();
             return steps_.tell({.partition = partition_, .rows_left = row_count});
         }

@@ -80,12 +80,9 @@ Result<Done> unseal(const Engine& to, const SessionPart& part, const BatchRecord
     for (const BatchRecord::Rows& rows : record.rows) {
         const std::string key =
             block_key({part.partition, part.session.target, part.session.session, rows.series, record.seq});
-        const auto bytes = to.get(key);
-        if (!bytes.ok()) {
-            return bytes.error();
-        }
-        const auto block = bytes->has_value() ? parse_block_untrusted(**bytes) : Result<BlockView>{BlockView{}};
-        if (bytes->has_value() && block.ok() && block->parts.empty()) {
+        const auto bytes = PERFLEET_TRY(to.get(key));
+        const auto block = bytes.has_value() ? parse_block_untrusted(*bytes) : Result<BlockView>{BlockView{}};
+        if (bytes.has_value() && block.ok() && block->parts.empty()) {
             const BlockPart all{record.seq, block->header.row_count};
             changes.put(key, encode_compacted_block(block->header, block->columns, std::span{&all, 1}));
         }
@@ -121,9 +118,7 @@ Result<Done> put_record(const Engine& to, const SessionPart& part, std::string_v
         return Done{};
     }
     for (const BatchRecord& batch : *batches) {
-        if (auto unsealed = unseal(to, part, batch, records); !unsealed.ok()) {
-            return unsealed;
-        }
+        PERFLEET_TRY(unseal(to, part, batch, records));
     }
     records.put(std::string{key},
                 is_batch_list_untrusted(value) ? encode_batch_list(*batches) : encode_record(batches->front()));
@@ -269,9 +264,7 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
         for (std::string& key : *records) {
             pieces.erase(std::move(key));
         }
-        if (auto written = pieces.write(); !written.ok()) {
-            return written.error();
-        }
+        PERFLEET_TRY(pieces.write());
     }
     const auto copy_range = [&](const KeyRange& range, auto&& put) {
         auto visited = visit_readable(
@@ -294,27 +287,23 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
     };
     RepeatedBlocks repeated{from};
     std::set<SeriesSeq> present;
-    if (auto copied =
-            copy_range(blocks_of(part),
-                       [&](std::string_view key, std::string_view value) -> Result<Done> {
-                           if (const auto block = parse_block_untrusted(value); !block.ok()) {
-                               copy.damage = copy.damage.empty() ? at_key(key, block.error()).message : copy.damage;
-                               return Done{};
-                           }
-                           add_present(key, value, present);
-                           const auto name = decode_block_key(key);
-                           const auto is_repeated = name.ok() ? repeated.take(*name, value) : Result<bool>{false};
-                           if (!is_repeated.ok()) {
-                               return is_repeated.error();
-                           }
-                           return *is_repeated ? Result<Done>{Done{}} : pieces.put(key, value);
-                       });
+    if (auto copied = copy_range(blocks_of(part),
+                                 [&](std::string_view key, std::string_view value) -> Result<Done> {
+                                     if (const auto block = parse_block_untrusted(value); !block.ok()) {
+                                         copy.damage =
+                                             copy.damage.empty() ? at_key(key, block.error()).message : copy.damage;
+                                         return Done{};
+                                     }
+                                     add_present(key, value, present);
+                                     const auto name = decode_block_key(key);
+                                     const auto is_repeated =
+                                         PERFLEET_TRY(name.ok() ? repeated.take(*name, value) : Result<bool>{false});
+                                     return is_repeated ? Result<Done>{Done{}} : pieces.put(key, value);
+                                 });
         !copied.ok()) {
         return copied.error();
     }
-    if (auto written = pieces.write(); !written.ok()) {
-        return written.error();
-    }
+    PERFLEET_TRY(pieces.write());
     OwnedChanges records;
     if (auto copied = copy_range(records_of(part),
                                  [&](std::string_view key, std::string_view value) -> Result<Done> {
@@ -326,9 +315,7 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
     }
     records.changes.deletes.assign(stale.begin(), stale.end());
     records.changes.deletes.push_back(compacted_key(part.partition));  // something may wait to be compacted again
-    if (auto written = to.write(domain_of(part.partition), 0, records.changes); !written.ok()) {
-        return written.error();
-    }
+    PERFLEET_TRY(to.write(domain_of(part.partition), 0, records.changes));
     return copy;
 }
 
@@ -337,11 +324,8 @@ Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& p
     OwnedChanges changes;
     DamageNotes notes;
     for (const KeyRange& range : std::array{records_of(part), blocks_of(part)}) {
-        auto keys = keys_in(to, range);
-        if (!keys.ok()) {
-            return keys.error();
-        }
-        changes.changes.deletes.insert(changes.changes.deletes.end(), keys->begin(), keys->end());
+        auto keys = PERFLEET_TRY(keys_in(to, range));
+        changes.changes.deletes.insert(changes.changes.deletes.end(), keys.begin(), keys.end());
     }
     std::set<Seq> there;
     for (const Engine* engine : {static_cast<const Engine*>(&to), &from}) {
@@ -362,9 +346,7 @@ Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& p
             return visited.error();
         }
         damage = visited.ok() ? "" : visited.error().message;
-        if (auto split = put_single_blocks(*engine, part, there, changes, damage); !split.ok()) {
-            return split.error();
-        }
+        PERFLEET_TRY(put_single_blocks(*engine, part, there, changes, damage));
         if (engine == &to && !damage.empty()) {
             return Error{ErrorCode::kCorrupt, damage};
         }

@@ -47,9 +47,7 @@ public:
         for (const Step step :
              {&StoreCopy::copy_sessions, &StoreCopy::copy_images, &StoreCopy::copy_partitions, &StoreCopy::copy_dropped,
               &StoreCopy::copy_notes, &StoreCopy::copy_ends, &StoreCopy::compare}) {
-            if (auto done = (this->*step)(); !done.ok()) {
-                return done.error();
-            }
+            PERFLEET_TRY((this->*step)());
         }
         for (std::string& note : notes_.read()) {
             add_note(report_.damage, std::move(note));
@@ -59,11 +57,8 @@ public:
 
 private:
     [[nodiscard]] Result<Done> put_absent(const std::string& key, const std::string& value, bool* is_new = nullptr) {
-        auto there = to_.get(key);
-        if (!there.ok()) {
-            return there.error();
-        }
-        if (there->has_value()) {
+        auto there = PERFLEET_TRY(to_.get(key));
+        if (there.has_value()) {
             return Done{};
         }
         if (is_new != nullptr) {
@@ -102,26 +97,18 @@ private:
     }
 
     [[nodiscard]] Result<Done> copy_sessions() {
-        auto sessions = from_reads_.all_sessions();
-        if (!sessions.ok()) {
-            return sessions.error();
-        }
-        for (const SessionRecord& session : *sessions) {
+        auto sessions = PERFLEET_TRY(from_reads_.all_sessions());
+        for (const SessionRecord& session : sessions) {
             ++report_.sessions.in_source;
-            auto there = to_reads_.session(session.target, session.session);
-            if (!there.ok()) {
-                return there.error();
-            }
+            auto there = PERFLEET_TRY(to_reads_.session(session.target, session.session));
             const std::string key = session_key(Table::kSession, session.target, session.session);
-            if (there->has_value() && !has_same_meaning(**there, session)) {
+            if (there.has_value() && !has_same_meaning(*there, session)) {
                 refuse(describe_key(key) + " has another clock or other events there");
                 continue;
             }
             sessions_.insert({session.target, session.session});
             bool is_new = false;
-            if (auto put = put_absent(key, encode_record(session), &is_new); !put.ok()) {
-                return put;
-            }
+            PERFLEET_TRY(put_absent(key, encode_record(session), &is_new));
             report_.sessions.copied += is_new ? 1 : 0;
         }
         return Done{};
@@ -130,14 +117,9 @@ private:
     [[nodiscard]] Result<Done> copy_images() { return put_absent(all_images_range(), &report_.images); }
 
     [[nodiscard]] Result<Done> copy_partitions() {
-        auto partitions = from_reads_.partitions();
-        if (!partitions.ok()) {
-            return partitions.error();
-        }
-        if (auto counted = count_parts(*partitions); !counted.ok()) {
-            return counted;
-        }
-        for (const Partition& partition : *partitions) {
+        auto partitions = PERFLEET_TRY(from_reads_.partitions());
+        PERFLEET_TRY(count_parts(partitions));
+        for (const Partition& partition : partitions) {
             auto dropped = to_reads_.is_dropped(partition);
             auto sessions = from_reads_.sessions(partition);
             if (!dropped.ok() || !sessions.ok()) {
@@ -149,18 +131,11 @@ private:
                 if (!sessions_.contains(part.session)) {
                     continue;
                 }
-                auto note = to_reads_.session_note(part.session);
-                if (!note.ok()) {
-                    return note.error();
-                }
-                const bool is_expired = *dropped || note->is_removed;
-                if (auto copied = is_expired ? count_expired(part) : copy(part, session); !copied.ok()) {
-                    return copied;
-                }
+                auto note = PERFLEET_TRY(to_reads_.session_note(part.session));
+                const bool is_expired = *dropped || note.is_removed;
+                PERFLEET_TRY(is_expired ? count_expired(part) : copy(part, session));
             }
-            if (auto synced = to_.sync(); !synced.ok()) {
-                return synced;
-            }
+            PERFLEET_TRY(to_.sync());
         }
         return Done{};
     }
@@ -170,11 +145,8 @@ private:
             return Done{};
         }
         for (const Partition& partition : partitions) {
-            auto sessions = from_reads_.sessions(partition);
-            if (!sessions.ok()) {
-                return sessions.error();
-            }
-            part_count_ += sessions->size();
+            auto sessions = PERFLEET_TRY(from_reads_.sessions(partition));
+            part_count_ += sessions.size();
         }
         return Done{};
     }
@@ -213,14 +185,10 @@ private:
         }
         OwnedChanges listed;
         listed.put(session_partition_key(session.target, session.session, part.partition), encode_record(0));
-        if (auto written = to_.write(shard_domain(session.target), 0, listed.changes); !written.ok()) {
-            return written;
-        }
+        PERFLEET_TRY(to_.write(shard_domain(session.target), 0, listed.changes));
         OwnedChanges changes;
         changes.put(partition_session_key(part.partition, session.target, session.session), encode_record(session));
-        if (auto written = to_.write(domain_of(part.partition), 0, changes.changes); !written.ok()) {
-            return written;
-        }
+        PERFLEET_TRY(to_.write(domain_of(part.partition), 0, changes.changes));
         const bool is_alone = verdict == PartVerdict::kReplaces || to->seals.empty();
         auto copied =
             verdict == PartVerdict::kInterleaves ? merge_part(from_, to_, part) : copy_part(from_, to_, part, is_alone);
@@ -236,29 +204,21 @@ private:
         if (!copied->damage.empty()) {
             add_note(report_.damage, copied->damage);
         }
-        auto now = read_part(to_reads_, part);
-        if (!now.ok()) {
-            return now.error();
-        }
+        auto now = PERFLEET_TRY(read_part(to_reads_, part));
         ++report_.parts.copied;
-        report_.batches.copied += now->seals.size() - std::min(now->seals.size(), to->seals.size());
-        report_.rows.copied += now->row_count() - std::min(now->row_count(), to->row_count());
+        report_.batches.copied += now.seals.size() - std::min(now.seals.size(), to->seals.size());
+        report_.rows.copied += now.row_count() - std::min(now.row_count(), to->row_count());
         report_.size_bytes += copied->size_bytes;
         return Done{};
     }
 
     // The target has dropped the hour, or removed the session.
     [[nodiscard]] Result<Done> count_expired(const SessionPart& part) {
-        auto from = read_source(part);
-        if (!from.ok()) {
-            return from.error();
-        }
-        report_.row_count_expired += from->row_count();
-        for (const auto& [series, row_count] : from->rows) {
+        auto from = PERFLEET_TRY(read_source(part));
+        report_.row_count_expired += from.row_count();
+        for (const auto& [series, row_count] : from.rows) {
             const std::string key = expired_key(part.session.target, part.session.session, series, part.partition);
-            if (auto put = put_absent(key, encode_record(row_count)); !put.ok()) {
-                return put;
-            }
+            PERFLEET_TRY(put_absent(key, encode_record(row_count)));
         }
         return Done{};
     }
@@ -268,11 +228,8 @@ private:
         std::map<std::string, std::string> counts;
         for (const SessionName& session : sessions_) {
             std::set<Partition> there;
-            auto partitions = to_reads_.session_partitions(session.target, session.session);
-            if (!partitions.ok()) {
-                return partitions.error();
-            }
-            there.insert(partitions->begin(), partitions->end());
+            auto partitions = PERFLEET_TRY(to_reads_.session_partitions(session.target, session.session));
+            there.insert(partitions.begin(), partitions.end());
             auto visited = from_.visit(session_expired_range(session.target, session.session),
                                        [&](std::string_view key, std::string_view value) {
                                            const auto name = decode_expired_key(key);
@@ -287,28 +244,21 @@ private:
             if (!visited.ok()) {
                 return visited;
             }
-            if (auto put = put_absent(session_expired_batches_range(session.target, session.session)); !put.ok()) {
-                return put;
-            }
+            PERFLEET_TRY(put_absent(session_expired_batches_range(session.target, session.session)));
         }
         for (const auto& [key, value] : counts) {
-            if (auto put = put_absent(key, value); !put.ok()) {
-                return put;
-            }
+            PERFLEET_TRY(put_absent(key, value));
         }
         return copy_marks();
     }
 
     // A mark would hide what others have in the partition.
     [[nodiscard]] Result<Done> copy_marks() {
-        auto there = to_reads_.partitions();
-        if (!there.ok()) {
-            return there.error();
-        }
+        auto there = PERFLEET_TRY(to_reads_.partitions());
         std::vector<std::string> marks;
         auto visited = from_.visit(dropped_range(), [&](std::string_view key, std::string_view) {
             const auto partition = decode_partition(key);
-            if (partition.ok() && !std::binary_search(there->begin(), there->end(), *partition)) {
+            if (partition.ok() && !std::binary_search(there.begin(), there.end(), *partition)) {
                 marks.emplace_back(key);
             }
             return Visit::kContinue;
@@ -317,31 +267,21 @@ private:
             return visited;
         }
         for (const std::string& key : marks) {
-            if (auto put = put_absent(key, encode_record(0)); !put.ok()) {
-                return put;
-            }
+            PERFLEET_TRY(put_absent(key, encode_record(0)));
         }
         return Done{};
     }
 
     // That a session was removed would hide the rows that the target has.
     [[nodiscard]] Result<Done> copy_notes() {
-        auto notes = from_reads_.session_notes();
-        if (!notes.ok()) {
-            return notes.error();
-        }
-        for (const auto& [session, note] : *notes) {
-            auto there = to_reads_.session_partitions(session.target, session.session);
-            if (!there.ok()) {
-                return there.error();
-            }
-            if (!sessions_.contains(session) || (note.is_removed && !there->empty())) {
+        auto notes = PERFLEET_TRY(from_reads_.session_notes());
+        for (const auto& [session, note] : notes) {
+            auto there = PERFLEET_TRY(to_reads_.session_partitions(session.target, session.session));
+            if (!sessions_.contains(session) || (note.is_removed && !there.empty())) {
                 continue;
             }
             const std::string key = session_key(Table::kSessionNote, session.target, session.session);
-            if (auto put = put_absent(key, encode_record(note)); !put.ok()) {
-                return put;
-            }
+            PERFLEET_TRY(put_absent(key, encode_record(note)));
         }
         return Done{};
     }
@@ -352,26 +292,19 @@ private:
             const std::string end_key = session_key(Table::kSessionEnd, session.target, session.session);
             auto end = from_.get(end_key);
             if (end.ok() && end->has_value()) {
-                if (auto put = put_absent(end_key, **end); !put.ok()) {
-                    return put;
-                }
+                PERFLEET_TRY(put_absent(end_key, **end));
             }
             auto from = from_reads_.watermark(session.target, session.session);
-            auto to = to_reads_.watermark(session.target, session.session);
-            if (!to.ok()) {
-                return to.error();
-            }
+            auto to = PERFLEET_TRY(to_reads_.watermark(session.target, session.session));
             if (!end.ok() || !from.ok()) {
                 add_note(report_.damage, end.ok() ? from.error().message : end.error().message);
                 continue;
             }
-            if (*from > *to) {
+            if (*from > to) {
                 OwnedChanges changes;
                 changes.put(session_key(Table::kWatermark, session.target, session.session),
                             encode_record(from->value));
-                if (auto written = to_.write(shard_domain(session.target), 0, changes.changes); !written.ok()) {
-                    return written;
-                }
+                PERFLEET_TRY(to_.write(shard_domain(session.target), 0, changes.changes));
             }
         }
         return to_.sync();
@@ -424,21 +357,11 @@ Result<CopyReport> copy_store(const std::string& from, const std::string& to, co
     if (from == to || (is_folder(from) && is_folder(to) && std::filesystem::equivalent(from, to, error))) {
         return Error{ErrorCode::kUsage, to + ": is the store that is to be copied; name another one with --to"};
     }
-    auto source = open_reader_engine(from);
-    if (!source.ok()) {
-        return source.error();
-    }
-    if (auto checked = check_format(**source, from); !checked.ok()) {
-        return checked.error();
-    }
-    auto target = open_writer_engine(to);
-    if (!target.ok()) {
-        return target.error();
-    }
-    if (auto prepared = prepare_keyed_store(**target, to); !prepared.ok()) {
-        return prepared.error();
-    }
-    return StoreCopy{**source, **target, progress}.run();
+    auto source = PERFLEET_TRY(open_reader_engine(from));
+    PERFLEET_TRY(check_format(*source, from));
+    auto target = PERFLEET_TRY(open_writer_engine(to));
+    PERFLEET_TRY(prepare_keyed_store(*target, to));
+    return StoreCopy{*source, *target, progress}.run();
 }
 
 }  // namespace perfleet

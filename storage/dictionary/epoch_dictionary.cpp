@@ -64,9 +64,7 @@ Result<Done> EpochDictionary::add(const BlockView& block) {
         return Error{ErrorCode::kInvalid,
                      "dictionary: a block of kind " + std::string{kind_name(kind)} + " defines nothing"};
     }
-    if (auto decoded = rows_.decode(block); !decoded.ok()) {
-        return decoded;
-    }
+    PERFLEET_TRY(rows_.decode(block));
     switch (kind) {
         case Kind::kStack: return add_stacks();
         case Kind::kImage: return add_images();
@@ -102,10 +100,7 @@ Result<Done> EpochDictionary::add_stacks() {
     for (std::size_t row = 0; row < rows_.row_count(); ++row) {
         const StackNode node{StackNumber{static_cast<std::uint32_t>(parents[row])},
                              Frame{ImageNumber{static_cast<std::uint32_t>(images[row])}, offsets[row]}};
-        auto done = define_stack(StackNumber{static_cast<std::uint32_t>(numbers[row])}, node);
-        if (!done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(define_stack(StackNumber{static_cast<std::uint32_t>(numbers[row])}, node));
     }
     return Done{};
 }
@@ -120,9 +115,7 @@ Result<Done> EpochDictionary::add_images() {
                               std::string{rows_.bytes(ColumnId::kBuildIdBytes, row)},
                               std::string{rows_.bytes(ColumnId::kNameBytes, row)}};
         const ImageNumber number{static_cast<std::uint32_t>(numbers[row])};
-        if (auto done = define_image(number, std::move(image)); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(define_image(number, std::move(image)));
     }
     return Done{};
 }
@@ -133,11 +126,8 @@ Result<Done> EpochDictionary::add_strings() {
         if (numbers[row] == kEmptyString.value) {
             return refusal("string", 0, "is the empty one and can't be defined");
         }
-        auto done = define(strings_, string_defined_, numbers[row], std::string{rows_.bytes(ColumnId::kNameBytes, row)},
-                           "string");
-        if (!done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(define(strings_, string_defined_, numbers[row],
+                            std::string{rows_.bytes(ColumnId::kNameBytes, row)}, "string"));
     }
     return Done{};
 }

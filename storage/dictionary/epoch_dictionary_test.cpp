@@ -16,9 +16,7 @@ Result<Done> add(EpochDictionary& dictionary, const SampleBatch& batch) {
     for (const BatchSeries& series : batch.build().series) {
         auto view = parse_block_untrusted(series.block);
         EXPECT_TRUE(view.ok());
-        if (auto done = dictionary.add(*view); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(dictionary.add(*view));
     }
     return Done{};
 }

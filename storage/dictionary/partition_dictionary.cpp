@@ -136,9 +136,7 @@ Result<PartitionDictionary> decode_dictionary_untrusted(std::string_view bytes_u
     const std::uint64_t node_count = reader.varint(limits::kDictionaryNodesMax);
     read_partition_images(reader, dictionary.images);
     read_partition_nodes(reader, node_count, dictionary);
-    if (auto ended = reader.end(); !ended.ok()) {
-        return ended.error();
-    }
+    PERFLEET_TRY(reader.end());
     return dictionary;
 }
 
@@ -168,9 +166,7 @@ Result<EpochDictionary> epoch_dictionary_of(const PartitionDictionary& dictionar
     numbers.expect_stacks(dictionary.nodes.size());
     for (std::uint32_t i = 0; i < dictionary.images.size(); ++i) {
         const PartitionDictionary::Image& image = dictionary.images[i];
-        if (auto defined = numbers.define_image(ImageNumber{i}, image.definition); !defined.ok()) {
-            return defined.error();
-        }
+        PERFLEET_TRY(numbers.define_image(ImageNumber{i}, image.definition));
         if (image.kernel != 0) {
             numbers.set_kernel(ImageNumber{i}, ImageNumber{image.kernel - 1});
         }
@@ -178,14 +174,9 @@ Result<EpochDictionary> epoch_dictionary_of(const PartitionDictionary& dictionar
     for (std::uint32_t i = 0; i < dictionary.nodes.size(); ++i) {
         const PartitionDictionary::Node& node = dictionary.nodes[i];
         const Frame frame{ImageNumber{node.image}, node.offset};
-        auto defined = numbers.define_stack(StackNumber{i + 1}, {StackNumber{node.parent}, frame});
-        if (!defined.ok()) {
-            return defined.error();
-        }
+        PERFLEET_TRY(numbers.define_stack(StackNumber{i + 1}, {StackNumber{node.parent}, frame}));
     }
-    if (auto finished = numbers.finish(); !finished.ok()) {
-        return finished.error();
-    }
+    PERFLEET_TRY(numbers.finish());
     return numbers;
 }
 
@@ -212,9 +203,7 @@ Result<StackMap> decode_stack_map_untrusted(std::string_view bytes_untrusted) {
     const std::uint64_t count = reader.varint(limits::kDictionaryEpochNodesMax + 1);
     const auto codec = static_cast<Codec>(reader.fixed_u8());
     const std::string bytes = reader.text();
-    if (auto ended = reader.end(); !ended.ok()) {
-        return ended.error();
-    }
+    PERFLEET_TRY(reader.end());
     std::vector<std::uint64_t> values(static_cast<std::size_t>(count));
     const auto decoded = decode_integers(codec, std::as_bytes(std::span{bytes.data(), bytes.size()}), values);
     if (!decoded.ok()) {

@@ -122,11 +122,8 @@ public:
         for (std::uint32_t attempt = 1; attempt <= kAttemptsMax; ++attempt) {
             checkpoint_ = {};
             checkpoint_.attempt_count = attempt;
-            auto taken = take();
-            if (!taken.ok()) {
-                return taken.error();
-            }
-            if (!*taken) {
+            auto taken = PERFLEET_TRY(take());
+            if (!taken) {
                 continue;
             }
             auto opened = open();
@@ -162,40 +159,29 @@ private:
         if (::chmod(to_.c_str(), kStoreFolderMode) != 0) {
             return error_from_errno(errno, to_.string());
         }
-        auto before = list(from_);
-        if (!before.ok()) {
-            return before.error();
-        }
-        if (auto copied = copy(before->manifest); !copied.ok() || !*copied) {
+        auto before = PERFLEET_TRY(list(from_));
+        if (auto copied = copy(before.manifest); !copied.ok() || !*copied) {
             return copied;
         }
-        auto with_manifest = list(from_);
-        if (!with_manifest.ok()) {
-            return with_manifest.error();
-        }
-        if (has_moved_on(*before, *with_manifest)) {
+        auto with_manifest = PERFLEET_TRY(list(from_));
+        if (has_moved_on(before, with_manifest)) {
             return false;
         }
-        count_total(*with_manifest);
-        for (const std::string& table : with_manifest->tables) {
-            if (auto linked = link(table); !linked.ok()) {
-                return linked.error();
-            }
+        count_total(with_manifest);
+        for (const std::string& table : with_manifest.tables) {
+            PERFLEET_TRY(link(table));
         }
-        for (const std::string& log : with_manifest->logs) {
+        for (const std::string& log : with_manifest.logs) {
             if (auto copied = copy(log); !copied.ok() || !*copied) {
                 return copied;
             }
         }
-        auto after = list(from_);
-        if (!after.ok()) {
-            return after.error();
-        }
-        if (has_moved_on(*with_manifest, *after)) {
+        auto after = PERFLEET_TRY(list(from_));
+        if (has_moved_on(with_manifest, after)) {
             return false;
         }
         std::ofstream current{to_ / "CURRENT"};
-        current << before->manifest << "\n";
+        current << before.manifest << "\n";
         current.close();
         fs::permissions(to_ / "CURRENT", fs::perms::owner_read | fs::perms::owner_write, error);
         return current ? Result<bool>{true} : error_from_errno(EIO, (to_ / "CURRENT").string());
@@ -228,21 +214,18 @@ private:
 
     // As a writer: the logs become table files, what isn't needed goes. What is damaged or missing.
     [[nodiscard]] Result<std::string> open() {
-        auto engine = open_rocksdb_writer_engine(to_.string());
-        if (!engine.ok()) {
-            return engine.error();
-        }
+        auto engine = PERFLEET_TRY(open_rocksdb_writer_engine(to_.string()));
         std::string damage;
-        for (const std::string& one : (*engine)->damage_at_open()) {
+        for (const std::string& one : engine->damage_at_open()) {
             damage += (damage.empty() ? "" : "; ") + one;
         }
-        if (auto checked = check_format(**engine, from_.string()); !checked.ok()) {
+        if (auto checked = check_format(*engine, from_.string()); !checked.ok()) {
             if (damage.empty()) {
                 return checked.error();
             }
             damage += "; " + checked.error().message;
         }
-        engine->reset();
+        engine.reset();
         auto listing = list(to_);
         checkpoint_.table_file_count = listing.ok() ? listing->tables.size() : 0;
         for (std::size_t at = 0; (at = damage.find(to_.string(), at)) != std::string::npos;) {
@@ -306,12 +289,8 @@ Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& t
     if ((source.has_filename() ? source : source.parent_path()).string().ends_with(kIncompleteSuffix)) {
         return Error{ErrorCode::kUsage, from + ": is what an interrupted backup left; make another one"};
     }
-    if (auto checked = check_target(named); !checked.ok()) {
-        return checked.error();
-    }
-    if (auto checked = check_reader_folder(from); !checked.ok()) {
-        return checked.error();
-    }
+    PERFLEET_TRY(check_target(named));
+    PERFLEET_TRY(check_reader_folder(from));
     const fs::path real_source = fs::weakly_canonical(source, failed);
     const fs::path inside = failed ? fs::path{} : fs::weakly_canonical(named, failed).lexically_relative(real_source);
     if (!failed && !inside.empty() && *inside.begin() != "..") {
@@ -329,15 +308,11 @@ Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& t
         (void)!::chown(incomplete.c_str(), before.st_uid, before.st_gid);  // as far as the user may
         (void)::chmod(incomplete.c_str(), before.st_mode & 07777U);
     }
-    if (auto synced = sync_folder(incomplete); !synced.ok()) {
-        return synced.error();
-    }
+    PERFLEET_TRY(sync_folder(incomplete));
     if (::rename(incomplete.c_str(), named.c_str()) != 0) {
         return error_from_errno(errno, named.string());
     }
-    if (auto synced = sync_folder(named.parent_path()); !synced.ok()) {
-        return synced.error();
-    }
+    PERFLEET_TRY(sync_folder(named.parent_path()));
     return made;
 }
 

@@ -60,13 +60,10 @@ std::string first_readable(const Engine& engine, const Files& without, const std
 Result<Done> visit_all(ReadableCursor cursor, const Visitor& visitor,
                        const std::function<void(const DamagedRange&)>& on_damage) {
     for (;;) {
-        const auto step = cursor.next();
-        if (!step.ok()) {
-            return Error{step.error()};
-        }
-        if (*step == CursorStep::kGap) {
+        const auto step = PERFLEET_TRY(cursor.next());
+        if (step == CursorStep::kGap) {
             on_damage(cursor.gap());
-        } else if (*step == CursorStep::kEnd || visitor(cursor.key(), cursor.value()) == Visit::kStop) {
+        } else if (step == CursorStep::kEnd || visitor(cursor.key(), cursor.value()) == Visit::kStop) {
             return Done{};
         }
     }
@@ -134,11 +131,8 @@ void ReadableCursor::pass_damage(const Error& error) {
 Result<Done> Engine::visit(const KeyRange& range, const Visitor& visitor) const {
     const std::unique_ptr<EngineCursor> at = cursor(range, {});
     for (;;) {
-        const auto is_any = at->next();
-        if (!is_any.ok()) {
-            return Error{is_any.error()};
-        }
-        if (!*is_any || visitor(at->key(), at->value()) == Visit::kStop) {
+        const auto is_any = PERFLEET_TRY(at->next());
+        if (!is_any || visitor(at->key(), at->value()) == Visit::kStop) {
             return Done{};
         }
     }

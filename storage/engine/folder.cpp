@@ -66,9 +66,7 @@ Result<Done> create_folder(const fs::path& directory) {
         if (::mkdir(at->c_str(), kStoreFolderMode) != 0 && errno != EEXIST) {
             return error_from_errno(errno, "creating " + at->string());
         }
-        if (auto synced = sync_folder(at->parent_path()); !synced.ok()) {
-            return synced;
-        }
+        PERFLEET_TRY(sync_folder(at->parent_path()));
     }
     return Done{};
 }
@@ -181,13 +179,9 @@ Result<Done> prepare_writer_folder(const std::string& directory) {
     }
     std::error_code error;
     if (!fs::exists(directory, error)) {
-        if (auto created = create_folder(directory); !created.ok()) {
-            return created;
-        }
+        PERFLEET_TRY(create_folder(directory));
     }
-    if (auto checked = check_folder(directory, R_OK | W_OK | X_OK); !checked.ok()) {
-        return checked;
-    }
+    PERFLEET_TRY(check_folder(directory, R_OK | W_OK | X_OK));
     auto has = has_database(directory);
     if (!has.ok()) {
         return has.error();
@@ -230,14 +224,9 @@ Result<Done> check_reader_folder(const std::string& directory) {
     if (rados_place(directory)) {
         return on_rados(directory);
     }
-    if (auto checked = check_folder(directory, R_OK | X_OK); !checked.ok()) {
-        return checked;
-    }
-    auto has = has_database(directory);
-    if (!has.ok()) {
-        return has.error();
-    }
-    if (!*has) {
+    PERFLEET_TRY(check_folder(directory, R_OK | X_OK));
+    auto has = PERFLEET_TRY(has_database(directory));
+    if (!has) {
         return Error{ErrorCode::kNotFound, directory + " holds no perfleet store"};
     }
     return Done{};

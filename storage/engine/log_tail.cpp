@@ -234,12 +234,9 @@ std::string sync_mark(std::uint64_t synced_sequence, std::uint64_t logged_sequen
 }
 
 Result<std::optional<LogDamage>> find_log_damage(const std::string& directory) {
-    auto logs = logs_of(directory);
-    if (!logs.ok()) {
-        return logs.error();
-    }
+    auto logs = PERFLEET_TRY(logs_of(directory));
     LogScan scan;
-    for (const fs::path& path : *logs) {
+    for (const fs::path& path : logs) {
         std::ifstream file{path, std::ios::binary};
         if (!file) {
             return error_from_errno(errno, path.string());
@@ -278,14 +275,11 @@ std::string describe_log_loss(const std::string& directory, const LogDamage& dam
 }
 
 Result<bool> cut_log_tail(const std::string& directory) {
-    auto damage = find_log_damage(directory);
-    if (!damage.ok()) {
-        return damage.error();
-    }
-    if (!damage->has_value()) {
+    auto damage = PERFLEET_TRY(find_log_damage(directory));
+    if (!damage.has_value()) {
         return false;
     }
-    const LogDamage& at = **damage;
+    const LogDamage& at = *damage;
     if (at.was_synced) {
         std::vector<LogDamage> losses{at};
         for (const SyncedLog& log : short_logs(directory)) {
@@ -294,20 +288,15 @@ Result<bool> cut_log_tail(const std::string& directory) {
             }
         }
         for (const LogDamage& loss : losses) {
-            if (auto recorded = record_log_loss(directory, describe_log_loss(directory, loss)); !recorded.ok()) {
-                return recorded.error();
-            }
+            PERFLEET_TRY(record_log_loss(directory, describe_log_loss(directory, loss)));
         }
         std::error_code error;  // it is kept for salvage, as far as that can be done
         fs::create_hard_link(fs::path{directory} / at.file, fs::path{directory} / (at.file + ".damaged"), error);
         return true;
     }
-    auto logs = logs_of(directory);
-    if (!logs.ok()) {
-        return logs.error();
-    }
+    auto logs = PERFLEET_TRY(logs_of(directory));
     bool is_after = false;
-    for (const fs::path& path : *logs) {
+    for (const fs::path& path : logs) {
         const bool is_cut = path.filename() == at.file;
         std::error_code error;
         if (is_cut || is_after) {

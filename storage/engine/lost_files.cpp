@@ -126,13 +126,10 @@ private:
 
 Result<std::shared_ptr<rocksdb::Env>> env_with_empty_tables(rocksdb::Env& base,
                                                             const std::vector<TableFileCheck>& files) {
-    auto table = make_empty_table();
-    if (!table.ok()) {
-        return table.error();
-    }
+    auto table = PERFLEET_TRY(make_empty_table());
     std::map<std::string, std::uint64_t> sizes_bytes;
     for (const TableFileCheck& file : files) {
-        if (file.size_bytes < table->size()) {
+        if (file.size_bytes < table.size()) {
             return Error{ErrorCode::kUnsupported, file.file + " " + file.damage + ", and with " +
                                                       std::to_string(file.size_bytes) +
                                                       " bytes it is smaller than any table"};
@@ -140,7 +137,7 @@ Result<std::shared_ptr<rocksdb::Env>> env_with_empty_tables(rocksdb::Env& base,
         sizes_bytes.emplace(file.file, file.size_bytes);
     }
     return std::shared_ptr<rocksdb::Env>{rocksdb::NewCompositeEnv(std::make_shared<EmptyTables>(
-        base.GetFileSystem(), std::make_shared<const std::string>(std::move(*table)), std::move(sizes_bytes)))};
+        base.GetFileSystem(), std::make_shared<const std::string>(std::move(table)), std::move(sizes_bytes)))};
 }
 
 std::vector<DamagedRange> lost_ranges(const std::string& directory, const std::vector<TableFileCheck>& files) {

@@ -131,19 +131,16 @@ Result<Done> prepare_damaged(const std::string& directory, rocksdb::Options& opt
     options.skip_checking_sst_file_sizes_on_db_open = true;
     options.disable_auto_compactions = true;
     opened.damage.clear();
-    auto lost = lost_table_files(directory);
-    if (!lost.ok()) {
-        return lost.error();
-    }
-    if (lost->empty()) {
+    auto lost = PERFLEET_TRY(lost_table_files(directory));
+    if (lost.empty()) {
         return Done{};
     }
-    auto env = env_with_empty_tables(env_of(opened.env), *lost);
+    auto env = env_with_empty_tables(env_of(opened.env), lost);
     if (!env.ok()) {
         return Error{env.error().code, directory + "/" + env.error().message};
     }
     opened.over_env = std::move(*env);
-    opened.lost = std::make_shared<const std::vector<DamagedRange>>(lost_ranges(directory, *lost));
+    opened.lost = std::make_shared<const std::vector<DamagedRange>>(lost_ranges(directory, lost));
     for (const DamagedRange& range : *opened.lost) {
         opened.damage.push_back(range.error.message);
     }
@@ -154,9 +151,7 @@ Result<Done> prepare_damaged(const std::string& directory, rocksdb::Options& opt
 
 // Of a store with a damaged or missing table file: what is there now.
 Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Options options, RocksdbDatabase& opened) {
-    if (auto prepared = prepare_damaged(directory, options, opened); !prepared.ok()) {
-        return prepared.error();
-    }
+    PERFLEET_TRY(prepare_damaged(directory, options, opened));
     options.max_open_files =
         kWriterFilesMax;  // with all of them open RocksDB has another way of reading, which stops here
     rocksdb::DB* db = nullptr;
@@ -278,10 +273,7 @@ std::string table_file_name(EngineFile file) {
 
 Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& directory, std::shared_ptr<rocksdb::Env> env,
                                                        std::size_t memory_size_bytes, bool compacts) {
-    const auto has_lost = cut_log_tail_locked(directory, env_of(env));
-    if (!has_lost.ok()) {
-        return has_lost.error();
-    }
+    const auto has_lost = PERFLEET_TRY(cut_log_tail_locked(directory, env_of(env)));
     if (const std::uint64_t needed = kOpenRoomSizeBytes + logs_size_bytes(directory);
         !has_free(env_of(env), directory, needed)) {
         return Error{ErrorCode::kFull, directory + ": the disk is full: opening the store takes " +
@@ -290,7 +282,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
     rocksdb::Options options = writer_options(memory_size_bytes);
     options.env = &env_of(env);
     options.disable_auto_compactions = !compacts;
-    if (*has_lost) {
+    if (has_lost) {
         options.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
     }
     rocksdb::DB* db = nullptr;
@@ -306,9 +298,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
     // pass over damage in them.)
     if (status.IsCorruption() || (status.IsIOError() && table_file_in(text_of(status)))) {
         const std::string said = text_of(status);
-        if (auto prepared = prepare_damaged(directory, options, *opened); !prepared.ok()) {
-            return prepared.error();
-        }
+        PERFLEET_TRY(prepare_damaged(directory, options, *opened));
         if (opened->damage.empty()) {
             opened->damage.push_back(directory + ": a table file is damaged or missing: " + said);
         }
@@ -331,12 +321,9 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
 Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directory) {
     raise_open_files_limit();
     TemporaryFolder::remove_abandoned(kReaderFolderPrefix);
-    auto folder = TemporaryFolder::make(kReaderFolderPrefix);
-    if (!folder.ok()) {
-        return folder.error();
-    }
+    auto folder = PERFLEET_TRY(TemporaryFolder::make(kReaderFolderPrefix));
     auto opened = std::make_shared<RocksdbDatabase>();
-    opened->folder = std::move(*folder);
+    opened->folder = std::move(folder);
     rocksdb::Status status;
     rocksdb::Options options = reader_options();
     for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
@@ -351,11 +338,8 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
         const bool is_lacking = status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {});
         if (is_lacking) {
             opened->db.reset();
-            auto damaged = open_damaged(directory, options, *opened);
-            if (!damaged.ok()) {
-                return damaged.error();
-            }
-            status = *damaged;
+            auto damaged = PERFLEET_TRY(open_damaged(directory, options, *opened));
+            status = damaged;
         }
         if (status.ok()) {
             add_log_losses(directory, log_losses(directory, false), *opened);

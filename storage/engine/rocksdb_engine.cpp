@@ -473,11 +473,8 @@ public:
         if (catch_up(directory(), *held)) {
             return Done{};
         }
-        auto anew = open_to_read(directory());
-        if (!anew.ok()) {
-            return anew.error();
-        }
-        replace(std::move(*anew));
+        auto anew = PERFLEET_TRY(open_to_read(directory()));
+        replace(std::move(anew));
         return Done{};
     }
 
@@ -502,9 +499,7 @@ Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& di
                                                            const std::shared_ptr<rocksdb::Env>& env,
                                                            std::size_t memory_size_bytes,
                                                            std::uint64_t reserve_size_bytes) {
-    if (auto prepared = prepare_writer_folder(directory); !prepared.ok()) {
-        return prepared.error();
-    }
+    PERFLEET_TRY(prepare_writer_folder(directory));
     DiskReserve reserve{env_of(env), directory, reserve_size_bytes};
     auto opened = open_to_write(directory, env, memory_size_bytes);
     if (opened.ok()) {
@@ -519,14 +514,9 @@ Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& di
 }
 
 Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& directory) {
-    if (auto checked = check_reader_folder(directory); !checked.ok()) {
-        return checked.error();
-    }
-    auto opened = open_to_read(directory);
-    if (!opened.ok()) {
-        return opened.error();
-    }
-    return std::unique_ptr<Engine>{std::make_unique<RocksdbReader>(directory, std::move(*opened))};
+    PERFLEET_TRY(check_reader_folder(directory));
+    auto opened = PERFLEET_TRY(open_to_read(directory));
+    return std::unique_ptr<Engine>{std::make_unique<RocksdbReader>(directory, std::move(opened))};
 }
 
 }  // namespace perfleet

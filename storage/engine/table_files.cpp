@@ -207,11 +207,8 @@ Result<std::vector<TableFileCheck>> check_table_files(const std::string& directo
     if (auto live = live_table_files(directory)) {
         files = std::move(*live);
     } else {
-        auto listed = listed_files(directory);
-        if (!listed.ok()) {
-            return listed.error();
-        }
-        files = std::move(*listed);
+        auto listed = PERFLEET_TRY(listed_files(directory));
+        files = std::move(listed);
     }
     std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
     std::optional<std::vector<TableFileCheck>> now;

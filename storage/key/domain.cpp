@@ -13,11 +13,8 @@ Result<Domain> domain_of_key(std::string_view key) {
         case Table::kImage: return Domain{Domain::Type::kImage};
         case Table::kPartition:
         case Table::kDropped: {
-            const auto partition = decode_partition(key);
-            if (!partition.ok()) {
-                return partition.error();
-            }
-            return table == Table::kPartition ? domain_of(*partition) : shard_domain(partition->shard);
+            const auto partition = PERFLEET_TRY(decode_partition(key));
+            return table == Table::kPartition ? domain_of(partition) : shard_domain(partition.shard);
         }
         case Table::kSession:
         case Table::kSessionEnd:

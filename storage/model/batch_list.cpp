@@ -231,9 +231,7 @@ Result<std::vector<BatchRecord>> decode_batches_untrusted(std::string_view bytes
     if (!reader.has_failed() && (batches.empty() || batches.back().seq != last_seq)) {
         reader.fail(ErrorCode::kInvalid, "doesn't end with the seq of its key");
     }
-    if (auto end = reader.end(); !end.ok()) {
-        return end.error();
-    }
+    PERFLEET_TRY(reader.end());
     return batches;
 }
 

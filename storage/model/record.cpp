@@ -90,9 +90,7 @@ HostRecord read_host(RecordReader& reader) {
 
 template <class Record>
 Result<Record> finish(RecordReader& reader, Record record) {
-    if (auto end = reader.end(); !end.ok()) {
-        return end.error();
-    }
+    PERFLEET_TRY(reader.end());
     return record;
 }
 

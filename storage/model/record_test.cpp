@@ -234,10 +234,7 @@ using Decoder = std::function<Result<Done>(std::string_view)>;
 template <class Decode>
 Decoder decoder(Decode decode) {
     return [decode](std::string_view bytes) -> Result<Done> {
-        auto value = decode(bytes);
-        if (!value.ok()) {
-            return value.error();
-        }
+        PERFLEET_TRY(decode(bytes));
         return Done{};
     };
 }

@@ -57,31 +57,19 @@ Result<std::optional<Value>> get_decoded(const Engine& engine, const std::string
 
 // What an unfinished drop left is hidden, for its rows are counted as expired already.
 Result<std::vector<Partition>> KeyedReads::partitions() const {
-    auto found = partitions_with_keys();
-    if (!found.ok()) {
-        return found;
-    }
-    auto dropped = dropped_partitions();
-    if (!dropped.ok()) {
-        return dropped;
-    }
-    std::erase_if(*found, [&](const Partition& partition) {
-        return std::binary_search(dropped->begin(), dropped->end(), partition);
+    auto found = PERFLEET_TRY(partitions_with_keys());
+    auto dropped = PERFLEET_TRY(dropped_partitions());
+    std::erase_if(found, [&](const Partition& partition) {
+        return std::binary_search(dropped.begin(), dropped.end(), partition);
     });
     return found;
 }
 
 Result<std::vector<Partition>> KeyedReads::dropped_leftovers() const {
-    auto found = partitions_with_keys();
-    if (!found.ok()) {
-        return found;
-    }
-    auto dropped = dropped_partitions();
-    if (!dropped.ok()) {
-        return dropped;
-    }
-    std::erase_if(*found, [&](const Partition& partition) {
-        return !std::binary_search(dropped->begin(), dropped->end(), partition);
+    auto found = PERFLEET_TRY(partitions_with_keys());
+    auto dropped = PERFLEET_TRY(dropped_partitions());
+    std::erase_if(found, [&](const Partition& partition) {
+        return !std::binary_search(dropped.begin(), dropped.end(), partition);
     });
     return found;
 }
@@ -89,11 +77,8 @@ Result<std::vector<Partition>> KeyedReads::dropped_leftovers() const {
 Result<std::vector<Partition>> KeyedReads::dropped_partitions() const {
     std::vector<Partition> dropped;
     auto visited = visit_noting(dropped_range(), [&](std::string_view key, std::string_view) -> Result<Visit> {
-        auto partition = decode_partition(key);
-        if (!partition.ok()) {
-            return partition.error();
-        }
-        dropped.push_back(*partition);
+        auto partition = PERFLEET_TRY(decode_partition(key));
+        dropped.push_back(partition);
         return Visit::kContinue;
     });
     if (!visited.ok()) {
@@ -175,20 +160,14 @@ Result<std::map<SessionName, SessionNote>> KeyedReads::session_notes() const {
 
 Result<SessionNote> KeyedReads::session_note(const SessionName& session) const {
     const std::string key = session_key(Table::kSessionNote, session.target, session.session);
-    auto note = decoded<SessionNote>(key, get_noting(key), decode_session_note_untrusted);
-    if (!note.ok()) {
-        return note.error();
-    }
-    return note->value_or(SessionNote{});
+    auto note = PERFLEET_TRY(decoded<SessionNote>(key, get_noting(key), decode_session_note_untrusted));
+    return note.value_or(SessionNote{});
 }
 
 Result<std::uint64_t> KeyedReads::session_size_bytes(const SessionName& session) const {
-    auto partitions = session_partitions(session.target, session.session);
-    if (!partitions.ok()) {
-        return partitions.error();
-    }
+    auto partitions = PERFLEET_TRY(session_partitions(session.target, session.session));
     std::uint64_t sum = 0;
-    for (const Partition& partition : *partitions) {
+    for (const Partition& partition : partitions) {
         for (const KeyRange& range : session_ranges(partition, session)) {
             auto visited = visit_readable(
                 *engine_, range,
@@ -210,17 +189,11 @@ Result<Done> KeyedReads::visit_records(const KeyRange& range, const Partition& p
                                        const std::function<Visit(const BatchKey&, const BatchRecord&)>& visitor) const {
     RepeatedRecords repeated;
     return visit_decodable(range, [&](std::string_view key, std::string_view value) -> Result<Visit> {
-        auto name = decode_partition_batch_key(key);
-        if (!name.ok()) {
-            return name.error();
-        }
-        auto records = decode_batches_untrusted(value, name->key.seq, partition.bucket);
-        if (!records.ok()) {
-            return records.error();
-        }
+        auto name = PERFLEET_TRY(decode_partition_batch_key(key));
+        auto records = PERFLEET_TRY(decode_batches_untrusted(value, name.key.seq, partition.bucket));
         const bool is_list = is_batch_list_untrusted(value);
-        for (const BatchRecord& record : *records) {
-            const BatchKey batch{name->key.target, name->key.session, record.seq};
+        for (const BatchRecord& record : records) {
+            const BatchKey batch{name.key.target, name.key.session, record.seq};
             if (!repeated.take(partition, batch, is_list) && visitor(batch, record) == Visit::kStop) {
                 return Visit::kStop;
             }
@@ -247,12 +220,9 @@ BlockCursor KeyedReads::blocks(const Partition& partition, TargetId target, Sess
     return BlockCursor{[state]() -> Result<BlockStep> {
         ReadableCursor& at = state->at;
         for (;;) {
-            const auto step = at.next();
-            if (!step.ok()) {
-                return Error{step.error()};
-            }
-            if (*step != CursorStep::kItem) {
-                return BlockStep{*step, {}, {}, *step == CursorStep::kGap ? at.gap().error : Error{}};
+            const auto step = PERFLEET_TRY(at.next());
+            if (step != CursorStep::kItem) {
+                return BlockStep{step, {}, {}, step == CursorStep::kGap ? at.gap().error : Error{}};
             }
             const auto key = decode_block_key(at.key());
             const auto is_repeated = key.ok() ? state->repeated.take(*key, at.value()) : Result<bool>{key.error()};
@@ -273,11 +243,8 @@ Result<Done> KeyedReads::visit_rollups(
     return visit_decodable(
         series_rollups_range(partition, target, session, series, kind),
         [&](std::string_view key, std::string_view value) -> Result<Visit> {
-            auto name = decode_rollup_key(key);
-            if (!name.ok()) {
-                return name.error();
-            }
-            return visitor(*name, value);
+            auto name = PERFLEET_TRY(decode_rollup_key(key));
+            return visitor(name, value);
         },
         Lost::kUnreported);
 }
@@ -384,11 +351,8 @@ Result<std::optional<BucketNumber>> KeyedReads::last_expired_bucket(TargetId tar
 
 Result<Seq> KeyedReads::watermark(TargetId target, SessionId session) const {
     const std::string key = session_key(Table::kWatermark, target, session);
-    auto number = decoded<std::uint64_t>(key, get_noting(key), decode_number_untrusted);
-    if (!number.ok()) {
-        return number.error();
-    }
-    return Seq{number->value_or(0)};
+    auto number = PERFLEET_TRY(decoded<std::uint64_t>(key, get_noting(key), decode_number_untrusted));
+    return Seq{number.value_or(0)};
 }
 
 Result<std::optional<ImageContent>> KeyedReads::image(std::string_view build_id) const {
@@ -405,11 +369,8 @@ Result<std::optional<std::string>> KeyedReads::stack_map(const StackMapKey& key)
 }
 
 Result<bool> KeyedReads::is_dropped(const Partition& partition) const {
-    auto found = get_noting(dropped_key(partition));
-    if (!found.ok()) {
-        return found.error();
-    }
-    return found->has_value();
+    auto found = PERFLEET_TRY(get_noting(dropped_key(partition)));
+    return found.has_value();
 }
 
 Result<std::optional<SessionRecord>> KeyedReads::session(TargetId target, SessionId session) const {
@@ -422,11 +383,8 @@ Result<std::vector<Partition>> KeyedReads::session_partitions(TargetId target, S
     std::vector<Partition> partitions;
     auto visited = visit_noting(session_buckets_range(target, session, first, last),
                                 [&](std::string_view key, std::string_view) -> Result<Visit> {
-                                    auto name = decode_session_partition_key(key);
-                                    if (!name.ok()) {
-                                        return name.error();
-                                    }
-                                    partitions.push_back(name->partition);
+                                    auto name = PERFLEET_TRY(decode_session_partition_key(key));
+                                    partitions.push_back(name.partition);
                                     return Visit::kContinue;
                                 });
     if (!visited.ok()) {
@@ -451,11 +409,8 @@ Result<std::optional<std::uint8_t>> KeyedReads::retention_class(TargetId target,
     std::optional<std::uint8_t> found;
     auto visited = visit_noting(session_bucket_range(target, session, bucket),
                                 [&](std::string_view key, std::string_view) -> Result<Visit> {
-                                    auto name = decode_session_partition_key(key);
-                                    if (!name.ok()) {
-                                        return name.error();
-                                    }
-                                    found = name->partition.retention_class;
+                                    auto name = PERFLEET_TRY(decode_session_partition_key(key));
+                                    found = name.partition.retention_class;
                                     return Visit::kStop;
                                 });
     if (!visited.ok() || found) {
@@ -467,14 +422,11 @@ Result<std::optional<std::uint8_t>> KeyedReads::retention_class(TargetId target,
     }
     visited = visit_noting(session_expired_range(target, session),
                            [&](std::string_view key, std::string_view) -> Result<Visit> {
-                               auto name = decode_expired_key(key);
-                               if (!name.ok()) {
-                                   return name.error();
-                               }
-                               if (name->partition.bucket != bucket) {
+                               auto name = PERFLEET_TRY(decode_expired_key(key));
+                               if (name.partition.bucket != bucket) {
                                    return Visit::kContinue;
                                }
-                               found = name->partition.retention_class;
+                               found = name.partition.retention_class;
                                return Visit::kStop;
                            });
     return visited.ok() ? Result<std::optional<std::uint8_t>>{found} : visited.error();
@@ -516,21 +468,15 @@ Result<std::optional<std::uint64_t>> KeyedReads::compaction_mark(const Partition
 
 Result<std::optional<std::uint32_t>> KeyedReads::expired_batch_seal(const BatchKey& key) const {
     const std::string at = expired_batch_key(key);
-    auto batch = decoded<ExpiredBatch>(at, get_noting(at), decode_expired_batch_untrusted);
-    if (!batch.ok()) {
-        return batch.error();
-    }
-    return batch->has_value() ? std::optional{(*batch)->seal} : std::nullopt;
+    auto batch = PERFLEET_TRY(decoded<ExpiredBatch>(at, get_noting(at), decode_expired_batch_untrusted));
+    return batch.has_value() ? std::optional{batch->seal} : std::nullopt;
 }
 
 Result<std::uint64_t> KeyedReads::expired_rows(TargetId target, SessionId session, Series series,
                                                const Partition& partition) const {
     const std::string key = expired_key(target, session, series, partition);
-    auto rows = decoded<std::uint64_t>(key, get_noting(key), decode_number_untrusted);
-    if (!rows.ok()) {
-        return rows.error();
-    }
-    return rows->value_or(0);
+    auto rows = PERFLEET_TRY(decoded<std::uint64_t>(key, get_noting(key), decode_number_untrusted));
+    return rows.value_or(0);
 }
 
 Result<std::vector<std::pair<Seq, std::uint32_t>>> KeyedReads::expired_batch_seals(TargetId target, SessionId session,

@@ -22,9 +22,7 @@ bool is_same_series(const BlockKey& a, const BlockKey& b) {
 Result<bool> RepeatedBlocks::take(const BlockKey& key, std::string_view block_untrusted) {
     const Seq last = peek_last_seq_untrusted(block_untrusted, key.first_seq);
     if (compacted_ && is_same_series(*compacted_, key) && key.first_seq <= last_) {
-        if (auto read = read_compacted(); !read.ok()) {
-            return read.error();
-        }
+        PERFLEET_TRY(read_compacted());
         const auto is_compacted = [&](Seq seq) { return std::binary_search(seqs_.begin(), seqs_.end(), seq); };
         if (last <= key.first_seq) {
             return is_compacted(key.first_seq);
@@ -49,11 +47,8 @@ Result<Done> RepeatedBlocks::read_compacted() {
         return Done{};
     }
     seqs_.clear();
-    const auto bytes = get_readable(*engine_, block_key(*compacted_), ignore_damage);
-    if (!bytes.ok()) {
-        return Error{bytes.error()};
-    }
-    const auto block = bytes->has_value() ? parse_block_untrusted(**bytes) : Result<BlockView>{BlockView{}};
+    const auto bytes = PERFLEET_TRY(get_readable(*engine_, block_key(*compacted_), ignore_damage));
+    const auto block = bytes.has_value() ? parse_block_untrusted(*bytes) : Result<BlockView>{BlockView{}};
     if (block.ok()) {
         for (const BlockPart& part : block->parts) {
             seqs_.push_back(part.seq);

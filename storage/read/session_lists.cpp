@@ -72,18 +72,12 @@ std::vector<SessionRecord> KeyedReads::values_of(SessionRecords&& records) {
 // Where the list has a hole, sessions are told by their batches, too.
 Result<std::vector<SessionRecord>> KeyedReads::sessions(const Partition& partition) const {
     SessionRecords records;
-    auto is_whole = add_session_records(partition_sessions_range(partition), records);
-    if (!is_whole.ok()) {
-        return is_whole.error();
-    }
-    if (*is_whole) {
+    auto is_whole = PERFLEET_TRY(add_session_records(partition_sessions_range(partition), records));
+    if (is_whole) {
         return values_of(std::move(records));
     }
-    auto names = sessions_with_batches(partition);
-    if (!names.ok()) {
-        return names.error();
-    }
-    for (const SessionName& name : *names) {
+    auto names = PERFLEET_TRY(sessions_with_batches(partition));
+    for (const SessionName& name : names) {
         if (!records.contains(name)) {
             auto record = session(name.target, name.session);
             if (!record.ok() && !is_damage(record.error())) {
@@ -100,28 +94,16 @@ Result<std::vector<SessionRecord>> KeyedReads::sessions(const Partition& partiti
 // A session's description stands in each of its partitions, too; who has batches and none anywhere is noted.
 Result<std::vector<SessionRecord>> KeyedReads::all_sessions() const {
     SessionRecords records;
-    auto is_whole = add_session_records(all_sessions_range(), records);
-    if (!is_whole.ok()) {
-        return is_whole.error();
-    }
-    if (*is_whole) {
+    auto is_whole = PERFLEET_TRY(add_session_records(all_sessions_range(), records));
+    if (is_whole) {
         return values_of(std::move(records));
     }
-    auto all = partitions();
-    if (!all.ok()) {
-        return all.error();
-    }
+    auto all = PERFLEET_TRY(partitions());
     std::set<SessionName> named;
-    for (const Partition& partition : *all) {
-        auto added = add_session_records(partition_sessions_range(partition), records);
-        if (!added.ok()) {
-            return added.error();
-        }
-        auto names = sessions_with_batches(partition);
-        if (!names.ok()) {
-            return names.error();
-        }
-        named.insert(names->begin(), names->end());
+    for (const Partition& partition : all) {
+        PERFLEET_TRY(add_session_records(partition_sessions_range(partition), records));
+        auto names = PERFLEET_TRY(sessions_with_batches(partition));
+        named.insert(names.begin(), names.end());
     }
     for (const SessionName& name : named) {
         if (!records.contains(name)) {

@@ -160,30 +160,21 @@ Result<DayRollup> decode_day_rollup_untrusted(std::string_view bytes_untrusted) 
     read_images(reader, rollup.images);
     read_nodes(reader, rollup);
     read_names(reader, rollup);
-    if (auto ended = reader.end(); !ended.ok()) {
-        return ended.error();
-    }
+    PERFLEET_TRY(reader.end());
     return rollup;
 }
 
 Result<EpochDictionary> dictionary_of(const DayRollup& rollup) {
     EpochDictionary dictionary;
     for (std::uint32_t i = 0; i < rollup.images.size(); ++i) {
-        if (auto defined = dictionary.define_image(ImageNumber{i}, rollup.images[i]); !defined.ok()) {
-            return defined.error();
-        }
+        PERFLEET_TRY(dictionary.define_image(ImageNumber{i}, rollup.images[i]));
     }
     for (std::uint32_t i = 0; i < rollup.nodes.size(); ++i) {
         const DayRollup::Node& node = rollup.nodes[i];
         const Frame frame{ImageNumber{node.image}, node.offset};
-        auto defined = dictionary.define_stack(StackNumber{i + 1}, {StackNumber{node.parent}, frame});
-        if (!defined.ok()) {
-            return defined.error();
-        }
+        PERFLEET_TRY(dictionary.define_stack(StackNumber{i + 1}, {StackNumber{node.parent}, frame}));
     }
-    if (auto finished = dictionary.finish(); !finished.ok()) {
-        return finished.error();
-    }
+    PERFLEET_TRY(dictionary.finish());
     return dictionary;
 }
 

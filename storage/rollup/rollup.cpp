@@ -119,9 +119,7 @@ Result<Rollup> decode_rollup_untrusted(std::string_view bytes_untrusted) {
     rollup.row_count = cover.row_count;
     rollup.seqs = std::move(cover.seqs);
     Body{reader, rollup}.read();
-    if (auto ended = reader.end(); !ended.ok()) {
-        return ended.error();
-    }
+    PERFLEET_TRY(reader.end());
     return rollup;
 }
 

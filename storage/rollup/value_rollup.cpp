@@ -135,9 +135,7 @@ Result<ValueRollup> decode_value_rollup_untrusted(std::string_view bytes_untrust
     rollup.row_count = cover.row_count;
     rollup.seqs = std::move(cover.seqs);
     ValueCells{reader, rollup}.read();
-    if (auto ended = reader.end(); !ended.ok()) {
-        return ended.error();
-    }
+    PERFLEET_TRY(reader.end());
     return rollup;
 }
 

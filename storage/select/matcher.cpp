@@ -37,11 +37,8 @@ public:
             if (matchers.size() == kMatchersMax) {
                 return error("more than " + std::to_string(kMatchersMax) + " conditions");
             }
-            Result<Matcher> matcher = condition();
-            if (!matcher.ok()) {
-                return std::move(matcher).error();
-            }
-            matchers.push_back(std::move(matcher).value());
+            auto matcher = PERFLEET_TRY(condition());
+            matchers.push_back(std::move(matcher));
             skip_space();
             if (!take(',') && peek() != '}') {
                 return error("expected ',' or '}'");
@@ -174,9 +171,7 @@ Result<std::vector<Matcher>> parse_matchers(std::string_view text, std::string_v
         // A pattern that can't be used is an error even where no session is there to be matched.
         for (const Matcher& matcher : *matchers) {
             if (has_pattern(matcher)) {
-                if (auto tried = compiled_pattern(matcher.value, where); !tried.ok()) {
-                    return std::move(tried).error();
-                }
+                PERFLEET_TRY(compiled_pattern(matcher.value, where));
             }
         }
     }
@@ -208,11 +203,8 @@ Result<SessionFilter> SessionFilter::make(const std::vector<Matcher>& matchers) 
         auto condition = std::make_shared<Condition>();
         condition->matcher = matcher;
         if (has_pattern(matcher)) {
-            auto pattern = compiled_pattern(matcher.value, "label " + matcher.label);
-            if (!pattern.ok()) {
-                return std::move(pattern).error();
-            }
-            condition->pattern = std::move(*pattern);
+            auto pattern = PERFLEET_TRY(compiled_pattern(matcher.value, "label " + matcher.label));
+            condition->pattern = std::move(pattern);
         }
         filter.conditions_.push_back(std::move(condition));
     }
@@ -231,11 +223,8 @@ bool SessionFilter::takes(const SessionRecord& session) const {
 }
 
 Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& session) {
-    const auto filter = SessionFilter::make(matchers);
-    if (!filter.ok()) {
-        return Error{filter.error()};
-    }
-    return filter->takes(session);
+    const auto filter = PERFLEET_TRY(SessionFilter::make(matchers));
+    return filter.takes(session);
 }
 
 std::string session_hex(SessionId session) {

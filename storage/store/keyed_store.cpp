@@ -44,30 +44,19 @@ public:
 
     [[nodiscard]] Result<Done> define(const Partition& partition, const SessionRecord& session) override {
         const std::lock_guard lock{writing_};
-        if (auto ready = be_ready(); !ready.ok()) {
-            return ready;
-        }
-        auto known = known_.session(session.target, session.session);
-        if (!known.ok()) {
-            return known.error();
-        }
-        auto before = reads().session(session.target, session.session);
-        if (!before.ok()) {
-            return before.error();
-        }
-        if (before->has_value() && !has_same_meaning(**before, session)) {
+        PERFLEET_TRY(be_ready());
+        auto known = PERFLEET_TRY(known_.session(session.target, session.session));
+        auto before = PERFLEET_TRY(reads().session(session.target, session.session));
+        if (before.has_value() && !has_same_meaning(*before, session)) {
             return Error{ErrorCode::kConflict,
                          describe_key(session_key(Table::kSession, session.target, session.session)) +
                              " has another clock or other events than before"};
         }
-        auto dropped = reads().is_dropped(partition);
-        if (!dropped.ok()) {
-            return dropped.error();
-        }
-        const bool is_changed = !before->has_value() || **before != session;
+        auto dropped = PERFLEET_TRY(reads().is_dropped(partition));
+        const bool is_changed = !before.has_value() || *before != session;
         // Once more by each writer: table files that it fills can so be understood without those of before.
-        const bool is_expired = *dropped || (*known)->is_removed;
-        const bool is_new_here = !is_expired && !(*known)->defined.contains(partition);
+        const bool is_expired = dropped || known->is_removed;
+        const bool is_new_here = !is_expired && !known->defined.contains(partition);
         if (!is_changed && !is_new_here) {
             return Done{};
         }
@@ -88,8 +77,8 @@ public:
             written = write(domain_of(partition), changes);
         }
         if (written.ok() && is_new_here) {
-            (*known)->partitions.insert(partition);
-            (*known)->defined.insert(partition);
+            known->partitions.insert(partition);
+            known->defined.insert(partition);
         }
         return written;
     }
@@ -97,22 +86,14 @@ public:
     [[nodiscard]] Result<std::vector<PutOutcome>> put(const Partition& partition,
                                                       std::span<const AdmittedBatch> batches) override {
         const std::lock_guard lock{writing_};
-        if (auto ready = be_ready(); !ready.ok()) {
-            return ready.error();
-        }
-        auto dropped = reads().is_dropped(partition);
-        if (!dropped.ok()) {
-            return dropped.error();
-        }
-        PutCall call{reads(), known_, partition, *dropped};
+        PERFLEET_TRY(be_ready());
+        auto dropped = PERFLEET_TRY(reads().is_dropped(partition));
+        PutCall call{reads(), known_, partition, dropped};
         std::vector<PutOutcome> outcomes;
         outcomes.reserve(batches.size());
         for (const AdmittedBatch& batch : batches) {
-            auto outcome = call.judge(batch);
-            if (!outcome.ok()) {
-                return outcome.error();
-            }
-            outcomes.push_back(*outcome);
+            auto outcome = PERFLEET_TRY(call.judge(batch));
+            outcomes.push_back(outcome);
         }
         if (!call.stored().empty() && !backlog_.knows(partition)) {
             auto compacted = reads().compaction_mark(partition);
@@ -127,12 +108,8 @@ public:
             disturb_count(partition);
         }
         // Each batch is in one of them; the caller puts all of them again when one fails.
-        if (auto written = write(shard_domain(partition.shard), call.expired()); !written.ok()) {
-            return written.error();
-        }
-        if (auto written = write(domain_of(partition), call.changes()); !written.ok()) {
-            return written.error();
-        }
+        PERFLEET_TRY(write(shard_domain(partition.shard), call.expired()));
+        PERFLEET_TRY(write(domain_of(partition), call.changes()));
         call.keep();
         for (const SessionName& session : call.stored()) {
             backlog_.add_stored(partition, session);
@@ -147,20 +124,15 @@ public:
 
     [[nodiscard]] Result<Done> advance_watermarks(std::span<const SessionPrefix> prefixes) override {
         const std::lock_guard lock{writing_};
-        if (auto ready = be_ready(); !ready.ok()) {
-            return ready;
-        }
+        PERFLEET_TRY(be_ready());
         std::map<std::uint16_t, OwnedChanges> changes;  // by shard
         std::vector<std::pair<KnownSession*, Seq>> advanced;
         for (const auto& [target, session, prefix] : prefixes) {
-            auto known = known_.session(target, session);
-            if (!known.ok()) {
-                return known.error();
-            }
-            if (prefix > (*known)->watermark) {
+            auto known = PERFLEET_TRY(known_.session(target, session));
+            if (prefix > (known)->watermark) {
                 changes[shard_domain(target).partition.shard].put(session_key(Table::kWatermark, target, session),
                                                                   encode_record(prefix.value));
-                advanced.emplace_back(*known, prefix);
+                advanced.emplace_back(known, prefix);
             }
         }
         Result<Done> written = Done{};
@@ -175,14 +147,9 @@ public:
 
     [[nodiscard]] Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
         const std::lock_guard lock{writing_};
-        if (auto ready = be_ready(); !ready.ok()) {
-            return ready;
-        }
-        auto before = session_end(target, session);
-        if (!before.ok()) {
-            return before.error();
-        }
-        if (before->has_value()) {
+        PERFLEET_TRY(be_ready());
+        auto before = PERFLEET_TRY(session_end(target, session));
+        if (before.has_value()) {
             return Done{};
         }
         OwnedChanges changes;
@@ -191,20 +158,13 @@ public:
     }
 
     [[nodiscard]] Result<Done> name_session(const SessionName& session, std::string_view given_name) override {
-        if (auto checked = given_name.empty() ? Done{} : check_given_name(given_name); !checked.ok()) {
-            return checked;
-        }
+        PERFLEET_TRY(given_name.empty() ? Done{} : check_given_name(given_name));
         const std::lock_guard lock{writing_};
-        if (auto recovered = recover(GoOn::kToStore); !recovered.ok()) {
-            return recovered;
-        }
-        auto note = note_of(session);
-        if (!note.ok()) {
-            return note.error();
-        }
-        note->given_name = given_name;
+        PERFLEET_TRY(recover(GoOn::kToStore));
+        auto note = PERFLEET_TRY(note_of(session));
+        note.given_name = given_name;
         OwnedChanges changes;
-        changes.put(session_key(Table::kSessionNote, session.target, session.session), encode_record(*note));
+        changes.put(session_key(Table::kSessionNote, session.target, session.session), encode_record(note));
         auto written = engine().write(shard_domain(session.target), guard_, changes.changes);
         return written.ok() ? sync_beside() : std::move(written);
     }
@@ -219,14 +179,9 @@ public:
                                                    std::to_string(limits::kImageSizeBytesMax)};
         }
         const std::lock_guard lock{writing_};
-        if (auto ready = be_ready(); !ready.ok()) {
-            return ready;
-        }
-        auto before = image(build_id);
-        if (!before.ok()) {
-            return before.error();
-        }
-        if (before->has_value()) {
+        PERFLEET_TRY(be_ready());
+        auto before = PERFLEET_TRY(image(build_id));
+        if (before.has_value()) {
             return Done{};
         }
         OwnedChanges changes;
@@ -259,9 +214,7 @@ public:
             return removed.error();
         }
         for (const Partition& partition : partitions) {
-            if (auto reclaimed = engine().reclaim(partition_range(partition), is_stopping); !reclaimed.ok()) {
-                return reclaimed.error();
-            }
+            PERFLEET_TRY(engine().reclaim(partition_range(partition), is_stopping));
         }
         return row_count;
     }
@@ -272,15 +225,11 @@ public:
             return unused.ok() ? Result<std::uint64_t>{0} : unused.error();
         }
         const std::lock_guard lock{writing_};
-        if (auto ready = be_ready(); !ready.ok()) {
-            return ready.error();
-        }
+        PERFLEET_TRY(be_ready());
         for (std::string& key : unused->keys) {
             Changes changes;
             changes.deletes.push_back(std::move(key));
-            if (auto written = write(Domain{Domain::Type::kImage}, changes); !written.ok()) {
-                return written.error();
-            }
+            PERFLEET_TRY(write(Domain{Domain::Type::kImage}, changes));
         }
         auto reclaimed = engine().reclaim(all_images_range(), nullptr);
         return reclaimed.ok() ? Result<std::uint64_t>{unused->size_bytes} : reclaimed.error();
@@ -289,11 +238,8 @@ public:
     [[nodiscard]] Result<std::uint64_t> size_bytes(std::span<const Partition> partitions) const override {
         std::uint64_t sum = 0;
         for (const KeyRange& range : ranges_of(partitions)) {
-            auto size_bytes = engine().size_bytes(range);
-            if (!size_bytes.ok()) {
-                return size_bytes;
-            }
-            sum += *size_bytes;
+            auto size_bytes = PERFLEET_TRY(engine().size_bytes(range));
+            sum += size_bytes;
         }
         return sum;
     }
@@ -308,9 +254,7 @@ public:
             return Done{};  // what would be compacted may be compacted in a file that can be put back
         }
         while (!backlog_.is_loaded()) {  // again only if a session was removed, or the engine recovered, meanwhile
-            if (auto loaded = load_backlog(); !loaded.ok()) {
-                return loaded;
-            }
+            PERFLEET_TRY(load_backlog());
         }
         while (const auto work = backlog_.take(now)) {
             const std::uint64_t generation = generation_;
@@ -318,11 +262,8 @@ public:
             const auto commit = [&](const Changes& changes) {
                 return compact_now(generation, work->partition, changes);
             };
-            auto outcome = do_compact_work(engine(), reads(), *work, makers_, commit, on_step);
-            if (!outcome.ok()) {
-                return outcome.error();
-            }
-            if (*outcome == Compactor::Outcome::kStopped) {
+            auto outcome = PERFLEET_TRY(do_compact_work(engine(), reads(), *work, makers_, commit, on_step));
+            if (outcome == Compactor::Outcome::kStopped) {
                 backlog_.take_up(*work);
                 return settle_compacted();
             }
@@ -330,13 +271,13 @@ public:
                 continue;
             }
             has_compacted_partition_ = true;
-            if (*outcome == Compactor::Outcome::kDone) {
+            if (outcome == Compactor::Outcome::kDone) {
                 if (auto marked = work->is_day ? mark_day(generation, *work) : mark_compacted(generation, *work);
                     !marked.ok()) {
                     return marked;
                 }
             }
-            if (makes_days() && !work->is_day && *outcome != Compactor::Outcome::kOvertaken) {
+            if (makes_days() && !work->is_day && outcome != Compactor::Outcome::kOvertaken) {
                 backlog_.await_day(work->partition);
             }
         }
@@ -378,9 +319,7 @@ private:
     }
 
     [[nodiscard]] Result<Done> sync_now() {
-        if (auto told = tell_loss(); !told.ok()) {
-            return told;
-        }
+        PERFLEET_TRY(tell_loss());
         auto synced = engine().sync();
         is_owing_ = false;
         return synced;
@@ -389,11 +328,8 @@ private:
     // Before every change. What this remembers of changes that weren't synced is worth nothing once the engine had to
     // go on from what is on disk, and a writer who doesn't know that yet must not go on to a sync.
     [[nodiscard]] Result<Done> recover(GoOn purpose) {
-        auto recovered = engine().recover(purpose);
-        if (!recovered.ok()) {
-            return recovered.error();
-        }
-        if (*recovered) {
+        auto recovered = PERFLEET_TRY(engine().recover(purpose));
+        if (recovered) {
             forget_all();
             has_unreported_loss_ = std::exchange(is_owing_, false) || has_unreported_loss_;
         }
@@ -410,12 +346,8 @@ private:
 
     // For a change by the writer.
     [[nodiscard]] Result<Done> be_ready() {
-        if (auto recovered = recover(GoOn::kToStore); !recovered.ok()) {
-            return recovered;
-        }
-        if (auto told = tell_loss(); !told.ok()) {
-            return told;
-        }
+        PERFLEET_TRY(recover(GoOn::kToStore));
+        PERFLEET_TRY(tell_loss());
         known_.make_room();
         return Done{};
     }
@@ -431,11 +363,8 @@ private:
 
     // Errors: kNotFound.
     [[nodiscard]] Result<SessionNote> note_of(const SessionName& session) const {
-        auto defined = reads().session(session.target, session.session);
-        if (!defined.ok()) {
-            return defined.error();
-        }
-        if (!defined->has_value()) {
+        auto defined = PERFLEET_TRY(reads().session(session.target, session.session));
+        if (!defined.has_value()) {
             return Error{
                 ErrorCode::kNotFound,
                 describe_key(session_key(Table::kSession, session.target, session.session)) + " is not in the store"};
@@ -450,19 +379,12 @@ private:
     [[nodiscard]] Result<Done> try_drop(std::span<const Partition> partitions, std::atomic<bool>* is_stopping,
                                         std::span<std::uint64_t> row_counts) {
         for (std::size_t i = 0; i < partitions.size(); ++i) {
-            auto hidden = hide(partitions[i]);
-            if (!hidden.ok()) {
-                return hidden.error();
-            }
-            row_counts[i] = std::max(row_counts[i], *hidden);
+            auto hidden = PERFLEET_TRY(hide(partitions[i]));
+            row_counts[i] = std::max(row_counts[i], hidden);
         }
-        if (auto synced = sync_drop(partitions); !synced.ok()) {
-            return synced;
-        }
+        PERFLEET_TRY(sync_drop(partitions));
         for (const KeyRange& range : ranges_of(partitions)) {
-            if (auto erased = engine().erase(range, is_stopping); !erased.ok()) {
-                return erased;
-            }
+            PERFLEET_TRY(engine().erase(range, is_stopping));
         }
         return Done{};
     }
@@ -471,9 +393,7 @@ private:
     // counted beside the writer, and again when it has put a batch there meanwhile.
     [[nodiscard]] Result<std::uint64_t> hide(const Partition& partition) {
         std::unique_lock lock{writing_};
-        if (auto recovered = recover(GoOn::kToDrop); !recovered.ok()) {
-            return recovered.error();
-        }
+        PERFLEET_TRY(recover(GoOn::kToDrop));
         auto dropped = reads().is_dropped(partition);
         if (!dropped.ok() || *dropped) {
             return dropped.ok() ? Result<std::uint64_t>{0} : dropped.error();
@@ -509,15 +429,10 @@ private:
     // Nothing may be erased whose mark a failure has taken meanwhile.
     [[nodiscard]] Result<Done> sync_drop(std::span<const Partition> partitions) {
         const std::lock_guard lock{writing_};
-        if (auto recovered = recover(GoOn::kToDrop); !recovered.ok()) {
-            return recovered;
-        }
+        PERFLEET_TRY(recover(GoOn::kToDrop));
         for (const Partition& partition : partitions) {
-            auto dropped = reads().is_dropped(partition);
-            if (!dropped.ok()) {
-                return dropped.error();
-            }
-            if (!*dropped) {
+            auto dropped = PERFLEET_TRY(reads().is_dropped(partition));
+            if (!dropped) {
                 return Error{ErrorCode::kUnavailable,
                              "the store was opened anew after a failure: the partitions are to be dropped again"};
             }
@@ -532,9 +447,7 @@ private:
     [[nodiscard]] Result<Done> try_remove(std::span<const SessionName> sessions, std::uint64_t& row_count,
                                           std::set<Partition>& partitions) {
         const std::lock_guard lock{writing_};
-        if (auto recovered = recover(GoOn::kToDrop); !recovered.ok()) {
-            return recovered;
-        }
+        PERFLEET_TRY(recover(GoOn::kToDrop));
         std::map<Partition, std::vector<SessionName>> parts;
         std::map<SessionName, std::vector<Partition>> lists;
         for (const SessionName& session : sessions) {
@@ -553,38 +466,26 @@ private:
             OwnedChanges counts;
             counts.put(session_key(Table::kSessionNote, session.target, session.session),
                        encode_record(SessionNote{.given_name = {}, .is_removed = true}));
-            auto rows = count_removed(reads(), session, theirs, counts);
-            if (!rows.ok()) {
-                return rows.error();
-            }
+            auto rows = PERFLEET_TRY(count_removed(reads(), session, theirs, counts));
             known_.forget_session(session);
             for (const Partition& partition : theirs) {
                 disturb_count(partition);
             }
-            if (auto written = engine().write(shard_domain(session.target), guard_, counts.changes); !written.ok()) {
-                return written;
-            }
-            counted += *rows;
+            PERFLEET_TRY(engine().write(shard_domain(session.target), guard_, counts.changes));
+            counted += rows;
             row_count = std::max(row_count, counted);
         }
         for (const auto& [partition, theirs] : parts) {
             partitions.insert(partition);
             for (const SessionName& session : theirs) {
-                auto removal = make_session_removal(engine(), reads(), partition, session);
-                if (!removal.ok()) {
-                    return removal.error();
-                }
-                if (auto written = engine().write(domain_of(partition), guard_, removal->changes); !written.ok()) {
-                    return written;
-                }
+                auto removal = PERFLEET_TRY(make_session_removal(engine(), reads(), partition, session));
+                PERFLEET_TRY(engine().write(domain_of(partition), guard_, removal.changes));
                 ++generation_;  // what compaction has read of it until now is gone
-                if (removal->is_partition_empty) {
+                if (removal.is_partition_empty) {
                     backlog_.forget_partition(partition);
                 }
             }
-            if (auto settled = parts.size() > 1 ? engine().settle() : Done{}; !settled.ok()) {
-                return settled;
-            }
+            PERFLEET_TRY(parts.size() > 1 ? engine().settle() : Done{});
         }
         for (const auto& [session, theirs] : lists) {
             Changes list;
@@ -616,14 +517,11 @@ private:
     // ------------------------------------------------------------------------------
     [[nodiscard]] Result<Done> load_backlog() {
         const std::uint64_t generation = generation_;
-        auto partitions = reads().partitions();
-        if (!partitions.ok()) {
-            return partitions.error();
-        }
+        auto partitions = PERFLEET_TRY(reads().partitions());
         std::vector<Partition> unmarked;
         std::vector<Partition> compacted;  // but not rolled up
         std::vector<Partition> rolled_up;  // but not their days
-        for (const Partition& partition : *partitions) {
+        for (const Partition& partition : partitions) {
             auto mark = reads().compaction_mark(partition);
             if (!mark.ok() && !is_damage(mark.error())) {
                 return mark.error();
@@ -651,11 +549,8 @@ private:
         if (generation != generation_) {
             return false;
         }
-        auto dropped = reads().is_dropped(partition);
-        if (!dropped.ok()) {
-            return dropped.error();
-        }
-        return !*dropped;
+        auto dropped = PERFLEET_TRY(reads().is_dropped(partition));
+        return !dropped;
     }
 
     // What the writer owes its caller stays as it is: a failure here is met again with the writer's next change.
@@ -680,11 +575,8 @@ private:
 
     [[nodiscard]] Result<Done> mark_compacted(std::uint64_t generation, const CompactionBacklog::Work& work) {
         const std::lock_guard lock{writing_};
-        auto valid = is_as_it_was(generation, work.partition);
-        if (!valid.ok()) {
-            return valid.error();
-        }
-        if (!*valid || !backlog_.is_unchanged(work)) {
+        auto valid = PERFLEET_TRY(is_as_it_was(generation, work.partition));
+        if (!valid || !backlog_.is_unchanged(work)) {
             return Done{};
         }
         OwnedChanges changes;

@@ -17,21 +17,15 @@ Result<KnownSession*> KnownSeqs::session(TargetId target, SessionId session) {
         return &found->second;
     }
     KnownSession known;
-    auto watermark = reads_->watermark(target, session);
-    if (!watermark.ok()) {
-        return watermark.error();
-    }
-    known.watermark = *watermark;
+    auto watermark = PERFLEET_TRY(reads_->watermark(target, session));
+    known.watermark = watermark;
     auto note = reads_->session_note({target, session});
     if (!note.ok() && !is_damage(note.error())) {
         return note.error();
     }
     known.is_removed = note.ok() && note->is_removed;
-    auto partitions = reads_->session_partitions(target, session);
-    if (!partitions.ok()) {
-        return partitions.error();
-    }
-    known.partitions.insert(partitions->begin(), partitions->end());
+    auto partitions = PERFLEET_TRY(reads_->session_partitions(target, session));
+    known.partitions.insert(partitions.begin(), partitions.end());
     if (known.watermark.value != ~0ULL) {
         const Seq first{known.watermark.value + 1};
         for (const Partition& partition : known.partitions) {
@@ -44,11 +38,8 @@ Result<KnownSession*> KnownSeqs::session(TargetId target, SessionId session) {
                 return visited.error();
             }
         }
-        auto expired = reads_->expired_batch_seals(target, session, first);
-        if (!expired.ok()) {
-            return expired.error();
-        }
-        for (const auto& [seq, seal] : *expired) {
+        auto expired = PERFLEET_TRY(reads_->expired_batch_seals(target, session, first));
+        for (const auto& [seq, seal] : expired) {
             known.seals.emplace(seq.value, seal);
         }
     }

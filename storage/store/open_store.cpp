@@ -8,22 +8,15 @@
 namespace perfleet {
 
 Result<std::unique_ptr<Store>> open_store(const std::string& where, const StoreOptions& options) {
-    auto engine = open_writer_engine(where, options.memory_size_bytes, options.reserve_size_bytes, options.is_shared);
-    if (!engine.ok()) {
-        return engine.error();
-    }
-    return open_keyed_store(std::move(*engine), where, options);
+    auto engine = PERFLEET_TRY(
+        open_writer_engine(where, options.memory_size_bytes, options.reserve_size_bytes, options.is_shared));
+    return open_keyed_store(std::move(engine), where, options);
 }
 
 Result<std::unique_ptr<StoreReader>> open_store_reader(const std::string& where) {
-    auto engine = open_reader_engine(where);
-    if (!engine.ok()) {
-        return engine.error();
-    }
-    if (auto checked = check_format(**engine, where); !checked.ok()) {
-        return checked.error();
-    }
-    return make_keyed_reader(std::move(*engine));
+    auto engine = PERFLEET_TRY(open_reader_engine(where));
+    PERFLEET_TRY(check_format(*engine, where));
+    return make_keyed_reader(std::move(engine));
 }
 
 std::unique_ptr<Store> make_memory_store(const StoreOptions& options) {

@@ -22,16 +22,10 @@ Result<PartitionDrop> make_partition_drop(const KeyedReads& reads, const Partiti
     if (!visited.ok() && !is_damage(visited.error())) {
         return visited.error();
     }
-    auto row_count = rows.finish();
-    if (!row_count.ok()) {
-        return row_count.error();
-    }
-    drop.row_count = *row_count;
-    auto sessions = reads.sessions(partition);
-    if (!sessions.ok()) {
-        return sessions.error();
-    }
-    for (const SessionRecord& session : *sessions) {
+    auto row_count = PERFLEET_TRY(rows.finish());
+    drop.row_count = row_count;
+    auto sessions = PERFLEET_TRY(reads.sessions(partition));
+    for (const SessionRecord& session : sessions) {
         drop.changes.changes.deletes.push_back(session_partition_key(session.target, session.session, partition));
     }
     drop.changes.put(dropped_key(partition), encode_record(0));

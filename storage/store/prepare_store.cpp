@@ -27,9 +27,7 @@ Result<Done> start_store(Engine& engine, const std::string& where, Guard guard) 
     const std::string version = encode_record(kStoreFormatVersion);
     Changes changes;
     changes.puts.push_back({format_key(), version});
-    if (auto written = engine.write(Domain{Domain::Type::kStore}, guard, changes); !written.ok()) {
-        return written;
-    }
+    PERFLEET_TRY(engine.write(Domain{Domain::Type::kStore}, guard, changes));
     return engine.sync();
 }
 
@@ -52,14 +50,9 @@ Result<Done> write_lost_version(Engine& engine, Guard guard) {
 Result<Done> finish_drops(Engine& engine) {
     DamageNotes notes;
     const KeyedReads reads{engine, notes};
-    auto leftovers = reads.dropped_leftovers();
-    if (!leftovers.ok()) {
-        return leftovers.error();
-    }
-    for (const KeyRange& range : ranges_of(*leftovers)) {
-        if (auto erased = engine.erase(range, nullptr); !erased.ok()) {
-            return erased;
-        }
+    auto leftovers = PERFLEET_TRY(reads.dropped_leftovers());
+    for (const KeyRange& range : ranges_of(leftovers)) {
+        PERFLEET_TRY(engine.erase(range, nullptr));
     }
     return Done{};
 }
@@ -82,9 +75,7 @@ bool has_same_meaning(const SessionRecord& a, const SessionRecord& b) {
 
 Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where,
                                                 const StoreOptions& options, Guard guard) {
-    if (auto prepared = prepare_keyed_store(*engine, where, guard); !prepared.ok()) {
-        return prepared.error();
-    }
+    PERFLEET_TRY(prepare_keyed_store(*engine, where, guard));
     return make_keyed_store(std::move(engine), options, guard);
 }
 

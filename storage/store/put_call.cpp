@@ -31,11 +31,8 @@ PutCall::~PutCall() {
 
 Result<PutOutcome> PutCall::judge(const AdmittedBatch& batch) {
     check_caller(partition_, batch);
-    auto session = known_->session(batch.key.target, batch.key.session);
-    if (!session.ok()) {
-        return session.error();
-    }
-    KnownSession& known = **session;
+    auto session = PERFLEET_TRY(known_->session(batch.key.target, batch.key.session));
+    KnownSession& known = *session;
     if (batch.key.seq <= known.watermark) {
         return judge_resolved(batch, known);
     }
@@ -77,11 +74,8 @@ Result<PutOutcome> PutCall::judge_resolved(const AdmittedBatch& batch, const Kno
             return outcome_of_repeat((*record)->seal, batch.record.seal);
         }
     }
-    auto seal = reads_->expired_batch_seal(batch.key);
-    if (!seal.ok()) {
-        return seal.error();
-    }
-    return seal->has_value() ? outcome_of_repeat(**seal, batch.record.seal) : PutOutcome::kDuplicate;
+    auto seal = PERFLEET_TRY(reads_->expired_batch_seal(batch.key));
+    return seal.has_value() ? outcome_of_repeat(*seal, batch.record.seal) : PutOutcome::kDuplicate;
 }
 
 void PutCall::add_stored(const AdmittedBatch& batch) {

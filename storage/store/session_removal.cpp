@@ -35,11 +35,8 @@ Result<std::uint64_t> count_removed(const KeyedReads& reads, const SessionName& 
         if (!visited.ok() && !is_damage(visited.error())) {
             return visited.error();
         }
-        auto row_count = rows.finish();
-        if (!row_count.ok()) {
-            return row_count;
-        }
-        sum += *row_count;
+        auto row_count = PERFLEET_TRY(rows.finish());
+        sum += row_count;
     }
     return sum;
 }
@@ -64,17 +61,12 @@ Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedRea
     }
     for (const KeyRange& range :
          visited.ok() ? session_summary_ranges(partition, session) : session_ranges(partition, session)) {
-        if (auto found = delete_keys(engine, range, removal.changes); !found.ok()) {
-            return found.error();
-        }
+        PERFLEET_TRY(delete_keys(engine, range, removal.changes));
     }
     deletes.push_back(partition_session_key(partition, session.target, session.session));
-    auto others = reads.session_names(partition);
-    if (!others.ok()) {
-        return others.error();
-    }
+    auto others = PERFLEET_TRY(reads.session_names(partition));
     removal.is_partition_empty =
-        std::all_of(others->begin(), others->end(), [&](const SessionName& other) { return other == session; });
+        std::all_of(others.begin(), others.end(), [&](const SessionName& other) { return other == session; });
     if (removal.is_partition_empty) {
         deletes.push_back(compacted_key(partition));
         deletes.push_back(dictionary_key(partition));

@@ -49,11 +49,8 @@ Result<UnusedImages> unused_images(const Engine& engine, const KeyedReads& reads
     }
     bool is_known = engine.lost()->empty();
     for (const Partition& partition : *partitions) {
-        auto sessions = reads.session_names(partition);
-        if (!sessions.ok()) {
-            return sessions.error();
-        }
-        for (const SessionName& session : *sessions) {
+        auto sessions = PERFLEET_TRY(reads.session_names(partition));
+        for (const SessionName& session : sessions) {
             if (images->empty() || !is_known) {
                 return UnusedImages{};
             }

@@ -270,7 +270,8 @@ private:
     // can't give back the bytes that were sealed; they, damaged and missing ones are met later, in the order of blocks.
     void check_batch(std::string_view key, const PartitionBatch& name, const BatchRecord& record) {
         std::vector<std::string> bytes(record.rows.size());
-        std::vector<BlockView> blocks(record.rows.size());
+        std::vector<BlockView> blocks;
+        blocks.reserve(record.rows.size());  // for the series look into them
         std::vector<SeriesView> series;
         for (std::size_t i = 0; i < record.rows.size(); ++i) {
             const BatchRecord::Rows& rows = record.rows[i];
@@ -287,17 +288,15 @@ private:
                 continue;
             }
             checked_.insert(place);
-            auto checked = found.ok() ? Result<Done>{Done{}} : Result<Done>{found.error()};
-            if (found.ok()) {
-                bytes[i] = **found;
-                checked = check_block(block, named, bytes[i], blocks[i]);
-            }
+            auto checked = found.ok() ? check_block(block, named, bytes[i] = std::move(**found))
+                                      : Result<BlockView>{std::move(found).error()};
             if (!checked.ok()) {
                 add_lost_block(block, checked.error().message, record.epoch, rows.row_count);
                 continue;
             }
-            series.push_back({rows.series, blocks[i].header.row_count, blocks[i].header.first_ticks,
-                              blocks[i].header.last_ticks, blocks[i].columns});
+            const BlockView& view = blocks.emplace_back(std::move(*checked));
+            series.push_back(
+                {rows.series, view.header.row_count, view.header.first_ticks, view.header.last_ticks, view.columns});
         }
         // A copy leaves out rows that couldn't be read, all of a batch's at the most.
         if (!series.empty() && series.size() == record.rows.size() &&
@@ -323,28 +322,19 @@ private:
     }
 
     // One that is as it was sealed.
-    [[nodiscard]] Result<Done> check_block(const BlockKey& key, const Named& named, const std::string& bytes,
-                                           BlockView& block) {
-        auto parsed = parse_block_untrusted(bytes);
-        if (!parsed.ok()) {
-            return parsed.error();
-        }
-        const BlockHeader& header = parsed->header;
+    [[nodiscard]] Result<BlockView> check_block(const BlockKey& key, const Named& named, const std::string& bytes) {
+        auto block = PERFLEET_TRY(parse_block_untrusted(bytes));
+        const BlockHeader& header = block.header;
         if (header.series != key.series || header.epoch != named.epoch || header.first_seq != key.first_seq ||
             header.row_count != named.row_count) {
             return Error{ErrorCode::kCorrupt, "holds other rows than its batch names"};
         }
-        if (auto decoded = decode(key, *parsed); !decoded.ok()) {
-            return decoded;
-        }
-        block = std::move(*parsed);
-        return Done{};
+        PERFLEET_TRY(decode(key, block));
+        return block;
     }
 
     [[nodiscard]] Result<Done> decode(const BlockKey& key, const BlockView& block) {
-        if (auto decoded = rows_.decode(block); !decoded.ok()) {
-            return decoded;
-        }
+        PERFLEET_TRY(rows_.decode(block));
         if (is_definition(key.series.kind)) {
             return dictionaries_[{key.target, key.session, block.header.epoch}].add(block);
         }
@@ -367,31 +357,26 @@ private:
 
     // Each part is what its batch names, and its rows lie where the batch says.
     [[nodiscard]] Result<Done> check_compacted_block(const BlockKey& key, std::string_view bytes) {
-        auto block = parse_block_untrusted(bytes);
-        if (!block.ok()) {
-            return block.error();
-        }
-        if (block->header.series != key.series || block->header.first_seq != key.first_seq) {
+        auto block = PERFLEET_TRY(parse_block_untrusted(bytes));
+        if (block.header.series != key.series || block.header.first_seq != key.first_seq) {
             return Error{ErrorCode::kCorrupt, "holds another block's rows"};
         }
-        if (auto decoded = decode(key, *block); !decoded.ok()) {
-            return decoded;
-        }
+        PERFLEET_TRY(decode(key, block));
         std::size_t row = 0;
-        for (const BlockPart& part : block->parts) {
+        for (const BlockPart& part : block.parts) {
             const auto found = named_.find({key.target, key.session, key.series, part.seq});
             if (found == named_.end() && checked_.contains({key.target, key.session, key.series, part.seq})) {
                 row += part.row_count;  // it stands alone, too, and was checked there
                 continue;
             }
-            if (found == named_.end() || found->second.epoch != block->header.epoch ||
+            if (found == named_.end() || found->second.epoch != block.header.epoch ||
                 found->second.row_count != part.row_count || !has_its_ticks(key.series, found->second, row)) {
                 return Error{ErrorCode::kCorrupt,
                              "holds other rows than batch " + std::to_string(part.seq.value) + " names"};
             }
             row += part.row_count;
         }
-        for (const BlockPart& part : block->parts) {
+        for (const BlockPart& part : block.parts) {
             named_.erase({key.target, key.session, key.series, part.seq});
         }
         return Done{};
@@ -492,9 +477,7 @@ private:
 // The size of all. Errors: no folder of a store.
 Result<std::uint64_t> check_files(const std::string& directory, bool verify, const ProgressReport& progress,
                                   StoreCheck& check) {
-    if (auto checked = check_reader_folder(directory); !checked.ok()) {
-        return checked.error();
-    }
+    PERFLEET_TRY(check_reader_folder(directory));
     std::uint64_t files_size_bytes = 0;
     auto files = check_table_files(directory, verify, [&](std::uint64_t done, std::uint64_t total) {
         files_size_bytes = total;
@@ -530,10 +513,7 @@ Result<std::uint64_t> check_files(const std::string& directory, bool verify, con
 Result<StoreCheck> check_store(const std::string& where, bool verify, const ProgressReport& progress) {
     StoreCheck check;
     // Table files are read twice: as files, and key by key. RADOS checks its objects itself.
-    auto files_size_bytes = is_folder(where) ? check_files(where, verify, progress, check) : 0;
-    if (!files_size_bytes.ok()) {
-        return files_size_bytes.error();
-    }
+    auto files_size_bytes = PERFLEET_TRY(is_folder(where) ? check_files(where, verify, progress, check) : 0);
     auto engine = open_reader_engine(where);
     if (!engine.ok() && !is_folder(where)) {
         return engine.error();
@@ -547,13 +527,11 @@ Result<StoreCheck> check_store(const std::string& where, bool verify, const Prog
         return format.error();
     }
     Walk walk{**engine, verify, check, [&](std::uint64_t size_bytes) {
-                  if (progress && *files_size_bytes != 0) {
-                      progress(*files_size_bytes + size_bytes, 2 * *files_size_bytes);
+                  if (progress && files_size_bytes != 0) {
+                      progress(files_size_bytes + size_bytes, 2 * files_size_bytes);
                   }
               }};
-    if (auto walked = walk.run(); !walked.ok()) {
-        return walked.error();
-    }
+    PERFLEET_TRY(walk.run());
     if (!format.ok()) {
         walk.add({where, format.error().message, "the store's version", 0});
     } else if (check.format_version == 0) {

@@ -23,11 +23,8 @@ public:
     explicit Measure(const Engine& engine) : engine_{engine}, reads_{engine, notes_} {}
 
     [[nodiscard]] Result<StoreSizes> run() {
-        auto sessions = reads_.all_sessions();
-        if (!sessions.ok()) {
-            return sessions.error();
-        }
-        for (const SessionRecord& session : *sessions) {
+        auto sessions = PERFLEET_TRY(reads_.all_sessions());
+        for (const SessionRecord& session : sessions) {
             std::vector<std::string>& names = events_[{session.target, session.session}];
             for (const EventRecord& event : session.events) {
                 names.push_back(event.name);
@@ -167,22 +164,14 @@ std::uint64_t StoreSizes::row_count(Kind kind) const {
 }
 
 Result<StoreSizes> measure_store(const std::string& where) {
-    auto engine = open_reader_engine(where);
-    if (!engine.ok()) {
-        return engine.error();
-    }
-    if (auto checked = check_format(**engine, where); !checked.ok()) {
-        return checked.error();
-    }
-    auto sizes = Measure{**engine}.run();
+    auto engine = PERFLEET_TRY(open_reader_engine(where));
+    PERFLEET_TRY(check_format(*engine, where));
+    auto sizes = Measure{*engine}.run();
     if (sizes.ok() && is_folder(where)) {
         add_file_sizes(where, *sizes);
     } else if (sizes.ok()) {
-        auto object_bytes = (*engine)->size_bytes(everything());
-        if (!object_bytes.ok()) {
-            return object_bytes.error();
-        }
-        sizes->object_bytes = *object_bytes;
+        auto object_bytes = PERFLEET_TRY(engine->size_bytes(everything()));
+        sizes->object_bytes = object_bytes;
     }
     return sizes;
 }

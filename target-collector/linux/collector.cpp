@@ -201,24 +201,15 @@ Result<Done> LinuxCollector::prepare() {
         return error_from_errno(errno, "can't make an event descriptor");
     }
     for (const std::string& gateway_key : options_.gateway_keys) {
-        auto keys = load_connect_keys(options_.key_file, gateway_key);
-        if (!keys.ok()) {
-            return std::move(keys).error();
-        }
-        keys_.push_back(std::move(**keys));
+        auto keys = PERFLEET_TRY(load_connect_keys(options_.key_file, gateway_key));
+        keys_.push_back(std::move(*keys));
     }
     const std::string default_name = keys_.empty() ? host_name() : keys_.front().own.name;
     session_.target_name = options_.target_name.empty() ? default_name : options_.target_name;
     session_.target = target_id_of(session_.target_name);
-    if (auto done = open_driver(); !done.ok()) {
-        return done;
-    }
-    if (auto done = open_spool(); !done.ok()) {
-        return done;
-    }
-    if (auto done = open_source(); !done.ok()) {
-        return done;
-    }
+    PERFLEET_TRY(open_driver());
+    PERFLEET_TRY(open_spool());
+    PERFLEET_TRY(open_source());
     return open_wire();
 }
 
@@ -236,11 +227,8 @@ Result<Done> LinuxCollector::open_spool() {
         disk_spool_->sync_every(nanoseconds(*options_.spool_sync_s));
     }
     if (disk_spool_->has_left()) {
-        auto link = GatewayLink::connect(gateway());
-        if (!link.ok()) {
-            return std::move(link).error();
-        }
-        disk_spool_->deliver_orphans(std::move(*link));
+        auto link = PERFLEET_TRY(GatewayLink::connect(gateway()));
+        disk_spool_->deliver_orphans(std::move(link));
     }
     return Done{};
 }
@@ -254,11 +242,8 @@ Result<Done> LinuxCollector::open_driver() {
         driver_ = std::move(*link);
         return Done{};
     }
-    auto link = GatewayLink::connect(gateway());
-    if (!link.ok()) {
-        return std::move(link).error();
-    }
-    driver_ = std::move(*link);
+    auto link = PERFLEET_TRY(GatewayLink::connect(gateway()));
+    driver_ = std::move(link);
     if (!options_.unacknowledged_file.empty()) {
         driver_ = std::make_unique<FallbackLink>(std::move(driver_), options_.unacknowledged_file);
     }
@@ -281,16 +266,13 @@ Result<Done> LinuxCollector::choose_chains(PerfSourceOptions& source) {
         source.events.enable_on_exec && path.ok()) {
         wish.programs.push_back(std::move(*path));
     }
-    auto choice = choose_call_chains(wish);
-    if (!choice.ok()) {
-        return std::move(choice).error();
+    auto choice = PERFLEET_TRY(choose_call_chains(wish));
+    if (!choice.reason.empty()) {
+        notice(choice.reason);
     }
-    if (!choice->reason.empty()) {
-        notice(choice->reason);
-    }
-    source.events.callchain = choice->has_chains;
-    source.events.user_stack_bytes = choice->user_stack_bytes;
-    source.kernel_unwinder = std::move(choice->kernel_unwinder);
+    source.events.callchain = choice.has_chains;
+    source.events.user_stack_bytes = choice.user_stack_bytes;
+    source.kernel_unwinder = std::move(choice.kernel_unwinder);
     source.unwinds_samples = source.kernel_unwinder != nullptr;
     return options_.has_off_cpu ? choose_off_cpu(wish.kernel_unwinder, source) : Result<Done>{Done{}};
 }
@@ -319,13 +301,10 @@ Result<Done> LinuxCollector::open_source() {
         const auto program = find_command(options_.command.front());
         places.probes = program.ok() ? probe_names_of_file(*program) : std::vector<ProbeName>{};
     }
-    auto events = parse_events(options_.events, places, options_.event_filters);
-    if (!events.ok()) {
-        return std::move(events).error();
-    }
+    auto events = PERFLEET_TRY(parse_events(options_.events, places, options_.event_filters));
     PerfSourceOptions source;
     std::vector<std::string> environment;
-    for (EventSpec& spec : *events) {
+    for (EventSpec& spec : events) {
         (spec.is_probe ? source.events.probes : source.events.events).push_back(std::move(spec));
     }
     if (!source.events.probes.empty()) {
@@ -333,11 +312,8 @@ Result<Done> LinuxCollector::open_source() {
             return Error{ErrorCode::kUsage, "-e " + source.events.probes.front().name +
                                                 ": probes are of a command and what it starts; write it behind --"};
         }
-        auto area = ProbeArea::create();
-        if (!area.ok()) {
-            return std::move(area).error();
-        }
-        source.probe_area = std::move(*area);
+        auto area = PERFLEET_TRY(ProbeArea::create());
+        source.probe_area = std::move(area);
         environment.push_back(source.probe_area->variable());
         describe_probes(source.events.probes);
     }
@@ -366,11 +342,8 @@ Result<Done> LinuxCollector::open_source() {
     source.events.pids.assign(options_.pids.begin(), options_.pids.end());
     source.events.with_descendants = true;
     if (!options_.command.empty()) {
-        auto command = Command::start(options_.command, environment);
-        if (!command.ok()) {
-            return std::move(command).error();
-        }
-        command_ = std::move(*command);
+        auto command = PERFLEET_TRY(Command::start(options_.command, environment));
+        command_ = std::move(command);
         // Beside a choice it only says how long.
         if (!options_.all_cpus && options_.pids.empty() && options_.tids.empty() && !options_.uid) {
             source.events.pids = {static_cast<std::uint32_t>(command_->pid())};
@@ -378,9 +351,7 @@ Result<Done> LinuxCollector::open_source() {
             source.events.enable_on_exec = true;
         }
     }
-    if (auto done = choose_chains(source); !done.ok()) {
-        return done;
-    }
+    PERFLEET_TRY(choose_chains(source));
     auto opened = PerfSource::open(std::move(source), [this](std::string_view text) { notice(text); });
     if (!opened.ok()) {
         return std::move(opened).error();
@@ -400,11 +371,8 @@ Result<Done> LinuxCollector::open_wire() {
     kernel.each_module_symbols([&](const ImageContentId& content, const std::string& symbols) {
         symbols_.add_module(content, packed_symbols(symbols));
     });
-    auto hello = describe_session(session_, options_, *source_, kernel_symbols_.size());
-    if (!hello.ok()) {
-        return std::move(hello).error();
-    }
-    hello_ = std::move(*hello);
+    auto hello = PERFLEET_TRY(describe_session(session_, options_, *source_, kernel_symbols_.size()));
+    hello_ = std::move(hello);
     if (!kernel_symbols_.empty()) {
         images_.push_back({kernel.kernel_content().view(),
                            static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols),
@@ -743,13 +711,9 @@ CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
 }  // namespace
 
 Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options, LogSink notice) {
-    if (auto done = check_options(options); !done.ok()) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(check_options(options));
     auto collector = std::make_unique<LinuxCollector>(std::move(options), std::move(notice));
-    if (auto done = collector->prepare(); !done.ok()) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(collector->prepare());
     return std::unique_ptr<Collector>(std::move(collector));
 }
 

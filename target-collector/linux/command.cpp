@@ -79,10 +79,7 @@ Result<std::string> find_command(const std::string& name) {
 
 Result<std::unique_ptr<Command>> Command::start(const std::vector<std::string>& words,
                                                 const std::vector<std::string>& variables) {
-    auto path = find_command(words.front());
-    if (!path.ok()) {
-        return std::move(path).error();
-    }
+    auto path = PERFLEET_TRY(find_command(words.front()));
     std::unique_ptr<Command> command(new Command);
     command->name_ = words.front();
     int go[2] = {-1, -1};
@@ -102,7 +99,7 @@ Result<std::unique_ptr<Command>> Command::start(const std::vector<std::string>& 
         exec_words.push_back(const_cast<char*>(word.c_str()));  // execv() doesn't change them
     }
     exec_words.push_back(nullptr);
-    std::vector<char*> shell_words{const_cast<char*>("sh"), path->data()};
+    std::vector<char*> shell_words{const_cast<char*>("sh"), path.data()};
     shell_words.insert(shell_words.end(), exec_words.begin() + 1, exec_words.end());
     std::vector<char*> environment;
     for (char* const* variable = environ; *variable != nullptr; ++variable) {
@@ -122,7 +119,7 @@ Result<std::unique_ptr<Command>> Command::start(const std::vector<std::string>& 
     command->pid_ = ::fork();
     if (command->pid_ == 0) {
         ::close(go[1]);
-        become(path->c_str(), exec_words.data(), shell_words.data(), environment.data(), go[0], error[1]);
+        become(path.c_str(), exec_words.data(), shell_words.data(), environment.data(), go[0], error[1]);
     }
     const int failed = errno;
     ::close(go[0]);

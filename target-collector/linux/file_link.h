@@ -17,11 +17,8 @@ class FileLink final : public WaitingDriver {
 public:
     // Errors: FileDriver::create().
     [[nodiscard]] static Result<std::unique_ptr<FileLink>> create(const std::string& path, bool is_forced) {
-        auto driver = FileDriver::create(path, is_forced);
-        if (!driver.ok()) {
-            return std::move(driver).error();
-        }
-        return std::unique_ptr<FileLink>(new FileLink(path, std::move(*driver)));
+        auto driver = PERFLEET_TRY(FileDriver::create(path, is_forced));
+        return std::unique_ptr<FileLink>(new FileLink(path, std::move(driver)));
     }
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override { return driver_->send(frame); }

@@ -7,12 +7,9 @@ namespace perfleet {
 Result<std::unique_ptr<GatewayLink>> GatewayLink::connect(Peer peer) {
     std::unique_ptr<GatewayLink> link{new GatewayLink(std::move(peer))};
     for (std::size_t i = 0; i < link->peer_.endpoints.size(); ++i) {
-        auto driver = link->connect_to(i);
-        if (!driver.ok()) {
-            return std::move(driver).error();
-        }
+        auto driver = PERFLEET_TRY(link->connect_to(i));
         if (link->driver_ == nullptr) {
-            link->driver_ = std::move(*driver);
+            link->driver_ = std::move(driver);
         }
     }
     return link;

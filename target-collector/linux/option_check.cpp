@@ -122,9 +122,7 @@ Result<Done> check_options(const CollectorOptions& options) {
     if (options.period == 0U || (options.period && *options.period > INT64_MAX)) {
         return usage("-c: a period is at least 1 and below 2^63");
     }
-    if (auto done = check_what_is_profiled(options); !done.ok()) {
-        return done;
-    }
+    PERFLEET_TRY(check_what_is_profiled(options));
     if (options.all_user && options.all_kernel) {
         return usage("--all-user and --all-kernel exclude each other");
     }

@@ -59,30 +59,27 @@ std::string packed_symbols(std::string_view bytes) {
 }
 
 Result<PackedSymbols> packed_symbols_of_file(int fd, const OpenDebugFile& open_debug_file) {
-    const auto part = symbol_part_of_file(fd, size_bytes_of(fd));
-    if (!part.ok()) {
-        return Error{part.error()};
-    }
-    PackedSymbols packed{packed_symbols(part->bytes), !part->is_stripped};
+    const auto part = PERFLEET_TRY(symbol_part_of_file(fd, size_bytes_of(fd)));
+    PackedSymbols packed{packed_symbols(part.bytes), !part.is_stripped};
     if (packed.bytes.empty()) {
         return Error{ErrorCode::kTooLarge, "there is no memory for its symbols"};
     }
     std::string debug_symbols;
-    std::string lines = part->has_lines ? packed_lines(fd) : std::string{};
+    std::string lines = part.has_lines ? packed_lines(fd) : std::string{};
     const ImageContentId content = content_id_of_file(fd, size_bytes_of(fd));
-    const bool wants_debug_file = !content.is_hash && (part->is_stripped || !part->has_lines);
-    if (const int debug_fd = wants_debug_file ? open_debug_file(*part) : -1; debug_fd >= 0) {
+    const bool wants_debug_file = !content.is_hash && (part.is_stripped || !part.has_lines);
+    if (const int debug_fd = wants_debug_file ? open_debug_file(part) : -1; debug_fd >= 0) {
         const auto debug_part = symbol_part_of_file(debug_fd, size_bytes_of(debug_fd));
         if (debug_part.ok() && debug_part->bytes.find(end_of_note(content.view())) != std::string::npos) {
-            if (part->is_stripped && !debug_part->is_stripped) {
+            if (part.is_stripped && !debug_part->is_stripped) {
                 debug_symbols = packed_symbols(debug_part->bytes);
                 packed.is_whole = !debug_symbols.empty();
             }
-            lines = debug_part->has_lines && !part->has_lines ? packed_lines(debug_fd) : std::move(lines);
+            lines = debug_part->has_lines && !part.has_lines ? packed_lines(debug_fd) : std::move(lines);
         }
         ::close(debug_fd);
     }
-    if (!part->has_symbols && debug_symbols.empty()) {
+    if (!part.has_symbols && debug_symbols.empty()) {
         return PackedSymbols{};
     }
     if (!debug_symbols.empty() || !lines.empty()) {

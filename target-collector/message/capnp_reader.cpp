@@ -46,11 +46,8 @@ Checked<CapnpReader::StructView> CapnpReader::struct_at(std::size_t pointer_offs
     }
     const std::size_t data_bytes = (pointer >> 32 & 0xffff) * kWordBytes;
     const std::size_t pointer_bytes = (pointer >> 48) * kWordBytes;
-    const auto target = target_of(pointer_offset_bytes, pointer, data_bytes + pointer_bytes);
-    if (!target.ok()) {
-        return target.error();
-    }
-    return StructView{segment_.subspan(*target, data_bytes), segment_.subspan(*target + data_bytes, pointer_bytes)};
+    const auto target = PERFLEET_TRY(target_of(pointer_offset_bytes, pointer, data_bytes + pointer_bytes));
+    return StructView{segment_.subspan(target, data_bytes), segment_.subspan(target + data_bytes, pointer_bytes)};
 }
 
 Checked<CapnpReader::StructView> CapnpReader::root() const { return struct_at(0); }
@@ -82,11 +79,8 @@ Checked<std::span<const std::byte>> CapnpReader::get_data(const StructView& pare
         return Fault{ErrorCode::kInvalid, at, pointer};
     }
     const std::size_t size_bytes = pointer >> 35;
-    const auto target = target_of(at, pointer, size_bytes);
-    if (!target.ok()) {
-        return target.error();
-    }
-    return segment_.subspan(*target, size_bytes);
+    const auto target = PERFLEET_TRY(target_of(at, pointer, size_bytes));
+    return segment_.subspan(target, size_bytes);
 }
 
 Checked<CapnpReader::ListView> CapnpReader::get_list(const StructView& parent, wire_layout::PointerField field) const {
@@ -100,21 +94,18 @@ Checked<CapnpReader::ListView> CapnpReader::get_list(const StructView& parent, w
         return Fault{ErrorCode::kInvalid, at, pointer};
     }
     const std::size_t size_bytes = (pointer >> 35) * kWordBytes;
-    const auto target = target_of(at, pointer, kWordBytes + size_bytes);
-    if (!target.ok()) {
-        return target.error();
-    }
+    const auto target = PERFLEET_TRY(target_of(at, pointer, kWordBytes + size_bytes));
     // The tag looks like a struct pointer whose distance is the element count.
-    const auto tag = load_little_endian<std::uint64_t>(segment_.data() + *target);
+    const auto tag = load_little_endian<std::uint64_t>(segment_.data() + target);
     ListView list;
-    list.bytes = segment_.subspan(*target + kWordBytes, size_bytes);
+    list.bytes = segment_.subspan(target + kWordBytes, size_bytes);
     list.count = (tag & 0xffff'ffff) >> 2;
     list.data_bytes = (tag >> 32 & 0xffff) * kWordBytes;
     list.pointer_bytes = (tag >> 48) * kWordBytes;
     const std::size_t element_bytes = list.data_bytes + list.pointer_bytes;
     if ((tag & 3) != kStructPointer || (list.count > 0 && element_bytes == 0) ||
         list.count * element_bytes > size_bytes) {
-        return Fault{ErrorCode::kInvalid, *target, tag};
+        return Fault{ErrorCode::kInvalid, target, tag};
     }
     return list;
 }
@@ -126,17 +117,14 @@ CapnpReader::StructView CapnpReader::element(const ListView& list, std::size_t i
 }
 
 Checked<std::string_view> CapnpReader::get_text(const StructView& parent, wire_layout::PointerField field) const {
-    const auto bytes = get_data(parent, field);
-    if (!bytes.ok()) {
-        return bytes.error();
-    }
-    if (bytes->empty()) {
+    const auto bytes = PERFLEET_TRY(get_data(parent, field));
+    if (bytes.empty()) {
         return std::string_view{};
     }
-    if (bytes->back() != std::byte{0}) {
-        return Fault{ErrorCode::kInvalid, bytes->size(), static_cast<std::uint64_t>(bytes->back())};
+    if (bytes.back() != std::byte{0}) {
+        return Fault{ErrorCode::kInvalid, bytes.size(), static_cast<std::uint64_t>(bytes.back())};
     }
-    return std::string_view{reinterpret_cast<const char*>(bytes->data()), bytes->size() - 1};
+    return std::string_view{reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1};
 }
 
 }  // namespace perfleet

@@ -20,62 +20,34 @@ Checked<Done> patch(std::span<std::byte> message, const CapnpReader::StructView&
 }
 
 Checked<CapnpReader::StructView> body_of(const CapnpReader& reader, wire_layout::MessageTag tag) {
-    const auto envelope = reader.root();
-    if (!envelope.ok()) {
-        return envelope.error();
-    }
-    const std::uint16_t tag_there = envelope->get(wire_layout::envelope::kTag);
+    const auto envelope = PERFLEET_TRY(reader.root());
+    const std::uint16_t tag_there = envelope.get(wire_layout::envelope::kTag);
     if (tag_there != static_cast<std::uint16_t>(tag)) {
         return Fault{ErrorCode::kInvalid, 0, tag_there};
     }
-    return reader.get_struct(*envelope, wire_layout::envelope::kBody);
+    return reader.get_struct(envelope, wire_layout::envelope::kBody);
 }
 
 }  // namespace
 
 Checked<Done> set_oldest_retained_seq(std::span<std::byte> message, Seq oldest) {
-    const auto reader = CapnpReader::open(message);
-    if (!reader.ok()) {
-        return reader.error();
-    }
-    const auto batch = body_of(*reader, wire_layout::MessageTag::kBatch);
-    if (!batch.ok()) {
-        return batch.error();
-    }
-    if (auto done = patch(message, *batch, wire_layout::batch::kOldestRetainedSeq, oldest.value); !done.ok()) {
-        return done;
-    }
+    const auto reader = PERFLEET_TRY(CapnpReader::open(message));
+    const auto batch = PERFLEET_TRY(body_of(reader, wire_layout::MessageTag::kBatch));
+    PERFLEET_TRY(patch(message, batch, wire_layout::batch::kOldestRetainedSeq, oldest.value));
     protocol::set_checksum(message);
     return Done{};
 }
 
 Checked<Done> set_hello_state(std::span<std::byte> message, SessionId session, Seq oldest, Ticks clock) {
-    const auto reader = CapnpReader::open(message);
-    if (!reader.ok()) {
-        return reader.error();
+    const auto reader = PERFLEET_TRY(CapnpReader::open(message));
+    const auto hello = PERFLEET_TRY(body_of(reader, wire_layout::MessageTag::kHello));
+    const auto place = PERFLEET_TRY(reader.get_struct(hello, wire_layout::hello::kSession));
+    PERFLEET_TRY(patch(message, place, wire_layout::session_id::kHigh, session.high));
+    PERFLEET_TRY(patch(message, place, wire_layout::session_id::kLow, session.low));
+    if (hello.data.size() > wire_layout::hello::kClockTicks.offset_bytes) {
+        PERFLEET_TRY(patch(message, hello, wire_layout::hello::kClockTicks, clock.value));
     }
-    const auto hello = body_of(*reader, wire_layout::MessageTag::kHello);
-    if (!hello.ok()) {
-        return hello.error();
-    }
-    const auto place = reader->get_struct(*hello, wire_layout::hello::kSession);
-    if (!place.ok()) {
-        return place.error();
-    }
-    if (auto done = patch(message, *place, wire_layout::session_id::kHigh, session.high); !done.ok()) {
-        return done;
-    }
-    if (auto done = patch(message, *place, wire_layout::session_id::kLow, session.low); !done.ok()) {
-        return done;
-    }
-    if (hello->data.size() > wire_layout::hello::kClockTicks.offset_bytes) {
-        if (auto done = patch(message, *hello, wire_layout::hello::kClockTicks, clock.value); !done.ok()) {
-            return done;
-        }
-    }
-    if (auto done = patch(message, *hello, wire_layout::hello::kOldestRetainedSeq, oldest.value); !done.ok()) {
-        return done;
-    }
+    PERFLEET_TRY(patch(message, hello, wire_layout::hello::kOldestRetainedSeq, oldest.value));
     protocol::set_checksum(message);
     return Done{};
 }

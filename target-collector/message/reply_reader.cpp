@@ -10,11 +10,8 @@ using StructView = CapnpReader::StructView;
 
 Checked<Done> read_session(const CapnpReader& reader, const StructView& parent, wire_layout::PointerField field,
                            Reply& reply) {
-    const auto session = reader.get_struct(parent, field);
-    if (!session.ok()) {
-        return session.error();
-    }
-    reply.session = {session->get(wire_layout::session_id::kHigh), session->get(wire_layout::session_id::kLow)};
+    const auto session = PERFLEET_TRY(reader.get_struct(parent, field));
+    reply.session = {session.get(wire_layout::session_id::kHigh), session.get(wire_layout::session_id::kLow)};
     return Done{};
 }
 
@@ -45,11 +42,8 @@ Checked<Done> read_refused(const CapnpReader& reader, const StructView& body, Re
     reply.type = Reply::Type::kRefused;
     reply.seq = Seq{body.get(layout::kSeq)};
     reply.reason = body.get(layout::kReason);
-    const auto message = reader.get_text(body, layout::kMessage);
-    if (!message.ok()) {
-        return message.error();
-    }
-    reply.message = *message;
+    const auto message = PERFLEET_TRY(reader.get_text(body, layout::kMessage));
+    reply.message = message;
     return read_session(reader, body, layout::kSession, reply);
 }
 
@@ -81,11 +75,8 @@ Checked<Done> read_need_image(const CapnpReader& reader, const StructView& body,
     namespace layout = wire_layout::need_image;
     reply.type = Reply::Type::kNeedImage;
     reply.offset_bytes = body.get(layout::kOffset);
-    const auto build_id = reader.get_data(body, layout::kBuildId);
-    if (!build_id.ok()) {
-        return build_id.error();
-    }
-    reply.build_id = *build_id;
+    const auto build_id = PERFLEET_TRY(reader.get_data(body, layout::kBuildId));
+    reply.build_id = build_id;
     return Done{};
 }
 
@@ -109,30 +100,19 @@ Checked<Done> read_body(const CapnpReader& reader, const StructView& body, wire_
 }  // namespace
 
 Checked<Reply> read_reply(std::span<const std::byte> message_untrusted) {
-    const auto reader = CapnpReader::open(message_untrusted);
-    if (!reader.ok()) {
-        return reader.error();
-    }
+    const auto reader = PERFLEET_TRY(CapnpReader::open(message_untrusted));
     if (!protocol::is_checksum_right(message_untrusted)) {
         return Fault{ErrorCode::kCorrupt, protocol::kChecksumOffsetBytes, message_untrusted.size()};
     }
-    const auto envelope = reader->root();
-    if (!envelope.ok()) {
-        return envelope.error();
-    }
+    const auto envelope = PERFLEET_TRY(reader.root());
     Reply reply;
-    reply.protocol_version = envelope->get(wire_layout::envelope::kProtocolVersion);
-    const std::uint16_t tag = envelope->get(wire_layout::envelope::kTag);
+    reply.protocol_version = envelope.get(wire_layout::envelope::kProtocolVersion);
+    const std::uint16_t tag = envelope.get(wire_layout::envelope::kTag);
     if (tag > static_cast<std::uint16_t>(wire_layout::MessageTag::kElsewhere)) {
         return reply;
     }
-    const auto body = reader->get_struct(*envelope, wire_layout::envelope::kBody);
-    if (!body.ok()) {
-        return body.error();
-    }
-    if (const auto done = read_body(*reader, *body, static_cast<wire_layout::MessageTag>(tag), reply); !done.ok()) {
-        return done.error();
-    }
+    const auto body = PERFLEET_TRY(reader.get_struct(envelope, wire_layout::envelope::kBody));
+    PERFLEET_TRY(read_body(reader, body, static_cast<wire_layout::MessageTag>(tag), reply));
     return reply;
 }
 

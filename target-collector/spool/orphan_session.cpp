@@ -10,15 +10,12 @@ constexpr std::size_t kIdleRingSizeBytes = 4'096;
 }  // namespace
 
 Result<std::unique_ptr<OrphanSession>> OrphanSession::open(const std::string& path, NetworkDriver& driver) {
-    auto file = SpoolFile::open(path);
-    if (!file.ok()) {
-        return std::move(file).error();
-    }
-    auto reading = read_spool((*file)->bytes());
+    auto file = PERFLEET_TRY(SpoolFile::open(path));
+    auto reading = read_spool(file->bytes());
     if (!reading.ok()) {
         return error_from_fault(reading.error(), "spool file '" + path + "'");
     }
-    return std::unique_ptr<OrphanSession>(new OrphanSession(std::move(*file), std::move(*reading), driver));
+    return std::unique_ptr<OrphanSession>(new OrphanSession(std::move(file), std::move(*reading), driver));
 }
 
 OrphanSession::OrphanSession(std::unique_ptr<SpoolFile> file, std::unique_ptr<SpoolReading> reading,

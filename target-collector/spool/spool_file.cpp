@@ -124,9 +124,7 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::open(const std::string& path) {
             return no_room(error, path, head->file_size_bytes());
         }
     }
-    if (auto done = file->map(); !done.ok()) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(file->map());
     return file;
 }
 

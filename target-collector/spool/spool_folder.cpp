@@ -59,12 +59,8 @@ Result<std::unique_ptr<SpoolFolder>> SpoolFolder::open(const std::string& path, 
         return error_from_errno(errno, "can't make the spool folder '" + path + "'");
     }
     std::unique_ptr<SpoolFolder> folder(new SpoolFolder(path));
-    if (auto done = folder->lock(); !done.ok()) {
-        return std::move(done).error();
-    }
-    if (auto done = folder->look(size_bytes, notice); !done.ok()) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(folder->lock());
+    PERFLEET_TRY(folder->look(size_bytes, notice));
     return folder;
 }
 
@@ -151,19 +147,16 @@ Result<Done> SpoolFolder::look(std::size_t size_bytes, const Notice& notice) {
         if (one.used_bytes == 0) {
             continue;
         }
-        auto left = OrphanSession::open(one.path, no_network);
-        if (!left.ok()) {
-            return std::move(left).error();
-        }
+        auto left = PERFLEET_TRY(OrphanSession::open(one.path, no_network));
         const std::uint64_t excess = used_bytes - size_bytes / 2;
-        Delivery& delivery = (*left)->delivery();
+        Delivery& delivery = left->delivery();
         delivery.shrink_to(one.used_bytes > excess ? one.used_bytes - excess : 0);
         used_bytes -= one.used_bytes - delivery.status().spool_used_bytes;
         notice("the spool folder '" + path_ + "' is full: " + std::to_string(delivery.status().batches_dropped) +
-               " batches of " + (*left)->name() + " were dropped");
-        auto reading = read_spool((*left)->file().bytes());
+               " batches of " + left->name() + " were dropped");
+        auto reading = read_spool(left->file().bytes());
         if (reading.ok()) {
-            (*left)->file().give_back_around((*reading)->entry.places);
+            left->file().give_back_around((*reading)->entry.places);
         }
     }
     for (const Found& one : found) {

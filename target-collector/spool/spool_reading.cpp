@@ -138,20 +138,17 @@ Checked<SpoolHead> read_spool_head(std::span<const std::byte> file_untrusted) {
 }
 
 Checked<std::unique_ptr<SpoolReading>> read_spool(std::span<const std::byte> file_untrusted) {
-    const auto head = read_spool_head(file_untrusted);
-    if (!head.ok()) {
-        return head.error();
-    }
-    if (file_untrusted.size() < head->file_size_bytes()) {
-        return Fault{ErrorCode::kTruncated, file_untrusted.size(), head->file_size_bytes()};
+    const auto head = PERFLEET_TRY(read_spool_head(file_untrusted));
+    if (file_untrusted.size() < head.file_size_bytes()) {
+        return Fault{ErrorCode::kTruncated, file_untrusted.size(), head.file_size_bytes()};
     }
     auto reading = std::make_unique<SpoolReading>();
-    reading->head = *head;
-    reading->hello = file_untrusted.subspan(kSpoolHelloOffset, head->hello_size_bytes);
+    reading->head = head;
+    reading->hello = file_untrusted.subspan(kSpoolHelloOffset, head.hello_size_bytes);
     // The fields that are set at every sending must be there.
     std::vector<std::byte> hello(reading->hello.begin(), reading->hello.end());
-    if (crc32c(0, hello) != head->hello_checksum || !set_hello_state(hello, head->session, Seq{1}).ok()) {
-        return Fault{ErrorCode::kCorrupt, kSpoolHelloOffset, head->hello_checksum};
+    if (crc32c(0, hello) != head.hello_checksum || !set_hello_state(hello, head.session, Seq{1}).ok()) {
+        return Fault{ErrorCode::kCorrupt, kSpoolHelloOffset, head.hello_checksum};
     }
     if (const auto done = read_journal(file_untrusted.subspan(kSpoolJournalOffset, kJournalSizeBytes), reading->entry);
         !done.ok()) {
@@ -162,7 +159,7 @@ Checked<std::unique_ptr<SpoolReading>> read_spool(std::span<const std::byte> fil
         !done.ok()) {
         return Fault{done.error().code, kSpoolCountsOffset + done.error().where, done.error().value};
     }
-    const auto records = file_untrusted.subspan(head->records_offset(), head->records_size_bytes);
+    const auto records = file_untrusted.subspan(head.records_offset(), head.records_size_bytes);
     const DeliverySpool::Places& places = reading->entry.places;
     RecordWalk walk(records, *reading);
     bool is_possible = are_possible(places, records.size());

@@ -124,23 +124,20 @@ bool FileDriver::send(std::span<const std::byte> frame) {
 }
 
 Checked<Done> FileDriver::answer(std::span<const std::byte> frame) {
-    const auto tag = answers_.take(frame);
-    if (!tag.ok()) {
-        return tag.error();
-    }
-    if (*tag == MessageTag::kBye && sync()) {
+    const auto tag = PERFLEET_TRY(answers_.take(frame));
+    if (tag == MessageTag::kBye && sync()) {
         answers_.finish();  // unsynced it isn't finished: the Bye is repeated
     }
-    if (*tag != MessageTag::kHello && *tag != MessageTag::kImageOffers && *tag != MessageTag::kImage) {
+    if (tag != MessageTag::kHello && tag != MessageTag::kImageOffers && tag != MessageTag::kImage) {
         return Done{};
     }
     const auto reader = CapnpReader::open(frame);
     const auto envelope = reader->root();
     const auto body = reader->get_struct(*envelope, wire_layout::envelope::kBody);
-    if (*tag == MessageTag::kImage) {
+    if (tag == MessageTag::kImage) {
         return ask_for_rest(*reader, *body);
     }
-    const bool is_hello = *tag == MessageTag::kHello;
+    const bool is_hello = tag == MessageTag::kHello;
     const auto offers =
         reader->get_list(*body, is_hello ? wire_layout::hello::kImageOffers : wire_layout::image_offers::kOffers);
     return offers.ok() ? ask_for_images(*reader, *offers, !is_hello) : Checked<Done>{offers.error()};
@@ -149,11 +146,9 @@ Checked<Done> FileDriver::answer(std::span<const std::byte> frame) {
 Checked<Done> FileDriver::ask_for_images(const CapnpReader& reader, const CapnpReader::ListView& offers,
                                          bool is_answer_expected) {
     for (std::size_t i = 0; i < offers.count; ++i) {
-        const auto build_id = reader.get_data(reader.element(offers, i), wire_layout::image_offer::kBuildId);
-        if (!build_id.ok()) {
-            return build_id.error();
-        }
-        wanted_.emplace_back(build_id->begin(), build_id->end());
+        const auto build_id =
+            PERFLEET_TRY(reader.get_data(reader.element(offers, i), wire_layout::image_offer::kBuildId));
+        wanted_.emplace_back(build_id.begin(), build_id.end());
     }
     if (is_answer_expected) {
         wanted_.emplace_back();

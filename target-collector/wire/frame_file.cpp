@@ -20,11 +20,8 @@ Result<std::unique_ptr<FrameFile>> FrameFile::open(const std::string& path) {
     }
     std::unique_ptr<FrameFile> file{new FrameFile{path, fd}};
     std::array<std::byte, frame_file::kHeaderSizeBytes> header{};
-    auto size = file->read(header.data(), header.size());
-    if (!size.ok()) {
-        return std::move(size).error();
-    }
-    if (*size != header.size() ||
+    auto size = PERFLEET_TRY(file->read(header.data(), header.size()));
+    if (size != header.size() ||
         std::memcmp(header.data(), frame_file::kMagic.data(), frame_file::kMagic.size()) != 0) {
         return Error{ErrorCode::kInvalid,
                      path + ": not a file of frames, as perfleet-collector --output or a target's file sink writes it"};

@@ -19,31 +19,19 @@ constexpr std::uint64_t kIncarnation = 1;
 }  // namespace
 
 Checked<MessageTag> SinkAnswers::take(std::span<const std::byte> frame) {
-    const auto reader = CapnpReader::open(frame);
-    if (!reader.ok()) {
-        return reader.error();
-    }
-    const auto envelope = reader->root();
-    if (!envelope.ok()) {
-        return envelope.error();
-    }
-    const auto body = reader->get_struct(*envelope, wire_layout::envelope::kBody);
-    if (!body.ok()) {
-        return body.error();
-    }
-    const auto tag = static_cast<MessageTag>(envelope->get(wire_layout::envelope::kTag));
+    const auto reader = PERFLEET_TRY(CapnpReader::open(frame));
+    const auto envelope = PERFLEET_TRY(reader.root());
+    const auto body = PERFLEET_TRY(reader.get_struct(envelope, wire_layout::envelope::kBody));
+    const auto tag = static_cast<MessageTag>(envelope.get(wire_layout::envelope::kTag));
     if (tag == MessageTag::kHello) {
-        const auto session = reader->get_struct(*body, wire_layout::hello::kSession);
-        if (!session.ok()) {
-            return session.error();
-        }
-        session_ = {session->get(wire_layout::session_id::kHigh), session->get(wire_layout::session_id::kLow)};
+        const auto session = PERFLEET_TRY(reader.get_struct(body, wire_layout::hello::kSession));
+        session_ = {session.get(wire_layout::session_id::kHigh), session.get(wire_layout::session_id::kLow)};
         if (session_.is_none()) {
             session_ = protocol::kSessionGivenAtImport;
         }
         is_welcome_due_ = true;
     } else if (tag == MessageTag::kBatch) {
-        const Seq seq{body->get(wire_layout::batch::kSeq)};
+        const Seq seq{body.get(wire_layout::batch::kSeq)};
         prefix_ = seq > prefix_ ? seq : prefix_;
         is_ack_due_ = true;
     } else if (tag == MessageTag::kBye) {

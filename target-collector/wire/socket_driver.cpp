@@ -16,11 +16,8 @@ Result<std::unique_ptr<SocketDriver>> SocketDriver::connect(const std::string& e
     options.heartbeat_timeout_ns = kHeartbeatTimeoutNs;
     options.frames_burst = kFramesBurst;
     options.frames_per_second = kFramesPerSecond;
-    auto client = zmtp::Client::connect(endpoint, keys, options);
-    if (!client.ok()) {
-        return std::move(client).error();
-    }
-    return std::unique_ptr<SocketDriver>{new SocketDriver{std::move(*client)}};
+    auto client = PERFLEET_TRY(zmtp::Client::connect(endpoint, keys, options));
+    return std::unique_ptr<SocketDriver>{new SocketDriver{std::move(client)}};
 }
 
 Checked<std::size_t> SocketDriver::receive(std::span<std::byte> into) {

@@ -72,17 +72,11 @@ Checked<ZmtpReader::Step> ZmtpReader::read(std::span<const std::byte> bytes_untr
         Checked<Event> event = Event::kNone;
         switch (state_) {
             case State::kGreeting: event = take_greeting_byte(bytes_untrusted[at++]); break;
-            case State::kFlags:
-                if (const auto taken = take_flags(bytes_untrusted[at++]); !taken.ok()) {
-                    return taken.error();
-                }
-                break;
+            case State::kFlags: PERFLEET_TRY(take_flags(bytes_untrusted[at++])); break;
             case State::kSize:
                 frame_size_bytes_ = frame_size_bytes_ << 8 | integer_of(bytes_untrusted[at++]);
                 if (--size_bytes_left_ == 0) {
-                    if (const auto begun = begin_body(); !begun.ok()) {
-                        return begun.error();
-                    }
+                    PERFLEET_TRY(begin_body());
                     // An empty body has no byte that ends it.
                     if (frame_size_bytes_ == 0) {
                         event = end_frame();

@@ -70,11 +70,8 @@ int drop_all(Result<std::unique_ptr<Store>> store) {
 // Each batch of the partition's sessions, once more. Blocks aren't looked at where it is known.
 Result<bool> put_again(Store& store, const Partition& partition) {
     bool is_wrong = false;
-    const auto sessions = store.sessions(partition);
-    if (!sessions.ok()) {
-        return sessions.error();
-    }
-    for (const SessionRecord& session : *sessions) {
+    const auto sessions = PERFLEET_TRY(store.sessions(partition));
+    for (const SessionRecord& session : sessions) {
         std::vector<AdmittedBatch> batches;
         auto visited = store.visit_batches(partition, session.target, session.session, [&](const BatchRecord& record) {
             AdmittedBatch& batch = batches.emplace_back();
@@ -89,11 +86,8 @@ Result<bool> put_again(Store& store, const Partition& partition) {
             return visited.error();
         }
         for (const AdmittedBatch& batch : batches) {
-            const auto outcome = store.put(partition, std::span{&batch, 1});
-            if (!outcome.ok()) {
-                return outcome.error();
-            }
-            if (outcome->front() != PutOutcome::kDuplicate) {
+            const auto outcome = PERFLEET_TRY(store.put(partition, std::span{&batch, 1}));
+            if (outcome.front() != PutOutcome::kDuplicate) {
                 std::printf("%s: batch %llu is there and was taken again\n", session.target_name.c_str(),
                             static_cast<unsigned long long>(batch.key.seq.value));
                 is_wrong = true;
@@ -140,15 +134,9 @@ public:
     }
 
     Result<Done> run() {
-        const auto reader = open_store_reader(arguments_.data);
-        if (!reader.ok()) {
-            return reader.error();
-        }
-        auto sessions = scan_store(**reader);
-        if (!sessions.ok()) {
-            return sessions.error();
-        }
-        sessions_ = std::move(*sessions);
+        const auto reader = PERFLEET_TRY(open_store_reader(arguments_.data));
+        auto sessions = PERFLEET_TRY(scan_store(*reader));
+        sessions_ = std::move(sessions);
         Circumstances spooled = circumstances_;
         spooled.has_disk_spool = true;
         Circumstances power_lost = circumstances_;
@@ -159,15 +147,11 @@ public:
              {std::pair{&arguments_.logs, &circumstances_}, std::pair{&arguments_.spooled, &spooled},
               std::pair{&arguments_.power_lost, &power_lost}, std::pair{&arguments_.impostors, &impostor}}) {
             for (const std::string& path : *paths) {
-                if (auto done = judge_log(path, *circumstances); !done.ok()) {
-                    return done;
-                }
+                PERFLEET_TRY(judge_log(path, *circumstances));
             }
         }
         for (const std::string& traced : arguments_.traced) {
-            if (auto done = judge_target(traced); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(judge_target(traced));
         }
         return Done{};
     }
@@ -193,28 +177,22 @@ public:
 
 private:
     Result<Done> judge_log(const std::string& path, const Circumstances& circumstances) {
-        const auto log = read_source_log(path);
-        if (!log.ok()) {
-            return log.error();
-        }
+        const auto log = PERFLEET_TRY(read_source_log(path));
         const auto stored = std::find_if(sessions_.begin(), sessions_.end(), [&](const StoredSession& session) {
-            return session.session == log->session && session.target == log->target;
+            return session.session == log.session && session.target == log.target;
         });
-        say(path, judge(*log, stored == sessions_.end() ? nullptr : &*stored, circumstances));
+        say(path, judge(log, stored == sessions_.end() ? nullptr : &*stored, circumstances));
         return Done{};
     }
 
     Result<Done> judge_target(const std::string& traced) {
         const std::size_t at = traced.find('=');
         const TargetId target = target_id_of(traced.substr(0, at));
-        const auto log = read_traced_log(traced.substr(at + 1));
-        if (!log.ok()) {
-            return log.error();
-        }
+        const auto log = PERFLEET_TRY(read_traced_log(traced.substr(at + 1)));
         std::vector<StoredSession> own;
         std::copy_if(sessions_.begin(), sessions_.end(), std::back_inserter(own),
                      [&](const StoredSession& session) { return session.target == target; });
-        say(traced, judge_traced(*log, own, circumstances_));
+        say(traced, judge_traced(log, own, circumstances_));
         return Done{};
     }
 

@@ -71,16 +71,10 @@ ColumnId value_column(Kind kind) {
 }
 
 Result<std::vector<StoredSession>> scan_store(const StoreReader& store) {
-    auto records = store.all_sessions();
-    if (!records.ok()) {
-        return records.error();
-    }
-    const auto partitions = store.partitions();
-    if (!partitions.ok()) {
-        return partitions.error();
-    }
+    auto records = PERFLEET_TRY(store.all_sessions());
+    const auto partitions = PERFLEET_TRY(store.partitions());
     std::vector<StoredSession> sessions;
-    for (const SessionRecord& record : *records) {
+    for (const SessionRecord& record : records) {
         StoredSession session;
         session.target = record.target;
         session.session = record.session;
@@ -93,7 +87,7 @@ Result<std::vector<StoredSession>> scan_store(const StoreReader& store) {
         session.end = *end;
         session.watermark = *watermark;
         session.expired = {expired->begin(), expired->end()};
-        for (const Partition& partition : *partitions) {
+        for (const Partition& partition : partitions) {
             std::set<Series> all_series;
             auto visited = store.visit_batches(partition, record.target, record.session, [&](const BatchRecord& batch) {
                 session.batches.push_back(batch);
@@ -106,9 +100,7 @@ Result<std::vector<StoredSession>> scan_store(const StoreReader& store) {
                 return visited.error();
             }
             for (const Series series : all_series) {
-                if (auto scanned = scan_blocks(store, partition, series, session); !scanned.ok()) {
-                    return scanned.error();
-                }
+                PERFLEET_TRY(scan_blocks(store, partition, series, session));
             }
         }
         sessions.push_back(std::move(session));

@@ -40,11 +40,8 @@ Result<std::uint64_t> read_count(const fs::path& path) {
 bool is_counted_by_wire(TallyName name) { return name == TallyName::kLostSpoolFull || name == TallyName::kLostRefused; }
 
 Result<KeptSession::Batch> read_batch(SpooledBatch& spooled, Decoder& decoder) {
-    const auto message = decoder.decode(DeliverySpool::message_of(spooled));
-    if (!message.ok()) {
-        return message.error();
-    }
-    const auto* const batch = std::get_if<BatchUntrusted>(&*message);
+    const auto message = PERFLEET_TRY(decoder.decode(DeliverySpool::message_of(spooled)));
+    const auto* const batch = std::get_if<BatchUntrusted>(&message);
     if (batch == nullptr || batch->fault.has_value() || batch->header.seq != spooled.seq) {
         return Error{ErrorCode::kInvalid, "batch " + std::to_string(spooled.seq.value) + " is no such batch"};
     }
@@ -56,15 +53,12 @@ Result<KeptSession::Batch> read_batch(SpooledBatch& spooled, Decoder& decoder) {
 }
 
 Result<KeptSession> read_kept(const fs::path& path) {
-    const auto file = SpoolFile::open(path.string());
-    if (!file.ok()) {
-        return file.error();
-    }
-    const auto reading = read_spool((*file)->bytes());
+    const auto file = PERFLEET_TRY(SpoolFile::open(path.string()));
+    const auto reading = read_spool(file->bytes());
     if (!reading.ok()) {
         return error_from_fault(reading.error(), path.string());
     }
-    fill_spool_holes(**reading, (*file)->records());
+    fill_spool_holes(**reading, file->records());
     KeptSession kept;
     kept.session = (*reading)->head.session;
     const JournalEntry& entry = (*reading)->entry;
@@ -78,7 +72,7 @@ Result<KeptSession> read_kept(const fs::path& path) {
             kept.own_tallies.push_back(tally);
         }
     }
-    DeliverySpool spool{(*file)->records(), true};
+    DeliverySpool spool{file->records(), true};
     spool.restore(entry.places);
     Decoder decoder;
     for (SpooledBatch* spooled = spool.front(); spooled != nullptr; spooled = spool.next(spooled)) {
@@ -99,12 +93,9 @@ Result<Done> read_kept_folder(const fs::path& folder, bool is_since_power_loss, 
         if (entry.path().extension() != ".spool") {
             continue;
         }
-        auto kept = read_kept(entry.path());
-        if (!kept.ok()) {
-            return kept.error();
-        }
-        kept->is_since_power_loss = is_since_power_loss;
-        log.kept.push_back(std::move(*kept));
+        auto kept = PERFLEET_TRY(read_kept(entry.path()));
+        kept.is_since_power_loss = is_since_power_loss;
+        log.kept.push_back(std::move(kept));
     }
     return Done{};
 }
@@ -145,11 +136,8 @@ Result<TracedLog> read_traced_log(const std::string& folder) {
         const std::string stem = path.stem().string();
         Result<Done> done = Done{};
         if (stem == "begun") {
-            const auto count = read_count(path);
-            if (!count.ok()) {
-                return count.error();
-            }
-            log.begun[std::stoull(path.extension().string().substr(1))] = *count;
+            const auto count = PERFLEET_TRY(read_count(path));
+            log.begun[std::stoull(path.extension().string().substr(1))] = count;
         } else if (stem == "kept" || stem == "kept-since-power-loss") {
             log.has_spool = true;
             done = read_kept_folder(path, stem != "kept", log);

@@ -87,12 +87,9 @@ protected:
 
     Result<ExportSummary> try_export(const Selection& selection = {}, const std::string& name = "perf.data",
                                      const PerfDataOptions& options = {}) {
-        auto scan = Scan::open(*store_, selection);
-        if (!scan) {
-            return std::move(scan).error();
-        }
+        auto scan = PERFLEET_TRY(Scan::open(*store_, selection));
         FixtureFileSink sink{path(name)};
-        return export_perf_data(*scan, options, sink);
+        return export_perf_data(scan, options, sink);
     }
     ExportSummary exported(const Selection& selection = {}, const std::string& name = "perf.data",
                            const PerfDataOptions& options = {}) {

@@ -12,13 +12,10 @@ namespace perfleet {
 class ImportTest : public ExportTest {
 protected:
     Result<ImportedRecording> imported(const RecordingImport& options = {}, const std::string& name = "in.data") {
-        auto file = FileBytes::open(path(name));
-        if (!file.ok()) {
-            return std::move(file).error();
-        }
+        auto file = PERFLEET_TRY(FileBytes::open(path(name)));
         RecordingImport own = options;
         own.now = UtcNs{4'000'000'000'000'000'000};
-        return import_perf_data(std::move(*file), own, *store_);
+        return import_perf_data(std::move(file), own, *store_);
     }
 };
 

@@ -145,11 +145,8 @@ Result<std::vector<AnnotatedLine>> annotate(const AnnotatedFunction& function, c
     }
     const Disassembly disassembly{tools.objdump,          (*file)->path(),  address(function.first),
                                   address(function.last), tools.has_source, tools.has_inlines};
-    const Result<std::vector<DisassembledLine>> code = disassembly.read();
-    if (!code.ok()) {
-        return Error{code.error()};
-    }
-    return lines_of(function, *code, samples);
+    const auto code = PERFLEET_TRY(disassembly.read());
+    return lines_of(function, code, samples);
 }
 
 }  // namespace perfleet

@@ -231,16 +231,13 @@ struct BenchRun {
 // One run of one benchmark. A run that fails is stored as such: an error is of the harness alone.
 Result<BenchRun> run_benchmark(const BenchOptions& options, const std::string& name,
                                const std::vector<std::uint32_t>& cpus) {
-    auto area = ProbeArea::create();
-    if (!area.ok()) {
-        return Error{area.error()};
-    }
+    auto area = PERFLEET_TRY(ProbeArea::create());
     const bool is_circle = !options.circle.empty();
     const Series series{is_circle ? Kind::kLatency : Kind::kTracepoint, EventNumber{0}};
-    ProbeReader reader{**area, {{std::to_string(PERFLEET_BENCH_ID), false, series}}, [](std::string_view) {}};
+    ProbeReader reader{*area, {{std::to_string(PERFLEET_BENCH_ID), false, series}}, [](std::string_view) {}};
     BenchSink sink;
     const auto command =
-        Command::start({options.words.front()}, {(*area)->variable(), parameters_of(options, name, cpus)});
+        Command::start({options.words.front()}, {area->variable(), parameters_of(options, name, cpus)});
     if (!command.ok()) {
         return Error{command.error()};
     }
@@ -327,12 +324,9 @@ Result<std::vector<std::string>> benchmark_names(const BenchOptions& options) {
     if (options.words.size() > 1) {
         return std::vector<std::string>{options.words.begin() + 1, options.words.end()};
     }
-    const auto path = find_command(options.words.front());
-    if (!path.ok()) {
-        return Error{path.error()};
-    }
+    const auto path = PERFLEET_TRY(find_command(options.words.front()));
     std::vector<std::string> names;
-    std::FILE* const list = ::popen(("exec '" + *path + "'").c_str(), "re");
+    std::FILE* const list = ::popen(("exec '" + path + "'").c_str(), "re");
     std::array<char, 256> line{};
     while (list != nullptr && std::fgets(line.data(), line.size(), list) != nullptr) {
         names.emplace_back(line.data(), std::string_view{line.data()}.find_last_not_of('\n') + 1);

@@ -149,20 +149,14 @@ Result<Done> profile_run(const ComparedSide& side, const std::string& comparison
     CommandLine parsed;
     describe_command_line(CommandLineForm::kRecord, app, parsed);
     app.parse(words);
-    auto line = finish_command_line(std::move(parsed));
-    if (!line.ok()) {
-        return Error{line.error()};
-    }
-    const auto recording = record(
-        std::move((*line)->options), folder, [](const LogEvent&) {}, nullptr);
-    if (!recording.ok()) {
-        return Error{recording.error()};
-    }
-    if (recording->not_stored || !recording->summary.everything_acknowledged) {
+    auto line = PERFLEET_TRY(finish_command_line(std::move(parsed)));
+    const auto recording = PERFLEET_TRY(record(
+        std::move(line->options), folder, [](const LogEvent&) {}, nullptr));
+    if (recording.not_stored || !recording.summary.everything_acknowledged) {
         return Error{ErrorCode::kIo, "the profile of " + std::string{side.name} + " could not be stored" +
-                                         (recording->not_stored ? ": " + recording->not_stored->message : "")};
+                                         (recording.not_stored ? ": " + recording.not_stored->message : "")};
     }
-    return check_status(side, recording->summary.command_exit_status);
+    return check_status(side, recording.summary.command_exit_status);
 }
 
 // The half of the interval of B ÷ A, of elapsed times; nothing where there is none yet.
@@ -212,20 +206,13 @@ Result<Measured> measure(const ComparedCommands& options, const std::array<Compa
         for (const std::size_t index : {first, 1 - first}) {
             const ComparedSide& side = sides[index];
             const UtcNs start = utc_now();
-            const auto run = run_counted(side.command, events);
-            if (!run.ok()) {
-                return Error{run.error()};
-            }
-            if (auto whole = check_status(side, run->exit_status); !whole.ok()) {
-                return Error{whole.error()};
-            }
+            const auto run = PERFLEET_TRY(run_counted(side.command, events));
+            PERFLEET_TRY(check_status(side, run.exit_status));
             if (turn < options.warmup_count) {
                 continue;
             }
-            if (auto profiled = options.has_profile ? profile_run(side, comparison, folder) : Done{}; !profiled.ok()) {
-                return Error{profiled.error()};
-            }
-            elapsed.add(index, run->times_ns[0]);
+            PERFLEET_TRY(options.has_profile ? profile_run(side, comparison, folder) : Done{});
+            elapsed.add(index, run.times_ns[0]);
             MeasuredRun& one = measured.runs.emplace_back();
             one.place = {host_name(), "", start, command_text(side.command)};
             for (const auto& [name, text] : machine_state()) {
@@ -237,10 +224,10 @@ Result<Measured> measure(const ComparedCommands& options, const std::array<Compa
             one.run.labels["run"] = "counted";
             one.run.labels["warmup"] = std::to_string(options.warmup_count) + " runs";
             for (std::size_t i = 0; i < kRunTimes.size(); ++i) {
-                one.run.series.push_back(series_of(kRunTimes[i], "ns", run->times_ns[i]));
+                one.run.series.push_back(series_of(kRunTimes[i], "ns", run.times_ns[i]));
             }
             for (std::size_t i = 0; i < events.size(); ++i) {
-                if (const auto& count = run->counts[i]; count && count->scaled()) {
+                if (const auto& count = run.counts[i]; count && count->scaled()) {
                     one.run.series.push_back(series_of(events[i].name, events[i].unit,
                                                        static_cast<std::uint64_t>(std::llround(*count->scaled()))));
                 }
@@ -252,14 +239,9 @@ Result<Measured> measure(const ComparedCommands& options, const std::array<Compa
 }
 
 Result<Done> store_runs(const std::vector<MeasuredRun>& measured, const std::string& folder) {
-    const auto store = open_store(folder);
-    if (!store.ok()) {
-        return Error{store.error()};
-    }
+    const auto store = PERFLEET_TRY(open_store(folder));
     for (const MeasuredRun& one : measured) {
-        if (const auto stored = store_run(one.run, one.place, **store); !stored.ok()) {
-            return Error{stored.error()};
-        }
+        PERFLEET_TRY(store_run(one.run, one.place, *store));
     }
     return Done{};
 }

@@ -61,41 +61,24 @@ Result<OperatorCommand> order_of(const ControlOptions& options) {
 
 // Those that may run: the ones without an end.
 Result<std::vector<SessionRecord>> open_sessions(const ControlOptions& options) {
-    const auto matchers = parse_matchers(options.select);
-    if (!matchers.ok()) {
-        return Error{matchers.error()};
-    }
-    const auto store = open_store_reader(options.data);
-    if (!store.ok()) {
-        return Error{store.error()};
-    }
-    auto sessions = noted_sessions(**store);
-    if (!sessions.ok()) {
-        return Error{sessions.error()};
-    }
-    if (const auto chosen = choose_session(options.session, *sessions); !chosen.ok()) {
-        return Error{chosen.error()};
-    }
+    const auto matchers = PERFLEET_TRY(parse_matchers(options.select));
+    const auto store = PERFLEET_TRY(open_store_reader(options.data));
+    auto sessions = PERFLEET_TRY(noted_sessions(*store));
+    PERFLEET_TRY(choose_session(options.session, sessions));
     std::vector<SessionRecord> open;
-    for (const auto& [name, session] : *sessions) {
+    for (const auto& [name, session] : sessions) {
         const SessionRecord& record = session.record;
         const bool is_named = options.targets.empty() || std::find(options.targets.begin(), options.targets.end(),
                                                                    record.target_name) != options.targets.end();
         if (!is_named) {
             continue;
         }
-        const auto is_selected = matches(*matchers, record);
-        if (!is_selected.ok()) {
-            return Error{is_selected.error()};
-        }
-        if (!*is_selected) {
+        const auto is_selected = PERFLEET_TRY(matches(matchers, record));
+        if (!is_selected) {
             continue;
         }
-        const auto end = (*store)->session_end(record.target, record.session);
-        if (!end.ok()) {
-            return Error{end.error()};
-        }
-        if (!end->has_value()) {
+        const auto end = PERFLEET_TRY(store->session_end(record.target, record.session));
+        if (!end.has_value()) {
             open.push_back(record);
         }
     }

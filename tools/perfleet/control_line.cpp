@@ -51,14 +51,11 @@ Result<std::vector<Answered>> ControlLine::ask(const std::vector<SessionRecord>&
         if (size <= 0) {
             return hung_up(answers.size(), sessions.size());
         }
-        auto reply = decode_operator_reply({line.data(), static_cast<std::size_t>(size)});
-        if (!reply.ok()) {
-            return std::move(reply).error();
-        }
-        if (reply->id >= sent) {
+        auto reply = PERFLEET_TRY(decode_operator_reply({line.data(), static_cast<std::size_t>(size)}));
+        if (reply.id >= sent) {
             return Error{ErrorCode::kInvalid, "the gateway answers what it wasn't asked"};
         }
-        answers.push_back({sessions[reply->id], std::move(*reply)});
+        answers.push_back({sessions[reply.id], std::move(reply)});
     }
     return answers;
 }

@@ -50,37 +50,28 @@ Result<int> wait_for(Command& command) {
 
 Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<const EventSpec> events, bool all_cpus,
                                const std::vector<std::uint32_t>& pids) {
-    const auto command = Command::start(words);
-    if (!command.ok()) {
-        return Error{command.error()};
-    }
+    const auto command = PERFLEET_TRY(Command::start(words));
     const bool is_of_program = !all_cpus && pids.empty();
-    const auto counts = EventCounts::open(events, {is_of_program ? (*command)->pid() : -1, pids, all_cpus});
-    if (!counts.ok()) {
-        return Error{counts.error()};
-    }
+    const auto counts = PERFLEET_TRY(EventCounts::open(events, {is_of_program ? command->pid() : -1, pids, all_cpus}));
     rusage before{};
     ::getrusage(RUSAGE_CHILDREN, &before);
     const SignalsLeftToProgram signals;
     const auto start = std::chrono::steady_clock::now();
-    (*counts)->enable();
-    if (const Result<Done> ran = (*command)->run(); !ran.ok()) {
+    counts->enable();
+    if (const Result<Done> ran = command->run(); !ran.ok()) {
         return Error{ran.error()};
     }
-    const Result<int> status = wait_for(**command);
-    if (!status.ok()) {
-        return Error{status.error()};
-    }
+    const auto status = PERFLEET_TRY(wait_for(*command));
     CountedRun run;
-    run.counts = (*counts)->read();
-    run.exit_status = *status;
+    run.counts = counts->read();
+    run.exit_status = status;
     rusage after{};
     ::getrusage(RUSAGE_CHILDREN, &after);
     run.times_ns = {
         static_cast<std::uint64_t>(std::chrono::nanoseconds{std::chrono::steady_clock::now() - start}.count()),
         ns_of(after.ru_utime) - ns_of(before.ru_utime), ns_of(after.ru_stime) - ns_of(before.ru_stime)};
     for (std::size_t i = 0; i < events.size(); ++i) {
-        run.refused.push_back((*counts)->refused(i));
+        run.refused.push_back(counts->refused(i));
     }
     return run;
 }

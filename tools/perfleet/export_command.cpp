@@ -49,17 +49,14 @@ private:
 };
 
 Result<ExportOutcome> ask_gateway(const ExportOptions& options, const ExportFormat& format, ExportSink& sink) {
-    const Result<std::unique_ptr<QueryClient>> client = options.query.connect();
-    if (!client.ok()) {
-        return Error{client.error()};
-    }
+    const auto client = PERFLEET_TRY(options.query.connect());
     ProgressLine progress{"export from " + options.query.gateway};
-    (*client)->report_to(progress.report());
+    client->report_to(progress.report());
     OptionValues values = options.query.values;
     if (!format.is_command) {
         values["format"] = format.name;
     }
-    Result<QueryEnd> end = (*client)->ask_file(
+    Result<QueryEnd> end = client->ask_file(
         format.is_command ? format.name : "export", values,
         [&](std::uint64_t offset, std::span<const std::byte> bytes) { return sink.write_at(offset, bytes); });
     if (!end.ok()) {
@@ -77,29 +74,18 @@ Result<ExportOutcome> write_export(ExportOptions& options, const ExportFormat& f
     if (!options.query.gateway.empty()) {
         return ask_gateway(options, format, sink);
     }
-    const Result<std::unique_ptr<StoreReader>> store = open_data(options.query);
-    if (!store.ok()) {
-        return Error{store.error()};
-    }
-    if (const Result<Done> chosen = options.query.choose_last_session(**store); !chosen.ok()) {
+    const auto store = PERFLEET_TRY(open_data(options.query));
+    if (const Result<Done> chosen = options.query.choose_last_session(*store); !chosen.ok()) {
         return Error{chosen.error()};
     }
     const UtcNs now = utc_now();
-    const Result<Selection> selection = read_selection(options.query.values, now);
-    if (!selection.ok()) {
-        return Error{selection.error()};
-    }
+    const auto selection = PERFLEET_TRY(read_selection(options.query.values, now));
     ProgressLine progress{"export"};
-    const WatchedStore watched{**store, progress.report()};
-    Result<Scan> scan = Scan::open(watched, *selection);
-    if (!scan.ok()) {
-        return Error{scan.error()};
-    }
-    if (const auto checked = check_event(*scan); !checked.ok()) {
-        return Error{checked.error()};
-    }
-    filter_frames(*scan, options.query.symbol_paths());
-    return format.write({*scan, options.query.symbol_paths(), options.query.values, now}, sink);
+    const WatchedStore watched{*store, progress.report()};
+    auto scan = PERFLEET_TRY(Scan::open(watched, selection));
+    PERFLEET_TRY(check_event(scan));
+    filter_frames(scan, options.query.symbol_paths());
+    return format.write({scan, options.query.symbol_paths(), options.query.values, now}, sink);
 }
 
 // Of `export`: those of the page are of `flamegraph`. One that several formats have stands once.

@@ -167,9 +167,7 @@ Result<Done> FileSink::make_way() {
 }
 
 Result<Done> FileSink::put_in_place() {
-    if (auto made = make_way(); !made.ok()) {
-        return made;
-    }
+    PERFLEET_TRY(make_way());
     if (unfinished_path_.empty()) {
         int error = link_nameless(descriptor_, place_);
         // A link replaces nothing: beside what is there it gets a name of this process, to be renamed.
@@ -215,14 +213,9 @@ Result<Done> FileSink::commit(const std::optional<UtcNs>& modified) {
 }
 
 Result<Done> write_file(const std::string& path, std::string_view bytes, ExistingFile existing) {
-    const Result<std::unique_ptr<FileSink>> file = FileSink::create(path, existing);
-    if (!file.ok()) {
-        return Error{file.error()};
-    }
-    if (auto written = (*file)->write_at(0, std::as_bytes(std::span{bytes})); !written.ok()) {
-        return written;
-    }
-    return (*file)->commit(std::nullopt);
+    const auto file = PERFLEET_TRY(FileSink::create(path, existing));
+    PERFLEET_TRY(file->write_at(0, std::as_bytes(std::span{bytes})));
+    return file->commit(std::nullopt);
 }
 
 }  // namespace perfleet

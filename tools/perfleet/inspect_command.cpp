@@ -66,15 +66,9 @@ Answer damage_of(const StoreCheck& check) {
 
 // The same as `losses` of all sessions makes.
 Result<Ledger> ledger_of(const std::string& data, bool is_damaged) {
-    const auto reader = open_store_reader(data);
-    if (!reader.ok()) {
-        return reader.error();
-    }
-    const auto scan = Scan::open(**reader, Selection{});
-    if (!scan.ok()) {
-        return scan.error();
-    }
-    auto losses = make_losses(*scan, is_damaged);
+    const auto reader = PERFLEET_TRY(open_store_reader(data));
+    const auto scan = PERFLEET_TRY(Scan::open(*reader, Selection{}));
+    auto losses = make_losses(scan, is_damaged);
     return losses.ok() ? Result<Ledger>{std::move(losses->ledger)} : losses.error();
 }
 

@@ -99,21 +99,13 @@ Result<Done> keygen(const KeygenOptions& options) {
                                             "' is no name for a key; 1 to 200 bytes without spaces and '/', not "
                                             "beginning with '.' or '-'"};
     }
-    auto key = make_secret_key(options.name);
-    if (!key) {
-        return std::move(key).error();
-    }
-    const auto public_text = public_text_of(options, *key);
-    if (!public_text) {
-        return Error{public_text.error()};
-    }
+    auto key = PERFLEET_TRY(make_secret_key(options.name));
+    const auto public_text = PERFLEET_TRY(public_text_of(options, key));
     const std::string stem = (std::filesystem::path{options.folder} / options.name).string();
     const std::string secret_path = stem + std::string{kSecretFileEnding};
     const std::string public_path = stem + std::string{kPublicFileEnding};
-    if (auto written = write_new_file(secret_path, format_secret_key(*key), kSecretMode); !written) {
-        return written;
-    }
-    if (auto written = write_new_file(public_path, *public_text, kPublicMode); !written) {
+    PERFLEET_TRY(write_new_file(secret_path, format_secret_key(key), kSecretMode));
+    if (auto written = write_new_file(public_path, public_text, kPublicMode); !written) {
         ::unlink(secret_path.c_str());
         return written;
     }

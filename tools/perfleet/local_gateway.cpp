@@ -71,9 +71,7 @@ Result<std::unique_ptr<LocalGateway>> LocalGateway::open(std::string folder, Log
     if (gateway->stop_fd_ < 0) {
         return error_from_errno(errno, "eventfd");
     }
-    if (const auto opened = gateway->try_to_open(); !opened.ok()) {
-        return Error{opened.error()};
-    }
+    PERFLEET_TRY(gateway->try_to_open());
     return gateway;
 }
 
@@ -89,12 +87,9 @@ Result<Done> LocalGateway::try_to_open() {
     GatewayOptions options;
     options.folder = folder_;
     options.notice = notice_;
-    auto gateway = Gateway::open(options, **store);
-    if (!gateway.ok()) {
-        return std::move(gateway).error();
-    }
+    auto gateway = PERFLEET_TRY(Gateway::open(options, **store));
     store_ = std::move(*store);
-    gateway_ = std::move(*gateway);
+    gateway_ = std::move(gateway);
     return Done{};
 }
 

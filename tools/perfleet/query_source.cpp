@@ -49,19 +49,13 @@ SymbolPaths QueryOptions::symbol_paths() const {
 }
 
 Result<std::unique_ptr<QueryClient>> QueryOptions::connect() const {
-    const auto keys = load_connect_keys(key, gateway_key);
-    if (!keys.ok()) {
-        return Error{keys.error()};
-    }
-    return QueryClient::connect(gateway, keys->has_value() ? &**keys : nullptr);
+    const auto keys = PERFLEET_TRY(load_connect_keys(key, gateway_key));
+    return QueryClient::connect(gateway, keys.has_value() ? &*keys : nullptr);
 }
 
 Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
-    const Result<std::string> named = data_folder_of(options.data);
-    if (!named.ok()) {
-        return Error{named.error()};
-    }
-    const std::string& folder = *named;
+    const auto named = PERFLEET_TRY(data_folder_of(options.data));
+    const std::string& folder = named;
     Result<std::unique_ptr<StoreReader>> store = open_store_reader(folder);
     if (!store.ok() && store.error().code == ErrorCode::kNotFound && is_folder(folder)) {
         return Error{
@@ -80,13 +74,10 @@ Result<Done> QueryOptions::choose_last_session(const StoreReader& store) {
         values.contains("until")) {
         return Done{};
     }
-    const Result<NotedSessions> sessions = noted_sessions(store);
-    if (!sessions.ok()) {
-        return Error{sessions.error()};
-    }
-    const auto count = std::count_if(sessions->begin(), sessions->end(),
+    const auto sessions = PERFLEET_TRY(noted_sessions(store));
+    const auto count = std::count_if(sessions.begin(), sessions.end(),
                                      [](const auto& entry) { return !entry.second.note.is_removed; });
-    if (sessions->size() > 1 && count != 0) {
+    if (sessions.size() > 1 && count != 0) {
         values["session"] = "last";
     }
     if (count > 1) {
@@ -101,25 +92,19 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
         return Error{checked.error()};
     }
     if (!options.gateway.empty()) {
-        const Result<std::unique_ptr<QueryClient>> client = options.connect();
-        if (!client.ok()) {
-            return Error{client.error()};
-        }
+        const auto client = PERFLEET_TRY(options.connect());
         ProgressLine progress{command.name + " at " + options.gateway};
-        (*client)->report_to(progress.report());
-        return (*client)->ask_table(command.name, options.values);
+        client->report_to(progress.report());
+        return client->ask_table(command.name, options.values);
     }
-    const Result<std::unique_ptr<StoreReader>> store = open_data(options);
-    if (!store.ok()) {
-        return Error{store.error()};
-    }
+    const auto store = PERFLEET_TRY(open_data(options));
     if (command.sessions == QuerySessions::kLast) {
-        if (const Result<Done> chosen = options.choose_last_session(**store); !chosen.ok()) {
+        if (const Result<Done> chosen = options.choose_last_session(*store); !chosen.ok()) {
             return Error{chosen.error()};
         }
     }
     ProgressLine progress{command.name};
-    const WatchedStore watched{**store, progress.report()};
+    const WatchedStore watched{*store, progress.report()};
     return run_query(command.name, options.values, watched, options.symbol_paths(), utc_now());
 }
 

@@ -74,40 +74,31 @@ std::string unstored_file(const std::string& data_folder) {
 Result<Recording> record(CollectorOptions options, const std::string& data_folder, const LogSink& notice,
                          LiveLine* live_line) {
     options.symbol_program = "/proc/self/exe";
-    auto gateway = LocalGateway::open(data_folder, notice);
-    if (!gateway.ok()) {
-        return std::move(gateway).error();
-    }
-    const auto socket = LocalSocket::in(data_folder, kGatewaySocketName);
-    if (!socket.ok()) {
-        return Error{socket.error()};
-    }
-    options.gateways = {socket->endpoint()};
+    auto gateway = PERFLEET_TRY(LocalGateway::open(data_folder, notice));
+    const auto socket = PERFLEET_TRY(LocalSocket::in(data_folder, kGatewaySocketName));
+    options.gateways = {socket.endpoint()};
     options.is_symbol_rate_limited = false;
     options.gateway_name = "the store in " + data_folder;
     const std::string unstored = unstored_file(data_folder);
     options.unacknowledged_file = unstored;
 
     // Opened before the gateway's thread starts: the command is forked from a process with as few threads as can be.
-    auto collector = Collector::open(std::move(options), notice);
-    if (!collector.ok()) {
-        return std::move(collector).error();
-    }
-    (*gateway)->start();
+    auto collector = PERFLEET_TRY(Collector::open(std::move(options), notice));
+    gateway->start();
     Result<CollectorSummary> summary = [&] {
-        const SignalsStop signals{**collector};
+        const SignalsStop signals{*collector};
         if (live_line != nullptr) {
             live_line->start(
-                [&running = **collector, progress = Progress{monotonic_now().value}](std::size_t column_count) mutable {
+                [&running = *collector, progress = Progress{monotonic_now().value}](std::size_t column_count) mutable {
                     return progress.for_terminal(running.counts(), running.peer(), monotonic_now().value, column_count);
                 });
         }
-        return (*collector)->run();
+        return collector->run();
     }();
     if (live_line != nullptr) {
         live_line->stop();
     }
-    const std::optional<Error> failed = (*gateway)->stop();
+    const std::optional<Error> failed = gateway->stop();
     if (!summary.ok()) {
         return std::move(summary).error();
     }

@@ -74,18 +74,15 @@ std::uint64_t top_row_count() {
 // Whether there was something to show.
 Result<bool> show_table(const Recorded& recorded, const std::string& command, OptionValues options) {
     options["session"] = session_hex(recorded.session);
-    const Result<Answer> answer = run_query(command, options, recorded.store, SymbolPaths{}, utc_now());
-    if (!answer.ok()) {
-        return Error{answer.error()};
-    }
-    if (answer->rows.empty()) {
+    const auto answer = PERFLEET_TRY(run_query(command, options, recorded.store, SymbolPaths{}, utc_now()));
+    if (answer.rows.empty()) {
         return false;
     }
     Screen screen = screen_of(STDERR_FILENO);
     const std::string whole = "perfleet " + command + " --wide";
     screen.way_to_see_all = whole;
-    std::fputs(format_report(*answer, ReportFormat::kText, screen).c_str(), stderr);
-    std::for_each(answer->warnings.begin(), answer->warnings.end(), print_warning);
+    std::fputs(format_report(answer, ReportFormat::kText, screen).c_str(), stderr);
+    std::for_each(answer.warnings.begin(), answer.warnings.end(), print_warning);
     return true;
 }
 
@@ -103,11 +100,8 @@ std::string session_option(const Recorded& recorded) {
 }
 
 Result<Done> write_perf_data(const Recorded& recorded, const std::string& file, FileSink& sink) {
-    const Result<Scan> scan = scan_of(recorded.store, session_hex(recorded.session));
-    if (!scan.ok()) {
-        return Error{scan.error()};
-    }
-    const Result<ExportSummary> summary = export_perf_data(*scan, {}, sink);
+    const auto scan = PERFLEET_TRY(scan_of(recorded.store, session_hex(recorded.session)));
+    const Result<ExportSummary> summary = export_perf_data(scan, {}, sink);
     if (!summary.ok() && summary.error().code == ErrorCode::kNotFound) {
         say("warning: -o " + shell_word(file) + ": not written, there are no samples");
         return Done{};
@@ -129,11 +123,8 @@ Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, Fi
     if (line.is_quiet) {
         return Done{};
     }
-    const Result<bool> shown = show_table(recorded, "top", {{"limit", top_row_count()}});
-    if (!shown.ok()) {
-        return Error{shown.error()};
-    }
-    if (!*shown) {
+    const auto shown = PERFLEET_TRY(show_table(recorded, "top", {{"limit", top_row_count()}}));
+    if (!shown) {
         // Of probes alone.
         const Result<bool> counted = show_table(recorded, "tracepoints", {});
         if (!counted.ok() || *counted) {

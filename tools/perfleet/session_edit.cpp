@@ -30,11 +30,8 @@ Result<Done> order_edit(const std::string& folder, const std::vector<SessionReco
     order.event = given_name;
     order.timeout_ns = kTimeoutNs;
     ControlLine line{*fd};
-    const auto answers = line.ask(sessions, order);
-    if (!answers.ok()) {
-        return Error{answers.error()};
-    }
-    for (const Answered& answer : *answers) {
+    const auto answers = PERFLEET_TRY(line.ask(sessions, order));
+    for (const Answered& answer : answers) {
         if (answer.reply.outcome != RequestOutcome::kApplied) {
             return Error{ErrorCode::kIo,
                          "session " + session_hex(answer.session.session) + ": not changed: " + answer.reply.reason};
@@ -66,9 +63,7 @@ Result<Done> remove_sessions(const std::string& folder, const std::vector<Sessio
     for (const SessionRecord& session : sessions) {
         names.push_back({session.target, session.session});
     }
-    if (const auto removed = (*store)->remove_sessions(names, nullptr); !removed.ok()) {
-        return Error{removed.error()};
-    }
+    PERFLEET_TRY((*store)->remove_sessions(names, nullptr));
     const Result<std::uint64_t> image_bytes = (*store)->remove_unused_images();
     return image_bytes.ok() ? (*store)->sync() : Error{image_bytes.error()};
 }

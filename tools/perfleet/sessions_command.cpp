@@ -70,16 +70,10 @@ Result<std::unique_ptr<StoreReader>> open_reader(const SessionsOptions& options)
 // By start, without those that were removed before.
 Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const NotedSessions& sessions) {
     std::map<SessionName, std::pair<std::uint64_t, BucketNumber>> rows;
-    const Result<std::vector<Partition>> partitions = store.partitions();
-    if (!partitions.ok()) {
-        return Error{partitions.error()};
-    }
-    for (const Partition& partition : *partitions) {
-        const Result<std::vector<SessionRecord>> here = store.sessions(partition);
-        if (!here.ok()) {
-            return Error{here.error()};
-        }
-        for (const SessionRecord& record : *here) {
+    const auto partitions = PERFLEET_TRY(store.partitions());
+    for (const Partition& partition : partitions) {
+        const auto here = PERFLEET_TRY(store.sessions(partition));
+        for (const SessionRecord& record : here) {
             const SessionName name{record.target, record.session};
             if (!sessions.contains(name)) {
                 continue;
@@ -102,18 +96,15 @@ Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const 
         }
         SessionContent content{name, session.record, session.note.given_name, false, {}, 0, 0};
         const auto found = rows.find(name);
-        const auto end = store.session_end(name.target, name.session);
-        if (!end.ok()) {
-            return Error{end.error()};
-        }
+        const auto end = PERFLEET_TRY(store.session_end(name.target, name.session));
         content.last = session.record.start_point.utc_ns;
         if (found != rows.end()) {
             content.row_count = found->second.first;
             content.last.value = (std::int64_t{found->second.second.value} + 1) * kBucketDurationS * kNsPerSecond;
         }
-        if (end->has_value()) {
+        if (end.has_value()) {
             content.is_ended = true;
-            content.last = (*end)->end_point.utc_ns;
+            content.last = end->end_point.utc_ns;
         }
         contents.push_back(std::move(content));
     }
@@ -124,11 +115,8 @@ Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const 
 }
 
 Result<Done> add_size(const StoreReader& store, SessionContent& content) {
-    const Result<std::uint64_t> size_bytes = store.session_size_bytes(content.name);
-    if (!size_bytes.ok()) {
-        return Error{size_bytes.error()};
-    }
-    content.size_bytes = *size_bytes;
+    const auto size_bytes = PERFLEET_TRY(store.session_size_bytes(content.name));
+    content.size_bytes = size_bytes;
     return Done{};
 }
 
@@ -167,18 +155,10 @@ Result<Done> remove_all(const std::string& folder, const std::vector<SessionCont
 Result<Done> name_chosen(const SessionsOptions& options, const std::string& folder) {
     NotedSessions sessions;
     {
-        const auto reader = open_reader(options);
-        if (!reader.ok()) {
-            return Error{reader.error()};
-        }
-        Result<NotedSessions> all = noted_sessions(**reader);
-        if (!all.ok()) {
-            return Error{all.error()};
-        }
-        sessions = std::move(*all);
-        if (auto chosen = choose_session(options.session, sessions); !chosen.ok()) {
-            return chosen;
-        }
+        const auto reader = PERFLEET_TRY(open_reader(options));
+        auto all = PERFLEET_TRY(noted_sessions(*reader));
+        sessions = std::move(all);
+        PERFLEET_TRY(choose_session(options.session, sessions));
     }
     const SessionName& name = sessions.begin()->first;
     if (auto checked = options.given_name.empty() ? Done{} : check_given_name(options.given_name); !checked.ok()) {
@@ -197,36 +177,23 @@ Result<Done> name_chosen(const SessionsOptions& options, const std::string& fold
 Result<Done> remove_named(const SessionsOptions& options, const std::string& folder) {
     std::vector<SessionContent> contents;
     {
-        const auto reader = open_reader(options);
-        if (!reader.ok()) {
-            return Error{reader.error()};
-        }
-        const Result<NotedSessions> all = noted_sessions(**reader);
-        if (!all.ok()) {
-            return Error{all.error()};
-        }
+        const auto reader = PERFLEET_TRY(open_reader(options));
+        const auto all = PERFLEET_TRY(noted_sessions(*reader));
         NotedSessions chosen;
         for (const std::string& wanted : options.sessions) {
-            NotedSessions sessions = *all;
+            NotedSessions sessions = all;
             if (auto found = choose_session(wanted, sessions); !found.ok()) {
                 return found;  // and none is removed
             }
             chosen.merge(sessions);
         }
-        Result<std::vector<SessionContent>> found = contents_of(**reader, chosen);
-        if (!found.ok()) {
-            return Error{found.error()};
-        }
-        contents = std::move(*found);
+        auto found = PERFLEET_TRY(contents_of(*reader, chosen));
+        contents = std::move(found);
         for (SessionContent& content : contents) {
-            if (auto added = add_size(**reader, content); !added.ok()) {
-                return added;
-            }
+            PERFLEET_TRY(add_size(*reader, content));
         }
     }
-    if (auto removed = remove_all(folder, contents, options.is_forced); !removed.ok()) {
-        return removed;
-    }
+    PERFLEET_TRY(remove_all(folder, contents, options.is_forced));
     auto printed = print_answer(table_of(contents), options.output);
     print_note(count_text(contents.size()) + " removed");
     return printed;
@@ -281,31 +248,20 @@ Result<std::uint64_t> size_of_store(const std::string& folder) {
 // Of those that a gateway beside may still write to none is chosen, nor is the last one.
 Result<std::vector<SessionContent>> choose_oldest(const SessionsOptions& options, const std::string& folder,
                                                   const KeepRules& rules, std::uint64_t store_size_bytes) {
-    const auto reader = open_reader(options);
-    if (!reader.ok()) {
-        return Error{reader.error()};
-    }
-    const Result<NotedSessions> all = noted_sessions(**reader);
-    if (!all.ok()) {
-        return Error{all.error()};
-    }
-    Result<std::vector<SessionContent>> contents = contents_of(**reader, *all);
-    if (!contents.ok()) {
-        return contents;
-    }
+    const auto reader = PERFLEET_TRY(open_reader(options));
+    const auto all = PERFLEET_TRY(noted_sessions(*reader));
+    auto contents = PERFLEET_TRY(contents_of(*reader, all));
     const bool has_other_writer = has_writer(folder);
     const std::int64_t now_ns = utc_now().value;
     std::vector<SessionContent> chosen;
     std::uint64_t left_size_bytes = store_size_bytes;
-    for (std::size_t i = 0; i + 1 < contents->size(); ++i) {
-        SessionContent& content = (*contents)[i];
+    for (std::size_t i = 0; i + 1 < contents.size(); ++i) {
+        SessionContent& content = contents[i];
         const bool is_too_large = rules.size_bytes && left_size_bytes > *rules.size_bytes;
         const bool is_too_old = rules.age_ns && content.last.value < now_ns - *rules.age_ns;
-        const bool is_too_many = rules.count && contents->size() - i > *rules.count;
+        const bool is_too_many = rules.count && contents.size() - i > *rules.count;
         if ((is_too_large || is_too_old || is_too_many) && (content.is_ended || !has_other_writer)) {
-            if (auto added = add_size(**reader, content); !added.ok()) {
-                return Error{added.error()};
-            }
+            PERFLEET_TRY(add_size(*reader, content));
             left_size_bytes -= std::min(left_size_bytes, content.size_bytes);
             chosen.push_back(std::move(content));
         }
@@ -319,53 +275,39 @@ Result<Done> collect_garbage(const SessionsOptions& options, const std::string& 
         rules.count = options.keep_last;
     }
     for (const std::string& text : options.keep) {
-        if (auto added = add_rule(text, rules); !added.ok()) {
-            return added;
-        }
+        PERFLEET_TRY(add_rule(text, rules));
     }
     if (!rules.size_bytes && !rules.age_ns && !rules.count) {
         return Error{ErrorCode::kUsage,
                      "gc: say what is to be kept: --keep 10g, --keep 30d or --keep-last 20 (see --help)"};
     }
-    if (const auto reader = open_reader(options); !reader.ok()) {
-        return Error{reader.error()};
-    }
-    const Result<std::uint64_t> size_before = size_of_store(folder);
-    if (!size_before.ok()) {
-        return Error{size_before.error()};
-    }
+    PERFLEET_TRY(open_reader(options));
+    const auto size_before = PERFLEET_TRY(size_of_store(folder));
     std::vector<SessionContent> removed;
-    Result<std::uint64_t> size_bytes = *size_before;
+    Result<std::uint64_t> size_bytes = size_before;
     for (int round = 0; round < kRoundsMax; ++round) {
-        Result<std::vector<SessionContent>> chosen = choose_oldest(options, folder, rules, *size_bytes);
-        if (!chosen.ok()) {
-            return Error{chosen.error()};
-        }
-        const bool is_done = chosen->empty() || options.is_dry_run;
+        auto chosen = PERFLEET_TRY(choose_oldest(options, folder, rules, *size_bytes));
+        const bool is_done = chosen.empty() || options.is_dry_run;
         if (!is_done) {
-            if (auto gone = remove_all(folder, *chosen, false); !gone.ok()) {
-                return gone;
-            }
+            PERFLEET_TRY(remove_all(folder, chosen, false));
             size_bytes = size_of_store(folder);
             if (!size_bytes.ok()) {
                 return Error{size_bytes.error()};
             }
         }
-        std::move(chosen->begin(), chosen->end(), std::back_inserter(removed));
+        std::move(chosen.begin(), chosen.end(), std::back_inserter(removed));
         if (is_done) {
             break;
         }
     }
     if (!removed.empty() || !options.output.is_text()) {
-        if (auto printed = print_answer(table_of(removed), options.output); !printed.ok()) {
-            return printed;
-        }
+        PERFLEET_TRY(print_answer(table_of(removed), options.output));
     }
     const std::string count = count_text(removed.size());
     if (options.is_dry_run) {
         print_note(count + " would be removed; the store takes " + std::to_string(*size_bytes) + " bytes");
     } else {
-        print_note(count + " removed; the store took " + std::to_string(*size_before) + " bytes, it takes " +
+        print_note(count + " removed; the store took " + std::to_string(size_before) + " bytes, it takes " +
                    std::to_string(*size_bytes) + " now");
     }
     if (!options.is_dry_run && rules.size_bytes && *size_bytes > *rules.size_bytes) {

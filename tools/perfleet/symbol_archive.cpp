@@ -41,18 +41,10 @@ bool is_own_kernel(const std::string& name, const std::string& build_id) {
 }  // namespace
 
 Result<SymbolArchive> archive_symbols(const std::string& perf_data_file, const SymbolPaths& paths) {
-    auto file = FileBytes::open(perf_data_file);
-    if (!file.ok()) {
-        return std::move(file).error();
-    }
-    const auto header = read_perf_data_header(*file);
-    if (!header.ok()) {
-        return Error{header.error()};
-    }
-    RecordedSession session{header->is_foreign};
-    if (auto read = session.read_sections(*file, *header); !read.ok()) {
-        return std::move(read).error();
-    }
+    auto file = PERFLEET_TRY(FileBytes::open(perf_data_file));
+    const auto header = PERFLEET_TRY(read_perf_data_header(file));
+    RecordedSession session{header.is_foreign};
+    PERFLEET_TRY(session.read_sections(file, header));
     SymbolArchive archive;
     archive.folder = perf_data_file + ".debug";
     for (const auto& [name, build_id] : session.build_ids) {

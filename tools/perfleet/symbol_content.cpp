@@ -36,25 +36,19 @@ Result<BuildSymbols> checked(BuildSymbols symbols, const std::string& path) {
 }  // namespace
 
 Result<BuildSymbols> symbols_of_files(const std::string& program, const std::string& debug_file) {
-    const auto file = ElfFile::open(program);
-    if (!file.ok()) {
-        return Error{file.error()};
-    }
-    const std::string build_id{(*file)->build_id()};
+    const auto file = PERFLEET_TRY(ElfFile::open(program));
+    const std::string build_id{file->build_id()};
     if (build_id.empty()) {
         return Error{ErrorCode::kInvalid, program + ": has no build-id (link it with -Wl,--build-id)"};
     }
-    if (is_debug_file(**file)) {
+    if (is_debug_file(*file)) {
         return Error{ErrorCode::kInvalid,
                      program + ": is a separate debug file; name its program, and this one with --debug-file"};
     }
     if (!debug_file.empty()) {
-        const auto debug = ElfFile::open(debug_file);
-        if (!debug.ok()) {
-            return Error{debug.error()};
-        }
-        if ((*debug)->build_id() != build_id) {
-            return Error{ErrorCode::kConflict, debug_file + " is of build-id " + build_id_text((*debug)->build_id()) +
+        const auto debug = PERFLEET_TRY(ElfFile::open(debug_file));
+        if (debug->build_id() != build_id) {
+            return Error{ErrorCode::kConflict, debug_file + " is of build-id " + build_id_text(debug->build_id()) +
                                                    ", the program of " + build_id_text(build_id)};
         }
     }
@@ -81,12 +75,9 @@ Result<BuildSymbols> symbols_of_files(const std::string& program, const std::str
 }
 
 Result<BuildSymbols> symbols_of_servers(Debuginfod& servers, std::string_view build_id) {
-    const auto program = servers.find(Debuginfod::File::kExecutable, build_id);
-    if (!program.ok()) {
-        return Error{program.error()};
-    }
+    const auto program = PERFLEET_TRY(servers.find(Debuginfod::File::kExecutable, build_id));
     const auto debug_file = servers.find(Debuginfod::File::kDebugInfo, build_id);
-    return symbols_of_files(*program, debug_file.ok() ? *debug_file : std::string{});
+    return symbols_of_files(program, debug_file.ok() ? *debug_file : std::string{});
 }
 
 }  // namespace perfleet

@@ -40,19 +40,12 @@ Result<std::unique_ptr<Store>> open_writable(const std::string& folder) {
 
 // What is there stays. True: stored.
 Result<bool> put(Store& store, const BuildSymbols& symbols) {
-    const auto before = store.image(symbols.build_id);
-    if (!before.ok()) {
-        return Error{before.error()};
-    }
-    if (before->has_value()) {
+    const auto before = PERFLEET_TRY(store.image(symbols.build_id));
+    if (before.has_value()) {
         return false;
     }
-    if (auto done = store.put_image(symbols.build_id, symbols.content); !done.ok()) {
-        return std::move(done).error();
-    }
-    if (auto synced = store.sync(); !synced.ok()) {
-        return std::move(synced).error();
-    }
+    PERFLEET_TRY(store.put_image(symbols.build_id, symbols.content));
+    PERFLEET_TRY(store.sync());
     return true;
 }
 
@@ -60,40 +53,25 @@ Result<Done> push(const SymbolsOptions& options, const std::string& folder) {
     if (!options.debug_file.empty() && options.files.size() != 1) {
         return Error{ErrorCode::kUsage, "--debug-file goes with one program"};
     }
-    auto store = open_writable(folder);
-    if (!store.ok()) {
-        return std::move(store).error();
-    }
+    auto store = PERFLEET_TRY(open_writable(folder));
     for (const std::string& file : options.files) {
-        const auto symbols = symbols_of_files(file, options.debug_file);
-        if (!symbols.ok()) {
-            return Error{symbols.error()};
-        }
-        const auto stored = put(**store, *symbols);
-        if (!stored.ok()) {
-            return Error{stored.error()};
-        }
-        print_note(file + ": build-id " + build_id_text(symbols->build_id) +
-                   (*stored ? ": symbols are stored, " + std::to_string(symbols->content.bytes.size()) + " bytes" +
-                                  (symbols->is_whole ? "" : "; only dynamic ones, for the file is stripped")
-                            : ": the store has its symbols already"));
+        const auto symbols = PERFLEET_TRY(symbols_of_files(file, options.debug_file));
+        const auto stored = PERFLEET_TRY(put(*store, symbols));
+        print_note(file + ": build-id " + build_id_text(symbols.build_id) +
+                   (stored ? ": symbols are stored, " + std::to_string(symbols.content.bytes.size()) + " bytes" +
+                                 (symbols.is_whole ? "" : "; only dynamic ones, for the file is stripped")
+                           : ": the store has its symbols already"));
     }
     return Done{};
 }
 
 // Raw build-ids that sessions name and the store has no symbols of: all, or those that are asked for.
 Result<std::vector<std::string>> chosen_builds(const SymbolsOptions& options, const Store& store) {
-    const auto scan = Scan::open(store, Selection{});
-    if (!scan.ok()) {
-        return Error{scan.error()};
-    }
-    const auto inventory = make_symbol_inventory(*scan);
-    if (!inventory.ok()) {
-        return Error{inventory.error()};
-    }
+    const auto scan = PERFLEET_TRY(Scan::open(store, Selection{}));
+    const auto inventory = PERFLEET_TRY(make_symbol_inventory(scan));
     std::vector<std::string> chosen;
     std::vector<bool> is_found(options.build_ids.size());
-    for (const auto& row : inventory->rows) {
+    for (const auto& row : inventory.rows) {
         const auto* const id = std::get_if<std::string>(&row[1]);
         const auto* const kind = std::get_if<std::string>(&row[2]);
         if (id == nullptr || kind != nullptr) {
@@ -129,17 +107,11 @@ Result<Done> fetch(const SymbolsOptions& options, const std::string& folder) {
     if (!has_debuginfod_urls()) {
         return Error{ErrorCode::kUsage, "which servers? name them with --debuginfod, or in DEBUGINFOD_URLS"};
     }
-    auto store = open_writable(folder);
-    if (!store.ok()) {
-        return std::move(store).error();
-    }
-    const auto builds = chosen_builds(options, **store);
-    if (!builds.ok()) {
-        return Error{builds.error()};
-    }
+    auto store = PERFLEET_TRY(open_writable(folder));
+    const auto builds = PERFLEET_TRY(chosen_builds(options, *store));
     Debuginfod servers{kFetchTimeMax};
     std::size_t stored_count = 0;
-    for (const std::string& build_id : *builds) {
+    for (const std::string& build_id : builds) {
         const auto symbols = symbols_of_servers(servers, build_id);
         if (!symbols.ok()) {
             if (symbols.error().code != ErrorCode::kNotFound) {
@@ -147,28 +119,19 @@ Result<Done> fetch(const SymbolsOptions& options, const std::string& folder) {
             }
             continue;
         }
-        const auto stored = put(**store, *symbols);
-        if (!stored.ok()) {
-            return Error{stored.error()};
-        }
-        stored_count += *stored ? 1 : 0;
+        const auto stored = PERFLEET_TRY(put(*store, *symbols));
+        stored_count += stored ? 1 : 0;
     }
-    print_note("symbols of " + std::to_string(stored_count) + " of " + std::to_string(builds->size()) +
+    print_note("symbols of " + std::to_string(stored_count) + " of " + std::to_string(builds.size()) +
                " builds that lacked them are stored");
     return Done{};
 }
 
 Result<Done> prune(const SymbolsOptions& /*options*/, const std::string& folder) {
-    auto store = open_writable(folder);
-    if (!store.ok()) {
-        return std::move(store).error();
-    }
-    const auto left = (*store)->remove_unused_images();
-    if (!left.ok()) {
-        return Error{left.error()};
-    }
-    print_note(std::to_string(*left) + " bytes of symbols that no session names are removed");
-    return (*store)->sync();
+    auto store = PERFLEET_TRY(open_writable(folder));
+    const auto left = PERFLEET_TRY(store->remove_unused_images());
+    print_note(std::to_string(left) + " bytes of symbols that no session names are removed");
+    return store->sync();
 }
 
 }  // namespace

@@ -118,12 +118,9 @@ Result<Done> write_figure(const Answer& histogram, const TableOptions& options) 
     TableOptions plain = options;
     plain.query.values.erase("histogram");
     plain.query.values.erase("bucket");
-    const Result<Answer> summary = ask_table(plain.query, **find_query_command("latency"));
-    if (!summary.ok()) {
-        return Error{summary.error()};
-    }
+    const auto summary = PERFLEET_TRY(ask_table(plain.query, **find_query_command("latency")));
     const std::string kind = options.text("histogram");
-    const Figure figure = histogram_figure(histogram, *summary,
+    const Figure figure = histogram_figure(histogram, summary,
                                            kind == "log2"     ? HistogramShape::kLog2
                                            : kind == "linear" ? HistogramShape::kLinear
                                                               : HistogramShape::kCumulative);

@@ -19,11 +19,8 @@ namespace perfleet {
         if (option == nullptr) {
             return Error{ErrorCode::kUsage, "there is no option --" + name};
         }
-        Result<OptionValue> value = parse_option(*option, text);
-        if (!value.ok()) {
-            return std::move(value).error();
-        }
-        values.insert_or_assign(option->name, std::move(value).value());
+        auto value = PERFLEET_TRY(parse_option(*option, text));
+        values.insert_or_assign(option->name, std::move(value));
     }
     return values;
 }

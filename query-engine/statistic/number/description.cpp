@@ -43,11 +43,8 @@ Result<long double> median_distance(const ValuePieces& pieces, const Moments& mo
     bounds.add(std::max(distances.of(moments.min()), distances.of(moments.max())));
     const RankBetween middle = rank_between(kMedian, moments.count());
     const std::vector<std::uint64_t> ranks{middle.index, middle.next()};
-    const auto found = find_ranks(distance_pieces, bounds, ranks);
-    if (!found.ok()) {
-        return Error{found.error()};
-    }
-    return distances.real(middle.between((*found)[0], (*found)[1]));
+    const auto found = PERFLEET_TRY(find_ranks(distance_pieces, bounds, ranks));
+    return distances.real(middle.between(found[0], found[1]));
 }
 
 }  // namespace
@@ -109,12 +106,9 @@ Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile
                      {nearest_rank(quantile, moments.count()), between.index, between.next(),
                       percentile.ranks ? percentile.ranks->low : 0, percentile.ranks ? percentile.ranks->high : 0});
     }
-    const auto found = find_ranks(pieces, moments, ranks);
-    if (!found.ok()) {
-        return Error{found.error()};
-    }
-    description.median = middle.between((*found)[0], (*found)[1]);
-    auto value = found->begin() + 2;
+    const auto found = PERFLEET_TRY(find_ranks(pieces, moments, ranks));
+    description.median = middle.between(found[0], found[1]);
+    auto value = found.begin() + 2;
     for (DescribedPercentile& percentile : description.percentiles) {
         percentile.nearest = value[0];
         percentile.between = rank_between(percentile.quantile, moments.count()).between(value[1], value[2]);
@@ -122,13 +116,9 @@ Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile
         percentile.high = value[4];
         value += 5;
     }
-    const Uint128 doubled_median =
-        middle.billionths == 0 ? Uint128{(*found)[0]} * 2 : Uint128{(*found)[0]} + (*found)[1];
-    const auto deviation = median_distance(pieces, moments, Distances{moments, doubled_median});
-    if (!deviation.ok()) {
-        return Error{deviation.error()};
-    }
-    description.deviation = *deviation;
+    const Uint128 doubled_median = middle.billionths == 0 ? Uint128{found[0]} * 2 : Uint128{found[0]} + found[1];
+    const auto deviation = PERFLEET_TRY(median_distance(pieces, moments, Distances{moments, doubled_median}));
+    description.deviation = deviation;
     return description;
 }
 

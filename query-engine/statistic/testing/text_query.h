@@ -23,12 +23,9 @@ template <class Options>
 
 [[nodiscard]] inline Result<Answer> run_text_query(std::string_view command, const OptionTexts& texts,
                                                    const StoreReader& store, const SymbolPaths& paths, UtcNs now) {
-    const Result<const QueryCommand*> query = find_query_command(command);
-    if (!query.ok()) {
-        return Error{query.error()};
-    }
-    std::vector<OptionSpec> options = (*query)->selection();
-    options.insert(options.end(), (*query)->options.begin(), (*query)->options.end());
+    const auto query = PERFLEET_TRY(find_query_command(command));
+    std::vector<OptionSpec> options = query->selection();
+    options.insert(options.end(), query->options.begin(), query->options.end());
     const Result<OptionValues> values = parse_options(options, texts);
     return values.ok() ? run_query(command, *values, store, paths, now) : Result<Answer>{Error{values.error()}};
 }

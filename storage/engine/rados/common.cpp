@@ -82,11 +82,8 @@ Result<IndexValue> put_common(RadosPool& pool, std::string_view key, std::string
 }
 
 Result<std::optional<IndexValue>> find_image(RadosPool& pool, std::string_view key) {
-    auto bytes = pool.head(image_object(key));
-    if (!bytes.ok()) {
-        return bytes.error();
-    }
-    const auto head = bytes->has_value() ? decode_head_untrusted(**bytes) : std::nullopt;
+    auto bytes = PERFLEET_TRY(pool.head(image_object(key)));
+    const auto head = bytes.has_value() ? decode_head_untrusted(*bytes) : std::nullopt;
     if (!head) {
         return std::optional<IndexValue>{};
     }

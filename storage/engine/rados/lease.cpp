@@ -15,14 +15,11 @@ Error taken(const RadosPool& pool, const std::string& object) {
 
 // Nothing where there is no such object.
 Result<std::optional<RadosHead>> read_head(RadosPool& pool, const std::string& object) {
-    auto bytes = pool.head(object);
-    if (!bytes.ok()) {
-        return bytes.error();
-    }
-    if (!bytes->has_value()) {
+    auto bytes = PERFLEET_TRY(pool.head(object));
+    if (!bytes.has_value()) {
         return std::optional<RadosHead>{};
     }
-    const auto head = decode_head_untrusted(**bytes);
+    const auto head = decode_head_untrusted(*bytes);
     return head ? Result<std::optional<RadosHead>>{head}
                 : Error{ErrorCode::kCorrupt, pool.where() + ": the head of " + object + " is damaged"};
 }
@@ -30,16 +27,13 @@ Result<std::optional<RadosHead>> read_head(RadosPool& pool, const std::string& o
 // Changes nothing but the lease of the head; makes the object where there is none.
 Result<Done> fence_object(RadosPool& pool, const std::string& object, std::uint64_t lease) {
     for (int tries = 1;; ++tries) {
-        auto before = read_head(pool, object);
-        if (!before.ok()) {
-            return before.error();
-        }
-        RadosHead head = before->value_or(RadosHead{});
+        auto before = PERFLEET_TRY(read_head(pool, object));
+        RadosHead head = before.value_or(RadosHead{});
         if (head.lease > lease) {
             return taken(pool, object);
         }
         head.lease = lease;
-        auto changed = pool.change(object, {before->has_value() ? std::optional{encode_head(**before)} : std::nullopt,
+        auto changed = pool.change(object, {before.has_value() ? std::optional{encode_head(*before)} : std::nullopt,
                                             encode_head(head),
                                             0,
                                             {},
@@ -53,24 +47,19 @@ Result<Done> fence_object(RadosPool& pool, const std::string& object, std::uint6
 
 // Under a lease that the directory's head has.
 Result<Directory> fence_segments(RadosPool& pool, std::size_t number, std::uint64_t lease) {
-    auto directory = read_directory(pool, number);
-    if (!directory.ok()) {
-        return directory.error();
-    }
-    if (!directory->has_value()) {
+    auto directory = PERFLEET_TRY(read_directory(pool, number));
+    if (!directory.has_value()) {
         return Error{ErrorCode::kNotFound, pool.where() + ": " + directory_object(number) + " was removed"};
     }
-    if ((*directory)->head.lease != lease) {
+    if (directory->head.lease != lease) {
         return taken(pool, directory_object(number));
     }
-    for (const auto& [domain, segments] : (*directory)->domains) {
+    for (const auto& [domain, segments] : directory->domains) {
         if (!segments.back()->is_sealed) {
-            if (auto fenced = fence_object(pool, segments.back()->object, lease); !fenced.ok()) {
-                return fenced.error();
-            }
+            PERFLEET_TRY(fence_object(pool, segments.back()->object, lease));
         }
     }
-    return std::move(**directory);
+    return std::move(*directory);
 }
 
 }  // namespace
@@ -78,13 +67,10 @@ Result<Directory> fence_segments(RadosPool& pool, std::size_t number, std::uint6
 Result<Directory> take_directory(RadosPool& pool, std::size_t directory) {
     const std::string object = directory_object(directory);
     for (int tries = 1;; ++tries) {
-        auto before = read_head(pool, object);
-        if (!before.ok()) {
-            return before.error();
-        }
-        RadosHead head = before->value_or(RadosHead{});
+        auto before = PERFLEET_TRY(read_head(pool, object));
+        RadosHead head = before.value_or(RadosHead{});
         ++head.lease;
-        auto changed = pool.change(object, {before->has_value() ? std::optional{encode_head(**before)} : std::nullopt,
+        auto changed = pool.change(object, {before.has_value() ? std::optional{encode_head(*before)} : std::nullopt,
                                             encode_head(head),
                                             0,
                                             {},
@@ -97,20 +83,15 @@ Result<Directory> take_directory(RadosPool& pool, std::size_t directory) {
             return changed.error();
         }
         // Its holder has written there, or somebody else was quicker.
-        auto now = read_head(pool, object);
-        if (!now.ok()) {
-            return now.error();
-        }
-        if (now->value_or(RadosHead{}).lease >= head.lease || tries == kTriesMax) {
+        auto now = PERFLEET_TRY(read_head(pool, object));
+        if (now.value_or(RadosHead{}).lease >= head.lease || tries == kTriesMax) {
             return taken(pool, object);
         }
     }
 }
 
 Result<Directory> fence_directory(RadosPool& pool, std::size_t directory, std::uint64_t lease) {
-    if (auto fenced = fence_object(pool, directory_object(directory), lease); !fenced.ok()) {
-        return fenced.error();
-    }
+    PERFLEET_TRY(fence_object(pool, directory_object(directory), lease));
     return fence_segments(pool, directory, lease);
 }
 

@@ -36,9 +36,7 @@ Membership::Membership(RadosPool& pool, const GatewayAddress& own, bool is_alone
 
 Result<std::unique_ptr<Membership>> Membership::join(RadosPool& pool, const GatewayAddress& own, bool is_alone) {
     std::unique_ptr<Membership> member{new Membership{pool, own, is_alone}};
-    if (auto begun = member->begin(); !begun.ok()) {
-        return begun.error();
-    }
+    PERFLEET_TRY(member->begin());
     return member;
 }
 
@@ -50,19 +48,13 @@ Result<Done> Membership::begin() {
     for (const GatewayEntry& former : *table) {
         // This one, before it was killed: nobody else can listen there.
         if (!own_.address.endpoint.empty() && former.address.endpoint == own_.address.endpoint) {
-            if (auto removed = remove_gateway(pool_, former.name); !removed.ok()) {
-                return removed;
-            }
+            PERFLEET_TRY(remove_gateway(pool_, former.name));
         }
     }
     std::vector<GatewayEntry> hindering = *table;
     std::erase_if(hindering, [this](const GatewayEntry& other) { return !is_alone_ && !other.is_alone; });
-    if (auto ended = await_end(std::move(hindering)); !ended.ok()) {
-        return ended;
-    }
-    if (auto beaten = beat(); !beaten.ok()) {
-        return beaten;
-    }
+    PERFLEET_TRY(await_end(std::move(hindering)));
+    PERFLEET_TRY(beat());
     table = read_gateways(pool_);
     if (!table.ok()) {
         return table.error();
@@ -87,11 +79,8 @@ Result<Done> Membership::await_end(std::vector<GatewayEntry> others) {
     beats.see(others, true);
     while (std::any_of(others.begin(), others.end(), [&](const auto& one) { return beats.is_alive(one.name); })) {
         std::this_thread::sleep_for(kBeatInterval);
-        auto table = read_gateways(pool_);
-        if (!table.ok()) {
-            return table.error();
-        }
-        for (const GatewayEntry& now : *table) {
+        auto table = PERFLEET_TRY(read_gateways(pool_));
+        for (const GatewayEntry& now : table) {
             const auto before = std::find_if(others.begin(), others.end(),
                                              [&](const GatewayEntry& one) { return one.name == now.name; });
             if (before != others.end() && before->beat != now.beat) {
@@ -101,12 +90,10 @@ Result<Done> Membership::await_end(std::vector<GatewayEntry> others) {
                                  (now.address.endpoint.empty() ? "" : " (" + now.address.endpoint + ")")};
             }
         }
-        beats.see(*table, true);
+        beats.see(table, true);
     }
     for (const GatewayEntry& dead : others) {
-        if (auto removed = remove_gateway(pool_, dead.name); !removed.ok()) {
-            return removed;
-        }
+        PERFLEET_TRY(remove_gateway(pool_, dead.name));
     }
     return Done{};
 }
@@ -217,13 +204,10 @@ void Membership::run_takes() {
 }
 
 Result<Done> Membership::take(std::uint16_t shard) {
-    auto directory = take_directory(pool_, shard);
-    if (!directory.ok()) {
-        return directory.error();
-    }
+    auto directory = PERFLEET_TRY(take_directory(pool_, shard));
     const std::lock_guard lock{mutex_};
-    own_.leases[shard] = directory->head.lease;
-    news_.taken.emplace_back(shard, std::move(*directory));
+    own_.leases[shard] = directory.head.lease;
+    news_.taken.emplace_back(shard, std::move(directory));
     is_beat_due_ = true;  // so that the others know
     changed_.notify_all();
     return Done{};

@@ -10,9 +10,7 @@ public:
 
     [[nodiscard]] Result<Done> refresh() override {
         for (std::size_t directory = 0; directory < kDirectories; ++directory) {
-            if (auto read = read_again(directory); !read.ok()) {
-                return read;
-            }
+            PERFLEET_TRY(read_again(directory));
         }
         return take_over_common();
     }
@@ -30,20 +28,14 @@ private:
     }
 
     Result<Done> read_again(std::size_t directory) {
-        auto found = read_directory(pool(), directory);
-        if (!found.ok()) {
-            return found.error();
-        }
-        take_over(directory, found->has_value() ? std::move((*found)->domains) : decltype((*found)->domains){}, false);
+        auto found = PERFLEET_TRY(read_directory(pool(), directory));
+        take_over(directory, found.has_value() ? std::move(found->domains) : decltype(found->domains){}, false);
         return Done{};
     }
 
     [[nodiscard]] Result<bool> reload(const Domain& domain) const override {
-        auto found = read_directory(pool(), directory_of(domain));
-        if (!found.ok()) {
-            return found.error();
-        }
-        SegmentList segments = found->has_value() ? std::move((*found)->domains[domain]) : SegmentList{};
+        auto found = PERFLEET_TRY(read_directory(pool(), directory_of(domain)));
+        SegmentList segments = found.has_value() ? std::move(found->domains[domain]) : SegmentList{};
         const std::lock_guard lock{mutex_};
         const auto known = domains_.find(domain);
         if (known == domains_.end() ||
@@ -61,14 +53,9 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<Engine>> open_rados_reader_engine(const RadosPlace& place) {
-    auto pool = RadosPool::connect(place);
-    if (!pool.ok()) {
-        return pool.error();
-    }
-    auto reader = std::make_unique<RadosReader>(std::move(*pool));
-    if (auto read = reader->refresh(); !read.ok()) {
-        return read.error();
-    }
+    auto pool = PERFLEET_TRY(RadosPool::connect(place));
+    auto reader = std::make_unique<RadosReader>(std::move(pool));
+    PERFLEET_TRY(reader->refresh());
     return Result<std::unique_ptr<Engine>>{std::move(reader)};
 }
 

@@ -50,18 +50,12 @@ Result<std::optional<std::string>> RadosReads::get(std::string_view key) const {
     if (!domain.ok()) {
         return std::optional<std::string>{};  // such a key was never written
     }
-    auto index = index_of(*domain);
-    if (!index.ok()) {
-        return index.error();
-    }
+    auto index = PERFLEET_TRY(index_of(*domain));
     std::string end{key};
     end.push_back('\0');
-    const auto at = index_cursor({*index}, {std::string{key}, std::move(end)});
-    auto is_there = at->next();
-    if (!is_there.ok()) {
-        return is_there.error();
-    }
-    return *is_there ? std::optional{std::string{at->value()}} : std::nullopt;
+    const auto at = index_cursor({index}, {std::string{key}, std::move(end)});
+    auto is_there = PERFLEET_TRY(at->next());
+    return is_there ? std::optional{std::string{at->value()}} : std::nullopt;
 }
 
 std::vector<Domain> RadosReads::domains_in(const KeyRange& range) const {
@@ -123,11 +117,8 @@ private:
         }
         Group& group = groups_[next_group_++];
         for (const Domain& domain : group.domains) {
-            auto index = reads_.index_of(domain);
-            if (!index.ok()) {
-                return index.error();
-            }
-            group.indexes.push_back(std::move(*index));
+            auto index = PERFLEET_TRY(reads_.index_of(domain));
+            group.indexes.push_back(std::move(index));
         }
         keys_.clear();
         values_.clear();
@@ -288,28 +279,19 @@ Result<std::shared_ptr<const DomainIndex>> RadosReads::index_of(const Domain& do
             head_to_check = state.index != nullptr ? state.last_head : "";
         }
         if (!head_to_check.empty()) {
-            auto head = pool_->head(segments.back()->object);
-            if (!head.ok()) {
-                return head.error();
-            }
+            auto head = PERFLEET_TRY(pool_->head(segments.back()->object));
             const std::lock_guard lock{mutex_};
             const auto found = domains_.find(domain);
             if (found != domains_.end() && found->second.index != nullptr && found->second.generation == generation &&
-                *head == head_to_check) {
+                head == head_to_check) {
                 found->second.is_checked = true;
                 return std::shared_ptr<const DomainIndex>{found->second.index};
             }
         }
-        auto loaded = load(domain, segments);
-        if (!loaded.ok()) {
-            return loaded.error();
-        }
-        if (loaded->is_segment_missing && reloads < kReloadsMax) {
-            auto is_changed = reload(domain);
-            if (!is_changed.ok()) {
-                return is_changed.error();
-            }
-            if (*is_changed) {
+        auto loaded = PERFLEET_TRY(load(domain, segments));
+        if (loaded.is_segment_missing && reloads < kReloadsMax) {
+            auto is_changed = PERFLEET_TRY(reload(domain));
+            if (is_changed) {
                 continue;
             }
         }
@@ -317,12 +299,12 @@ Result<std::shared_ptr<const DomainIndex>> RadosReads::index_of(const Domain& do
         const auto found = domains_.find(domain);
         if (found != domains_.end() && found->second.generation == generation) {
             DomainState& state = found->second;
-            state.index = loaded->index;
-            state.last_head = std::move(loaded->last_head);
+            state.index = loaded.index;
+            state.last_head = std::move(loaded.last_head);
             state.is_checked = true;
             make_room(&domain);
         }
-        return std::shared_ptr<const DomainIndex>{std::move(loaded->index)};
+        return std::shared_ptr<const DomainIndex>{std::move(loaded.index)};
     }
 }
 
@@ -330,11 +312,8 @@ Result<RadosReads::LoadedIndex> RadosReads::load(const Domain& domain, const Seg
     LoadedIndex loaded;
     loaded.index = std::make_shared<DomainIndex>();
     for (const auto& segment : segments) {
-        auto is_there = load_segment(domain, segment, loaded);
-        if (!is_there.ok()) {
-            return is_there.error();
-        }
-        loaded.is_segment_missing = loaded.is_segment_missing || !*is_there;
+        auto is_there = PERFLEET_TRY(load_segment(domain, segment, loaded));
+        loaded.is_segment_missing = loaded.is_segment_missing || !is_there;
     }
     return loaded;
 }
@@ -431,12 +410,9 @@ void RadosReads::take_over(std::size_t directory, std::map<Domain, SegmentList, 
 }
 
 Result<Done> RadosReads::take_over_common() {
-    auto found = read_common(*pool_);
-    if (!found.ok()) {
-        return found.error();
-    }
+    auto found = PERFLEET_TRY(read_common(*pool_));
     const std::lock_guard lock{mutex_};
-    common_ = std::make_shared<const DomainIndex>(std::move(*found));
+    common_ = std::make_shared<const DomainIndex>(std::move(found));
     return Done{};
 }
 
@@ -456,11 +432,8 @@ Result<std::uint64_t> RadosReads::size_bytes(const KeyRange& range) const {
             segments = found != domains_.end() ? found->second.segments : SegmentList{};
         }
         for (const auto& segment : segments) {
-            auto bytes = pool_->head(segment->object);
-            if (!bytes.ok()) {
-                return bytes.error();
-            }
-            const auto head = bytes->has_value() ? decode_head_untrusted(**bytes) : std::nullopt;
+            auto bytes = PERFLEET_TRY(pool_->head(segment->object));
+            const auto head = bytes.has_value() ? decode_head_untrusted(*bytes) : std::nullopt;
             sum += head ? head->size_bytes + head->index_size_bytes : 0;
         }
     }

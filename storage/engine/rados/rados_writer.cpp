@@ -33,9 +33,7 @@ public:
         if (auto read = take_over_common(); !read.ok() || is_shared_) {
             return read;
         }
-        if (auto joined = RadosWriter::join({}); !joined.ok()) {
-            return joined;
-        }
+        PERFLEET_TRY(RadosWriter::join({}));
         (void)take_news();
         return remove_old();
     }
@@ -63,11 +61,8 @@ private:
 
     // -- shards
     [[nodiscard]] Result<Done> join(const GatewayAddress& own) override {
-        auto joined = Membership::join(pool(), own, !is_shared_);
-        if (!joined.ok()) {
-            return joined.error();
-        }
-        membership_ = std::move(*joined);
+        auto joined = PERFLEET_TRY(Membership::join(pool(), own, !is_shared_));
+        membership_ = std::move(joined);
         return Done{};
     }
     [[nodiscard]] News take_news() override;
@@ -106,11 +101,8 @@ private:
         if (failure_) {
             return *failure_;
         }
-        auto directory = held(directory_of(domain));
-        if (!directory.ok()) {
-            return directory.error();
-        }
-        const std::uint64_t lease = (*directory)->head.lease;
+        auto directory = PERFLEET_TRY(held(directory_of(domain)));
+        const std::uint64_t lease = directory->head.lease;
         return guard == 0 || guard == lease
                    ? Result<Done>{Done{}}
                    : Error{ErrorCode::kConflict, pool().where() + ": is held under lease " + std::to_string(lease) +
@@ -177,16 +169,11 @@ Result<std::optional<std::string>> RadosWriter::get(std::string_view key) const 
 Result<Done> RadosWriter::write_common(const Changes& changes) {
     DomainIndex put;
     for (const Changes::Put& one : changes.puts) {
-        auto value = put_common(pool(), one.key, one.value);
-        if (!value.ok()) {
-            return value.error();
-        }
-        put.emplace(one.key, std::move(*value));
+        auto value = PERFLEET_TRY(put_common(pool(), one.key, one.value));
+        put.emplace(one.key, std::move(value));
     }
     for (const std::string& key : changes.deletes) {
-        if (auto removed = remove_common(pool(), key); !removed.ok()) {
-            return removed;
-        }
+        PERFLEET_TRY(remove_common(pool(), key));
     }
     const std::lock_guard lock{mutex_};
     auto common = std::make_shared<DomainIndex>(*common_);
@@ -301,18 +288,15 @@ Result<bool> RadosWriter::recover(GoOn) {
 
 Result<Done> RadosWriter::change_directory(std::size_t directory, std::map<std::string, std::string> entries,
                                            std::vector<std::string> removed) {
-    auto known = held(directory);
-    if (!known.ok()) {
-        return known.error();
-    }
-    RadosHead head = (*known)->head;
+    auto known = PERFLEET_TRY(held(directory));
+    RadosHead head = known->head;
     ++head.write_count;
-    RadosChange change{(*known)->head_bytes, encode_head(head), 0, {}, std::move(entries), std::move(removed)};
+    RadosChange change{known->head_bytes, encode_head(head), 0, {}, std::move(entries), std::move(removed)};
     if (auto changed = pool().change(directory_object(directory), change); !changed.ok()) {
         return fail(directory, changed.error());
     }
-    (*known)->head = head;
-    (*known)->head_bytes = std::move(change.head);
+    known->head = head;
+    known->head_bytes = std::move(change.head);
     return Done{};
 }
 
@@ -393,20 +377,15 @@ Result<Done> RadosWriter::write(const Domain& domain, Guard guard, const Changes
         return write_common(changes);
     }
     const std::lock_guard lock{writing_};
-    if (auto checked = check(domain, guard); !checked.ok()) {
-        return checked;
-    }
-    auto segment = open_segment(domain, body_size);
-    if (!segment.ok()) {
-        return segment.error();
-    }
+    PERFLEET_TRY(check(domain, guard));
+    auto segment = PERFLEET_TRY(open_segment(domain, body_size));
     bool is_only = false;
     {
         const std::lock_guard state_lock{mutex_};
         is_only = domains_[domain].segments.size() == 1 && compacting_ != domain;
     }
-    RadosHead& head = heads_[(*segment)->object];
-    SegmentChange change{*segment, head, directories_[directory_of(domain)]->head.lease};
+    RadosHead& head = heads_[segment->object];
+    SegmentChange change{segment, head, directories_[directory_of(domain)]->head.lease};
     for (const std::string& key : changes.deletes) {
         change.remove(key, is_only);
     }
@@ -440,23 +419,17 @@ Result<Done> RadosWriter::write_unlogged(const Domain& domain, Guard guard, cons
     bool must_settle = false;
     {
         const std::lock_guard lock{writing_};
-        if (auto checked = check(domain, guard); !checked.ok()) {
-            return checked;
-        }
+        PERFLEET_TRY(check(domain, guard));
         // Whatever is undone by a crash, everything since is undone, too.
         must_settle = pending_size_bytes_ > limits::kRadosPendingSizeBytesMax ||
                       (!pending_.empty() && pending_.back() != domain &&
                        std::find(pending_.begin(), pending_.end(), domain) != pending_.end());
     }
     if (must_settle) {
-        if (auto settled = settle(); !settled.ok()) {
-            return settled;
-        }
+        PERFLEET_TRY(settle());
     }
     const std::lock_guard lock{writing_};
-    if (auto checked = check(domain, guard); !checked.ok()) {
-        return checked;
-    }
+    PERFLEET_TRY(check(domain, guard));
     auto index = index_of(domain);  // read, if it wasn't
     if (!index.ok()) {
         return index.error();
@@ -496,9 +469,7 @@ Result<Done> RadosWriter::settle() {
             }
             domain = pending_.front();
         }
-        if (auto compacted = compact(domain); !compacted.ok()) {
-            return compacted;
-        }
+        PERFLEET_TRY(compact(domain));
     }
     return remove_old();
 }
@@ -508,9 +479,7 @@ Result<Done> RadosWriter::reclaim(const KeyRange& range, std::atomic<bool>* is_s
         if (is_stopping != nullptr && *is_stopping) {
             break;
         }
-        if (auto compacted = compact(domain); !compacted.ok()) {
-            return compacted;
-        }
+        PERFLEET_TRY(compact(domain));
     }
     return Done{};
 }
@@ -526,11 +495,8 @@ Result<Done> RadosWriter::compact(const Domain& domain) {
         if (failure_) {
             return *failure_;
         }
-        auto index = index_of(domain);
-        if (!index.ok()) {
-            return index.error();
-        }
-        snapshot = std::move(*index);
+        auto index = PERFLEET_TRY(index_of(domain));
+        snapshot = std::move(index);
         era = era_;
         const std::lock_guard state_lock{mutex_};
         const auto known = domains_.find(domain);
@@ -560,31 +526,23 @@ Result<Done> RadosWriter::rewrite(const Domain& domain, const SegmentList& befor
     std::uint64_t lease = 0;
     {
         const std::lock_guard lock{writing_};
-        auto known = held(directory);
-        if (!known.ok()) {
-            return known.error();
-        }
-        lease = (*known)->head.lease;
+        auto known = PERFLEET_TRY(held(directory));
+        lease = known->head.lease;
     }
     SegmentMaker maker{
         pool(), lease, before.empty() ? 0 : before.back()->order, [&]() -> Result<std::string> {
             const std::lock_guard lock{writing_};
-            auto known = held(directory);
-            if (!known.ok()) {
-                return known.error();
-            }
+            auto known = PERFLEET_TRY(held(directory));
             std::string object = new_object(domain);
             const std::uint64_t since_s = now_s();
             auto entered = change_directory(directory, {{unused_key(object), std::to_string(since_s)}}, {});
-            (*known)->unused.emplace(object, since_s);
+            known->unused.emplace(object, since_s);
             return entered.ok() ? Result<std::string>{std::move(object)} : entered.error();
         }};
     const auto at = index_cursor({snapshot}, everything());
     auto is_any = at->next();
     for (; is_any.ok() && *is_any; is_any = at->next()) {
-        if (auto added = maker.add(at->key(), at->value()); !added.ok()) {
-            return added;
-        }
+        PERFLEET_TRY(maker.add(at->key(), at->value()));
     }
     if (!is_any.ok()) {
         return is_any.error();
@@ -616,9 +574,7 @@ Result<Done> RadosWriter::switch_over(const Domain& domain, const SegmentList& b
         removed.push_back(unused_key(segment->object));
         entries.emplace(segment_key(domain, *segment), encode_segment(*segment));
     }
-    if (auto switched = change_directory(directory, std::move(entries), std::move(removed)); !switched.ok()) {
-        return switched;
-    }
+    PERFLEET_TRY(change_directory(directory, std::move(entries), std::move(removed)));
     for (const auto& segment : before) {
         directories_[directory]->unused.emplace(segment->object, since_s);
         heads_.erase(segment->object);
@@ -673,9 +629,7 @@ Result<Done> RadosWriter::erase(const KeyRange& range, std::atomic<bool>* is_sto
                     }
                 }
             }
-            if (auto changed = change_directory(directory, std::move(entries), std::move(removed)); !changed.ok()) {
-                return changed;
-            }
+            PERFLEET_TRY(change_directory(directory, std::move(entries), std::move(removed)));
             for (const std::string& object : objects) {
                 directories_[directory]->unused.emplace(object, 0);
                 heads_.erase(object);
@@ -686,9 +640,7 @@ Result<Done> RadosWriter::erase(const KeyRange& range, std::atomic<bool>* is_sto
                 std::erase(pending_, domain);
             }
         }
-        if (auto gone = remove_unused(directory, 0, is_stopping); !gone.ok()) {
-            return gone;
-        }
+        PERFLEET_TRY(remove_unused(directory, 0, is_stopping));
     }
     return Done{};
 }
@@ -696,9 +648,7 @@ Result<Done> RadosWriter::erase(const KeyRange& range, std::atomic<bool>* is_sto
 Result<Done> RadosWriter::remove_old() {
     const std::uint64_t now = now_s();
     for (std::size_t directory = 0; directory < kDirectories; ++directory) {
-        if (auto removed = remove_unused(directory, now - limits::kRadosUnusedLifetimeS, nullptr); !removed.ok()) {
-            return removed;
-        }
+        PERFLEET_TRY(remove_unused(directory, now - limits::kRadosUnusedLifetimeS, nullptr));
     }
     return Done{};
 }
@@ -722,9 +672,7 @@ Result<Done> RadosWriter::remove_unused(std::size_t directory, std::uint64_t unt
         if (is_stopping != nullptr && *is_stopping) {
             break;
         }
-        if (auto gone = pool().remove(object); !gone.ok()) {
-            return gone;
-        }
+        PERFLEET_TRY(pool().remove(object));
         removed.push_back(object);
     }
     if (removed.empty()) {
@@ -746,14 +694,9 @@ Result<Done> RadosWriter::remove_unused(std::size_t directory, std::uint64_t unt
 }  // namespace
 
 Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool is_shared) {
-    auto pool = RadosPool::connect(place);
-    if (!pool.ok()) {
-        return pool.error();
-    }
-    auto writer = std::make_unique<RadosWriter>(std::move(*pool), is_shared);
-    if (auto begun = writer->begin(); !begun.ok()) {
-        return begun.error();
-    }
+    auto pool = PERFLEET_TRY(RadosPool::connect(place));
+    auto writer = std::make_unique<RadosWriter>(std::move(pool), is_shared);
+    PERFLEET_TRY(writer->begin());
     return Result<std::unique_ptr<Engine>>{std::move(writer)};
 }
 

@@ -78,17 +78,12 @@ Result<Done> SegmentMaker::add(std::string_view key, std::string_view value) {
                          (head.size_bytes != 0 && head.size_bytes + value.size() > limits::kRadosSegmentSizeBytesMax);
     if (is_full || (change_ != nullptr && (change_->body_size_bytes() >= kMadeChangeSizeBytesMax ||
                                            change_->values().size() >= kMadeChangeKeysMax))) {
-        if (auto committed = commit(); !committed.ok()) {
-            return committed;
-        }
+        PERFLEET_TRY(commit());
     }
     if (segments_.empty() || is_full) {
-        auto object = enter_();
-        if (!object.ok()) {
-            return object.error();
-        }
+        auto object = PERFLEET_TRY(enter_());
         const auto part = static_cast<std::uint32_t>(segments_.size() + 1);
-        segments_.push_back(std::make_shared<const Segment>(Segment{std::move(*object), order_, part, true}));
+        segments_.push_back(std::make_shared<const Segment>(Segment{std::move(object), order_, part, true}));
         head_ = {};
     }
     if (change_ == nullptr) {

@@ -25,9 +25,7 @@ public:
     }
     Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
         if (std::exchange(is_owed_, false)) {
-            if (auto synced = engine().sync(); !synced.ok()) {
-                return synced;
-            }
+            PERFLEET_TRY(engine().sync());
         }
         return engine().write(domain, guard, changes);
     }
@@ -65,9 +63,7 @@ public:
         return release();
     }
     Result<Done> sync() override {
-        if (auto released = release(); !released.ok()) {
-            return released;
-        }
+        PERFLEET_TRY(release());
         return engine().sync();
     }
 
@@ -86,9 +82,7 @@ private:
             for (const auto& [key, value] : held_.front().puts) {
                 changes.puts.push_back({key, value});
             }
-            if (auto written = engine().write(held_.front().domain, held_.front().guard, changes); !written.ok()) {
-                return written;
-            }
+            PERFLEET_TRY(engine().write(held_.front().domain, held_.front().guard, changes));
         }
         return Done{};
     }
@@ -132,12 +126,9 @@ public:
     Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
         std::vector<AdmittedBatch> arrived{batches.begin(), batches.end()};
         for (AdmittedBatch& batch : arrived) {
-            auto number = next_arrival(batch.key.target, batch.key.session);
-            if (!number.ok()) {
-                return number.error();
-            }
-            batch.key.seq = *number;
-            batch.record.seq = *number;
+            auto number = PERFLEET_TRY(next_arrival(batch.key.target, batch.key.session));
+            batch.key.seq = number;
+            batch.record.seq = number;
         }
         return store().put(partition, arrived);
     }
@@ -147,11 +138,8 @@ private:
     Result<Seq> next_arrival(TargetId target, SessionId session) {
         const auto [at, is_new] = arrivals_.try_emplace({target, session});
         if (is_new) {
-            auto partitions = store().partitions();
-            if (!partitions.ok()) {
-                return partitions.error();
-            }
-            for (const Partition& partition : *partitions) {
+            auto partitions = PERFLEET_TRY(store().partitions());
+            for (const Partition& partition : partitions) {
                 auto visited = store().visit_batches(partition, target, session,
                                                      [&, &last = at->second](const BatchRecord& record) {
                                                          last = std::max(last, record.seq);

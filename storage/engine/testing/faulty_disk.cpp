@@ -339,23 +339,15 @@ Result<std::unique_ptr<Store>> FaultyDisk::open_store(const std::string& directo
         const std::lock_guard lock{state_->mutex};
         state_->journal.reset();
         plan = state_->plan;
-        auto journal = DiskJournal::begin(directory, plan);
-        if (!journal.ok()) {
-            return journal.error();
-        }
-        state_->journal = std::move(*journal);
+        auto journal = PERFLEET_TRY(DiskJournal::begin(directory, plan));
+        state_->journal = std::move(journal);
         state_->is_off = false;
     }
     const std::shared_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(std::make_shared<FaultyFileSystem>(state_));
-    auto engine = open_rocksdb_writer_engine(directory, env, options.memory_size_bytes, options.reserve_size_bytes);
-    if (!engine.ok()) {
-        return engine.error();
-    }
-    auto store = open_keyed_store(break_engine(std::move(*engine), plan.breakage), directory, options);
-    if (!store.ok()) {
-        return store.error();
-    }
-    return break_store(std::move(*store), plan.breakage);
+    auto engine =
+        PERFLEET_TRY(open_rocksdb_writer_engine(directory, env, options.memory_size_bytes, options.reserve_size_bytes));
+    auto store = PERFLEET_TRY(open_keyed_store(break_engine(std::move(engine), plan.breakage), directory, options));
+    return break_store(std::move(store), plan.breakage);
 }
 
 Result<std::unique_ptr<Store>> open_store_on_faulty_disk(const std::string& directory, const StoreOptions& options) {

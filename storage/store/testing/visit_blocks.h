@@ -14,16 +14,13 @@ template <class Visitor>
     BlockCursor cursor = store.blocks(partition, target, session, series);
     std::optional<Error> first_gap;
     for (;;) {
-        const auto step = cursor.next();
-        if (!step.ok()) {
-            return Error{step.error()};
-        }
-        if (step->step == CursorStep::kEnd) {
+        const auto step = PERFLEET_TRY(cursor.next());
+        if (step.step == CursorStep::kEnd) {
             return first_gap ? Result<Done>{*first_gap} : Done{};
         }
-        if (step->step == CursorStep::kGap) {
-            first_gap = first_gap ? first_gap : step->gap;
-        } else if (visitor(step->key, step->block) == Visit::kStop) {
+        if (step.step == CursorStep::kGap) {
+            first_gap = first_gap ? first_gap : step.gap;
+        } else if (visitor(step.key, step.block) == Visit::kStop) {
             return Done{};
         }
     }

@@ -91,16 +91,13 @@ Result<std::unique_ptr<EventCounts>> EventCounts::open(std::span<const EventSpec
     if (const auto probe = std::ranges::find_if(events, &EventSpec::is_probe); probe != events.end()) {
         return event_error(probe->name, "programs write it, and nobody counts it; perfleet record stores each row");
     }
-    const Result<std::vector<Place>> places = places_of(scope);
-    if (!places.ok()) {
-        return Error{places.error()};
-    }
+    const auto places = PERFLEET_TRY(places_of(scope));
     std::unique_ptr<EventCounts> counts{new EventCounts};
     counts->refused_.resize(events.size());
     counts->waits_for_exec_ = scope.waiting_pid >= 0;
     const AttrOptions options{.inherit = !scope.all_cpus, .enable_on_exec = scope.waiting_pid >= 0};
     std::size_t open_count = 0;
-    for (const Place& place : *places) {
+    for (const Place& place : places) {
         int leader = -1;
         for (std::size_t i = 0; i < events.size(); ++i) {
             const bool begins_group = i == 0 || events[i].group == 0 || events[i - 1].group != events[i].group;
@@ -115,7 +112,7 @@ Result<std::unique_ptr<EventCounts>> EventCounts::open(std::span<const EventSpec
                 continue;  // a thread that has ended since
             }
             if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-                return descriptors_error(places->size() * events.size());
+                return descriptors_error(places.size() * events.size());
             }
             if (fd < 0) {
                 counts->refused_[i] = open_error(events[i], errno);

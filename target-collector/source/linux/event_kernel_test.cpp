@@ -56,22 +56,16 @@ struct Counted {
 // What a child does that works.
 Result<Counted> count(const std::vector<std::string>& lists, const std::vector<std::string>& filters = {},
                       PerfSourceOptions options = {}) {
-    auto events = parse_events(lists, EventPlaces{}, filters);
-    if (!events.ok()) {
-        return std::move(events).error();
-    }
+    auto events = PERFLEET_TRY(parse_events(lists, EventPlaces{}, filters));
     Worker worker(work);
-    options.events.events = std::move(*events);
+    options.events.events = std::move(events);
     options.events.pids = {worker.pid()};
-    auto source = PerfSource::open(std::move(options), [](std::string_view) {});
-    if (!source.ok()) {
-        return std::move(source).error();
-    }
+    auto source = PERFLEET_TRY(PerfSource::open(std::move(options), [](std::string_view) {}));
     RecordingSink sink;
-    (*source)->begin(sink);
+    source->begin(sink);
     worker.go();
-    worker.wait(**source);
-    (*source)->finish();
+    worker.wait(*source);
+    source->finish();
     Counted counted;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> last;
     for (const RecordingSink::Row& row : sink.rows) {

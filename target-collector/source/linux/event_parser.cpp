@@ -42,10 +42,7 @@ public:
         for (;;) {
             const std::size_t begin = at_;
             const std::string_view text = take_item();
-            auto done = next_is('{') ? parse_group(begin, text) : parse_single(text);
-            if (!done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(next_is('{') ? parse_group(begin, text) : parse_single(text));
             if (at_ == list_.size()) {
                 return Done{};
             }
@@ -83,19 +80,14 @@ private:
         if (next_is('}')) {
             return trouble_at(at_, "there is no '{' to this '}'");
         }
-        auto events = parse_single_event(text, places_);
-        if (!events.ok()) {
-            return std::move(events).error();
-        }
-        for (SingleEvent& event : *events) {
+        auto events = PERFLEET_TRY(parse_single_event(text, places_));
+        for (SingleEvent& event : events) {
             if (has_letter(event.modifiers, 'S')) {
                 return event_error(text,
                                    "'S' is a group's, whose first event is sampled with the counts of all: "
                                    "{cycles,instructions}:S");
             }
-            if (auto done = add(std::move(event), 0); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(add(std::move(event), 0));
         }
         return Done{};
     }
@@ -119,11 +111,8 @@ private:
             if (text.empty() && members.empty() && next_is('}')) {
                 return trouble_at(open, "a group without events");
             }
-            auto events = parse_single_event(text, places_);
-            if (!events.ok()) {
-                return std::move(events).error();
-            }
-            for (SingleEvent& event : *events) {
+            auto events = PERFLEET_TRY(parse_single_event(text, places_));
+            for (SingleEvent& event : events) {
                 members.push_back(std::move(event));
             }
             if (members.size() > kGroupEventsMax) {
@@ -180,9 +169,7 @@ private:
                 member.spec.is_sampled_by_leader = i > 0;
                 member.spec.is_inherited = false;  // counts of one process can't be told from those of its children
             }
-            if (auto done = add(std::move(member), number); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(add(std::move(member), number));
             if (i == 0) {
                 events_.back().is_pinned = events_.back().is_pinned || has_letter(modifiers, 'D');
                 events_.back().is_exclusive = events_.back().is_exclusive || has_letter(modifiers, 'e');
@@ -254,13 +241,9 @@ Result<std::vector<EventSpec>> parse_events(const std::vector<std::string>& list
     std::vector<EventSpec> events;
     for (std::size_t i = 0; i < lists.size(); ++i) {
         const std::size_t first = events.size();
-        if (auto done = EventListParser{lists[i], places, events}.parse(); !done.ok()) {
-            return std::move(done).error();
-        }
+        PERFLEET_TRY(EventListParser{lists[i], places, events}.parse());
         if (i < filters.size() && !filters[i].empty()) {
-            if (auto done = set_filter(filters[i], events, first); !done.ok()) {
-                return std::move(done).error();
-            }
+            PERFLEET_TRY(set_filter(filters[i], events, first));
         }
     }
     return events;

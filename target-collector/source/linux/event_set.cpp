@@ -35,18 +35,10 @@ constexpr std::size_t kGroupReadingValuesMax = kGroupReadingHeader + ((kGroupEve
 
 Result<std::unique_ptr<EventSet>> EventSet::open(EventSetOptions options, const Notice& notice) {
     std::unique_ptr<EventSet> set(new EventSet(std::move(options)));
-    if (auto done = set->plan(notice); !done.ok()) {
-        return std::move(done).error();
-    }
-    if (auto done = set->make_room_for_descriptors(); !done.ok()) {
-        return std::move(done).error();
-    }
-    if (auto done = set->map_rings(notice); !done.ok()) {
-        return std::move(done).error();
-    }
-    if (auto done = set->open_events(); !done.ok()) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(set->plan(notice));
+    PERFLEET_TRY(set->make_room_for_descriptors());
+    PERFLEET_TRY(set->map_rings(notice));
+    PERFLEET_TRY(set->open_events());
     set->close_tried();
     return set;
 }
@@ -61,19 +53,11 @@ EventSet::~EventSet() {
 Result<Done> EventSet::plan(const Notice& notice) {
     cpus_ = online_cpus();
     features_ = probe_perf_features();
-    if (auto done = choose_cpus(); !done.ok()) {
-        return done;
-    }
-    if (auto done = limit_frequency(notice); !done.ok()) {
-        return done;
-    }
+    PERFLEET_TRY(choose_cpus());
+    PERFLEET_TRY(limit_frequency(notice));
     choose_events(notice);
-    if (auto done = find_targets(); !done.ok()) {
-        return done;
-    }
-    if (auto done = probe_events(notice); !done.ok()) {
-        return done;
-    }
+    PERFLEET_TRY(find_targets());
+    PERFLEET_TRY(probe_events(notice));
     add_off_cpu_events();
     for (EventSpec& spec : options_.probes) {
         OpenEvent event;
@@ -327,11 +311,8 @@ Result<Done> EventSet::attach_unwinder(int fd, std::uint32_t event_index) const 
     if (!ordinal) {
         return Done{};
     }
-    auto program = options_.kernel_unwinder->program_of(*ordinal);
-    if (!program.ok()) {
-        return std::move(program).error();
-    }
-    if (::ioctl(fd, PERF_EVENT_IOC_SET_BPF, *program) != 0) {
+    auto program = PERFLEET_TRY(options_.kernel_unwinder->program_of(*ordinal));
+    if (::ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) != 0) {
         return error_from_errno(errno, "-e " + events_[event_index].spec.name +
                                            ": can't attach the BPF program that unwinds (--call-graph dwarf does "
                                            "without)");
@@ -349,9 +330,7 @@ Result<Done> EventSet::open_outputs() {
             if (!fd.ok()) {
                 return Error{fd.error()};
             }
-            if (auto done = options_.kernel_unwinder->set_output(*ordinal, cpus_[cpu_index], *fd); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(options_.kernel_unwinder->set_output(*ordinal, cpus_[cpu_index], *fd));
         }
     }
     return open_off_cpu_outputs();
@@ -397,16 +376,11 @@ Result<Done> EventSet::open_off_cpu_outputs() {
         }
         std::array<int, 2> fds{};
         for (const bool has_copy : {false, true}) {
-            const auto fd = open_output(off_cpu_output_attr(options_.all_user, has_copy, features_), *off_cpu_index_,
-                                        cpu_index, has_copy);
-            if (!fd.ok()) {
-                return Error{fd.error()};
-            }
-            fds[has_copy ? 1 : 0] = *fd;
+            const auto fd = PERFLEET_TRY(open_output(off_cpu_output_attr(options_.all_user, has_copy, features_),
+                                                     *off_cpu_index_, cpu_index, has_copy));
+            fds[has_copy ? 1 : 0] = fd;
         }
-        if (auto done = options_.off_cpu->set_outputs(cpu, fds[0], fds[1]); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(options_.off_cpu->set_outputs(cpu, fds[0], fds[1]));
     }
     return Done{};
 }
@@ -425,17 +399,13 @@ Result<int> EventSet::open_one(std::span<const Opening> plan, std::uint32_t plan
         return error == ESRCH ? process_ended() : opening_error(opening, error);
     }
     fds_.push_back({fd, opening.role, opening.event_index, cpu_index, plan_index, 0, false, weight});
-    if (auto done = connect(fds_.back()); !done.ok()) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(connect(fds_.back()));
     return fd;
 }
 
 Result<Done> EventSet::open_events() {
     const std::vector<Opening> plan = plan_openings(events_, attr_options(), features_);
-    if (auto done = open_outputs(); !done.ok()) {
-        return done;
-    }
+    PERFLEET_TRY(open_outputs());
     for (std::uint32_t cpu_index = 0; cpu_index < cpus_.size(); ++cpu_index) {
         for (const Target& target : targets_) {
             int leader_fd = -1;
@@ -450,11 +420,8 @@ Result<Done> EventSet::open_events() {
                 if (!is_counted_here || (is_joining && leader_fd < 0)) {
                     continue;  // or it went with its leader
                 }
-                auto fd = open_one(plan, i, target, cpu_index, is_joining ? leader_fd : -1);
-                if (!fd.ok()) {
-                    return std::move(fd).error();
-                }
-                leader_fd = is_joining ? leader_fd : *fd;
+                auto fd = PERFLEET_TRY(open_one(plan, i, target, cpu_index, is_joining ? leader_fd : -1));
+                leader_fd = is_joining ? leader_fd : fd;
             }
         }
     }

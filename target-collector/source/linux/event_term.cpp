@@ -173,11 +173,8 @@ Result<bool> take_common_term(std::string_view event, const EventTerm& term, Eve
 
 Result<Done> take_common_terms(std::string_view event, std::string_view terms, EventSpec& spec) {
     for (const EventTerm& term : split_terms(terms)) {
-        auto taken = take_common_term(event, term, spec);
-        if (!taken.ok()) {
-            return std::move(taken).error();
-        }
-        if (!*taken) {
+        auto taken = PERFLEET_TRY(take_common_term(event, term, spec));
+        if (!taken) {
             const std::string meant = did_you_mean(term.name, common_term_names());
             return event_error(event, "it has no term '" + std::string(term.name) + "'" +
                                           (meant.empty() ? "; it has " + quoted_list(common_term_names()) : meant));

@@ -77,29 +77,17 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, 
         wanted.by_thread = !options.events.tids.empty();
         wanted.is_inherited = options.events.is_inherited;
         wanted.is_after_schedule = options.off_cpu_after_schedule;
-        auto opened = OffCpuTracer::open(*options.kernel_unwinder, wanted);
-        if (!opened.ok()) {
-            return std::move(opened).error();
-        }
-        off_cpu = std::move(*opened);
+        auto opened = PERFLEET_TRY(OffCpuTracer::open(*options.kernel_unwinder, wanted));
+        off_cpu = std::move(opened);
         options.events.off_cpu = off_cpu.get();
         options.events.off_cpu_period_ns = options.off_cpu_period_ns;
     }
-    auto events = EventSet::open(options.events, notice);
-    if (!events.ok()) {
-        return std::move(events).error();
-    }
+    auto events = PERFLEET_TRY(EventSet::open(options.events, notice));
     std::unique_ptr<PerfSource> source(
-        new PerfSource(std::move(options), std::move(off_cpu), std::move(*events), notice));
-    if (auto done = source->follow_targets(); !done.ok()) {
-        return std::move(done).error();
-    }
-    if (auto done = source->off_cpu_ != nullptr ? source->off_cpu_->attach() : Result<Done>{Done{}}; !done.ok()) {
-        return std::move(done).error();
-    }
-    if (auto started = source->reader_.start(); !started.ok()) {
-        return std::move(started).error();
-    }
+        new PerfSource(std::move(options), std::move(off_cpu), std::move(events), notice));
+    PERFLEET_TRY(source->follow_targets());
+    PERFLEET_TRY(source->off_cpu_ != nullptr ? source->off_cpu_->attach() : Result<Done>{Done{}});
+    PERFLEET_TRY(source->reader_.start());
     return source;
 }
 
@@ -109,9 +97,7 @@ Result<Done> PerfSource::follow_targets() {
     }
     const auto ids = events_->tids().empty() ? events_->pids() : events_->tids();
     for (const std::uint32_t id : ids) {
-        if (auto done = off_cpu_->add_target(id, options_.events.enable_on_exec); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(off_cpu_->add_target(id, options_.events.enable_on_exec));
     }
     return Done{};
 }

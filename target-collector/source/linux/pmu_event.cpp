@@ -135,15 +135,11 @@ public:
         // An event's own terms first: those that the user wrote go over them.
         for (const EventTerm& term : all) {
             if (const std::string_view alias = alias_of(term); !alias.empty()) {
-                if (auto done = take_alias(std::string(alias), all); !done.ok()) {
-                    return std::move(done).error();
-                }
+                PERFLEET_TRY(take_alias(std::string(alias), all));
             }
         }
         for (const EventTerm& term : all) {
-            if (auto done = alias_of(term).empty() ? take(term) : Result<Done>{Done{}}; !done.ok()) {
-                return std::move(done).error();
-            }
+            PERFLEET_TRY(alias_of(term).empty() ? take(term) : Result<Done>{Done{}});
         }
         return std::move(spec_);
     }
@@ -184,9 +180,7 @@ private:
                 }
                 continue;
             }
-            if (auto done = take(term); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(take(term));
         }
         const std::string unit = line_of(file + ".unit");
         const std::string scale = line_of(file + ".scale");

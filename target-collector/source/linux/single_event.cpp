@@ -97,14 +97,11 @@ public:
         if (is_bpf_file(text_)) {
             return event_error(text_, "BPF programs aren't loaded; record the tracepoints or probes that it is for");
         }
-        auto parts = split_at_slashes(text_);
-        if (!parts.ok()) {
-            return std::move(parts).error();
+        auto parts = PERFLEET_TRY(split_at_slashes(text_));
+        if (!parts.head.empty() && parts.head[0] >= '0' && parts.head[0] <= '9') {
+            return parse_numeric(parts);
         }
-        if (!parts->head.empty() && parts->head[0] >= '0' && parts->head[0] <= '9') {
-            return parse_numeric(*parts);
-        }
-        return parse_named(*parts);
+        return parse_named(parts);
     }
 
 private:
@@ -185,9 +182,7 @@ private:
         for (SingleEvent& event : events) {
             event.modifiers = modifiers;
             if (parts.terms) {
-                if (auto done = take_common_terms(text_, *parts.terms, event.spec); !done.ok()) {
-                    return std::move(done).error();
-                }
+                PERFLEET_TRY(take_common_terms(text_, *parts.terms, event.spec));
                 event.base += "/" + std::string(*parts.terms) + "/";
                 event.ends_in_slash = true;
             }
@@ -229,15 +224,12 @@ private:
         const bool is_one_of_many = pmus.size() > 1;
         SingleEvents events;
         for (const Pmu& pmu : pmus) {
-            auto spec = make_pmu_event(pmu, text_, *parts.terms);
-            if (!spec.ok()) {
-                return std::move(spec).error();
-            }
-            if (is_one_of_many && !spec->name.empty()) {
-                spec->name += "/" + pmu.name;  // each has a name of its own
+            auto spec = PERFLEET_TRY(make_pmu_event(pmu, text_, *parts.terms));
+            if (is_one_of_many && !spec.name.empty()) {
+                spec.name += "/" + pmu.name;  // each has a name of its own
             }
             events.push_back(
-                {std::move(*spec), pmu.name + "/" + std::string(*parts.terms) + "/", {}, true, is_one_of_many});
+                {std::move(spec), pmu.name + "/" + std::string(*parts.terms) + "/", {}, true, is_one_of_many});
         }
         return finish(std::move(events), {parts.head, std::nullopt, {}},
                       parts.modifiers.empty() ? std::nullopt : std::optional{parts.modifiers});
@@ -247,12 +239,9 @@ private:
         if (parts.terms) {
             return event_error(text_, "a probe has no terms: leave out what stands between the slashes");
         }
-        auto specs = find_probes(text_, name, places_.probes);
-        if (!specs.ok()) {
-            return std::move(specs).error();
-        }
+        auto specs = PERFLEET_TRY(find_probes(text_, name, places_.probes));
         SingleEvents events;
-        for (EventSpec& spec : *specs) {
+        for (EventSpec& spec : specs) {
             SingleEvent event;
             event.base = spec.name;
             event.spec = std::move(spec);
@@ -265,12 +254,9 @@ private:
     Result<SingleEvents> parse_tracepoints(std::string_view system, std::string_view behind_system,
                                            const SlashParts& parts) {
         const auto [name, rest] = split_at_colon(behind_system);
-        auto specs = find_tracepoints(text_, system, name, places_);
-        if (!specs.ok()) {
-            return std::move(specs).error();
-        }
+        auto specs = PERFLEET_TRY(find_tracepoints(text_, system, name, places_));
         SingleEvents events;
-        for (EventSpec& spec : *specs) {
+        for (EventSpec& spec : specs) {
             SingleEvent event;
             event.base = std::exchange(spec.name, {});
             event.spec = std::move(spec);

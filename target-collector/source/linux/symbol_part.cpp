@@ -54,15 +54,10 @@ public:
         : read_{read}, file_size_bytes_{file_size_bytes}, kind_{kind} {}
 
     Result<SymbolPart> make() {
-        if (auto done = read_headers(); !done.ok()) {
-            return std::move(done).error();
-        }
+        PERFLEET_TRY(read_headers());
         choose();
-        Result<std::string> bytes = write();
-        if (!bytes.ok()) {
-            return std::move(bytes).error();
-        }
-        return SymbolPart{*std::move(bytes), has_symbols_, is_stripped_, has_lines_, std::move(debug_link_)};
+        auto bytes = PERFLEET_TRY(write());
+        return SymbolPart{std::move(bytes), has_symbols_, is_stripped_, has_lines_, std::move(debug_link_)};
     }
 
 private:

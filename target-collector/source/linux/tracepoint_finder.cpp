@@ -124,11 +124,8 @@ public:
         }
         std::vector<EventSpec> specs;
         for (const auto& [folder, one] : found) {
-            auto spec = find(folder, one);
-            if (!spec.ok()) {
-                return std::move(spec).error();
-            }
-            specs.push_back(std::move(*spec));
+            auto spec = PERFLEET_TRY(find(folder, one));
+            specs.push_back(std::move(spec));
         }
         return specs;
     }
@@ -188,12 +185,9 @@ Result<std::vector<EventSpec>> find_tracepoints(std::string_view event, std::str
     if (is_pattern(system) || is_pattern(name)) {
         return finder.find_all(std::string(system), std::string(name));
     }
-    auto spec = finder.find(std::string(system), std::string(name));
-    if (!spec.ok()) {
-        return std::move(spec).error();
-    }
+    auto spec = PERFLEET_TRY(finder.find(std::string(system), std::string(name)));
     std::vector<EventSpec> one;
-    one.push_back(std::move(*spec));
+    one.push_back(std::move(spec));
     return one;
 }
 

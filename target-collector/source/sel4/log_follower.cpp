@@ -38,9 +38,7 @@ LogFollower::LogFollower(KernelInterface& kernel)
 }
 
 Checked<Done> LogFollower::start() {
-    if (auto set = check_log_call(LogCall::kSetLogBuffer, kernel_.set_log_buffer()); !set.ok()) {
-        return set;
-    }
+    PERFLEET_TRY(check_log_call(LogCall::kSetLogBuffer, kernel_.set_log_buffer()));
     read_ = end_ = 0;
     is_behind_reset_ = false;
     return check_log_call(LogCall::kResetLog, kernel_.reset_log());

@@ -32,20 +32,17 @@ Checked<Done> UtilisationWindow::turn(RowSink& sink) {
             is_gone_[number - 1] = true;
             continue;
         }
-        const auto read = read_utilisation(message);
-        if (!read.ok()) {
-            return read.error();
-        }
+        const auto read = PERFLEET_TRY(read_utilisation(message));
         if (!has_system) {
             has_system = true;
-            append(sink, now, kWholeSystem, read->total);
-            append(sink, now, kIdleThread, read->idle);
-            total = read->total.cycles;
-            accounted = read->idle.cycles;
+            append(sink, now, kWholeSystem, read.total);
+            append(sink, now, kIdleThread, read.idle);
+            total = read.total.cycles;
+            accounted = read.idle.cycles;
         }
-        append(sink, now, number, read->thread);
-        ended_cycles_[number - 1] += read->thread.cycles;
-        accounted += read->thread.cycles;
+        append(sink, now, number, read.thread);
+        ended_cycles_[number - 1] += read.thread.cycles;
+        accounted += read.thread.cycles;
     }
     unaccounted_cycles_ = static_cast<std::int64_t>(total - accounted);
     return begin();

@@ -38,17 +38,12 @@ Enrolment enrolment_of(const SecretKey& key) {
 }
 
 Result<std::string> make_one(const std::string& folder, std::uint64_t number) {
-    const auto key = make_secret_key(crowd_name(number));
-    if (!key.ok()) {
-        return key.error();
-    }
-    Enrolment enrolment = enrolment_of(*key);
-    enrolment.labels = {{"crowd", "simulated"}, {"rack", key->name}};
-    const std::string path = folder + "/collectors/" + key->name + std::string{kPublicFileEnding};
-    if (auto written = write_file(path, format_enrolment(enrolment), 0644); !written.ok()) {
-        return std::move(written).error();
-    }
-    return key->public_text + " " + key->secret_text + "\n";
+    const auto key = PERFLEET_TRY(make_secret_key(crowd_name(number)));
+    Enrolment enrolment = enrolment_of(key);
+    enrolment.labels = {{"crowd", "simulated"}, {"rack", key.name}};
+    const std::string path = folder + "/collectors/" + key.name + std::string{kPublicFileEnding};
+    PERFLEET_TRY(write_file(path, format_enrolment(enrolment), 0644));
+    return key.public_text + " " + key.secret_text + "\n";
 }
 
 template <class Work>
@@ -70,21 +65,15 @@ Result<Done> make_crowd_keys(const std::string& folder, const CrowdPlan& plan) {
     if (::mkdir((folder + "/collectors").c_str(), 0755) != 0) {
         return error_from_errno(errno, folder + "/collectors");
     }
-    const auto gateway = make_secret_key("gateway");
-    if (!gateway.ok()) {
-        return gateway.error();
-    }
+    const auto gateway = PERFLEET_TRY(make_secret_key("gateway"));
     std::string pairs;
     for (std::uint64_t number = plan.first; number < plan.first + plan.target_count; ++number) {
-        const auto pair = make_one(folder, number);
-        if (!pair.ok()) {
-            return pair.error();
-        }
-        pairs += *pair;
+        const auto pair = PERFLEET_TRY(make_one(folder, number));
+        pairs += pair;
     }
-    auto written = write_file(folder + "/gateway.key", format_secret_key(*gateway), 0600);
+    auto written = write_file(folder + "/gateway.key", format_secret_key(gateway), 0600);
     if (written.ok()) {
-        written = write_file(folder + "/gateway.pub", format_enrolment(enrolment_of(*gateway)), 0644);
+        written = write_file(folder + "/gateway.pub", format_enrolment(enrolment_of(gateway)), 0644);
     }
     if (written.ok()) {
         written = write_file(folder + "/crowd.keys", pairs, 0600);
@@ -115,14 +104,9 @@ Result<KeyFolderCost> measure_key_folder(const std::string& folder) {
     std::uint64_t now_ns = KeyFolder::kWholeLookNs;
     bool has_changed = keys.refresh(now_ns);
     cost.unchanged = time_of([&] { has_changed = keys.refresh(now_ns += KeyFolder::kWholeLookNs); });
-    const auto key = make_secret_key("crowd-newcomer");
-    if (!key.ok()) {
-        return key.error();
-    }
-    const std::string newcomer = path + "/" + key->name + std::string{kPublicFileEnding};
-    if (auto written = write_file(newcomer, format_enrolment(enrolment_of(*key)), 0644); !written.ok()) {
-        return std::move(written).error();
-    }
+    const auto key = PERFLEET_TRY(make_secret_key("crowd-newcomer"));
+    const std::string newcomer = path + "/" + key.name + std::string{kPublicFileEnding};
+    PERFLEET_TRY(write_file(newcomer, format_enrolment(enrolment_of(key)), 0644));
     cost.changed = time_of([&] { has_changed = keys.refresh(now_ns); });
     ::unlink(newcomer.c_str());
     if (!has_changed || keys.set()->size() != cost.key_count + 1) {
@@ -132,10 +116,7 @@ Result<KeyFolderCost> measure_key_folder(const std::string& folder) {
 }
 
 Result<std::vector<CurveClientKeys>> load_crowd_keys(const std::string& folder, const CrowdPlan& plan) {
-    const auto gateway = load_public_key("--keys", folder + "/gateway.pub");
-    if (!gateway.ok()) {
-        return gateway.error();
-    }
+    const auto gateway = PERFLEET_TRY(load_public_key("--keys", folder + "/gateway.pub"));
     const std::string path = folder + "/crowd.keys";
     std::ifstream file{path};
     std::vector<CurveClientKeys> keys;
@@ -152,7 +133,7 @@ Result<std::vector<CurveClientKeys>> load_crowd_keys(const std::string& folder, 
             return Error{ErrorCode::kInvalid, path + ": not a pair of keys in each line"};
         }
         if (number >= plan.first) {
-            keys.push_back({gateway->bytes, own_public->bytes, own_secret->bytes});
+            keys.push_back({gateway.bytes, own_public->bytes, own_secret->bytes});
         }
     }
     return keys;

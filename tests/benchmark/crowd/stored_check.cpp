@@ -35,24 +35,18 @@ std::string StoredCrowd::json() const {
 }
 
 Result<StoredCrowd> check_stored_crowd(const std::string& data_folder, const CrowdPlan& plan) {
-    const auto store = open_store_reader(data_folder);
-    if (!store.ok()) {
-        return store.error();
-    }
-    const auto partitions = (*store)->partitions();
-    if (!partitions.ok()) {
-        return partitions.error();
-    }
+    const auto store = PERFLEET_TRY(open_store_reader(data_folder));
+    const auto partitions = PERFLEET_TRY(store->partitions());
     StoredCrowd all;
     for (std::uint64_t number = plan.first; number < plan.first + plan.target_count; ++number) {
         const TargetId target = crowd_target(number);
         const SessionId session = crowd_session(number);
         StoredTarget stored;
-        for (const Partition& partition : *partitions) {
+        for (const Partition& partition : partitions) {
             if (partition.shard != partition_of(target, partition.bucket).shard) {
                 continue;
             }
-            const auto visited = (*store)->visit_batches(partition, target, session, [&](const BatchRecord& record) {
+            const auto visited = store->visit_batches(partition, target, session, [&](const BatchRecord& record) {
                 count(stored, record);
                 return Visit::kContinue;
             });
@@ -60,12 +54,9 @@ Result<StoredCrowd> check_stored_crowd(const std::string& data_folder, const Cro
                 return visited.error();
             }
         }
-        const auto end = (*store)->session_end(target, session);
-        if (!end.ok()) {
-            return end.error();
-        }
+        const auto end = PERFLEET_TRY(store->session_end(target, session));
         const bool is_right = stored.is_exact && stored.batch_count == plan.batch_count() &&
-                              stored.row_count == plan.batch_count() * plan.row_count && end->has_value();
+                              stored.row_count == plan.batch_count() * plan.row_count && end.has_value();
         all.targets_wrong += is_right ? 0 : 1;
         all.batches += stored.batch_count;
         all.rows += stored.row_count;

@@ -61,42 +61,31 @@ public:
         : image_{image}, name_{std::move(name)}, search_{search} {}
 
     Result<FoundFunction> find() {
-        auto file = ElfFile::open(image_.path);
-        if (!file.ok()) {
-            return Error{file.error()};
-        }
-        file_ = std::move(*file);
+        auto file = PERFLEET_TRY(ElfFile::open(image_.path));
+        file_ = std::move(file);
         load_symbols();
-        auto symbol = choose();
-        if (!symbol.ok()) {
-            return Error{symbol.error()};
-        }
+        auto symbol = PERFLEET_TRY(choose());
         FoundFunction found;
         found.traced.image = image_.path;
         found.traced.name = image_.name + ":" + name_;
-        if (symbol->is_ifunc) {
-            const auto chosen = chosen_by_ifunc(*symbol);
-            if (!chosen.ok()) {
-                return Error{chosen.error()};
-            }
-            symbol->address = *chosen;
-            symbol->size_bytes = 0;
+        if (symbol.is_ifunc) {
+            const auto chosen = PERFLEET_TRY(chosen_by_ifunc(symbol));
+            symbol.address = chosen;
+            symbol.size_bytes = 0;
         }
         load_frames();
-        if (symbol->size_bytes == 0) {
-            if (const FrameFde* const frame = frame_at(symbol->address); frame != nullptr) {
-                symbol->size_bytes = frame->size_bytes;
+        if (symbol.size_bytes == 0) {
+            if (const FrameFde* const frame = frame_at(symbol.address); frame != nullptr) {
+                symbol.size_bytes = frame->size_bytes;
             }
         }
-        const auto file_offset = file_offset_of(symbol->address);
+        const auto file_offset = file_offset_of(symbol.address);
         if (!file_offset) {
             return Error{ErrorCode::kInvalid,
-                         fmt::format("{}: {:#x} lies in no part of the file that is loaded", label(), symbol->address)};
+                         fmt::format("{}: {:#x} lies in no part of the file that is loaded", label(), symbol.address)};
         }
-        found.traced.body = {*file_offset, symbol->size_bytes};
-        if (auto done = find_exits(*symbol, found); !done.ok()) {
-            return std::move(done).error();
-        }
+        found.traced.body = {*file_offset, symbol.size_bytes};
+        PERFLEET_TRY(find_exits(symbol, found));
         return found;
     }
 

@@ -49,13 +49,10 @@ FunctionImages own_images() {
 }
 
 Result<FoundFunction> find(const std::string& image_name, const std::string& function, bool may_throw = true) {
-    const auto image = find_image(own_images(), image_name);
-    if (!image.ok()) {
-        return Error{image.error()};
-    }
+    const auto image = PERFLEET_TRY(find_image(own_images(), image_name));
     FunctionSearch search;
     search.may_throw = may_throw;
-    return find_function(*image, function, search);
+    return find_function(image, function, search);
 }
 
 std::string message_of(const Result<FoundFunction>& found) { return found.ok() ? "found" : found.error().message; }

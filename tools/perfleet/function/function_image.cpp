@@ -186,21 +186,15 @@ Result<FunctionImages> images_of_program(const std::string& path) {
     if (error) {
         return Error{ErrorCode::kNotFound, program + ": " + error.message()};
     }
-    const auto file = ElfFile::open(real);
-    if (!file.ok()) {
-        return Error{file.error()};
-    }
+    const auto file = PERFLEET_TRY(ElfFile::open(real));
     FunctionImages found{"the program " + last_part(path),
                          {{real, last_part(real), {last_part(path), last_part(program)}}}};
-    const std::string loader = loader_of(**file);
+    const std::string loader = loader_of(*file);
     if (loader.empty()) {
         return found;
     }
-    const auto output = run_program({loader, "--list", real});
-    if (!output.ok()) {
-        return Error{output.error()};
-    }
-    std::istringstream lines{output->text};
+    const auto output = PERFLEET_TRY(run_program({loader, "--list", real}));
+    std::istringstream lines{output.text};
     for (std::string line; std::getline(lines, line);) {
         if (auto image = read_loader_line(line)) {
             image->path = std::filesystem::canonical(image->path, error).string();

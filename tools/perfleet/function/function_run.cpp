@@ -89,9 +89,7 @@ public:
         hello.clock = {"monotonic", kMonotonicTicksPerSecond, CLOCK_MONOTONIC};
         hello.start_point = observe_clocks();
         hello.collector_version = PERFLEET_VERSION;
-        if (auto done = session_.admit(hello); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(session_.admit(hello));
         return enter();
     }
 
@@ -100,9 +98,7 @@ public:
         const ClockPoint now = observe_clocks();
         if (now.ticks.value - flushed_.value >= kFlushIntervalNs) {
             flushed_ = now.ticks;
-            if (auto done = session_.flush(now.ticks); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(session_.flush(now.ticks));
         }
         return session_.enter(bucket_of(now.utc_ns), now.ticks);
     }
@@ -151,9 +147,7 @@ public:
 
     Result<FunctionRun> run() {
         for (const auto step : {&Measurement::find, &Measurement::open, &Measurement::measure}) {
-            if (auto done = (this->*step)(); !done.ok()) {
-                return std::move(done).error();
-            }
+            PERFLEET_TRY((this->*step)());
         }
         return std::move(run_);
     }
@@ -175,39 +169,27 @@ private:
     Result<Done> find() {
         std::optional<FunctionImages> images_or_none;
         for (const std::string& text : options_.functions) {
-            const auto name = parse_function(text);
-            if (!name.ok()) {
-                return Error{name.error()};
-            }
-            if (name->image == kKernel) {
+            const auto name = PERFLEET_TRY(parse_function(text));
+            if (name.image == kKernel) {
                 TracedFunction& function = functions_.emplace_back();
-                function.name = name->function;
+                function.name = name.function;
                 run_.names.push_back(text);
                 formats_.emplace_back();
                 continue;
             }
             if (!images_or_none) {
-                auto found = images();
-                if (!found.ok()) {
-                    return std::move(found).error();
-                }
-                images_or_none = std::move(*found);
+                auto found = PERFLEET_TRY(images());
+                images_or_none = std::move(found);
             }
-            const auto image = find_image(*images_or_none, name->image);
-            if (!image.ok()) {
-                return Error{image.error()};
-            }
+            const auto image = PERFLEET_TRY(find_image(*images_or_none, name.image));
             FunctionSearch search;
             search.paths = options_.paths;
             search.may_throw = options_.all || images_or_none->may_throw();
-            auto found = find_function(*image, name->function, search);
-            if (!found.ok()) {
-                return std::move(found).error();
-            }
-            run_.names.push_back(found->traced.name);
-            functions_.push_back(std::move(found->traced));
-            formats_.push_back(store_ == nullptr ? "" : format_of(found->way));
-            run_.warnings.insert(run_.warnings.end(), found->warnings.begin(), found->warnings.end());
+            auto found = PERFLEET_TRY(find_function(image, name.function, search));
+            run_.names.push_back(found.traced.name);
+            functions_.push_back(std::move(found.traced));
+            formats_.push_back(store_ == nullptr ? "" : format_of(found.way));
+            run_.warnings.insert(run_.warnings.end(), found.warnings.begin(), found.warnings.end());
         }
         return Done{};
     }
@@ -224,22 +206,16 @@ private:
     Result<Done> open() {
         if (!options_.command.empty()) {
             const OutputToError to_error;
-            auto command = Command::start(options_.command);
-            if (!command.ok()) {
-                return std::move(command).error();
-            }
-            command_ = std::move(*command);
+            auto command = PERFLEET_TRY(Command::start(options_.command));
+            command_ = std::move(command);
         }
         FunctionTracer::Options tracer_options;
         tracer_options.pids =
             follows_command() ? std::vector{static_cast<std::uint32_t>(command_->pid())} : options_.pids;
         tracer_options.has_rows = store_ != nullptr;
         tracer_options.own_pid = static_cast<std::uint32_t>(::getpid());
-        auto tracer = FunctionTracer::open(functions_, tracer_options);
-        if (!tracer.ok()) {
-            return std::move(tracer).error();
-        }
-        tracer_ = std::move(*tracer);
+        auto tracer = PERFLEET_TRY(FunctionTracer::open(functions_, tracer_options));
+        tracer_ = std::move(tracer);
         if (store_ != nullptr) {
             calls_ = std::make_unique<CallStore>(*store_, run_.names, formats_);
             return calls_->begin(options_.own_command_line);
@@ -250,29 +226,21 @@ private:
     Result<Done> measure() {
         tracer_->enable(true);
         if (command_) {
-            if (auto ran = command_->run(); !ran.ok()) {
-                return ran;
-            }
+            PERFLEET_TRY(command_->run());
         }
         auto shown = Clock::now();
         while (!is_over()) {
-            if (auto done = drain(); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(drain());
             if (options_.watch_s && std::chrono::duration<double>(Clock::now() - shown).count() >= *options_.watch_s) {
                 shown = Clock::now();
                 show_(run_.names, tracer_->counts());
             }
         }
         tracer_->enable(false);
-        if (auto done = drain(); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(drain());
         run_.counts = tracer_->counts();
         if (calls_) {
-            if (auto done = calls_->end(run_.counts); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(calls_->end(run_.counts));
             run_.session = calls_->id();
         }
         add_warnings();

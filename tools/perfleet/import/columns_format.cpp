@@ -30,9 +30,7 @@ Result<Done> add_series(NumberTable table, const ImportHints& hints, ImportedRun
         } else if (table.columns.size() > 1) {
             series.event += "-" + std::to_string(i + 1);
         }
-        if (auto named = name_unit(hints.unit, column); !named.ok()) {
-            return named;
-        }
+        PERFLEET_TRY(name_unit(hints.unit, column));
         series.unit = stored_unit(column.unit);
         series.values = std::move(column.values);
     }
@@ -153,47 +151,34 @@ std::optional<std::string> failure_of(const Settings& reported) {
 }  // namespace
 
 Result<std::vector<ImportedRun>> read_columns(std::string_view text_untrusted, const ImportHints& hints) {
-    auto table = read_number_table({without_mark(text_untrusted), 1, nullptr});
-    if (!table.ok()) {
-        return std::move(table).error();
-    }
-    if (table->columns.empty()) {
+    auto table = PERFLEET_TRY(read_number_table({without_mark(text_untrusted), 1, nullptr}));
+    if (table.columns.empty()) {
         return Error{ErrorCode::kInvalid, "no line of numbers"};
     }
     std::vector<ImportedRun> runs(1);
     runs[0].labels = {{"format", "columns"}, {"status", "ok"}};
-    if (auto added = add_series(std::move(*table), hints, runs[0]); !added.ok()) {
-        return std::move(added).error();
-    }
+    PERFLEET_TRY(add_series(std::move(table), hints, runs[0]));
     return runs;
 }
 
 Result<std::vector<ImportedRun>> read_bernat(std::string_view text_untrusted, const ImportHints& hints) {
     std::vector<ImportedRun> runs;
-    const auto parts = parts_of(without_mark(text_untrusted));
-    if (!parts.ok()) {
-        return Error{parts.error()};
-    }
-    for (const RunPart& part : *parts) {
-        auto table = read_number_table(part.part);
-        if (!table.ok()) {
-            return std::move(table).error();
-        }
-        if (table->columns.empty() && part.reported.empty()) {
+    const auto parts = PERFLEET_TRY(parts_of(without_mark(text_untrusted)));
+    for (const RunPart& part : parts) {
+        auto table = PERFLEET_TRY(read_number_table(part.part));
+        if (table.columns.empty() && part.reported.empty()) {
             continue;
         }
         ImportedRun& run = runs.emplace_back();
         run.labels = {{"format", "bernat"}, {"status", "ok"}};
-        if (parts->size() > 1) {
+        if (parts.size() > 1) {
             run.labels["run"] = std::to_string(runs.size());
         }
         // What the module said of itself, beside what is measured here.
         for (const auto& [key, value] : part.reported) {
             run.labels["reported_" + key] = value;
         }
-        if (auto added = add_series(std::move(*table), hints, run); !added.ok()) {
-            return std::move(added).error();
-        }
+        PERFLEET_TRY(add_series(std::move(table), hints, run));
         if (const auto failure = failure_of(part.reported)) {
             run.fail(*failure);
         } else if (run.series.empty()) {

@@ -27,11 +27,8 @@ constexpr std::size_t kImagesSizeBytesMax =
 class Frames {
 public:
     static Result<Frames> open(const std::string& path) {
-        auto file = FrameFile::open(path);
-        if (!file.ok()) {
-            return std::move(file).error();
-        }
-        return Frames{std::move(*file)};
+        auto file = PERFLEET_TRY(FrameFile::open(path));
+        return Frames{std::move(file)};
     }
 
     // Empty at the end, which may be in the middle of a frame.
@@ -59,25 +56,19 @@ bool has_id(SessionId session) { return !session.is_none() && session != protoco
 
 // By its first frames, up to the first batch.
 Result<SessionId> session_of_content(const std::string& path) {
-    auto frames = Frames::open(path);
-    if (!frames.ok()) {
-        return std::move(frames).error();
-    }
+    auto frames = PERFLEET_TRY(Frames::open(path));
     RunHash high{0x46696c656f664672};
     RunHash low{0x476976656e496421};
     Decoder decoder;
     for (bool has_batch = false; !has_batch;) {
-        const auto frame = frames->next();
-        if (!frame.ok()) {
-            return Error{frame.error()};
-        }
-        if (frame->empty()) {
+        const auto frame = PERFLEET_TRY(frames.next());
+        if (frame.empty()) {
             break;
         }
-        const std::string_view bytes{reinterpret_cast<const char*>(frame->data()), frame->size()};
+        const std::string_view bytes{reinterpret_cast<const char*>(frame.data()), frame.size()};
         high.text(bytes);
         low.text(bytes);
-        const auto message = decoder.decode(*frame);
+        const auto message = decoder.decode(frame);
         has_batch = message.ok() && std::holds_alternative<BatchUntrusted>(*message);
     }
     return SessionId{high.value(), low.value()};
@@ -91,64 +82,53 @@ public:
         : path_{std::move(path)}, fresh_session_{fresh_session}, now_{now}, store_{store}, progress_{progress} {}
 
     Result<ImportedFrames> write() {
-        auto frames = Frames::open(path_);
-        if (!frames.ok()) {
-            return std::move(frames).error();
-        }
+        auto frames = PERFLEET_TRY(Frames::open(path_));
         std::error_code error;
         const std::uint64_t file_size_bytes = std::filesystem::file_size(path_, error);
         std::uint64_t read_size_bytes = 0;
         for (;;) {
-            const auto frame = frames->next();
-            if (!frame.ok()) {
-                return Error{frame.error()};
-            }
-            if (frame->empty()) {
+            const auto frame = PERFLEET_TRY(frames.next());
+            if (frame.empty()) {
                 break;
             }
-            read_size_bytes += frame->size();
+            read_size_bytes += frame.size();
             if (progress_) {
                 progress_(read_size_bytes, error ? 0 : file_size_bytes);
             }
-            if (const auto taken = take(*frame); !taken.ok()) {
+            if (const auto taken = take(frame); !taken.ok()) {
                 return Error{taken.error().code,
-                             path_ + ": frame " + std::to_string(frames->number()) + ": " + taken.error().message};
+                             path_ + ": frame " + std::to_string(frames.number()) + ": " + taken.error().message};
             }
         }
-        imported_.cut_short = frames->cut_short();
+        imported_.cut_short = frames.cut_short();
         if (!writer_.has_value()) {
             return Error{ErrorCode::kInvalid, path_ + ": ends before its collector has said who it is"};
         }
-        if (auto done = writer_->settle(); !done.ok()) {
-            return std::move(done).error();
-        }
+        PERFLEET_TRY(writer_->settle());
         static_cast<StoredSession&>(imported_) = writer_->stored();
         return imported_;
     }
 
 private:
     [[nodiscard]] Result<Done> take(std::span<const std::byte> frame) {
-        auto message = decoder_.decode(frame);
-        if (!message.ok()) {
-            return std::move(message).error();
-        }
-        if (const auto* hello = std::get_if<HelloUntrusted>(&*message)) {
+        auto message = PERFLEET_TRY(decoder_.decode(frame));
+        if (const auto* hello = std::get_if<HelloUntrusted>(&message)) {
             return writer_.has_value() ? Done{} : take_hello(*hello);  // said again it says the same
         }
         if (!writer_.has_value()) {
             return Error{ErrorCode::kInvalid, "comes before its collector has said who it is"};
         }
-        if (auto* batch = std::get_if<BatchUntrusted>(&*message)) {
+        if (auto* batch = std::get_if<BatchUntrusted>(&message)) {
             return take_batch(*batch);
         }
-        if (auto* bye = std::get_if<ByeUntrusted>(&*message)) {
+        if (auto* bye = std::get_if<ByeUntrusted>(&message)) {
             return take_bye(*bye);
         }
-        if (const auto* more = std::get_if<ImageOffersUntrusted>(&*message)) {
+        if (const auto* more = std::get_if<ImageOffersUntrusted>(&message)) {
             take_offers(more->offers);
             return Done{};
         }
-        if (const auto* image = std::get_if<ImageUntrusted>(&*message)) {
+        if (const auto* image = std::get_if<ImageUntrusted>(&message)) {
             return take_image(*image);
         }
         return Done{};  // of a newer protocol
@@ -157,24 +137,19 @@ private:
     [[nodiscard]] Result<Done> take_hello(const HelloUntrusted& hello) {
         HelloUntrusted own = hello;
         own.session = has_id(hello.session) ? hello.session : SessionId{};
-        auto record = admit_hello(own);
-        if (!record.ok()) {
-            return std::move(record).error();
-        }
-        imported_.is_given = record->session.is_none();
+        auto record = PERFLEET_TRY(admit_hello(own));
+        imported_.is_given = record.session.is_none();
         if (fresh_session_.has_value() && !imported_.is_given) {
             return Error{ErrorCode::kUsage,
                          "the session has an id of its own; --new-session is for files whose session hasn't"};
         }
         if (imported_.is_given) {
-            const auto session = fresh_session_ ? Result<SessionId>{*fresh_session_} : session_of_content(path_);
-            if (!session.ok()) {
-                return Error{session.error()};
-            }
-            record->session = *session;
+            const auto session =
+                PERFLEET_TRY(fresh_session_ ? Result<SessionId>{*fresh_session_} : session_of_content(path_));
+            record.session = session;
         }
         take_offers(hello.image_offers);
-        writer_.emplace(std::move(*record), now_, store_,
+        writer_.emplace(std::move(record), now_, store_,
                         imported_.is_given ? "; another run is imported with --new-session" : "");
         return Done{};
     }
@@ -207,9 +182,7 @@ private:
 
     // Chunks of several images stand among each other: each image is a peer's own.
     [[nodiscard]] Result<Done> take_image(const ImageUntrusted& image) {
-        if (const auto asked = images_.next(image.build_id, store_, 0); !asked.ok()) {
-            return Error{asked.error()};
-        }
+        PERFLEET_TRY(images_.next(image.build_id, store_, 0));
         const auto taken = images_.take(image.build_id, image, 0);
         return taken.whole.has_value() ? store_.put_image(taken.whole->build_id, taken.whole->content) : Done{};
     }

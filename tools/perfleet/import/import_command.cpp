@@ -130,22 +130,17 @@ Result<std::uint64_t> said_clock_hz(const ImportOptions& options) {
     std::uint64_t hertz = 0;
     std::string said_by;
     const auto take = [&](const std::string& option, const std::string& text) -> Result<Done> {
-        const auto parsed = parse_clock_hz(option, text);
-        if (!parsed.ok()) {
-            return Error{parsed.error()};
-        }
-        if (hertz != 0 && *parsed != hertz) {
+        const auto parsed = PERFLEET_TRY(parse_clock_hz(option, text));
+        if (hertz != 0 && parsed != hertz) {
             return Error{ErrorCode::kUsage,
                          said_by + " and " + option + text + " say different things: leave out the one that is wrong"};
         }
-        hertz = *parsed;
+        hertz = parsed;
         said_by = option + text;
         return Done{};
     };
     if (options.has_clock_hz) {
-        if (auto taken = take("--clock-hz ", options.clock_hz); !taken.ok()) {
-            return std::move(taken).error();
-        }
+        PERFLEET_TRY(take("--clock-hz ", options.clock_hz));
     }
     for (const std::string& label : options.labels) {
         if (label.starts_with(kClockLabel)) {
@@ -181,9 +176,7 @@ Result<Done> add_labels(const ImportOptions& options, std::uint64_t clock_hz, Im
             }
         }
     }
-    if (auto added = add_said_labels(options, run.labels); !added.ok()) {
-        return added;
-    }
+    PERFLEET_TRY(add_said_labels(options, run.labels));
     if (clock_hz != 0) {
         run.labels["clock_hz"] = std::to_string(clock_hz);
     }
@@ -196,24 +189,18 @@ Result<Done> read_points(const std::vector<std::string>& point_files, ImportHint
         if (equals == 0 || equals == std::string::npos) {
             return Error{ErrorCode::kUsage, "--points " + named + ": expected EVENT=FILE"};
         }
-        auto file = read_file(named.substr(equals + 1));
-        if (!file.ok()) {
-            return std::move(file).error();
-        }
-        hints.points.emplace_back(named.substr(0, equals), std::move(file->text));
+        auto file = PERFLEET_TRY(read_file(named.substr(equals + 1)));
+        hints.points.emplace_back(named.substr(0, equals), std::move(file.text));
     }
     return Done{};
 }
 
 Result<std::unique_ptr<Store>> open_named_store(const ImportOptions& options) {
-    const Result<std::string> named = data_folder_of(options.data);
-    if (!named.ok()) {
-        return Error{named.error()};
-    }
-    if (auto made = is_folder(*named) ? prepare_writer_folder(*named) : Done{}; !made.ok()) {
+    const auto named = PERFLEET_TRY(data_folder_of(options.data));
+    if (auto made = is_folder(named) ? prepare_writer_folder(named) : Done{}; !made.ok()) {
         return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
     }
-    return open_store(*named, {.memory_size_bytes = kImportStoreMemorySizeBytes});
+    return open_store(named, {.memory_size_bytes = kImportStoreMemorySizeBytes});
 }
 
 // A collector's own session, as it would have come over a wire.
@@ -226,13 +213,10 @@ Result<Done> import_collected(const ImportOptions& options) {
         return Error{ErrorCode::kUsage,
                      "--format frames: target, architecture, clock, time and labels are in the file"};
     }
-    const auto store = open_named_store(options);
-    if (!store.ok()) {
-        return Error{store.error()};
-    }
+    const auto store = PERFLEET_TRY(open_named_store(options));
     const auto fresh = options.is_new_session ? std::optional{new_session_id()} : std::nullopt;
     ProgressLine progress{"import"};
-    const auto imported = import_frames(options.file, fresh, utc_now(), **store, progress.report());
+    const auto imported = import_frames(options.file, fresh, utc_now(), *store, progress.report());
     progress.end();
     if (!imported.ok()) {
         return Error{imported.error()};
@@ -269,9 +253,7 @@ Result<Done> import_recording(const ImportOptions& options, FileBytes file, cons
     import.symfs = options.symfs;
     import.now = utc_now();
     std::map<std::string, std::string> labels;
-    if (auto added = add_said_labels(options, labels); !added.ok()) {
-        return added;
-    }
+    PERFLEET_TRY(add_said_labels(options, labels));
     import.labels.assign(labels.begin(), labels.end());
     if (!options.time.empty()) {
         const auto time = parse_time(options.time, import.now);
@@ -280,13 +262,10 @@ Result<Done> import_recording(const ImportOptions& options, FileBytes file, cons
         }
         import.start = *time;
     }
-    const auto store = open_named_store(options);
-    if (!store.ok()) {
-        return Error{store.error()};
-    }
+    const auto store = PERFLEET_TRY(open_named_store(options));
     ProgressLine progress{"import"};
-    const auto imported = format == kPprof ? import_pprof(file, import, **store)
-                                           : import_perf_data(std::move(file), import, **store, progress.report());
+    const auto imported = format == kPprof ? import_pprof(file, import, *store)
+                                           : import_perf_data(std::move(file), import, *store, progress.report());
     progress.end();
     if (!imported.ok()) {
         return Error{imported.error()};
@@ -311,11 +290,8 @@ Result<Done> import_recording(const ImportOptions& options, FileBytes file, cons
 
 // By its first bytes, where no format is named.
 Result<Done> import_recognised(const ImportOptions& options) {
-    auto file = FileBytes::open(options.file);
-    if (!file.ok()) {
-        return std::move(file).error();
-    }
-    const auto head = file->peek(sizeof(std::uint64_t));
+    auto file = PERFLEET_TRY(FileBytes::open(options.file));
+    const auto head = file.peek(sizeof(std::uint64_t));
     const bool is_gzip = head.size() >= 2 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b};
     const std::string format = !options.format.empty() ? options.format
                                : is_perf_data(head)    ? kPerfData
@@ -326,30 +302,22 @@ Result<Done> import_recognised(const ImportOptions& options) {
                                             ": not a perf.data file, and no profile of pprof that gzip has "
                                             "compressed; name its format with --format"};
     }
-    return import_recording(options, std::move(*file), format);
+    return import_recording(options, std::move(file), format);
 }
 
 Result<Done> import_file(const ImportOptions& options) {
-    const auto clock_hz = said_clock_hz(options);
-    if (!clock_hz.ok()) {
-        return Error{clock_hz.error()};
-    }
+    const auto clock_hz = PERFLEET_TRY(said_clock_hz(options));
     ProgressLine progress{"import"};
-    auto file = read_file(options.file);
-    if (!file.ok()) {
-        return std::move(file).error();
-    }
+    auto file = PERFLEET_TRY(read_file(options.file));
     ImportHints hints = options.hints;
-    hints.clock_hz = *clock_hz;
+    hints.clock_hz = clock_hz;
     hints.architecture = options.architecture;
-    if (auto read = read_points(options.point_files, hints); !read.ok()) {
-        return read;
-    }
-    auto runs = readers().at(options.format)(file->text, hints);
+    PERFLEET_TRY(read_points(options.point_files, hints));
+    auto runs = readers().at(options.format)(file.text, hints);
     if (!runs.ok()) {
         return Error{runs.error().code, options.file + ": " + runs.error().message};
     }
-    ImportPlace place{options.target.empty() ? host_name() : options.target, options.architecture, file->modified,
+    ImportPlace place{options.target.empty() ? host_name() : options.target, options.architecture, file.modified,
                       options.file};
     if (!options.time.empty()) {
         const auto time = parse_time(options.time, utc_now());
@@ -359,16 +327,11 @@ Result<Done> import_file(const ImportOptions& options) {
         place.time = *time;
     }
     for (ImportedRun& run : *runs) {
-        if (auto added = add_labels(options, hints.clock_hz, run); !added.ok()) {
-            return added;
-        }
+        PERFLEET_TRY(add_labels(options, hints.clock_hz, run));
     }
-    const auto store = open_named_store(options);
-    if (!store.ok()) {
-        return Error{store.error()};
-    }
+    const auto store = PERFLEET_TRY(open_named_store(options));
     for (const ImportedRun& run : *runs) {
-        const auto stored = store_run(run, place, **store);
+        const auto stored = store_run(run, place, *store);
         progress.end();
         if (!stored.ok()) {
             return Error{stored.error().code, options.file + ": " + stored.error().message};

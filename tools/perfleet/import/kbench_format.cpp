@@ -85,9 +85,7 @@ public:
         std::size_t number = 0;
         for (const std::string_view line : lines_of(text)) {
             ++number;
-            if (const auto taken = take(line, number); !taken.ok()) {
-                return Error{taken.error()};
-            }
+            PERFLEET_TRY(take(line, number));
         }
         if (is_in_table_) {
             finish(false);
@@ -291,57 +289,48 @@ Result<std::vector<ImportedRun>> read_bare_table(std::string_view text, const Im
             return invalid(number, "the file says its own test sizes; leave out --initial-test-size and --delta");
         }
     }
-    auto read = read_number_table({text, 1, is_end});
-    if (!read.ok()) {
-        return std::move(read).error();
-    }
+    auto read = PERFLEET_TRY(read_number_table({text, 1, is_end}));
     // Of tests and groups it is said below what their head is.
-    std::erase_if(read->warnings,
+    std::erase_if(read.warnings,
                   [](const std::string& warning) { return warning.find("looks like") != std::string::npos; });
-    if (read->columns.size() > 1 && counts_tests(read->columns[0].values)) {
-        read->columns.erase(read->columns.begin());
-        read->warnings.emplace_back("the first column counts the tests: left out");
+    if (read.columns.size() > 1 && counts_tests(read.columns[0].values)) {
+        read.columns.erase(read.columns.begin());
+        read.warnings.emplace_back("the first column counts the tests: left out");
     }
-    const std::size_t groups = read->columns.size();
+    const std::size_t groups = read.columns.size();
     if (groups == 0) {
         return Error{ErrorCode::kInvalid, "no line of numbers"};
     }
-    if (groups * read->columns[0].values.size() > kValuesMax) {
+    if (groups * read.columns[0].values.size() > kValuesMax) {
         return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kValuesMax) + " values in one run"};
     }
-    for (const NumberColumn& column : read->columns) {
-        if (column.values.size() != read->columns[0].values.size()) {
+    for (const NumberColumn& column : read.columns) {
+        if (column.values.size() != read.columns[0].values.size()) {
             return Error{ErrorCode::kInvalid,
                          "empty cells: each group of a run has as many tests; import groups of "
                          "other sizes from files of their own"};
         }
     }
-    if (auto shared = share_unit(read->columns); !shared.ok()) {
-        return std::move(shared).error();
-    }
+    PERFLEET_TRY(share_unit(read.columns));
     const auto sizes = sizes_of(*hints.initial_test_size, hints.test_size_delta, groups);
     if (!sizes) {
         return Error{ErrorCode::kUsage, "--delta: test sizes are 1 to 2^64 - 1"};
     }
-    if (auto taken = take_head(*sizes, *read); !taken.ok()) {
-        return std::move(taken).error();
-    }
-    const std::size_t tests = read->columns[0].values.size();
+    PERFLEET_TRY(take_head(*sizes, read));
+    const std::size_t tests = read.columns[0].values.size();
     std::vector<std::vector<std::uint64_t>> table(tests);
     for (std::size_t test = 0; test < tests; ++test) {
-        for (const NumberColumn& column : read->columns) {
+        for (const NumberColumn& column : read.columns) {
             table[test].push_back(column.values[test]);
         }
     }
-    if (auto named = name_unit(hints.unit, read->columns[0]); !named.ok()) {
-        return Error{named.error()};
-    }
-    const ValueUnit& unit = read->columns[0].unit;
+    PERFLEET_TRY(name_unit(hints.unit, read.columns[0]));
+    const ValueUnit& unit = read.columns[0].unit;
     ImportHints named = hints;
     named.unit = stored_unit(unit);
     std::vector<ImportedRun> runs{
         run_of({hints.initial_test_size, hints.test_size_delta, tests, groups}, table, named)};
-    runs[0].warnings = std::move(read->warnings);
+    runs[0].warnings = std::move(read.warnings);
     return runs;
 }
 

@@ -28,15 +28,9 @@ Result<Done> LocalSession::admit(const HelloDescription& hello) {
     if (!size.ok()) {
         return error_from_fault(size.error(), "the run's description");
     }
-    const auto message = decoder_.decode(std::span{frame}.first(*size));
-    if (!message.ok()) {
-        return Error{message.error()};
-    }
-    auto record = admit_hello(std::get<HelloUntrusted>(*message));
-    if (!record.ok()) {
-        return std::move(record).error();
-    }
-    record_ = std::move(*record);
+    const auto message = PERFLEET_TRY(decoder_.decode(std::span{frame}.first(*size)));
+    auto record = PERFLEET_TRY(admit_hello(std::get<HelloUntrusted>(message)));
+    record_ = std::move(record);
     return Done{};
 }
 
@@ -44,9 +38,7 @@ Result<Done> LocalSession::enter(BucketNumber bucket, Ticks now) {
     if (has_bucket_ && bucket == bucket_) {
         return Done{};
     }
-    if (auto done = flush(now); !done.ok()) {
-        return done;
-    }
+    PERFLEET_TRY(flush(now));
     epoch_.value += has_bucket_ ? 1 : 0;
     bucket_ = bucket;
     has_bucket_ = true;
@@ -58,9 +50,7 @@ Result<Done> LocalSession::append(Series series, std::span<const std::uint64_t> 
     const std::span<const std::span<const std::byte>> bytes =
         series.kind == Kind::kTracepoint ? std::span{no_bytes} : std::span<const std::span<const std::byte>>{};
     if (!builder_.append(series, integers, bytes)) {
-        if (auto done = flush(now); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(flush(now));
         if (!builder_.append(series, integers, bytes)) {
             return Error{ErrorCode::kTooLarge, "a row that fits no batch"};
         }
@@ -80,28 +70,17 @@ Result<Done> LocalSession::flush(Ticks now) {
         return error_from_fault(size.error(), "a batch of the run");
     }
     builder_.clear();
-    const auto message = decoder_.decode(std::span<const std::byte>{out_}.first(*size));
-    if (!message.ok()) {
-        return Error{message.error()};
-    }
-    const auto batch = admission_.admit(std::get<BatchUntrusted>(*message), record_);
-    if (!batch.ok()) {
-        return Error{batch.error()};
-    }
-    const auto outcomes = store_.put(partition(), std::span{&*batch, 1});
-    if (!outcomes.ok()) {
-        return Error{outcomes.error()};
-    }
-    if (outcomes->front() == PutOutcome::kExpired) {
+    const auto message = PERFLEET_TRY(decoder_.decode(std::span<const std::byte>{out_}.first(*size)));
+    const auto batch = PERFLEET_TRY(admission_.admit(std::get<BatchUntrusted>(message), record_));
+    const auto outcomes = PERFLEET_TRY(store_.put(partition(), std::span{&batch, 1}));
+    if (outcomes.front() == PutOutcome::kExpired) {
         return Error{ErrorCode::kInvalid, "the run's hour was dropped from this store; name another --time"};
     }
-    if (outcomes->front() == PutOutcome::kConflict) {
+    if (outcomes.front() == PutOutcome::kConflict) {
         return Error{ErrorCode::kConflict, "another run with this one's id is in the store"};
     }
     if (last_seq_ % kSyncBatches == 0) {
-        if (auto done = store_.advance_watermark(record_.target, record_.session, Seq{last_seq_}); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(store_.advance_watermark(record_.target, record_.session, Seq{last_seq_}));
         return store_.sync();
     }
     return Done{};
@@ -113,9 +92,7 @@ void LocalSession::lose(Series series, TallyName reason, std::uint64_t count) {
 }
 
 Result<Done> LocalSession::end(const ClockPoint& end) {
-    if (auto done = flush(end.ticks); !done.ok()) {
-        return done;
-    }
+    PERFLEET_TRY(flush(end.ticks));
     ByeDescription bye;
     bye.session = record_.session;
     bye.last_seq = Seq{last_seq_};
@@ -125,20 +102,10 @@ Result<Done> LocalSession::end(const ClockPoint& end) {
     if (!size.ok()) {
         return error_from_fault(size.error(), "the run's end");
     }
-    const auto message = decoder_.decode(std::span<const std::byte>{out_}.first(*size));
-    if (!message.ok()) {
-        return Error{message.error()};
-    }
-    const auto admitted = admit_bye(std::get<ByeUntrusted>(*message), record_);
-    if (!admitted.ok()) {
-        return Error{admitted.error()};
-    }
-    if (auto done = store_.advance_watermark(record_.target, record_.session, Seq{last_seq_}); !done.ok()) {
-        return done;
-    }
-    if (auto done = store_.end_session(record_.target, record_.session, *admitted); !done.ok()) {
-        return done;
-    }
+    const auto message = PERFLEET_TRY(decoder_.decode(std::span<const std::byte>{out_}.first(*size)));
+    const auto admitted = PERFLEET_TRY(admit_bye(std::get<ByeUntrusted>(message), record_));
+    PERFLEET_TRY(store_.advance_watermark(record_.target, record_.session, Seq{last_seq_}));
+    PERFLEET_TRY(store_.end_session(record_.target, record_.session, admitted));
     return store_.sync();
 }
 

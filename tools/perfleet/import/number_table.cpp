@@ -114,9 +114,7 @@ Result<Done> each_line(const TextPart& part, const Visitor& visitor) {
         if (line.empty() || is_rule(line) || (part.is_left_out != nullptr && part.is_left_out(whole))) {
             continue;
         }
-        if (auto visited = visitor(NumberedLine{number, line}); !visited.ok()) {
-            return visited;
-        }
+        PERFLEET_TRY(visitor(NumberedLine{number, line}));
     }
     return Done{};
 }
@@ -428,11 +426,8 @@ bool is_row_of_numbers(std::string_view line_untrusted) {
 }
 
 Result<NumberTable> read_number_table(const TextPart& part_untrusted) {
-    const auto comma = comma_of(part_untrusted);
-    if (!comma.ok()) {
-        return Error{comma.error()};
-    }
-    TableReader reader{*comma};
+    const auto comma = PERFLEET_TRY(comma_of(part_untrusted));
+    TableReader reader{comma};
     if (auto taken = each_line(part_untrusted, [&](const auto& line) { return reader.take(line); }); !taken.ok()) {
         return std::move(taken).error();
     }

@@ -61,43 +61,28 @@ public:
 
     Result<StoredRun> write() {
         stored_.session = {hash_of(run_, place_, 0x5265636f72646564), hash_of(run_, place_, 0x496d706f72746564)};
-        if (auto done = admit_session(); !done.ok()) {
-            return std::move(done).error();
-        }
-        const auto end = store_.session_end(session_.record().target, session_.record().session);
-        if (!end.ok()) {
-            return Error{end.error()};
-        }
-        stored_.was_there = end->has_value();
+        PERFLEET_TRY(admit_session());
+        const auto end = PERFLEET_TRY(store_.session_end(session_.record().target, session_.record().session));
+        stored_.was_there = end.has_value();
         if (stored_.was_there) {
             return stored_;
         }
-        if (auto done = session_.enter(bucket_of(place_.time), Ticks{ticks_}); !done.ok()) {
-            return std::move(done).error();
-        }
+        PERFLEET_TRY(session_.enter(bucket_of(place_.time), Ticks{ticks_}));
         for (std::size_t i = 0; i < run_.series.size(); ++i) {
             const Series series{run_.series[i].kind, EventNumber{static_cast<std::uint16_t>(i)}};
             for (const std::vector<std::uint64_t>& row : run_.series[i].rows) {
-                if (auto done = append(series, row); !done.ok()) {
-                    return std::move(done).error();
-                }
+                PERFLEET_TRY(append(series, row));
             }
             for (const std::uint64_t value : run_.series[i].values) {
                 const std::array<std::uint64_t, 7> row{0, 0, 0, 0, 1, value, 0};  // weight and value of a tracepoint
-                if (auto done = append(series, row); !done.ok()) {
-                    return std::move(done).error();
-                }
+                PERFLEET_TRY(append(series, row));
             }
-            if (auto done = session_.flush(Ticks{ticks_}); !done.ok()) {
-                return std::move(done).error();
-            }
+            PERFLEET_TRY(session_.flush(Ticks{ticks_}));
             for (const auto& [reason, count] : run_.series[i].lost) {
                 session_.lose(series, reason, count);
             }
         }
-        if (auto done = session_.end({Ticks{ticks_}, end_time(), 0}); !done.ok()) {
-            return std::move(done).error();
-        }
+        PERFLEET_TRY(session_.end({Ticks{ticks_}, end_time(), 0}));
         stored_.row_count = session_.row_count();
         return stored_;
     }

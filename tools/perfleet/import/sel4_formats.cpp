@@ -105,10 +105,7 @@ Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrus
         return usage(fmt::format("--log-index: {} is more than the {} entries that a buffer holds", *index,
                                  sel4::entry_capacity(layout)));
     }
-    const auto records = records_of(bytes_untrusted, fill->record_count, sel4::entry_size_bytes(layout));
-    if (!records.ok()) {
-        return Error{records.error()};
-    }
+    const auto records = PERFLEET_TRY(records_of(bytes_untrusted, fill->record_count, sel4::entry_size_bytes(layout)));
     std::vector<ImportedRun> runs{new_run("sel4-entries", hints)};
     ImportedRun& run = runs[0];
     run.clock = ImportedClock{"cycles"};
@@ -121,7 +118,7 @@ Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrus
     series.kind = Kind::kKernelEntry;
     series.event = hints.event.empty() ? "kernel_entries" : hints.event;
     series.unit = unit_of(hints);
-    sel4::KernelEntryReader reader{layout, sel4::has_short_clock(architecture), *records};
+    sel4::KernelEntryReader reader{layout, sel4::has_short_clock(architecture), records};
     for (sel4::KernelEntry entry; reader.next(entry);) {
         // Other architectures don't set the core.
         const bool has_core =
@@ -145,11 +142,8 @@ Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrus
                         reader.wrap_count()));
     }
     for (const auto& [event, text] : hints.points) {
-        auto points = read_points(event, text);
-        if (!points.ok()) {
-            return std::move(points).error();
-        }
-        run.series.push_back(std::move(*points));
+        auto points = PERFLEET_TRY(read_points(event, text));
+        run.series.push_back(std::move(points));
     }
     return runs;
 }
@@ -165,16 +159,14 @@ Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_un
     }
     const sel4::WordSize word = sel4::word_size_of(*description->architecture);
     const sel4::LogFill fill = sel4::tracepoint_log_fill(word, *index);
-    const auto records = records_of(bytes_untrusted, fill.record_count, sel4::tracepoint_size_bytes(word));
-    if (!records.ok()) {
-        return Error{records.error()};
-    }
+    const auto records =
+        PERFLEET_TRY(records_of(bytes_untrusted, fill.record_count, sel4::tracepoint_size_bytes(word)));
     std::vector<ImportedRun> runs{new_run("sel4-tracepoints", hints)};
     ImportedRun& run = runs[0];
     // Tracepoints have no time: their place in the log is their order.
     run.clock = ImportedClock{"place in the log"};
     std::map<std::uint64_t, ImportedSeries> by_id;
-    sel4::TracepointReader reader{word, *hints.tracepoint_count, *records};
+    sel4::TracepointReader reader{word, *hints.tracepoint_count, records};
     std::uint64_t place = 0;
     for (sel4::TracepointRecord record; reader.next(record);) {
         ImportedSeries& series = by_id[record.id];
@@ -216,10 +208,7 @@ Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_un
 
 Result<std::vector<ImportedRun>> read_sel4_utilisation(std::string_view bytes_untrusted, const ImportHints& hints) {
     constexpr std::size_t kSizeBytes = sel4::kUtilisationWords * sizeof(std::uint64_t);
-    auto description = describe_kernel(hints, false);
-    if (!description.ok()) {
-        return std::move(description).error();
-    }
+    auto description = PERFLEET_TRY(describe_kernel(hints, false));
     if (bytes_untrusted.empty() || bytes_untrusted.size() % kSizeBytes != 0) {
         return invalid(
             fmt::format("{} bytes; expected {} for each thread: the words of the IPC buffer after "
@@ -248,11 +237,11 @@ Result<std::vector<ImportedRun>> read_sel4_utilisation(std::string_view bytes_un
                             i + 1));
         }
         series.rows.push_back(utilisation_row(i + 1, read->thread));
-        description->thread_names[i + 1] =
+        description.thread_names[i + 1] =
             i < hints.thread_names.size() ? hints.thread_names[i] : "thread " + std::to_string(i + 1);
     }
-    description->thread_names[kIdleThread] = "idle_thread";
-    series.format = sel4::format_description(*description);
+    description.thread_names[kIdleThread] = "idle_thread";
+    series.format = sel4::format_description(description);
     return runs;
 }
 

@@ -157,9 +157,7 @@ public:
             const std::string name = label != benchmark.end() && label->is_string() ? label->get<std::string>() : "";
             const std::string iteration = benchmark.contains("Iteration") ? benchmark["Iteration"].dump() : "";
             for (const Json& result : *results) {
-                if (auto taken = take_result(name, iteration, result); !taken.ok()) {
-                    return taken;
-                }
+                PERFLEET_TRY(take_result(name, iteration, result));
             }
         }
         return Done{};
@@ -192,12 +190,9 @@ private:
             }
         }
         ImportedRun& run = runs_[place->second];
-        auto series = series_of(name, result, hints_, run);
-        if (!series.ok()) {
-            return std::move(series).error();
-        }
-        if (*series) {
-            run.series.push_back(std::move(**series));
+        auto series = PERFLEET_TRY(series_of(name, result, hints_, run));
+        if (series) {
+            run.series.push_back(std::move(*series));
         } else {
             ++without_values_;
         }
@@ -216,13 +211,8 @@ Result<std::vector<ImportedRun>> read_sel4bench(std::string_view text_untrusted,
     const std::string text = without_escapes(without_mark(text_untrusted));
     OutputReader reader{hints};
     for (const JsonPart& part : json_parts(text)) {
-        const auto json = parse(part.text, part.first_line);
-        if (!json.ok()) {
-            return Error{json.error()};
-        }
-        if (auto taken = reader.take(*json); !taken.ok()) {
-            return std::move(taken).error();
-        }
+        const auto json = PERFLEET_TRY(parse(part.text, part.first_line));
+        PERFLEET_TRY(reader.take(json));
     }
     return reader.finish();
 }

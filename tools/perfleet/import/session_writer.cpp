@@ -15,26 +15,16 @@ SessionWriter::SessionWriter(SessionRecord record, UtcNs now, Store& store, std:
 }
 
 Result<Done> SessionWriter::put(const BatchUntrusted& batch) {
-    auto admitted = admission_.admit(batch, record_);
-    if (!admitted.ok()) {
-        return std::move(admitted).error();
-    }
-    if (lies_ahead(admitted->record.bucket, now_)) {
+    auto admitted = PERFLEET_TRY(admission_.admit(batch, record_));
+    if (lies_ahead(admitted.record.bucket, now_)) {
         return Error{ErrorCode::kInvalid, "a batch of the future, by this machine's clock"};
     }
     const Partition partition = partition_of(record_.target, batch.header.bucket);
     if (defined_.insert(partition).second) {
-        if (auto done = store_.define(partition, record_); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(store_.define(partition, record_));
     }
-    const auto outcomes = store_.put(partition, std::span{&*admitted, 1});
-    if (!outcomes.ok()) {
-        return Error{outcomes.error()};
-    }
-    if (auto done = count(outcomes->front(), batch); !done.ok()) {
-        return done;
-    }
+    const auto outcomes = PERFLEET_TRY(store_.put(partition, std::span{&admitted, 1}));
+    PERFLEET_TRY(count(outcomes.front(), batch));
     last_seq_ = std::max(last_seq_, batch.header.seq);
     return ++batches_ % kSyncBatches == 0 ? settle() : Done{};
 }
@@ -58,24 +48,17 @@ Result<Done> SessionWriter::count(PutOutcome outcome, const BatchUntrusted& batc
 }
 
 Result<Done> SessionWriter::end(const ByeUntrusted& bye) {
-    const auto end = admit_bye(bye, record_);
-    if (!end.ok()) {
-        return Error{end.error()};
-    }
+    const auto end = PERFLEET_TRY(admit_bye(bye, record_));
     if (defined_.empty()) {  // a session without a batch
-        if (auto done = store_.define(partition_of(record_.target, bucket_of(now_)), record_); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(store_.define(partition_of(record_.target, bucket_of(now_)), record_));
     }
-    last_seq_ = std::max(last_seq_, end->last_seq);
+    last_seq_ = std::max(last_seq_, end.last_seq);
     stored_.has_end = true;
-    return store_.end_session(record_.target, record_.session, *end);
+    return store_.end_session(record_.target, record_.session, end);
 }
 
 Result<Done> SessionWriter::settle() {
-    if (auto done = store_.advance_watermark(record_.target, record_.session, last_seq_); !done.ok()) {
-        return done;
-    }
+    PERFLEET_TRY(store_.advance_watermark(record_.target, record_.session, last_seq_));
     return store_.sync();
 }
 

@@ -102,9 +102,7 @@ Result<std::vector<DumpedWindow>> read_lines(std::string_view text) {
             if (windows.empty() || windows.back().total.values.contains(key)) {
                 windows.emplace_back();
             }
-            if (auto taken = take_figure(windows.back().total, key, split->value, number); !taken.ok()) {
-                return std::move(taken).error();
-            }
+            PERFLEET_TRY(take_figure(windows.back().total, key, split->value, number));
         } else if (split->key == "NAME" && !windows.empty()) {
             std::string_view name = split->value;
             name.remove_prefix(name.starts_with('"') ? 1 : 0);
@@ -142,9 +140,7 @@ Result<std::vector<DumpedWindow>> read_json(const Json& json) {
             return invalid("no utilisation dump: expected an object with BENCHMARK_TOTAL_UTILISATION");
         }
         DumpedWindow& window = windows.emplace_back();
-        if (auto taken = take_object(dump, kTotalPrefix, window.total); !taken.ok()) {
-            return std::move(taken).error();
-        }
+        PERFLEET_TRY(take_object(dump, kTotalPrefix, window.total));
         for (const auto& [key, threads] : dump.items()) {
             for (const Json& thread : threads.is_array() ? threads : Json::array()) {
                 if (!thread.is_object()) {
@@ -218,11 +214,8 @@ Result<ImportedRun> run_of(const DumpedWindow& window, const ImportHints& hints)
     series.kind = Kind::kUtilisation;
     series.event = hints.event.empty() ? "utilisation" : hints.event;
     series.unit = hints.unit.empty() ? "cycles" : hints.unit;
-    auto total = utilisation_row(kWholeSystem, window.total, "the total");
-    if (!total.ok()) {
-        return std::move(total).error();
-    }
-    series.rows.push_back(std::move(*total));
+    auto total = PERFLEET_TRY(utilisation_row(kWholeSystem, window.total, "the total"));
+    series.rows.push_back(std::move(total));
     sel4::LogDescription description;
     description.architecture_name = hints.architecture;
     description.architecture = sel4::architecture_of(hints.architecture);
@@ -257,23 +250,19 @@ Result<ImportedRun> run_of(const DumpedWindow& window, const ImportHints& hints)
 Result<std::vector<ImportedRun>> read_utilisation(std::string_view text_untrusted, const ImportHints& hints) {
     const Json json = Json::parse(text_untrusted, nullptr, false);
     const auto dumps = json.is_discarded() ? dumps_among(text_untrusted) : std::nullopt;
-    const auto windows = dumps ? read_json(*dumps) : json.is_discarded() ? read_lines(text_untrusted) : read_json(json);
-    if (!windows.ok()) {
-        return Error{windows.error()};
-    }
-    if (windows->empty()) {
+    const auto windows = PERFLEET_TRY(dumps                 ? read_json(*dumps)
+                                      : json.is_discarded() ? read_lines(text_untrusted)
+                                                            : read_json(json));
+    if (windows.empty()) {
         return invalid("no utilisation dump: expected a line with \"BENCHMARK_TOTAL_UTILISATION\":N");
     }
     std::vector<ImportedRun> runs;
-    for (const DumpedWindow& window : *windows) {
-        auto run = run_of(window, hints);
-        if (!run.ok()) {
-            return std::move(run).error();
+    for (const DumpedWindow& window : windows) {
+        auto run = PERFLEET_TRY(run_of(window, hints));
+        if (windows.size() > 1) {
+            run.labels["window"] = std::to_string(runs.size() + 1);
         }
-        if (windows->size() > 1) {
-            run->labels["window"] = std::to_string(runs.size() + 1);
-        }
-        runs.push_back(std::move(*run));
+        runs.push_back(std::move(run));
     }
     return runs;
 }

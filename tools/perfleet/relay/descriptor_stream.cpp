@@ -148,9 +148,7 @@ Result<Descriptor> open_line(const std::string& path, unsigned baud) {
     if (line.number() < 0) {
         return error_from_errno(errno, "--serial " + path);
     }
-    if (auto raw = make_raw(path, line.number(), baud); !raw) {
-        return std::move(raw).error();
-    }
+    PERFLEET_TRY(make_raw(path, line.number(), baud));
     return line;
 }
 

@@ -201,29 +201,18 @@ Result<std::unique_ptr<Relay>> Relay::open(const RelayOptions& options) {
     if (options.listen.empty() && options.lines.empty()) {
         return Error{ErrorCode::kUsage, "no target to relay; give --listen tcp://127.0.0.1:PORT or --serial PATH"};
     }
-    auto keys = load_connect_keys(options.key_file, options.gateway_key);
-    if (!keys) {
-        return std::move(keys).error();
-    }
-    state->keys = std::move(*keys);
+    auto keys = PERFLEET_TRY(load_connect_keys(options.key_file, options.gateway_key));
+    state->keys = std::move(keys);
     // Says now what is wrong with the endpoint or the keys.
-    if (auto tried = state->connect(); !tried) {
-        return std::move(tried).error();
-    }
+    PERFLEET_TRY(state->connect());
     for (const std::string& endpoint : options.listen) {
-        auto listener = Listener::bind(endpoint);
-        if (!listener) {
-            return std::move(listener).error();
-        }
-        state->endpoints.push_back(listener->endpoint());
-        state->listeners.push_back(std::move(*listener));
+        auto listener = PERFLEET_TRY(Listener::bind(endpoint));
+        state->endpoints.push_back(listener.endpoint());
+        state->listeners.push_back(std::move(listener));
     }
     for (const std::string& path : options.lines) {
-        auto line = open_line(path, options.baud);
-        if (!line) {
-            return std::move(line).error();
-        }
-        state->lines.push_back({path, std::move(*line)});
+        auto line = PERFLEET_TRY(open_line(path, options.baud));
+        state->lines.push_back({path, std::move(line)});
     }
     const std::size_t left = descriptors_left();
     state->targets_max =

@@ -96,9 +96,7 @@ public:
             }
         }
         for (std::size_t i = 0; i < functions.size(); ++i) {
-            if (auto done = add(functions[i], static_cast<std::uint32_t>(i), options); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(add(functions[i], static_cast<std::uint32_t>(i), options));
         }
         if (!options.pids.empty()) {
             return keep(bpf_program__attach(program("on_fork")), functions.front());
@@ -196,9 +194,7 @@ private:
         place.function = number;
         if (function.exits.empty()) {
             place.kind = FUNCTION_RETURN;
-            if (auto done = attach(function, place, "on_return", function.body.file_offset, options); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(attach(function, place, "on_return", function.body.file_offset, options));
         }
         for (const FunctionExit& exit : function.exits) {
             place.kind = exit.is_register_jump ? FUNCTION_EXIT_JUMP : FUNCTION_EXIT;
@@ -208,9 +204,7 @@ private:
                 place.body[i] = static_cast<std::int64_t>(bodies[i].file_offset - exit.file_offset);
                 place.body_bytes[i] = bodies[i].size_bytes;
             }
-            if (auto done = attach(function, place, "on_exit", exit.file_offset, options); !done.ok()) {
-                return done;
-            }
+            PERFLEET_TRY(attach(function, place, "on_exit", exit.file_offset, options));
         }
         place = {};
         place.function = number;
@@ -222,17 +216,14 @@ private:
 
     Result<Done> attach(const TracedFunction& function, const function_place& place, const char* program_name,
                         std::uint64_t file_offset, const Options& options) {
-        const auto cookie = add_place(place);
-        if (!cookie.ok()) {
-            return Error{cookie.error()};
-        }
+        const auto cookie = PERFLEET_TRY(add_place(place));
         const bool is_return = place.kind == FUNCTION_RETURN;
         if (function.image.empty()) {  // the program looks which process it is
-            LIBBPF_OPTS(bpf_kprobe_opts, kprobe, .bpf_cookie = *cookie, .retprobe = is_return);
+            LIBBPF_OPTS(bpf_kprobe_opts, kprobe, .bpf_cookie = cookie, .retprobe = is_return);
             return keep(bpf_program__attach_kprobe_opts(program(program_name), function.name.c_str(), &kprobe),
                         function);
         }
-        LIBBPF_OPTS(bpf_uprobe_opts, uprobe, .bpf_cookie = *cookie, .retprobe = is_return);
+        LIBBPF_OPTS(bpf_uprobe_opts, uprobe, .bpf_cookie = cookie, .retprobe = is_return);
         std::vector<int> pids{options.pids.begin(), options.pids.end()};
         if (pids.empty()) {
             pids.push_back(kEveryProcess);
@@ -262,9 +253,7 @@ private:
 Result<std::unique_ptr<FunctionTracer>> FunctionTracer::open(std::span<const TracedFunction> functions,
                                                              const Options& options) {
     auto tracer = std::make_unique<BpfFunctionTracer>();
-    if (auto done = tracer->prepare(functions, options); !done.ok()) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(tracer->prepare(functions, options));
     return std::unique_ptr<FunctionTracer>{std::move(tracer)};
 }
 

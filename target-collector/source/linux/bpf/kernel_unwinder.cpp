@@ -73,9 +73,7 @@ public:
     BpfUnwinder& operator=(const BpfUnwinder&) = delete;
 
     Result<Done> prepare() {
-        if (auto loaded = load(0); !loaded.ok()) {
-            return std::move(loaded).error();
-        }
+        PERFLEET_TRY(load(0));
         const auto page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         const auto whole = [&](std::size_t size) { return (size + page_size - 1) / page_size * page_size; };
         processes_fd_ = map_fd("processes");
@@ -95,9 +93,7 @@ public:
 
     Result<int> program_of(std::uint32_t ordinal) override {
         while (objects_.size() <= ordinal) {
-            if (auto loaded = load(static_cast<std::uint32_t>(objects_.size())); !loaded.ok()) {
-                return std::move(loaded).error();
-            }
+            PERFLEET_TRY(load(static_cast<std::uint32_t>(objects_.size())));
         }
         return bpf_program__fd(bpf_object__find_program_by_name(objects_[ordinal].get(), "unwind_sample"));
     }
@@ -472,9 +468,7 @@ Result<std::unique_ptr<KernelUnwinder>> KernelUnwinder::open(const Options& opti
                      std::string{"unwinding by BPF isn't possible: this kernel has no BTF ("} + kKernelTypes + ")"};
     }
     auto unwinder = std::make_unique<BpfUnwinder>(options);
-    if (auto done = unwinder->prepare(); !done.ok()) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(unwinder->prepare());
     return std::unique_ptr<KernelUnwinder>{std::move(unwinder)};
 }
 

@@ -141,9 +141,7 @@ private:
 
 Result<std::unique_ptr<OffCpuTracer>> OffCpuTracer::open(const KernelUnwinder& unwinder, const Options& options) {
     auto tracer = std::make_unique<BpfOffCpuTracer>();
-    if (auto done = tracer->prepare(unwinder, options); !done.ok()) {
-        return std::move(done).error();
-    }
+    PERFLEET_TRY(tracer->prepare(unwinder, options));
     return std::unique_ptr<OffCpuTracer>{std::move(tracer)};
 }
 

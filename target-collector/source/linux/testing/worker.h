@@ -73,11 +73,9 @@ private:
 
 inline Result<std::unique_ptr<PerfSource>> open_source(PerfSourceOptions options, const std::string& events,
                                                        std::vector<std::string>* notices = nullptr) {
-    auto parsed = parse_events(events.empty() ? std::vector<std::string>{} : std::vector{events}, EventPlaces{});
-    if (!parsed.ok()) {
-        return std::move(parsed).error();
-    }
-    options.events.events = std::move(*parsed);
+    auto parsed =
+        PERFLEET_TRY(parse_events(events.empty() ? std::vector<std::string>{} : std::vector{events}, EventPlaces{}));
+    options.events.events = std::move(parsed);
     return PerfSource::open(std::move(options), [notices](std::string_view text) {
         if (notices != nullptr) {
             notices->emplace_back(text);

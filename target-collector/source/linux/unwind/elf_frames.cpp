@@ -34,14 +34,10 @@ public:
         if (!read_segments()) {
             return broken_image();
         }
-        if (auto done = read_sections(); !done.ok()) {
-            return std::move(done).error();
-        }
+        PERFLEET_TRY(read_sections());
         // An image in memory, or one that is stripped of its section headers.
         if (frames_.sections.empty()) {
-            if (auto done = read_by_header(); !done.ok()) {
-                return std::move(done).error();
-            }
+            PERFLEET_TRY(read_by_header());
         }
         if (frames_.sections.empty()) {
             return Error{ErrorCode::kNotFound, "it has no unwind information"};

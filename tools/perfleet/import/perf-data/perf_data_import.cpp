@@ -54,16 +54,11 @@ public:
         : file_{std::move(file)}, options_{options}, store_{store}, progress_{progress} {}
 
     Result<ImportedRecording> run() {
-        auto header = read_perf_data_header(file_);
-        if (!header.ok()) {
-            return std::move(header).error();
-        }
-        header_ = std::move(*header);
+        auto header = PERFLEET_TRY(read_perf_data_header(file_));
+        header_ = std::move(header);
         recording_ = std::make_unique<RecordedSession>(header_.is_foreign);
         if (!header_.is_pipe) {
-            if (auto read = recording_->read_sections(file_, header_); !read.ok()) {
-                return std::move(read).error();
-            }
+            PERFLEET_TRY(recording_->read_sections(file_, header_));
         }
         const bool is_of_simpleperf =
             !header_.features.empty() && header_.features.back().first >= simpleperf::kFirstFeature;
@@ -74,14 +69,9 @@ public:
             return Error{ErrorCode::kInvalid, file_.path() + ": it describes no events: nothing can be read from it"};
         }
         recording_->name_events();
-        auto record = describe_session();
-        if (!record.ok()) {
-            return std::move(record).error();
-        }
-        writer_ = std::make_unique<SessionWriter>(std::move(*record), options_.now, store_, "");
-        if (auto replayed = replay(); !replayed.ok()) {
-            return std::move(replayed).error();
-        }
+        auto record = PERFLEET_TRY(describe_session());
+        writer_ = std::make_unique<SessionWriter>(std::move(record), options_.now, store_, "");
+        PERFLEET_TRY(replay());
         static_cast<StoredSession&>(imported_) = writer_->stored();
         return std::move(imported_);
     }
@@ -262,9 +252,7 @@ private:
         }
         order.pass_all(take);
         replay.finish();
-        if (auto kept = keep_kernel_symbols(replay.images()); !kept.ok()) {
-            return kept;
-        }
+        PERFLEET_TRY(keep_kernel_symbols(replay.images()));
         add_warnings(source, replay);
         imported_.sample_count = replay.sample_count();
         return rows.finish(Ticks{std::max(replay.time(), start.ticks.value)});

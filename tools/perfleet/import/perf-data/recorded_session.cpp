@@ -35,9 +35,7 @@ std::string text_of(std::span<const std::byte> bytes) {
 }  // namespace
 
 Result<Done> RecordedSession::read_sections(const FileBytes& file, const PerfDataHeader& header) {
-    if (auto read = read_attrs(file, header); !read.ok()) {
-        return read;
-    }
+    PERFLEET_TRY(read_attrs(file, header));
     for (const auto& [number, section] : header.features) {
         const auto bytes = file.piece(section.offset, std::min(section.size_bytes, kSectionSizeBytesMax));
         if (bytes.size() < section.size_bytes || !take_feature(number, bytes)) {

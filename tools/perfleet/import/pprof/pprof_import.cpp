@@ -130,9 +130,7 @@ public:
         definitions_.emplace(rows, images_, limits::kStackNodesMax);
         rows_ = &rows;
         make_images();
-        if (auto kept = keep_symbols(); !kept.ok()) {
-            return std::move(kept).error();
-        }
+        PERFLEET_TRY(keep_symbols());
         rows.tick(kStart);
         begin_epoch();
         for (const PprofProfile::Sample& sample : profile_.samples) {
@@ -141,9 +139,7 @@ public:
                 return Error{rows.error()->code, file_.path() + ": " + rows.error()->message};
             }
         }
-        if (auto done = rows.finish(Ticks{kStart.value + duration_ns()}); !done.ok()) {
-            return std::move(done).error();
-        }
+        PERFLEET_TRY(rows.finish(Ticks{kStart.value + duration_ns()}));
         static_cast<StoredSession&>(imported_) = writer.stored();
         add_warnings();
         return std::move(imported_);

@@ -271,11 +271,8 @@ Result<PprofProfile> PprofProfile::read(std::span<const std::byte> file_untruste
         return Error{ErrorCode::kTooLarge, "more than 256 MiB"};
     }
     if (file_untrusted.size() >= 2 && std::equal(std::begin(kGzip), std::end(kGzip), file_untrusted.begin())) {
-        auto text = inflated(file_untrusted);
-        if (!text.ok()) {
-            return std::move(text).error();
-        }
-        *profile.text_ = std::move(*text);
+        auto text = PERFLEET_TRY(inflated(file_untrusted));
+        *profile.text_ = std::move(text);
     } else {
         profile.text_->assign(reinterpret_cast<const char*>(file_untrusted.data()), file_untrusted.size());
     }
