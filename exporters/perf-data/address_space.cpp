@@ -17,6 +17,13 @@ bool before(const ExportedMapping& a, const ExportedMapping& b) {
     return std::tie(a.image, a.file_offset, a.start) < std::tie(b.image, b.file_offset, b.start);
 }
 
+// The first mapping that ends behind this address.
+template <class Mappings>
+auto first_behind(Mappings& by_start, std::uint64_t address) {
+    return std::lower_bound(by_start.begin(), by_start.end(), address,
+                            [](const ExportedMapping& some, std::uint64_t wanted) { return some.end() <= wanted; });
+}
+
 }  // namespace
 
 bool AddressSpace::contains(const ExportedMapping& mapping) const {
@@ -30,33 +37,45 @@ bool AddressSpace::add(const ExportedMapping& mapping) {
     if (mapping.size_bytes == 0 || mapping.end() < mapping.start) {
         return false;
     }
-    auto first = std::lower_bound(by_start_.begin(), by_start_.end(), mapping.start,
-                                  [](const ExportedMapping& some, std::uint64_t start) { return some.end() <= start; });
     if (contains(mapping)) {
         return false;
     }
+    by_start_.insert(clear(mapping.start, mapping.end()), mapping)->order = ++order_;
+    is_indexed_ = false;
+    return true;
+}
+
+bool AddressSpace::overlaps(std::uint64_t start, std::uint64_t size_bytes) const {
+    const auto first = first_behind(by_start_, start);
+    return first != by_start_.end() && first->start - std::min(first->start, start) < size_bytes;
+}
+
+void AddressSpace::remove(std::uint64_t start, std::uint64_t size_bytes) {
+    clear(start, start + std::min(size_bytes, ~start));
+    is_indexed_ = false;
+}
+
+std::vector<ExportedMapping>::iterator AddressSpace::clear(std::uint64_t start, std::uint64_t end) {
+    auto first = first_behind(by_start_, start);
     auto last = first;
     std::vector<ExportedMapping> rest;
-    for (; last != by_start_.end() && last->start < mapping.end(); ++last) {
-        if (last->start < mapping.start) {
+    for (; last != by_start_.end() && last->start < end; ++last) {
+        if (last->start < start) {
             rest.push_back(*last);
-            rest.back().size_bytes = mapping.start - last->start;
+            rest.back().size_bytes = start - last->start;
         }
     }
-    const std::size_t left_count = rest.size();
-    if (last != first && std::prev(last)->end() > mapping.end()) {
+    const auto left_count = static_cast<std::ptrdiff_t>(rest.size());
+    if (last != first && std::prev(last)->end() > end) {
         ExportedMapping cut = *std::prev(last);
-        const std::uint64_t by = mapping.end() - cut.start;
+        const std::uint64_t by = end - cut.start;
         cut.start += by;
         cut.size_bytes -= by;
         cut.file_offset += by;
         rest.push_back(cut);
     }
-    rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(left_count), mapping)->order = ++order_;
     first = by_start_.erase(first, last);
-    by_start_.insert(first, rest.begin(), rest.end());
-    is_indexed_ = false;
-    return true;
+    return by_start_.insert(first, rest.begin(), rest.end()) + left_count;
 }
 
 std::optional<std::size_t> AddressSpace::find(ExportedImage image, std::uint64_t offset) {

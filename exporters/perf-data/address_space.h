@@ -41,6 +41,12 @@ public:
     // False when exactly this mapping is there already. Empty mappings, and those that wrap around, are not taken.
     bool add(const ExportedMapping& mapping);
 
+    // Whether a mapping has one of these addresses.
+    [[nodiscard]] bool overlaps(std::uint64_t start, std::uint64_t size_bytes) const;
+
+    // Nothing of these addresses is mapped any more, as where data was mapped since.
+    void remove(std::uint64_t start, std::uint64_t size_bytes);
+
     // A mapping of this byte of the image, by its index; the newest one if there are several, as of processes whose
     // exec wasn't told. Indices are valid until the space changes.
     [[nodiscard]] std::optional<std::size_t> find(ExportedImage image, std::uint64_t offset);
@@ -56,6 +62,9 @@ public:
     bool place(ExportedImage image, std::uint64_t offset);
 
 private:
+    // Cuts the mappings at these addresses; where the next mapping behind `start` stands.
+    std::vector<ExportedMapping>::iterator clear(std::uint64_t start, std::uint64_t end);
+
     std::vector<ExportedMapping> by_start_;  // without overlaps
     std::vector<ExportedMapping> by_image_;  // the same, by (image, file_offset); made when asked for
     bool is_indexed_ = true;

@@ -197,7 +197,7 @@ private:
     Result<Done> row(const MergedRow& row) override {
         const EpochImages& images = images_[row.epoch.index];
         if (row.event != nullptr && row.columns == nullptr) {
-            stream_.kept_row(row);
+            stream_.kept_row(row, ranges_[row.epoch.session_index]);
         } else if (row.event != nullptr) {
             stream_.sample_row(images, row, ranges_[row.epoch.session_index]);
         } else {

@@ -30,6 +30,18 @@ constexpr std::uint32_t kNoPid = 0xffff'ffff;
 
 std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
+// Kept records that begin with the pid and tid of a task.
+bool begins_with_task(perf::RecordType type) {
+    switch (type) {
+        case perf::RecordType::kMmap:
+        case perf::RecordType::kMmap2:
+        case perf::RecordType::kRead:
+        case perf::RecordType::kItraceStart:
+        case perf::RecordType::kNamespaces: return true;
+        default: return false;
+    }
+}
+
 }  // namespace
 
 void RecordStream::end_record(const Trailer& trailer, std::uint64_t id) {
@@ -206,13 +218,17 @@ void RecordStream::lost_samples(const ExportedEvent& event, std::uint64_t count,
 void RecordStream::forget_tasks() { tasks_.forget(); }
 
 void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range) {
-    if (take_task_row(tasks_, images_, epoch, merged.rows, merged.row, range) || !merged.is_in_range) {
-        return;
-    }
     const auto value = [&](ColumnId column) { return merged.rows.integers(column)[merged.row]; };
     const Trailer trailer{range.number(value(ColumnId::kPid)), range.number(value(ColumnId::kTid)), merged.time_ns,
                           narrow(value(ColumnId::kCpu))};
     const auto op = static_cast<TaskOp>(value(ColumnId::kTaskOp));
+    const bool is_of_tasks = take_task_row(tasks_, images_, epoch, merged.rows, merged.row, range);
+    if (op == TaskOp::kFork && has_data_mappings_) {
+        write_thread(trailer);  // a child has the mappings of data that its parent has now
+    }
+    if (is_of_tasks || !merged.is_in_range) {
+        return;
+    }
     if (op == TaskOp::kLost) {
         write_lost(trailer, kSideBandId, value(ColumnId::kSize));
         return;
@@ -300,12 +316,32 @@ bool RecordStream::build_chain(const EpochImages& epoch, const Trailer& trailer,
     return leaf_in_kernel;
 }
 
-void RecordStream::kept_row(const MergedRow& merged) {
+void RecordStream::write_known_mappings(const Trailer& trailer) {
+    for (const ExportedMapping& mapping : tasks_.take_unwritten_mappings(trailer.pid)) {
+        write_mapping(trailer, mapping);
+    }
+}
+
+// perf gives a mapping of data to the process as it knows it by then: a FORK that is written later ends it, and so does
+// an older mapping of code at its addresses.
+void RecordStream::begin_data_mapping(const Trailer& trailer, std::string_view bytes) {
+    std::array<std::uint64_t, 2> place{};  // start and length
+    if (bytes.size() < sizeof(place) || trailer.pid == kNoPid) {
+        return;
+    }
+    std::memcpy(place.data(), bytes.data(), sizeof(place));
+    has_data_mappings_ = true;
+    write_thread(trailer);
+    write_known_mappings(trailer);
+    tasks_.replace_by_data(trailer.pid, place[0], place[1]);
+}
+
+void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range) {
     const auto value = [&](ColumnId column) { return merged.rows.integers(column)[merged.row]; };
     const std::uint64_t type_and_misc = value(ColumnId::kRecordType);
     const auto type = static_cast<perf::RecordType>(narrow(type_and_misc));
     const auto misc = static_cast<std::uint16_t>(type_and_misc >> 32U);
-    const std::string_view bytes = merged.rows.bytes(ColumnId::kRawBytes, merged.row);
+    std::string_view bytes = merged.rows.bytes(ColumnId::kRawBytes, merged.row);
     if (type == perf::RecordType::kSample) {
         if (rests_time_ns_ != merged.time_ns) {
             rests_.clear();
@@ -319,13 +355,26 @@ void RecordStream::kept_row(const MergedRow& merged) {
     if (bytes.size() > PerfRecordWriter::kRecordSizeBytesMax - sizeof(perf::RecordHeader) - kTrailerSizeBytesMax) {
         return;
     }
-    writer_.begin(type, misc);
+    const Trailer trailer{range.number(value(ColumnId::kPid)), range.number(value(ColumnId::kTid)), merged.time_ns,
+                          narrow(value(ColumnId::kCpu))};
+    std::array<std::uint32_t, 2> task{};
+    if (begins_with_task(type) && bytes.size() >= sizeof(task)) {
+        std::memcpy(task.data(), bytes.data(), sizeof(task));
+        task = {range.number(task[0]), range.number(task[1])};
+        bytes.remove_prefix(sizeof(task));
+        if (type == perf::RecordType::kMmap || type == perf::RecordType::kMmap2) {
+            begin_data_mapping({task[0], task[1], merged.time_ns, trailer.cpu}, bytes);
+        }
+        writer_.begin(type, misc);
+        writer_.put(task[0]);
+        writer_.put(task[1]);
+    } else {
+        writer_.begin(type, misc);
+    }
     writer_.put_bytes(bytes.data(), bytes.size());
     constexpr std::uint64_t kZero = 0;
     writer_.put_bytes(&kZero, (8 - bytes.size() % 8) % 8);
-    end_record(
-        {narrow(value(ColumnId::kPid)), narrow(value(ColumnId::kTid)), merged.time_ns, narrow(value(ColumnId::kCpu))},
-        merged.event->id);
+    end_record(trailer, merged.event->id);
     ++kept_count_;
 }
 
@@ -357,9 +406,7 @@ void RecordStream::take_chain(const ExportedEvent& event, const Trailer& trailer
         }
     }
     if ((event.sample_type() & perf::sample_type::kStackUser) != 0) {
-        for (const ExportedMapping& mapping : tasks_.take_unwritten_mappings(trailer.pid)) {
-            write_mapping(trailer, mapping);
-        }
+        write_known_mappings(trailer);
     }
 }
 

@@ -44,7 +44,7 @@ public:
 
     // What was kept of a record beside the rows: of a sample (perf::SampleRest) until its row comes, which is of the
     // same time, or else the whole record, which is written.
-    void kept_row(const MergedRow& merged);
+    void kept_row(const MergedRow& merged, const TaskRange& range);
 
     // All samples of the event that were lost, `unreported_count` of them without a kLost row. perf counts the former
     // for each event (LOST_SAMPLES), and warns of the rows (LOST), which belong to a ring that events share.
@@ -78,6 +78,9 @@ private:
     void write_comm(const Trailer& trailer, std::string_view name, bool is_exec);
     void write_fork(const Trailer& trailer, std::uint32_t parent_pid, std::uint32_t parent_tid);
     void write_mapping(const Trailer& trailer, const ExportedMapping& mapping);
+    void write_known_mappings(const Trailer& trailer);  // of the process
+    // What perf has to know before it reads a mapping of data: `bytes` of the record begin with its address and length.
+    void begin_data_mapping(const Trailer& trailer, std::string_view bytes);
     void write_kernel(ExportedImage image, std::uint64_t time_ns);
     void write_lost(const Trailer& trailer, std::uint64_t id, std::uint64_t count);
 
@@ -117,6 +120,7 @@ private:
     std::vector<bool> written_kernels_;       // kernels and their modules that perf knows
     std::vector<bool> mapped_images_;         // images that stand in a mapping record
     std::vector<std::int64_t> kernel_shift_;  // by image: how far from its own address perf has it
+    bool has_data_mappings_ = false;          // perf knows some
     std::optional<ExportedImage> kernel_;     // the one that perf takes for the kernel
     std::vector<std::uint64_t> chain_;
     std::uint64_t leaf_address_ = 0;

@@ -74,7 +74,7 @@ void TaskState::exit(std::uint32_t pid, std::uint32_t tid) {
 void TaskState::map(std::uint32_t pid, const ExportedMapping& mapping) {
     Process& mine = process(pid);
     mine.ended = 0;
-    if (!mine.space->contains(mapping) && changeable(mine).add(mapping)) {
+    if (!mine.space->contains(mapping) && changeable(mine.space).add(mapping)) {
         mine.is_written.clear();
         mine.whole = nullptr;
     }
@@ -145,7 +145,7 @@ std::optional<TaskState::Place> TaskState::place(std::uint32_t pid, ExportedImag
     Process& mine = process(pid);
     std::optional<std::size_t> index = mine.space->find(image, offset);
     if (!index) {
-        if (!changeable(mine).place(image, offset)) {
+        if (!changeable(mine.space).place(image, offset)) {
             return std::nullopt;
         }
         mine.is_written.clear();
@@ -184,6 +184,17 @@ std::vector<ExportedMapping> TaskState::take_unwritten_mappings(std::uint32_t pi
     return unwritten;
 }
 
+void TaskState::replace_by_data(std::uint32_t pid, std::uint64_t start, std::uint64_t size_bytes) {
+    Process& mine = process(pid);
+    mine.whole = nullptr;
+    for (std::shared_ptr<AddressSpace>* const space : {&mine.space, &mine.perf_space}) {
+        if (*space != nullptr && (*space)->overlaps(start, size_bytes)) {
+            changeable(*space).remove(start, size_bytes);
+            mine.is_written.clear();
+        }
+    }
+}
+
 bool TaskState::take_unwritten(Process& process, const ExportedMapping& mapping) {
     if (process.perf_space == nullptr) {
         process.perf_space = std::make_shared<AddressSpace>();
@@ -192,10 +203,7 @@ bool TaskState::take_unwritten(Process& process, const ExportedMapping& mapping)
     if (seen != nullptr && seen->covers(mapping)) {
         return false;
     }
-    if (process.perf_space.use_count() > 1) {
-        process.perf_space = std::make_shared<AddressSpace>(*process.perf_space);
-    }
-    process.perf_space->add(mapping);
+    changeable(process.perf_space).add(mapping);
     return true;
 }
 
@@ -213,11 +221,11 @@ TaskState::Process& TaskState::process(std::uint32_t pid) {
     return *last_process_;
 }
 
-AddressSpace& TaskState::changeable(Process& process) {
-    if (process.space.use_count() > 1) {
-        process.space = std::make_shared<AddressSpace>(*process.space);
+AddressSpace& TaskState::changeable(std::shared_ptr<AddressSpace>& space) {
+    if (space.use_count() > 1) {
+        space = std::make_shared<AddressSpace>(*space);
     }
-    return *process.space;
+    return *space;
 }
 
 void TaskState::drop_oldest_ended() {

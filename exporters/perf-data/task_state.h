@@ -73,6 +73,9 @@ public:
     // that perf unwinds.
     [[nodiscard]] std::vector<ExportedMapping> take_unwritten_mappings(std::uint32_t pid);
 
+    // perf has been told of a mapping of data there, which ended those of code that it knew.
+    void replace_by_data(std::uint32_t pid, std::uint64_t start, std::uint64_t size_bytes);
+
     // Of memory, about.
     [[nodiscard]] std::size_t size_bytes() const;
 
@@ -103,7 +106,7 @@ private:
 
     Thread& thread(std::uint32_t pid, std::uint32_t tid);
     Process& process(std::uint32_t pid);
-    static AddressSpace& changeable(Process& process);
+    static AddressSpace& changeable(std::shared_ptr<AddressSpace>& space);
     // True unless perf sees this mapping; from here on it is taken to.
     static bool take_unwritten(Process& process, const ExportedMapping& mapping);
     void drop_oldest_ended();

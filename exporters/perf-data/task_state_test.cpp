@@ -176,5 +176,22 @@ TEST(TaskState, NumberThatCameBackIsNotForgotten) {
     EXPECT_EQ(address_of(tasks, 1, 5, 0), 0x1000);
 }
 
+TEST(TaskState, CodeBeneathAMappingOfDataIsWrittenAgain) {
+    TaskState tasks;
+    const ExportedMapping code{0x1000, 0x3000, 0, 5};
+    tasks.map(1, code);
+    EXPECT_TRUE(is_written(tasks, 1, 5, 0));
+    tasks.fork(1, 1, 2, 2);
+    tasks.replace_by_data(1, 0x9000, 0x1000);
+    tasks.map(1, code);
+    EXPECT_FALSE(is_written(tasks, 1, 5, 0));
+    tasks.replace_by_data(1, 0x2000, 0x1000);
+    EXPECT_EQ(address_of(tasks, 1, 5, 0x2000), 0x3000U);
+    EXPECT_EQ(address_of(tasks, 1, 5, 0x1000), std::nullopt);
+    EXPECT_EQ(address_of(tasks, 2, 5, 0x1000), 0x2000U) << "the child has a space of its own";
+    tasks.map(1, code);
+    EXPECT_TRUE(is_written(tasks, 1, 5, 0x1000));
+}
+
 }  // namespace
 }  // namespace perfleet

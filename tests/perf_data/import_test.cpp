@@ -87,6 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
         RecordingKind{"data_addresses", "-d -e cpu-clock -F 999", false, "+addr,+data_src"},
         RecordingKind{"weights", "-W -d --phys-data -e cpu-clock -F 999", false, "+addr,+weight,+phys_addr"},
         RecordingKind{"registers", "-e cpu-clock -F 999 --intr-regs=ip,sp --user-regs=ip,sp", false, "+iregs,+uregs"},
+        RecordingKind{"copied_stacks", "--call-graph dwarf -e cpu-clock -F 2000"},
         RecordingKind{"cgroups", "--all-cgroups -e cpu-clock -F 999"}),
     [](const auto& kind) { return std::string{kind.param.name}; });
 
