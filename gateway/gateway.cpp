@@ -16,6 +16,8 @@
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/wire/reception.h"
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/host_clock.h"
 
 namespace perfleet {
 namespace {
@@ -41,13 +43,7 @@ SessionId random_session() {
     return session;
 }
 
-std::int64_t ns_of(clockid_t clock) {
-    timespec time{};
-    clock_gettime(clock, &time);
-    return static_cast<std::int64_t>(time.tv_sec) * kNsPerSecond + time.tv_nsec;
-}
-
-Ingest::Now read_now() { return {static_cast<std::uint64_t>(ns_of(CLOCK_MONOTONIC)), UtcNs{ns_of(CLOCK_REALTIME)}}; }
+Ingest::Now read_now() { return {monotonic_now_ns(), utc_now()}; }
 
 class ReceptionLink final : public PeerLink {
 public:
@@ -77,16 +73,13 @@ public:
         for (const int fd : fds) {
             epoll_event event{};
             event.events = EPOLLIN;
-            PERFLEET_ASSERT(epoll_ctl(fd_, EPOLL_CTL_ADD, fd, &event) == 0);
+            PERFLEET_ASSERT(epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event) == 0);
         }
     }
-    ~AnyOf() { close(fd_); }
-    AnyOf(const AnyOf&) = delete;
-    AnyOf& operator=(const AnyOf&) = delete;
-    [[nodiscard]] int fd() const { return fd_; }
+    [[nodiscard]] int fd() const { return fd_.get(); }
 
 private:
-    int fd_;
+    FileDescriptor fd_;
 };
 
 class ServingGateway final : public Gateway {
@@ -106,9 +99,8 @@ public:
         ingest_options.cardinality.target_sessions_max = options.target_sessions_max;
         ingest_options.clock_timeout_ns = options.clock_timeout_ns;
         ingest_options.retention_class_of = options.retention_class_of;
-        ingest_options.monotonic_ns = [] { return static_cast<std::uint64_t>(ns_of(CLOCK_MONOTONIC)); };
-        auto ingest = PERFLEET_TRY(Ingest::open(std::move(ingest_options), store, link_));
-        ingest_ = std::move(ingest);
+        ingest_options.monotonic_ns = [] { return monotonic_now_ns(); };
+        ingest_ = PERFLEET_TRY(Ingest::open(std::move(ingest_options), store, link_));
         if (!options.folder.empty()) {
             auto control_server = ControlServer::open(options.folder);
             if (control_server) {

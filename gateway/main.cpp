@@ -33,9 +33,9 @@
 #include "gateway/process/stop_signal.h"
 #include "gateway/retention/debounced_clock.h"
 #include "gateway/retention/store_retention.h"
-#include "gateway/wire/monotonic_clock.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/endpoint.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
 #include "schemas/wire/delivery_limits.h"
@@ -122,12 +122,6 @@ void tell_damage(const Arguments& arguments, const Store& store, const LogSink& 
               damage + "; the rest is there, and what comes is stored. `perfleet inspect --verify --data " +
                   arguments.data + "` lists what is lost"});
     }
-}
-
-UtcNs now_utc() {
-    return UtcNs{
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-            .count()};
 }
 
 // From then on this gateway has its part of a store that it shares with others.
@@ -281,7 +275,7 @@ int run(const Arguments& arguments) {
         rules->keeps_everything()
             ? nullptr
             : StoreRetention::start(**store, *rules, tell, [settled = DebouncedClock{tell}]() mutable {
-                  return settled.now(now_utc(), monotonic_now_ns());
+                  return settled.now(utc_now(), monotonic_now_ns());
               });
     const auto metrics =
         start_metrics(arguments, **gateway, **store, queries->get(), compaction.get(), retention.get(), *log);

@@ -27,6 +27,7 @@
 #include "query-engine/wire/query_server.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/endpoint.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/engine/open_engine.h"
 #include "storage/store/open_store.h"
@@ -42,11 +43,6 @@ constexpr unsigned kLibraryThreads = 0;
 int fail(Log& log, const Error& error) {
     log.write({LogLevel::kError, "end", error.message});
     return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailure;
-}
-
-UtcNs utc_now() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return UtcNs{std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
 }
 
 class ReplySink : public ExportSink {

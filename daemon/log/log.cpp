@@ -14,17 +14,12 @@
 
 #include "daemon/log/log_line.h"
 #include "daemon/log/rate_limit.h"
+#include "schemas/vocabulary/host_clock.h"
 
 namespace perfleet {
 namespace {
 
 constexpr const char* kTime = "%Y-%m-%dT%H:%M:%S.%eZ";
-
-std::uint64_t now_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 // systemd.exec(5): $JOURNAL_STREAM holds device and inode of the stream that goes to the journal.
 bool is_journal(const struct stat& stream) {
@@ -75,7 +70,7 @@ public:
             return;
         }
         const std::lock_guard lock{mutex_};
-        const std::uint64_t now = now_ns();
+        const std::uint64_t now = monotonic_now_ns();
         const auto verdict = limit_.ask(event.kind().empty() ? kind_of_text(event.text()) : event.kind(), now);
         if (verdict.may_be_written) {
             put(event, verdict.suppressed_before);
@@ -117,7 +112,7 @@ private:
     bool has_priority_ = false;
     mutable std::mutex mutex_;
     RateLimit limit_;
-    std::uint64_t last_look_ns_ = now_ns();
+    std::uint64_t last_look_ns_ = monotonic_now_ns();
 };
 
 }  // namespace

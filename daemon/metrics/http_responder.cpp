@@ -11,17 +11,13 @@
 #include <ctime>
 #include <utility>
 
+#include "schemas/vocabulary/host_clock.h"
+
 namespace perfleet {
 namespace {
 
 constexpr int kAcceptedAtOnceMax = 64;
 constexpr int kLookEveryMs = 100;
-
-std::uint64_t monotonic_now_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 std::string response(std::string_view status, std::string_view content_type, std::string_view body) {
     return std::string{"HTTP/1.1 "}

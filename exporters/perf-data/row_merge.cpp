@@ -156,8 +156,7 @@ Result<Done> RowMerge::run(MergeVisitor& visitor) {
 }
 
 Result<Done> RowMerge::begin_epoch(MergedEpoch& epoch, MergeVisitor& visitor) {
-    auto dictionary = PERFLEET_TRY(scan_.dictionary(epoch.session_index, epoch.epoch));
-    epoch.dictionary = std::move(dictionary);
+    epoch.dictionary = PERFLEET_TRY(scan_.dictionary(epoch.session_index, epoch.epoch));
     const bool is_new_run =
         heap_.empty() && epoch.index > 0 && epochs_[epoch.index - 1].session_index != epoch.session_index;
     visitor.begin_epoch(epoch, is_new_run);

@@ -24,8 +24,7 @@ ProfileTables::ProfileTables(Symbolizer& symbolizer, QueryMemory& memory, unsign
     : symbolizer_{symbolizer}, names_{symbolizer, memory, worker_count}, share_{memory} {}
 
 Result<Done> ProfileTables::choose_values(const Scan& scan) {
-    auto events = PERFLEET_TRY(choose_events(scan));
-    events_ = std::move(events);
+    events_ = PERFLEET_TRY(choose_events(scan));
     if (events_.empty()) {
         return Error{ErrorCode::kNotFound,
                      "no samples are in the selection: nothing to export (perfleet losses lists what there is)"};

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "schemas/vocabulary/host_clock.h"
+
 namespace perfleet {
 namespace {
 
@@ -19,12 +21,6 @@ constexpr int kNiceness = 3;
 
 // The longest pause after a step: one that took long has waited for the disk.
 constexpr std::chrono::milliseconds kPauseMax{200};
-
-UtcNs now_utc() {
-    return UtcNs{
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-            .count()};
-}
 
 class CompactionThread final : public StoreCompaction {
 public:
@@ -53,7 +49,7 @@ private:
         bool has_failed = false;
         for (bool goes_on = true; goes_on; goes_on = pause(look_again_)) {
             auto step_began = Clock::now();
-            const auto compacted = store_.compact(now_utc(), [&](const CompactionStep& step) {
+            const auto compacted = store_.compact(utc_now(), [&](const CompactionStep& step) {
                 count(step);
                 const auto took = Clock::now() - step_began;
                 const bool more = pause(std::min<Clock::duration>(took, kPauseMax));

@@ -1,4 +1,6 @@
 #include "gateway/process/query_process.h"
+#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/host_clock.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -26,46 +28,20 @@ namespace {
 constexpr std::size_t kLineSizeBytesMax = 4'096;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 
-std::uint64_t now_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-// A file descriptor that is closed at the end.
-class Descriptor {
-public:
-    explicit Descriptor(int number = -1) : number_{number} {}
-    Descriptor(Descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    ~Descriptor() {
-        if (number_ >= 0) {
-            close(number_);
-        }
-    }
-    [[nodiscard]] int number() const { return number_; }
-
-private:
-    int number_;
-};
-
 // One run of the program. Killed when this goes out of scope.
 class Run {
 public:
-    Run(pid_t pid, Descriptor output) : pid_{pid}, output_{std::move(output)} {}
+    Run(pid_t pid, FileDescriptor output) : pid_{pid}, output_{std::move(output)} {}
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
     ~Run() { stop(); }
 
-    [[nodiscard]] int output() const { return output_.number(); }
+    [[nodiscard]] int output() const { return output_.get(); }
 
     // Reads what there is; false at the end of its output.
     bool read_output() {
         std::array<char, 512> buffer{};
-        const ssize_t size = read(output_.number(), buffer.data(), buffer.size());
+        const ssize_t size = read(output_.get(), buffer.data(), buffer.size());
         if (size <= 0) {
             return size < 0 && errno == EINTR;
         }
@@ -93,9 +69,9 @@ public:
         }
         int status = 0;
         kill(pid_, SIGTERM);
-        const std::uint64_t deadline_ns = now_ns() + QueryProcess::kStopWithinNs;
+        const std::uint64_t deadline_ns = monotonic_now_ns() + QueryProcess::kStopWithinNs;
         pid_t reaped = 0;
-        while ((reaped = waitpid(pid_, &status, WNOHANG)) == 0 && now_ns() < deadline_ns) {
+        while ((reaped = waitpid(pid_, &status, WNOHANG)) == 0 && monotonic_now_ns() < deadline_ns) {
             poll(nullptr, 0, 5);
         }
         if (reaped == 0) {
@@ -120,7 +96,7 @@ private:
     }
 
     pid_t pid_;
-    Descriptor output_;
+    FileDescriptor output_;
     std::string line_;  // as far as it has come
     std::optional<std::string> ready_endpoint_;
     TransportCounts transport_counts_;
@@ -132,8 +108,8 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
         return error_from_errno(errno, "pipe");
     }
-    Descriptor read_end{ends[0]};
-    const Descriptor write_end{ends[1]};
+    FileDescriptor read_end{ends[0]};
+    const FileDescriptor write_end{ends[1]};
     std::vector<const char*> arguments{options.program.c_str(), "--data",         options.data.c_str(), "--listen",
                                        listen.c_str(),          "--report-counts"};
     if (!options.config_file.empty()) {
@@ -158,7 +134,7 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, nullptr);
         signal(SIGPIPE, SIG_DFL);
-        if (getppid() != parent || dup2(write_end.number(), STDOUT_FILENO) < 0) {
+        if (getppid() != parent || dup2(write_end.get(), STDOUT_FILENO) < 0) {
             _exit(126);
         }
         execv(options.program.c_str(), const_cast<char* const*>(arguments.data()));
@@ -174,7 +150,7 @@ public:
     ~WatchedQueryProcess() override {
         if (watcher_.joinable()) {
             const std::uint64_t one = 1;
-            (void)!write(stop_.number(), &one, sizeof one);
+            (void)!write(stop_.get(), &one, sizeof one);
             watcher_.join();
         }
     }
@@ -185,15 +161,14 @@ public:
                          options_.program + ": " + std::strerror(errno) +
                              "; install it beside the gateway, or go without queries: --query none"};
         }
-        stop_ = Descriptor{eventfd(0, EFD_CLOEXEC)};
-        if (stop_.number() < 0) {
+        stop_ = FileDescriptor{eventfd(0, EFD_CLOEXEC)};
+        if (stop_.get() < 0) {
             return error_from_errno(errno, "eventfd");
         }
         std::promise<Result<std::string>> first;
         auto ready = first.get_future();
         watcher_ = std::thread{[this, &first] { watch(first); }};
-        auto endpoint = PERFLEET_TRY(ready.get());
-        endpoint_ = std::move(endpoint);
+        endpoint_ = PERFLEET_TRY(ready.get());
         return Done{};
     }
 
@@ -211,8 +186,8 @@ private:
     Event next_event(Run* run, std::uint64_t until_ns) {
         while (true) {
             std::array<pollfd, 2> descriptors{
-                {{stop_.number(), POLLIN, 0}, {run == nullptr ? -1 : run->output(), POLLIN, 0}}};
-            const std::uint64_t now = now_ns();
+                {{stop_.get(), POLLIN, 0}, {run == nullptr ? -1 : run->output(), POLLIN, 0}}};
+            const std::uint64_t now = monotonic_now_ns();
             if (now >= until_ns) {
                 return Event::kTimeOut;
             }
@@ -232,9 +207,8 @@ private:
 
     // Starts the program and waits until it is ready.
     Result<std::string> start_run(std::unique_ptr<Run>& run, const std::string& listen) {
-        auto started = PERFLEET_TRY(fork_program(options_, listen));
-        run = std::move(started);
-        const std::uint64_t deadline_ns = now_ns() + kReadyWithinNs;
+        run = PERFLEET_TRY(fork_program(options_, listen));
+        const std::uint64_t deadline_ns = monotonic_now_ns() + kReadyWithinNs;
         while (true) {
             switch (next_event(run.get(), deadline_ns)) {
                 case Event::kOutput:
@@ -271,10 +245,10 @@ private:
     void keep_running(std::unique_ptr<Run>& run, const std::string& listen) {
         std::uint64_t restart_after_ns = kRestartAfterNsMin;
         while (true) {
-            const std::uint64_t started_ns = now_ns();
+            const std::uint64_t started_ns = monotonic_now_ns();
             Event event = Event::kOutput;
             while (run != nullptr && (event == Event::kOutput || event == Event::kTimeOut)) {
-                event = next_event(run.get(), now_ns() + kReadyWithinNs);
+                event = next_event(run.get(), monotonic_now_ns() + kReadyWithinNs);
             }
             if (event == Event::kStop) {
                 return;
@@ -284,14 +258,14 @@ private:
                 what = run->stop();
                 run.reset();
             }
-            if (now_ns() - started_ns > kRestartAfterNsMax) {
+            if (monotonic_now_ns() - started_ns > kRestartAfterNsMax) {
                 restart_after_ns = kRestartAfterNsMin;
             }
             restart_count_.fetch_add(1, std::memory_order_relaxed);
             options_.notice({LogLevel::kWarning, "query_process",
                              "the query process ended (" + what + "); it is started again in " +
                                  std::to_string(restart_after_ns / kNsPerMs) + " ms"});
-            if (next_event(nullptr, now_ns() + restart_after_ns) == Event::kStop) {
+            if (next_event(nullptr, monotonic_now_ns() + restart_after_ns) == Event::kStop) {
                 return;
             }
             restart_after_ns = std::min(2 * restart_after_ns, kRestartAfterNsMax);
@@ -309,7 +283,7 @@ private:
 
     Options options_;
     std::string endpoint_;
-    Descriptor stop_;
+    FileDescriptor stop_;
     std::atomic<std::uint64_t> restart_count_{0};
     mutable std::mutex counts_mutex_;
     TransportCounts transport_counts_;

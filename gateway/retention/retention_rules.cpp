@@ -116,8 +116,7 @@ private:
         skip_spaces();
         if (!left_.empty() && left_.front() == '{') {
             const std::size_t end = end_of_matchers(left_);
-            auto matchers = PERFLEET_TRY(parse_matchers(left_.substr(0, end), where_));
-            made.matchers = std::move(matchers);
+            made.matchers = PERFLEET_TRY(parse_matchers(left_.substr(0, end), where_));
             left_.remove_prefix(end);
             says_which = true;
         }

@@ -13,8 +13,8 @@
 #include <ctime>
 
 #include "gateway/wire/endpoint.h"
-#include "gateway/wire/monotonic_clock.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/host_clock.h"
 
 namespace perfleet {
 namespace {
@@ -98,8 +98,7 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
     if (has_keys) {
         keys = {options.key_file, "--collectors", options.collectors_folder};
     }
-    auto server = PERFLEET_TRY(zmtp::Server::open(limits, keys, *reception, options.notice));
-    reception->server_ = std::move(server);
+    reception->server_ = PERFLEET_TRY(zmtp::Server::open(limits, keys, *reception, options.notice));
     reception->inbox_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (reception->inbox_fd_ < 0) {
         return error_from_errno(errno, "eventfd");

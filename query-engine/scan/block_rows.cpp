@@ -153,8 +153,7 @@ Result<Done> BlockRows::open(const BlockPlace& place, std::string_view bytes_unt
     share_index_ = 0;
     passing_.reset();
     block_.reset();
-    auto view = PERFLEET_TRY(scan_->parse_block(place, bytes_untrusted));
-    view_ = std::move(view);
+    view_ = PERFLEET_TRY(scan_->parse_block(place, bytes_untrusted));
     if (scan_->is_pruned(place.session_index, place.series, view_.header.first_ticks, view_.header.last_ticks)) {
         return Done{};
     }

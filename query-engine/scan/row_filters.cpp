@@ -66,8 +66,7 @@ Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_inde
     }
     std::shared_ptr<const Epoch> epoch;
     if (!filter_.comms.empty() || has_cgroups || filter_.has_frames()) {
-        auto found = PERFLEET_TRY(epoch_of(scan, {session_index, block.header.epoch}));
-        epoch = std::move(found);
+        epoch = PERFLEET_TRY(epoch_of(scan, {session_index, block.header.epoch}));
     }
     const auto column = [&](ColumnId id) {
         return std::find(wanted.begin(), wanted.end(), id) == wanted.end() ? std::span<const std::uint64_t>{}
@@ -114,8 +113,7 @@ Result<std::shared_ptr<const RowFilters::Epoch>> RowFilters::epoch_of(const Scan
     const auto dictionary = PERFLEET_TRY(scan.dictionary(key.first, key.second));
     auto epoch = std::make_shared<Epoch>();
     if (!filter_.comms.empty()) {
-        auto names = PERFLEET_TRY(read_thread_names(scan, key.first, key.second, *dictionary));
-        epoch->names = std::move(names);
+        epoch->names = PERFLEET_TRY(read_thread_names(scan, key.first, key.second, *dictionary));
     }
     if (!filter_.cgroups.empty()) {
         auto cgroups = PERFLEET_TRY(read_cgroups(scan, key.first, key.second, *dictionary));

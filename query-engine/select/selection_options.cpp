@@ -93,8 +93,7 @@ OptionTable<Selection> make_table(UtcNs now) {
         .text({"select", OptionType::kText, "MATCHERS",
                "only sessions with these labels: '{target=\"a\", arch=~\"aarch.*\"}'"},
               [](const std::string& text, Selection& selection) -> Result<Done> {
-                  auto matchers = PERFLEET_TRY(parse_matchers(text));
-                  selection.matchers = std::move(matchers);
+                  selection.matchers = PERFLEET_TRY(parse_matchers(text));
                   return Done{};
               })
         .value({"session", OptionType::kText, "ID",

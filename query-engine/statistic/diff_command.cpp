@@ -53,20 +53,17 @@ Result<Done> read_percentiles(const std::string& text, DiffRequest& request) {
         request.options.means_alone = true;
         return Done{};
     }
-    auto percentiles = PERFLEET_TRY(parse_percentiles_option("percentiles", text));
-    request.percentiles = std::move(percentiles);
+    request.percentiles = PERFLEET_TRY(parse_percentiles_option("percentiles", text));
     return Done{};
 }
 
 Result<Done> read_confidence(const std::string& text, DiffRequest& request) {
-    const auto fraction = PERFLEET_TRY(parse_fraction_option("confidence", text));
-    request.options.confidence = fraction;
+    request.options.confidence = PERFLEET_TRY(parse_fraction_option("confidence", text));
     return Done{};
 }
 
 Result<Done> read_conditions(const std::string& text, DiffRequest& request) {
-    auto conditions = PERFLEET_TRY(parse_fail_conditions(text));
-    request.options.conditions = std::move(conditions);
+    request.options.conditions = PERFLEET_TRY(parse_fail_conditions(text));
     return Done{};
 }
 
@@ -203,8 +200,7 @@ Result<DiffQuestion> parse_diff(const OptionValues& values, const Selection& com
             return usage(std::string{"--"} + name +
                          ": which side is that? Such as --before last~1 --after last, '{version=\"2\"}' or -2h..-1h");
         }
-        auto parsed = PERFLEET_TRY(parse_diff_side(name, text, common, now));
-        side = std::move(parsed);
+        side = PERFLEET_TRY(parse_diff_side(name, text, common, now));
         for (const Matcher& matcher : side.matchers) {
             question.options.chosen_labels.insert(matcher.label);
         }

@@ -384,8 +384,7 @@ private:
     }
 
     Result<Done> sorted_values(const ValueSource& source, std::vector<std::uint64_t>& values, MemoryShare& share) {
-        auto read = PERFLEET_TRY(first_values(scan_, source, kCompatibleValuesMax, share));
-        values = std::move(read);
+        values = PERFLEET_TRY(first_values(scan_, source, kCompatibleValuesMax, share));
         std::sort(values.begin(), values.end());
         if (values.size() == kCompatibleValuesMax) {
             answer_.warnings.push_back(fmt::format("{}: only the first {} values", name_of(source), values.size()));

@@ -95,8 +95,7 @@ void add_fraction(OptionTable<LatencyOptions>& table, const char* name, long dou
 }
 
 Result<Done> read_percentiles(const std::string& text, LatencyOptions& latency) {
-    auto percentiles = PERFLEET_TRY(parse_percentiles_option("percentiles", text));
-    latency.percentiles = std::move(percentiles);
+    latency.percentiles = PERFLEET_TRY(parse_percentiles_option("percentiles", text));
     return Done{};
 }
 

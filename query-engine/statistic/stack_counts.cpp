@@ -408,20 +408,17 @@ Result<EpochMeaning> read_meaning(const Scan& scan, std::size_t session_index, E
             meaning.stacks = stacks;
         }
     }
-    auto dictionary = PERFLEET_TRY(meaning.stacks ? scan.dictionary(session_index, epoch, std::array{Kind::kString})
-                                                  : scan.dictionary(session_index, epoch));
-    meaning.dictionary = std::move(dictionary);
+    meaning.dictionary = PERFLEET_TRY(meaning.stacks ? scan.dictionary(session_index, epoch, std::array{Kind::kString})
+                                                     : scan.dictionary(session_index, epoch));
     return meaning;
 }
 
 Result<TaskNames> read_task_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
                                   const EpochDictionary& dictionary, const StackCountOptions& options) {
     TaskNames names;
-    auto threads = PERFLEET_TRY(read_thread_names(scan, session_index, epoch, dictionary));
-    names.threads = std::move(threads);
+    names.threads = PERFLEET_TRY(read_thread_names(scan, session_index, epoch, dictionary));
     if (options.per_cgroup) {
-        auto cgroups = PERFLEET_TRY(read_cgroups(scan, session_index, epoch, dictionary));
-        names.cgroups = std::move(cgroups);
+        names.cgroups = PERFLEET_TRY(read_cgroups(scan, session_index, epoch, dictionary));
     }
     return names;
 }

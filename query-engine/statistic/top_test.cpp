@@ -12,6 +12,7 @@
 #include "query-engine/statistic/testing/shown_name.h"
 #include "query-engine/statistic/tree.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "storage/store/testing/memory_store.h"
 #include "storage/store/testing/stores.h"
 
 namespace perfleet::top_test {

@@ -178,8 +178,7 @@ private:
             ValueSource source;
             source.session_index = index;
             source.series = series;
-            auto made = PERFLEET_TRY(describe(source.pieces(scan_), std::array{Quantile::of_percent(99)}, 0.95L));
-            described = std::move(made);
+            described = PERFLEET_TRY(describe(source.pieces(scan_), std::array{Quantile::of_percent(99)}, 0.95L));
         }
         RowMaker row{answer_, unit_of(series)};
         add_identity(row, name_of(series));

@@ -1,4 +1,5 @@
 #include "query-engine/symbol/debug_lines.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -22,22 +23,6 @@ namespace debug_lines {
 constexpr std::uint32_t kNoFunction = ~0U;
 constexpr std::size_t kNameSizeBytesMax = 64U << 10U;  // of a function or a file; longer ones are none
 
-class Descriptor {
-public:
-    explicit Descriptor(int number) : number_{number} {}
-    ~Descriptor() {
-        if (number_ >= 0) {
-            ::close(number_);
-        }
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    [[nodiscard]] int number() const { return number_; }
-
-private:
-    int number_;
-};
-
 // One file with its DWARF.
 class DebugFile {
 public:
@@ -45,14 +30,14 @@ public:
         // Never waits where the path names a pipe.
         auto file = std::make_unique<DebugFile>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK), "");
         struct stat status {};
-        if (file->descriptor_.number() < 0 || ::fstat(file->descriptor_.number(), &status) != 0) {
+        if (file->descriptor_.get() < 0 || ::fstat(file->descriptor_.get(), &status) != 0) {
             return error_from_errno(errno, path);
         }
         if (!S_ISREG(status.st_mode)) {
             return Error{ErrorCode::kInvalid, path + " is no file"};
         }
         ::elf_version(EV_CURRENT);
-        file->elf_ = ::elf_begin(file->descriptor_.number(), ELF_C_READ, nullptr);
+        file->elf_ = ::elf_begin(file->descriptor_.get(), ELF_C_READ, nullptr);
         return begun(std::move(file), path, static_cast<std::uint64_t>(status.st_size));
     }
 
@@ -184,7 +169,7 @@ private:
         return size_bytes;
     }
 
-    Descriptor descriptor_;
+    FileDescriptor descriptor_;
     std::string bytes_;  // of a file in memory
     Elf* elf_ = nullptr;
     Dwarf* dwarf_ = nullptr;

@@ -11,6 +11,7 @@
 #include <climits>
 
 #include "schemas/vocabulary/content_hash.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 
@@ -24,20 +25,17 @@ public:
         if (elf != nullptr) {
             elf_end(elf);
         }
-        if (fd_ >= 0) {
-            close(fd_);
-        }
     }
 
-    void begin() { elf = fd_ >= 0 ? elf_begin(fd_, ELF_C_READ, nullptr) : elf_memory(memory_.data(), memory_.size()); }
+    void begin() { elf = fd_ ? elf_begin(fd_.get(), ELF_C_READ, nullptr) : elf_memory(memory_.data(), memory_.size()); }
 
-    [[nodiscard]] int fd() const { return fd_; }
+    [[nodiscard]] int fd() const { return fd_.get(); }
 
     Elf* elf = nullptr;
     std::uint64_t size_bytes = 0;
 
 private:
-    int fd_ = -1;
+    FileDescriptor fd_;
     std::string memory_;
 };
 

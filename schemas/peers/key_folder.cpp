@@ -11,6 +11,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "schemas/vocabulary/host_clock.h"
+
 namespace perfleet {
 namespace {
 
@@ -21,11 +23,7 @@ struct CloseFolder {
 };
 
 bool is_fresh_time(const timespec& changed) {
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    const std::int64_t age_ns =
-        (static_cast<std::int64_t>(now.tv_sec) - changed.tv_sec) * 1'000'000'000 + (now.tv_nsec - changed.tv_nsec);
-    return age_ns < kFreshNs;
+    return utc_now().value - (changed.tv_sec * kNsPerSecond + changed.tv_nsec) < kFreshNs;
 }
 
 }  // namespace

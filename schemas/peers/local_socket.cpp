@@ -25,51 +25,36 @@ const sockaddr* generic(const sockaddr_un& address) { return reinterpret_cast<co
 }  // namespace
 
 Result<LocalSocket> LocalSocket::in(const std::string& folder, std::string_view name) {
-    const int fd = ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
+    FileDescriptor opened{::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    if (!opened) {
         return error_from_errno(errno, folder);
     }
-    return LocalSocket{fd, folder + "/" + std::string{name}, name};
+    return LocalSocket{std::move(opened), folder + "/" + std::string{name}, name};
 }
 
-LocalSocket::LocalSocket(int folder_fd, std::string named, std::string_view name)
-    : folder_fd_{folder_fd},
+LocalSocket::LocalSocket(FileDescriptor folder, std::string named, std::string_view name)
+    : folder_{std::move(folder)},
       named_{std::move(named)},
-      path_{"/proc/self/fd/" + std::to_string(folder_fd) + "/" + std::string{name}} {}
-
-LocalSocket::LocalSocket(LocalSocket&& other) noexcept
-    : folder_fd_{std::exchange(other.folder_fd_, -1)}, named_{std::move(other.named_)}, path_{std::move(other.path_)} {}
-
-LocalSocket::~LocalSocket() {
-    if (folder_fd_ >= 0) {
-        ::close(folder_fd_);
-    }
-}
+      path_{"/proc/self/fd/" + std::to_string(folder_.get()) + "/" + std::string{name}} {}
 
 Result<int> LocalSocket::bind(int type) const {
     const sockaddr_un address = address_of(path_);
-    const int fd = ::socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
+    FileDescriptor socket{::socket(AF_UNIX, type | SOCK_CLOEXEC, 0)};
+    if (!socket) {
         return error_from_errno(errno, "can't make a socket");
     }
     ::unlink(path_.c_str());
-    if (::bind(fd, generic(address), sizeof address) != 0 || ::chmod(path_.c_str(), S_IRUSR | S_IWUSR) != 0) {
-        Error error = error_from_errno(errno, named_);
-        ::close(fd);
-        return error;
+    if (::bind(socket.get(), generic(address), sizeof address) != 0 || ::chmod(path_.c_str(), S_IRUSR | S_IWUSR) != 0) {
+        return error_from_errno(errno, named_);
     }
-    return fd;
+    return socket.release();
 }
 
 int LocalSocket::connect(int type) const {
     const sockaddr_un address = address_of(path_);
-    const int fd = ::socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
-    if (fd < 0 || ::connect(fd, generic(address), sizeof address) == 0) {
-        return fd < 0 ? -errno : fd;
-    }
-    const int error = errno;
-    ::close(fd);
-    return -error;
+    FileDescriptor socket{::socket(AF_UNIX, type | SOCK_CLOEXEC, 0)};
+    const bool is_connected = socket && ::connect(socket.get(), generic(address), sizeof address) == 0;
+    return is_connected ? socket.release() : -errno;
 }
 
 void LocalSocket::remove() const { ::unlink(path_.c_str()); }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 
@@ -18,11 +19,6 @@ class LocalSocket {
 public:
     // Errors name the folder: kNotFound, kPermission.
     [[nodiscard]] static Result<LocalSocket> in(const std::string& folder, std::string_view name);
-    LocalSocket(LocalSocket&& other) noexcept;
-    LocalSocket& operator=(LocalSocket&&) = delete;
-    LocalSocket(const LocalSocket&) = delete;
-    LocalSocket& operator=(const LocalSocket&) = delete;
-    ~LocalSocket();
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::string endpoint() const { return "ipc://" + path_; }
@@ -35,9 +31,9 @@ public:
     void remove() const;
 
 private:
-    LocalSocket(int folder_fd, std::string named, std::string_view name);
+    LocalSocket(FileDescriptor folder, std::string named, std::string_view name);
 
-    int folder_fd_;
+    FileDescriptor folder_;
     std::string named_;  // as the user knows it
     std::string path_;
 };

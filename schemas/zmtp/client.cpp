@@ -14,11 +14,13 @@
 #include <utility>
 
 #include "schemas/vocabulary/endpoint.h"
-#include "schemas/zmtp/clock.h"
+#include "schemas/vocabulary/host_clock.h"
 
 namespace perfleet::zmtp {
 namespace {
 
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+constexpr std::uint64_t kNsPerSecond = 1'000 * kNsPerMs;
 constexpr std::uint64_t kConnectNsMax = 10 * kNsPerSecond;
 constexpr std::uint64_t kHandshakeNsMax = 10 * kNsPerSecond;
 constexpr std::uint64_t kAfterTroubleNs = kNsPerSecond;
@@ -158,7 +160,7 @@ void Client::wait(int wake_fd, std::uint64_t timeout_ns) {
 
 void Client::go_on() {
     use(std::exchange(to_use_, 0));
-    now_ns_ = monotonic_ns();
+    now_ns_ = monotonic_now_ns();
     if (step_ == Step::kPaused && now_ns_ >= next_try_ns_) {
         resolve();
     }

@@ -4,14 +4,14 @@
 #include <utility>
 
 #include "schemas/peers/key_file.h"
-#include "schemas/zmtp/clock.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/zmtp/listener.h"
 
 namespace perfleet::zmtp {
 namespace {
 
 constexpr std::uint64_t kReportsMax = 4;
-constexpr std::uint64_t kReportsEveryNs = 10 * kNsPerSecond;
+constexpr std::uint64_t kReportsEveryNs = 10'000'000'000;
 
 }  // namespace
 

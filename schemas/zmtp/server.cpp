@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/assert.h"
-#include "schemas/zmtp/clock.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/zmtp/kept_bytes.h"
 #include "schemas/zmtp/send_queue.h"
 
@@ -22,6 +22,7 @@ namespace {
 
 using Event = PeerProtocol::Event;
 
+constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kLookEveryNs = 250 * kNsPerMs;
 constexpr int kEventsAtOnceMax = 256;
 constexpr int kAcceptedAtOnceMax = 16;
@@ -63,8 +64,7 @@ Result<std::unique_ptr<Server>> Server::open(const ServerLimits& limits, const s
                                              Sink& sink, const Notice& notice) {
     std::unique_ptr<Server> server{new Server{limits, sink, notice ? notice : [](std::string_view) {}}};
     if (keys.has_value()) {
-        auto gate = PERFLEET_TRY(KeyGate::open(*keys, server->notice_));
-        server->keys_ = std::move(gate);
+        server->keys_ = PERFLEET_TRY(KeyGate::open(*keys, server->notice_));
     }
     server->epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
     server->wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -115,7 +115,7 @@ void Server::run_once(std::uint64_t timeout_ns) {
     const std::uint64_t wait_ns = has_deferred ? 0 : std::min(timeout_ns, kLookEveryNs);
     const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()),
                                    static_cast<int>((wait_ns + kNsPerMs - 1) / kNsPerMs));
-    now_ns_ = monotonic_ns();
+    now_ns_ = monotonic_now_ns();
     turn_.handshakes_left = kHandshakesAtOnceMax;
     for (std::size_t i = deferred_.size(); i > 0 && turn_.handshakes_left > 0; --i) {
         const ConnectionId id = deferred_.front();

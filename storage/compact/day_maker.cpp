@@ -63,8 +63,7 @@ Result<bool> DayMaker::add_series(const Place& place, Series series, EpochBatche
                                   std::optional<Meaning>& meaning) {
     const auto [day, is_new] = days_.try_emplace(series);
     if (is_new) {
-        auto made = PERFLEET_TRY(is_made(place.session, series));
-        day->second.is_made = made;
+        day->second.is_made = PERFLEET_TRY(is_made(place.session, series));
     }
     if (day->second.is_made) {
         return true;

@@ -45,8 +45,7 @@ Result<bool> RollupMaker::roll_up_session(const SessionName& session) {
                     continue;
                 }
                 if (!clock) {
-                    auto read = PERFLEET_TRY(read_clock(session, batches.points));
-                    clock = std::move(read);
+                    clock = PERFLEET_TRY(read_clock(session, batches.points));
                 }
                 auto rolled_up = content == RollupContent::kValues
                                      ? roll_up_values(source, named, *clock)

@@ -13,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/rocksdb_engine.h"
 #include "storage/engine/store_format.h"
@@ -27,30 +28,14 @@ constexpr std::uint32_t kAttemptsMax = 20;
 constexpr std::uint32_t kDamagedAttempts = 4;
 constexpr std::size_t kCopySizeBytes = 1U << 20;
 
-class Descriptor {
-public:
-    explicit Descriptor(int fd) : fd_{fd} {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (fd_ >= 0) {
-            ::close(fd_);
-        }
-    }
-    [[nodiscard]] int get() const { return fd_; }
-
-private:
-    int fd_;
-};
-
 // Up to the end that the file has now; onto the disk. kNotFound: there is none.
 Result<std::uint64_t> copy_to_disk(const fs::path& from, const fs::path& to,
                                    const std::function<void(std::uint64_t)>& add_copied) {
-    const Descriptor source{::open(from.c_str(), O_RDONLY | O_CLOEXEC)};
+    const FileDescriptor source{::open(from.c_str(), O_RDONLY | O_CLOEXEC)};
     if (source.get() < 0) {
         return error_from_errno(errno, from.string());
     }
-    const Descriptor target{::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+    const FileDescriptor target{::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
     if (target.get() < 0) {
         return error_from_errno(errno, to.string());
     }

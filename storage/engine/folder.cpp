@@ -115,23 +115,16 @@ Error no_temporary_folder(int number, std::string what) {
 }  // namespace
 
 HeldFolder::HeldFolder(const std::string& directory)
-    : fd_{::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)}, identity_{identity_of(directory)} {}
+    : held_{::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)}, identity_{identity_of(directory)} {}
 
-HeldFolder::~HeldFolder() { let_go(); }
-
-void HeldFolder::let_go() {
-    if (fd_ >= 0) {
-        ::close(fd_);
-    }
-    fd_ = -1;
-}
+void HeldFolder::let_go() { held_.reset(); }
 
 bool HeldFolder::take_up(const std::string& directory) {
     let_go();
     if (identity_of(directory) != identity_) {
         return false;
     }
-    fd_ = ::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    held_.reset(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     return is_still_at(directory);
 }
 
@@ -140,7 +133,7 @@ bool HeldFolder::is_still_at(const std::string& directory) const {
     struct stat there {};
     struct stat database {};
     const std::string marker = directory + "/" + std::string{kDatabaseMarker};
-    return fd_ < 0 || ::fstat(fd_, &held) != 0 ||
+    return !held_ || ::fstat(held_.get(), &held) != 0 ||
            (::stat(directory.c_str(), &there) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino &&
             ::stat(marker.c_str(), &database) == 0);
 }
@@ -157,15 +150,9 @@ std::set<std::string> log_files(const std::string& directory) {
 }
 
 Result<Done> sync_folder(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
+    const FileDescriptor folder{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!folder || ::fsync(folder.get()) != 0) {
         return error_from_errno(errno, path);
-    }
-    const int result = ::fsync(fd);
-    const int errno_value = errno;
-    ::close(fd);
-    if (result != 0) {
-        return error_from_errno(errno_value, path);
     }
     return Done{};
 }
@@ -208,16 +195,11 @@ Result<Done> prepare_writer_folder(const std::string& directory) {
 }
 
 bool has_writer(const std::string& directory) {
-    const int fd = ::open((fs::path{directory} / kLockFile).c_str(), O_RDWR | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
+    const FileDescriptor file{::open((fs::path{directory} / kLockFile).c_str(), O_RDWR | O_CLOEXEC)};
     struct flock lock {};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
-    const bool is_held = ::fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    ::close(fd);
-    return is_held;
+    return file && ::fcntl(file.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 Result<Done> check_reader_folder(const std::string& directory) {
@@ -244,19 +226,16 @@ Result<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std::string
     if (::mkdtemp(path.data()) == nullptr) {
         return no_temporary_folder(errno, "creating a temporary folder in " + parent.string() + " (TMPDIR)");
     }
-    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)::flock(fd, LOCK_EX | LOCK_NB);
+    FileDescriptor lock{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (lock) {
+        (void)::flock(lock.get(), LOCK_EX | LOCK_NB);
     }
-    return std::unique_ptr<TemporaryFolder>{new TemporaryFolder{std::move(path), fd}};
+    return std::unique_ptr<TemporaryFolder>{new TemporaryFolder{std::move(path), std::move(lock)}};
 }
 
 TemporaryFolder::~TemporaryFolder() {
     std::error_code error;
     fs::remove_all(path_, error);
-    if (fd_ >= 0) {
-        ::close(fd_);
-    }
 }
 
 void TemporaryFolder::remove_abandoned(const std::string& prefix) {
@@ -269,15 +248,11 @@ void TemporaryFolder::remove_abandoned(const std::string& prefix) {
             ::time(nullptr) - status.st_mtime < kAbandonedAgeMinS) {
             continue;
         }
-        const int fd = ::open(at->path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0) {
-            continue;
-        }
-        if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        const FileDescriptor folder{::open(at->path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+        if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) {
             std::error_code kept;
             fs::remove_all(at->path(), kept);
         }
-        ::close(fd);
     }
 }
 

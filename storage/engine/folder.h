@@ -6,6 +6,7 @@
 #include <string>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 
@@ -27,9 +28,6 @@ inline constexpr unsigned kStoreFolderMode = 0700;
 class HeldFolder {
 public:
     explicit HeldFolder(const std::string& directory);
-    HeldFolder(const HeldFolder&) = delete;
-    HeldFolder& operator=(const HeldFolder&) = delete;
-    ~HeldFolder();
 
     // Whether this one stands there, with a database in it; true where it could not be opened.
     [[nodiscard]] bool is_still_at(const std::string& directory) const;
@@ -40,7 +38,7 @@ public:
     [[nodiscard]] bool take_up(const std::string& directory);
 
 private:
-    int fd_;  // -1: none
+    FileDescriptor held_;
     std::string identity_;
 };
 
@@ -68,10 +66,10 @@ public:
     [[nodiscard]] const std::string& path() const { return path_; }
 
 private:
-    TemporaryFolder(std::string path, int fd) : path_{std::move(path)}, fd_{fd} {}
+    TemporaryFolder(std::string path, FileDescriptor lock) : path_{std::move(path)}, lock_{std::move(lock)} {}
 
     std::string path_;
-    int fd_;  // holds the lock; -1: none
+    FileDescriptor lock_;
 };
 
 }  // namespace perfleet

@@ -338,8 +338,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
         const bool is_lacking = status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {});
         if (is_lacking) {
             opened->db.reset();
-            auto damaged = PERFLEET_TRY(open_damaged(directory, options, *opened));
-            status = damaged;
+            status = PERFLEET_TRY(open_damaged(directory, options, *opened));
         }
         if (status.ok()) {
             add_log_losses(directory, log_losses(directory, false), *opened);

@@ -207,8 +207,7 @@ Result<std::vector<TableFileCheck>> check_table_files(const std::string& directo
     if (auto live = live_table_files(directory)) {
         files = std::move(*live);
     } else {
-        auto listed = PERFLEET_TRY(listed_files(directory));
-        files = std::move(listed);
+        files = PERFLEET_TRY(listed_files(directory));
     }
     std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
     std::optional<std::vector<TableFileCheck>> now;

@@ -203,8 +203,7 @@ Result<SessionFilter> SessionFilter::make(const std::vector<Matcher>& matchers) 
         auto condition = std::make_shared<Condition>();
         condition->matcher = matcher;
         if (has_pattern(matcher)) {
-            auto pattern = PERFLEET_TRY(compiled_pattern(matcher.value, "label " + matcher.label));
-            condition->pattern = std::move(pattern);
+            condition->pattern = PERFLEET_TRY(compiled_pattern(matcher.value, "label " + matcher.label));
         }
         filter.conditions_.push_back(std::move(condition));
     }

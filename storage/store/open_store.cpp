@@ -1,6 +1,5 @@
 #include "storage/store/open_store.h"
 
-#include "storage/engine/memory_engine.h"
 #include "storage/engine/open_engine.h"
 #include "storage/engine/store_format.h"
 #include "storage/store/keyed_store.h"
@@ -17,10 +16,6 @@ Result<std::unique_ptr<StoreReader>> open_store_reader(const std::string& where)
     auto engine = PERFLEET_TRY(open_reader_engine(where));
     PERFLEET_TRY(check_format(*engine, where));
     return make_keyed_reader(std::move(engine));
-}
-
-std::unique_ptr<Store> make_memory_store(const StoreOptions& options) {
-    return make_keyed_store(std::make_unique<MemoryEngine>(), options);
 }
 
 }  // namespace perfleet

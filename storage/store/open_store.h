@@ -19,7 +19,4 @@ namespace perfleet {
 // Reads beside a live writer, or without one. Errors: kNotFound (no store there), else as above.
 [[nodiscard]] Result<std::unique_ptr<StoreReader>> open_store_reader(const std::string& where);
 
-// Keeps everything in memory; for tests.
-[[nodiscard]] std::unique_ptr<Store> make_memory_store(const StoreOptions& options = {});
-
 }  // namespace perfleet

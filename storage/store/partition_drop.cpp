@@ -22,8 +22,7 @@ Result<PartitionDrop> make_partition_drop(const KeyedReads& reads, const Partiti
     if (!visited.ok() && !is_damage(visited.error())) {
         return visited.error();
     }
-    auto row_count = PERFLEET_TRY(rows.finish());
-    drop.row_count = row_count;
+    drop.row_count = PERFLEET_TRY(rows.finish());
     auto sessions = PERFLEET_TRY(reads.sessions(partition));
     for (const SessionRecord& session : sessions) {
         drop.changes.changes.deletes.push_back(session_partition_key(session.target, session.session, partition));

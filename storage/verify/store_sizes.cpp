@@ -170,8 +170,7 @@ Result<StoreSizes> measure_store(const std::string& where) {
     if (sizes.ok() && is_folder(where)) {
         add_file_sizes(where, *sizes);
     } else if (sizes.ok()) {
-        auto object_bytes = PERFLEET_TRY(engine->size_bytes(everything()));
-        sizes->object_bytes = object_bytes;
+        sizes->object_bytes = PERFLEET_TRY(engine->size_bytes(everything()));
     }
     return sizes;
 }

@@ -3,14 +3,10 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "schemas/vocabulary/host_clock.h"
+
 namespace perfleet {
 namespace {
-
-std::uint64_t read_clock(clockid_t clock) {
-    timespec time{};
-    ::clock_gettime(clock, &time);
-    return (static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 std::int64_t offset_of(const ClockPoint& point) {
     return point.utc_ns.value - static_cast<std::int64_t>(point.ticks.value);
@@ -18,18 +14,18 @@ std::int64_t offset_of(const ClockPoint& point) {
 
 }  // namespace
 
-Ticks monotonic_now() { return Ticks{read_clock(CLOCK_MONOTONIC)}; }
+Ticks monotonic_now() { return Ticks{monotonic_now_ns()}; }
 
 ClockPoint observe_clocks() {
     constexpr int kAttempts = 5;
     ClockPoint best;
     for (int i = 0; i < kAttempts; ++i) {
-        const std::uint64_t before = read_clock(CLOCK_MONOTONIC);
-        const std::uint64_t utc = read_clock(CLOCK_REALTIME);
-        const std::uint64_t after = read_clock(CLOCK_MONOTONIC);
+        const std::uint64_t before = monotonic_now_ns();
+        const UtcNs utc = utc_now();
+        const std::uint64_t after = monotonic_now_ns();
         const std::uint64_t uncertainty_ns = ((after - before) / 2) + 1;
         if (i == 0 || uncertainty_ns < best.uncertainty_ns) {
-            best = {Ticks{before + ((after - before) / 2)}, UtcNs{static_cast<std::int64_t>(utc)}, uncertainty_ns};
+            best = {Ticks{before + ((after - before) / 2)}, utc, uncertainty_ns};
         }
     }
     return best;
@@ -50,7 +46,7 @@ std::optional<ClockPoint> ClockWatch::observe() {
 UtcNs BucketClock::now(Ticks ticks) const {
     const std::int64_t offset_ns = offset_ns_.load(std::memory_order_relaxed);
     if (offset_ns == kUnknown) {
-        return UtcNs{static_cast<std::int64_t>(read_clock(CLOCK_REALTIME))};
+        return utc_now();
     }
     return UtcNs{static_cast<std::int64_t>(ticks.value) + offset_ns};
 }

@@ -21,6 +21,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/probe_overhead.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/clock_relation.h"
@@ -76,13 +77,8 @@ std::uint64_t nanoseconds(double seconds) {
     return static_cast<std::uint64_t>(std::min(seconds, kSecondsMax) * static_cast<double>(kNsPerSecond));
 }
 
-std::uint64_t cpu_ns(clockid_t clock) {
-    timespec time{};
-    ::clock_gettime(clock, &time);
-    return (static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(time.tv_nsec);
-}
-std::uint64_t thread_cpu_ns() { return cpu_ns(CLOCK_THREAD_CPUTIME_ID); }
-std::uint64_t process_cpu_ns() { return cpu_ns(CLOCK_PROCESS_CPUTIME_ID); }
+std::uint64_t thread_cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+std::uint64_t process_cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 // Memory that isn't touched before it is used.
 struct Memory {
@@ -242,8 +238,7 @@ Result<Done> LinuxCollector::open_driver() {
         driver_ = std::move(*link);
         return Done{};
     }
-    auto link = PERFLEET_TRY(GatewayLink::connect(gateway()));
-    driver_ = std::move(link);
+    driver_ = PERFLEET_TRY(GatewayLink::connect(gateway()));
     if (!options_.unacknowledged_file.empty()) {
         driver_ = std::make_unique<FallbackLink>(std::move(driver_), options_.unacknowledged_file);
     }
@@ -312,8 +307,7 @@ Result<Done> LinuxCollector::open_source() {
             return Error{ErrorCode::kUsage, "-e " + source.events.probes.front().name +
                                                 ": probes are of a command and what it starts; write it behind --"};
         }
-        auto area = PERFLEET_TRY(ProbeArea::create());
-        source.probe_area = std::move(area);
+        source.probe_area = PERFLEET_TRY(ProbeArea::create());
         environment.push_back(source.probe_area->variable());
         describe_probes(source.events.probes);
     }
@@ -342,8 +336,7 @@ Result<Done> LinuxCollector::open_source() {
     source.events.pids.assign(options_.pids.begin(), options_.pids.end());
     source.events.with_descendants = true;
     if (!options_.command.empty()) {
-        auto command = PERFLEET_TRY(Command::start(options_.command, environment));
-        command_ = std::move(command);
+        command_ = PERFLEET_TRY(Command::start(options_.command, environment));
         // Beside a choice it only says how long.
         if (!options_.all_cpus && options_.pids.empty() && options_.tids.empty() && !options_.uid) {
             source.events.pids = {static_cast<std::uint32_t>(command_->pid())};

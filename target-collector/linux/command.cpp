@@ -87,13 +87,13 @@ Result<std::unique_ptr<Command>> Command::start(const std::vector<std::string>& 
     if (::pipe2(go, O_CLOEXEC) != 0) {
         return error_from_errno(errno, "can't start the command '" + words.front() + "'");
     }
-    command->go_fd_ = go[1];
+    const FileDescriptor go_end{go[0]};
+    command->go_fd_.reset(go[1]);
     if (::pipe2(error, O_CLOEXEC) != 0) {
-        const int failed = errno;
-        ::close(go[0]);
-        return error_from_errno(failed, "can't start the command '" + words.front() + "'");
+        return error_from_errno(errno, "can't start the command '" + words.front() + "'");
     }
-    command->error_fd_ = error[0];
+    const FileDescriptor error_end{error[1]};
+    command->error_fd_.reset(error[0]);
     std::vector<char*> exec_words;
     for (const std::string& word : words) {
         exec_words.push_back(const_cast<char*>(word.c_str()));  // execv() doesn't change them
@@ -121,27 +121,16 @@ Result<std::unique_ptr<Command>> Command::start(const std::vector<std::string>& 
         ::close(go[1]);
         become(path.c_str(), exec_words.data(), shell_words.data(), environment.data(), go[0], error[1]);
     }
-    const int failed = errno;
-    ::close(go[0]);
-    ::close(error[1]);
     if (command->pid_ < 0) {
-        return error_from_errno(failed, "can't start the command '" + words.front() + "'");
+        return error_from_errno(errno, "can't start the command '" + words.front() + "'");
     }
-    command->end_fd_ = static_cast<int>(::syscall(SYS_pidfd_open, command->pid_, 0));
+    command->end_fd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, command->pid_, 0)));
     return command;
 }
 
 Command::~Command() {
-    const bool never_ran = go_fd_ >= 0;
-    if (never_ran) {
-        ::close(go_fd_);
-    }
-    if (error_fd_ >= 0) {
-        ::close(error_fd_);
-    }
-    if (end_fd_ >= 0) {
-        ::close(end_fd_);
-    }
+    const bool never_ran{go_fd_};
+    go_fd_.reset();
     if (pid_ > 0 && never_ran) {
         ::waitpid(pid_, nullptr, 0);
     }
@@ -149,16 +138,14 @@ Command::~Command() {
 
 Result<Done> Command::run() {
     const char byte = 'g';
-    (void)!::write(go_fd_, &byte, 1);
-    ::close(go_fd_);
-    go_fd_ = -1;
+    (void)!::write(go_fd_.get(), &byte, 1);
+    go_fd_.reset();
     int error = 0;
     ssize_t got = 0;
     do {
-        got = ::read(error_fd_, &error, sizeof(error));
+        got = ::read(error_fd_.get(), &error, sizeof(error));
     } while (got < 0 && errno == EINTR);
-    ::close(error_fd_);
-    error_fd_ = -1;
+    error_fd_.reset();
     if (got == static_cast<ssize_t>(sizeof(error))) {
         ::waitpid(pid_, nullptr, 0);
         pid_ = -1;

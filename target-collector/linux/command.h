@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 
@@ -29,7 +30,7 @@ public:
 
     [[nodiscard]] pid_t pid() const { return pid_; }
     // Readable when it has ended; -1 where the kernel has no such descriptor (before Linux 5.3).
-    [[nodiscard]] int end_fd() const { return end_fd_; }
+    [[nodiscard]] int end_fd() const { return end_fd_.get(); }
 
     // Lets the child run its program. Errors: as find_command(), when the kernel refuses to run it.
     [[nodiscard]] Result<Done> run();
@@ -45,9 +46,9 @@ private:
 
     std::string name_;
     pid_t pid_ = -1;
-    int end_fd_ = -1;
-    int go_fd_ = -1;     // a byte lets the child go on; its end makes the child end
-    int error_fd_ = -1;  // errno of a failed exec; its end: the program runs
+    FileDescriptor end_fd_;
+    FileDescriptor go_fd_;     // a byte lets the child go on; its end makes the child end
+    FileDescriptor error_fd_;  // errno of a failed exec; its end: the program runs
     std::optional<int> exit_status_;
 };
 

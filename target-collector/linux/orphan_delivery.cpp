@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/refusal.h"
 #include "target-collector/linux/waiting_driver.h"
@@ -19,13 +20,12 @@ OrphanDelivery::OrphanDelivery(std::vector<std::string> files, std::unique_ptr<W
       driver_{std::move(driver)},
       notice_{std::move(notice)},
       wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
-    PERFLEET_ASSERT(wake_fd_ >= 0);
+    PERFLEET_ASSERT(wake_fd_);
 }
 
 OrphanDelivery::~OrphanDelivery() {
     give_up();
     join();
-    ::close(wake_fd_);
 }
 
 void OrphanDelivery::start() {
@@ -34,7 +34,7 @@ void OrphanDelivery::start() {
 
 void OrphanDelivery::wake() const {
     const std::uint64_t one = 1;
-    (void)!::write(wake_fd_, &one, sizeof(one));
+    (void)!::write(wake_fd_.get(), &one, sizeof(one));
 }
 
 void OrphanDelivery::finish(std::uint64_t wait_ns) {
@@ -67,10 +67,7 @@ void OrphanDelivery::run() {
     for (std::size_t i = 0; i < files_.size(); ++i) {
         outcome_.sessions_left += is_over(monotonic_now().value) || !deliver(i) ? 1 : 0;
     }
-    timespec cpu{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    outcome_.cpu_ns =
-        (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec);
+    outcome_.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 // What waits in each, before the first is delivered.
@@ -148,9 +145,9 @@ bool OrphanDelivery::deliver(std::size_t index) {
         }
         if (!is_busy) {
             const std::uint64_t deadline_ns = deadline_ns_.load(std::memory_order_relaxed);
-            driver_->wait(wake_fd_, std::min(kSleepNsMax, deadline_ns - std::min(deadline_ns, now_ns)));
+            driver_->wait(wake_fd_.get(), std::min(kSleepNsMax, deadline_ns - std::min(deadline_ns, now_ns)));
             std::uint64_t count = 0;
-            (void)!::read(wake_fd_, &count, sizeof(count));
+            (void)!::read(wake_fd_.get(), &count, sizeof(count));
         }
     }
     std::string text = (*left)->name() + " is delivered: " + std::to_string(reading.batch_count) + " batches";

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/linux/waiting_driver.h"
 #include "target-collector/metrics/collector_counts.h"
 #include "target-collector/spool/orphan_session.h"
@@ -65,7 +66,7 @@ private:
     std::vector<std::string> files_;
     std::unique_ptr<WaitingDriver> driver_;
     Notice notice_;
-    int wake_fd_;
+    FileDescriptor wake_fd_;
     std::thread thread_;
     std::atomic<std::uint64_t> deadline_ns_{~0ULL};
     Outcome outcome_;

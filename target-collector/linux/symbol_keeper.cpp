@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/content_hash.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/packed_symbols.h"
@@ -131,9 +132,7 @@ void SymbolKeeper::run() {
         }
         read(*file, lock);
     }
-    timespec cpu{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    cpu_ns_ = (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec);
+    cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (extractor_ != nullptr) {
         extractor_->end();
         cpu_ns_ += extractor_->cpu_ns();

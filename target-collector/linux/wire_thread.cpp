@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "target-collector/linux/refusal.h"
 #include "target-collector/linux/waiting_driver.h"
 
@@ -32,14 +33,13 @@ WireThread::WireThread(const Options& options, std::unique_ptr<WaitingDriver> dr
       notice_{std::move(notice)},
       delivery_{options_.delivery, *driver_, batches, losses},
       wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
-    PERFLEET_ASSERT(wake_fd_ >= 0);
+    PERFLEET_ASSERT(wake_fd_);
 }
 
 WireThread::~WireThread() {
     give_up();
     finish();
     join();
-    ::close(wake_fd_);
 }
 
 void WireThread::start() {
@@ -48,7 +48,7 @@ void WireThread::start() {
 
 void WireThread::wake() {
     const std::uint64_t one = 1;
-    (void)!::write(wake_fd_, &one, sizeof(one));
+    (void)!::write(wake_fd_.get(), &one, sizeof(one));
 }
 
 void WireThread::finish() {
@@ -96,14 +96,12 @@ void WireThread::run() {
             break;
         }
         if (!is_busy) {
-            driver_->wait(wake_fd_, sleep_ns(now_ns));
+            driver_->wait(wake_fd_.get(), sleep_ns(now_ns));
             std::uint64_t count = 0;
-            (void)!::read(wake_fd_, &count, sizeof(count));
+            (void)!::read(wake_fd_.get(), &count, sizeof(count));
         }
     }
     const Delivery::Status& status = delivery_.status();
-    timespec cpu{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
     const bool is_in_file = has_fallen_back_ && status.finished && !has_given_up_;
     outcome_ = {status.finished && !has_fallen_back_,
                 has_given_up_,
@@ -113,7 +111,7 @@ void WireThread::run() {
                 status.rows_given_up,
                 is_in_file ? status.batches_acknowledged - acknowledged_by_gateway_ : status.batches_kept,
                 status.batches_refused,
-                (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec)};
+                clock_ns(CLOCK_THREAD_CPUTIME_ID)};
 }
 
 bool WireThread::pass_on_request() {

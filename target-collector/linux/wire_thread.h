@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/log_event.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/control_executor.h"
@@ -89,7 +90,7 @@ private:
     CollectorCounters& counters_;
     Notice notice_;
     Delivery delivery_;
-    int wake_fd_;
+    FileDescriptor wake_fd_;
     std::thread thread_;
     std::atomic<bool> is_finishing_{false};
     std::atomic<bool> is_given_up_{false};

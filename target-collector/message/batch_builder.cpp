@@ -341,8 +341,7 @@ Checked<Done> BatchBuilderCore::write_series(CapnpWriter& writer, CapnpWriter::S
                 gather_integers(slot, integer_column++, values);
             }
             room = writer.begin_data(encoded_size_bytes_max(values.size()));
-            const auto result = PERFLEET_TRY(encode_integers(values, room, workspace_));
-            encoded = result;
+            encoded = PERFLEET_TRY(encode_integers(values, room, workspace_));
         } else {
             std::size_t size_bytes = 0;
             const auto sizes = scratch_.first(slot.row_count);

@@ -42,8 +42,7 @@ Checked<Done> read_refused(const CapnpReader& reader, const StructView& body, Re
     reply.type = Reply::Type::kRefused;
     reply.seq = Seq{body.get(layout::kSeq)};
     reply.reason = body.get(layout::kReason);
-    const auto message = PERFLEET_TRY(reader.get_text(body, layout::kMessage));
-    reply.message = message;
+    reply.message = PERFLEET_TRY(reader.get_text(body, layout::kMessage));
     return read_session(reader, body, layout::kSession, reply);
 }
 
@@ -75,8 +74,7 @@ Checked<Done> read_need_image(const CapnpReader& reader, const StructView& body,
     namespace layout = wire_layout::need_image;
     reply.type = Reply::Type::kNeedImage;
     reply.offset_bytes = body.get(layout::kOffset);
-    const auto build_id = PERFLEET_TRY(reader.get_data(body, layout::kBuildId));
-    reply.build_id = build_id;
+    reply.build_id = PERFLEET_TRY(reader.get_data(body, layout::kBuildId));
     return Done{};
 }
 

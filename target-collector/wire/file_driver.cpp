@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/capnp_writer.h"
 #include "target-collector/message/message_parts.h"
@@ -47,11 +48,6 @@ bool is_file_with_content(const std::string& path) {
     std::ifstream{path, std::ios::binary}.read(content.data(), static_cast<std::streamsize>(content.size()));
     return static_cast<std::size_t>(status.st_size) != header.size() ||
            std::memcmp(content.data(), header.data(), header.size()) != 0;
-}
-
-UtcNs utc_now() {
-    const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-    return UtcNs{std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count()};
 }
 
 }  // namespace

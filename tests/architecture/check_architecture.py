@@ -54,8 +54,6 @@ UNIT_TESTS_MAY_ALSO_INCLUDE = {
     "exporters": ("storage/",),
 }
 GOLDEN_FILES = "tests/golden/"  # any unit test may read them
-# Headers that only tests include stand in a folder named testing; but this is an engine like the others.
-ONLY_TESTS_INCLUDE = {"storage/engine/memory_engine.h"}
 
 # --- Who owns which library --------------------------------------------------------------------------------------
 
@@ -301,7 +299,7 @@ class Checker:
             self.report(path, line, f'"{target}" stands above {posixpath.dirname(path)}: includes go down only')
 
     def check_testing_folders(self):
-        for path in sorted(self.test_code - ONLY_TESTS_INCLUDE):
+        for path in sorted(self.test_code):
             if path.endswith(".h") and not path.startswith("tests/") and not is_unit_test(path):
                 self.report(path, 1, "only tests include it: it stands in a folder named testing")
 

@@ -135,8 +135,7 @@ public:
 
     Result<Done> run() {
         const auto reader = PERFLEET_TRY(open_store_reader(arguments_.data));
-        auto sessions = PERFLEET_TRY(scan_store(*reader));
-        sessions_ = std::move(sessions);
+        sessions_ = PERFLEET_TRY(scan_store(*reader));
         Circumstances spooled = circumstances_;
         spooled.has_disk_spool = true;
         Circumstances power_lost = circumstances_;

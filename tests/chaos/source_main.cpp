@@ -163,16 +163,14 @@ private:
         const auto tell = [](std::string_view text) {
             std::fprintf(stderr, "chaos_source: %.*s\n", static_cast<int>(text.size()), text.data());
         };
-        auto folder = PERFLEET_TRY(SpoolFolder::open(arguments_.spool, arguments_.spool_size_bytes, tell));
-        spool_folder_ = std::move(folder);
+        spool_folder_ = PERFLEET_TRY(SpoolFolder::open(arguments_.spool, arguments_.spool_size_bytes, tell));
         if (!spool_folder_->left().empty()) {
             auto link = PERFLEET_TRY(GatewayLink::connect({arguments_.gateways, {}, keys_}));
             left_ = std::make_unique<OrphanDelivery>(
                 spool_folder_->left(), std::make_unique<WatchedLink>(std::move(link), arguments_.logs, std::string{}),
                 tell);
         }
-        auto file = PERFLEET_TRY(spool_folder_->create(session_, hello_));
-        spool_file_ = std::move(file);
+        spool_file_ = PERFLEET_TRY(spool_folder_->create(session_, hello_));
         live_counts_.attach(spool_file_->counts());
         live_counts_.set_last_seen(observe_clocks());
         journal_ = std::make_unique<DeliveryJournal>(spool_file_->journal(), 1);

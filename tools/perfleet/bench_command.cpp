@@ -19,6 +19,7 @@
 #include "query-engine/statistic/command.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/probe_overhead.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/open_engine.h"

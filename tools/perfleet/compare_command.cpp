@@ -19,6 +19,7 @@
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/value_comparison.h"
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/open_engine.h"
 #include "storage/number/moments.h"
@@ -34,6 +35,7 @@
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/record.h"
+#include "tools/perfleet/redirected_output.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
@@ -77,29 +79,6 @@ Result<std::array<ComparedSide, 2>> sides_of(const std::vector<std::string>& wor
     }
     return sides;
 }
-
-// Standard output is the verdict's: what the programs print there is dropped, as long as this is there.
-class OutputDropped {
-public:
-    OutputDropped() : kept_{::dup(STDOUT_FILENO)} {
-        const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-        if (null >= 0) {
-            (void)::dup2(null, STDOUT_FILENO);
-            ::close(null);
-        }
-    }
-    ~OutputDropped() {
-        if (kept_ >= 0) {
-            (void)::dup2(kept_, STDOUT_FILENO);
-            ::close(kept_);
-        }
-    }
-    OutputDropped(const OutputDropped&) = delete;
-    OutputDropped& operator=(const OutputDropped&) = delete;
-
-private:
-    int kept_;
-};
 
 struct MeasuredRun {
     ImportedRun run;
@@ -184,7 +163,8 @@ private:
 Result<Measured> measure(const ComparedCommands& options, const std::array<ComparedSide, 2>& sides,
                          std::span<const EventSpec> events, const std::string& comparison, const std::string& folder,
                          RandomStream& random) {
-    const OutputDropped dropped;
+    // Standard output is the verdict's: what the programs print there is dropped.
+    const RedirectedOutput dropped{FileDescriptor{::open("/dev/null", O_WRONLY | O_CLOEXEC)}.get()};
     ProgressLine progress{"compare"};
     const ProgressReport report = progress.report();
     Measured measured;

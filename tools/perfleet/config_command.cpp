@@ -60,8 +60,7 @@ Result<int> run_for(const std::string& path, const std::string& program, const C
     const char* const option = options.is_check ? "--check-config" : "--show-config";
     int worst = 0;
     if (!options.is_of_services || service_file.empty()) {
-        auto status = PERFLEET_TRY(run_program(path, "", option));
-        worst = status;
+        worst = PERFLEET_TRY(run_program(path, "", option));
     }
     if (service_file.empty()) {
         return worst;

@@ -11,6 +11,7 @@
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_filter.h"
 #include "query-engine/wire/query_client.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/export_run.h"

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/vocabulary/host_clock.h"
 #include "storage/engine/folder.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/import/frame_import.h"
@@ -59,16 +60,11 @@ std::string unstored_folder(const std::string& data_folder) { return data_folder
 LocalGateway::LocalGateway(std::string folder, LogSink notice)
     : folder_{std::move(folder)}, notice_{std::move(notice)}, stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
 
-LocalGateway::~LocalGateway() {
-    (void)stop();
-    if (stop_fd_ >= 0) {
-        ::close(stop_fd_);
-    }
-}
+LocalGateway::~LocalGateway() { (void)stop(); }
 
 Result<std::unique_ptr<LocalGateway>> LocalGateway::open(std::string folder, LogSink notice) {
     std::unique_ptr<LocalGateway> gateway{new LocalGateway{std::move(folder), std::move(notice)}};
-    if (gateway->stop_fd_ < 0) {
+    if (!gateway->stop_fd_) {
         return error_from_errno(errno, "eventfd");
     }
     PERFLEET_TRY(gateway->try_to_open());
@@ -101,7 +97,7 @@ std::optional<Error> LocalGateway::stop() {
     if (thread_.joinable()) {
         stop_ = true;
         const std::uint64_t one = 1;
-        (void)!::write(stop_fd_, &one, sizeof one);
+        (void)!::write(stop_fd_.get(), &one, sizeof one);
         thread_.join();
     }
     gateway_.reset();
@@ -129,7 +125,7 @@ void LocalGateway::run() {
 void LocalGateway::serve() {
     error_.reset();
     store_unstored(folder_, *store_, notice_);
-    if (const auto served = gateway_->serve(stop_, stop_fd_); !served.ok()) {
+    if (const auto served = gateway_->serve(stop_, stop_fd_.get()); !served.ok()) {
         error_ = served.error();
     }
     gateway_.reset();
@@ -140,7 +136,7 @@ void LocalGateway::serve() {
 }
 
 void LocalGateway::wait() const {
-    pollfd stop{stop_fd_, POLLIN, 0};
+    pollfd stop{stop_fd_.get(), POLLIN, 0};
     ::poll(&stop, 1, error_.has_value() ? kRetryAfterErrorMs : kRetryMs);
 }
 

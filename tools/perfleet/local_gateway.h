@@ -14,6 +14,7 @@
 
 #include "gateway/gateway.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/log_event.h"
 #include "storage/store/store.h"
 
@@ -47,7 +48,7 @@ private:
     std::unique_ptr<Gateway> gateway_;  // with store_
     std::optional<Error> error_;        // the last one
     std::atomic<bool> stop_{false};
-    int stop_fd_;
+    FileDescriptor stop_fd_;
     std::thread thread_;
 };
 

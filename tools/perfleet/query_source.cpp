@@ -7,6 +7,7 @@
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/watched_store.h"
 #include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/engine/open_engine.h"
 #include "storage/store/open_store.h"
@@ -106,11 +107,6 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
     ProgressLine progress{command.name};
     const WatchedStore watched{*store, progress.report()};
     return run_query(command.name, options.values, watched, options.symbol_paths(), utc_now());
-}
-
-UtcNs utc_now() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return UtcNs{std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
 }
 
 }  // namespace perfleet

@@ -41,6 +41,4 @@ struct QueryOptions {
 // A query command's answer, from the gateway or the data folder that the options name.
 [[nodiscard]] Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command);
 
-[[nodiscard]] UtcNs utc_now();
-
 }  // namespace perfleet

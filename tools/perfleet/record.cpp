@@ -12,6 +12,7 @@
 
 #include "daemon/start/program_start.h"
 #include "schemas/peers/local_socket.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/progress.h"
 #include "tools/perfleet/local_gateway.h"
@@ -64,9 +65,8 @@ private:
 
 // Sorted by time.
 std::string unstored_file(const std::string& data_folder) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-    return unstored_folder(data_folder) + "/" + std::to_string(now_ns) + "-" + std::to_string(getpid()) + ".frames";
+    return unstored_folder(data_folder) + "/" + std::to_string(utc_now().value) + "-" + std::to_string(getpid()) +
+           ".frames";
 }
 
 }  // namespace

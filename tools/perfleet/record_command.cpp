@@ -17,6 +17,7 @@
 #include "query-engine/statistic/command.h"
 #include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/log_event.h"
 #include "storage/engine/folder.h"
 #include "storage/store/open_store.h"

@@ -16,6 +16,7 @@
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/select/selection.h"
 #include "schemas/text/layout.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/engine/folder.h"
@@ -115,8 +116,7 @@ Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const 
 }
 
 Result<Done> add_size(const StoreReader& store, SessionContent& content) {
-    const auto size_bytes = PERFLEET_TRY(store.session_size_bytes(content.name));
-    content.size_bytes = size_bytes;
+    content.size_bytes = PERFLEET_TRY(store.session_size_bytes(content.name));
     return Done{};
 }
 
@@ -156,8 +156,7 @@ Result<Done> name_chosen(const SessionsOptions& options, const std::string& fold
     NotedSessions sessions;
     {
         const auto reader = PERFLEET_TRY(open_reader(options));
-        auto all = PERFLEET_TRY(noted_sessions(*reader));
-        sessions = std::move(all);
+        sessions = PERFLEET_TRY(noted_sessions(*reader));
         PERFLEET_TRY(choose_session(options.session, sessions));
     }
     const SessionName& name = sessions.begin()->first;
@@ -187,8 +186,7 @@ Result<Done> remove_named(const SessionsOptions& options, const std::string& fol
             }
             chosen.merge(sessions);
         }
-        auto found = PERFLEET_TRY(contents_of(*reader, chosen));
-        contents = std::move(found);
+        contents = PERFLEET_TRY(contents_of(*reader, chosen));
         for (SessionContent& content : contents) {
             PERFLEET_TRY(add_size(*reader, content));
         }

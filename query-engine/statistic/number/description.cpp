@@ -117,8 +117,7 @@ Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile
         value += 5;
     }
     const Uint128 doubled_median = middle.billionths == 0 ? Uint128{found[0]} * 2 : Uint128{found[0]} + found[1];
-    const auto deviation = PERFLEET_TRY(median_distance(pieces, moments, Distances{moments, doubled_median}));
-    description.deviation = deviation;
+    description.deviation = PERFLEET_TRY(median_distance(pieces, moments, Distances{moments, doubled_median}));
     return description;
 }
 

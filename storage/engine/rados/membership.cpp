@@ -6,6 +6,7 @@
 #include <chrono>
 #include <random>
 
+#include "schemas/vocabulary/host_clock.h"
 #include "storage/engine/rados/lease.h"
 #include "storage/store_limits.h"
 
@@ -14,12 +15,6 @@ namespace {
 
 constexpr std::chrono::seconds kBeatInterval{1};
 constexpr std::uint64_t kCountedLookNs = 900'000'000;  // at least between two looks that count
-
-std::uint64_t monotonic_ns() {
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-            .count());
-}
 
 std::string new_name() {
     std::random_device random;
@@ -146,7 +141,7 @@ void Membership::look() {
     std::vector<std::string> forgotten;
     {
         const std::lock_guard lock{mutex_};
-        const std::uint64_t now_ns = monotonic_ns();
+        const std::uint64_t now_ns = monotonic_now_ns();
         const bool is_counted = now_ns - counted_look_ns_ >= kCountedLookNs;
         counted_look_ns_ = is_counted ? now_ns : counted_look_ns_;
         beats_.see(*table, is_counted);

@@ -61,8 +61,7 @@ private:
 
     // -- shards
     [[nodiscard]] Result<Done> join(const GatewayAddress& own) override {
-        auto joined = PERFLEET_TRY(Membership::join(pool(), own, !is_shared_));
-        membership_ = std::move(joined);
+        membership_ = PERFLEET_TRY(Membership::join(pool(), own, !is_shared_));
         return Done{};
     }
     [[nodiscard]] News take_news() override;
@@ -495,8 +494,7 @@ Result<Done> RadosWriter::compact(const Domain& domain) {
         if (failure_) {
             return *failure_;
         }
-        auto index = PERFLEET_TRY(index_of(domain));
-        snapshot = std::move(index);
+        snapshot = PERFLEET_TRY(index_of(domain));
         era = era_;
         const std::lock_guard state_lock{mutex_};
         const auto known = domains_.find(domain);

@@ -339,8 +339,7 @@ Result<std::unique_ptr<Store>> FaultyDisk::open_store(const std::string& directo
         const std::lock_guard lock{state_->mutex};
         state_->journal.reset();
         plan = state_->plan;
-        auto journal = PERFLEET_TRY(DiskJournal::begin(directory, plan));
-        state_->journal = std::move(journal);
+        state_->journal = PERFLEET_TRY(DiskJournal::begin(directory, plan));
         state_->is_off = false;
     }
     const std::shared_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(std::make_shared<FaultyFileSystem>(state_));

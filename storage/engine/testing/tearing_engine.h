@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "storage/engine/memory_engine.h"
 #include "storage/engine/testing/engine_over.h"
+#include "storage/engine/testing/memory_engine.h"
 #include "storage/key/domain.h"
 
 namespace perfleet {

@@ -17,6 +17,7 @@
 #include "storage/engine/testing/tearing_engine.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/open_store.h"
+#include "storage/store/testing/memory_store.h"
 
 namespace perfleet {
 

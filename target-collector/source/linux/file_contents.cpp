@@ -11,6 +11,8 @@
 #include <ctime>
 #include <utility>
 
+#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/proc_reader.h"
 #include "target-collector/source/linux/small_file.h"
@@ -18,30 +20,8 @@
 namespace perfleet {
 namespace {
 
-class Descriptor {
-public:
-    explicit Descriptor(int fd) : fd_{fd} {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (fd_ >= 0) {
-            ::close(fd_);
-        }
-    }
-    [[nodiscard]] int get() const { return fd_; }
-
-private:
-    int fd_;
-};
-
 std::int64_t nanoseconds(const timespec& time) {
     return (std::int64_t{time.tv_sec} * 1'000'000'000) + std::int64_t{time.tv_nsec};
-}
-
-std::int64_t now_ns(clockid_t clock) {
-    timespec time{};
-    ::clock_gettime(clock, &time);
-    return nanoseconds(time);
 }
 
 // Some file systems (btrfs, overlays) give stat() another device than mappings have: our own mapping tells it.
@@ -114,8 +94,8 @@ ImageContentId FileContents::content_when_mapped(const KnownFile& known, const M
     if (file.mapped_ns == 0) {
         return known.content;
     }
-    const std::int64_t now = now_ns(CLOCK_REALTIME);
-    const std::int64_t mapped = now - (now_ns(CLOCK_MONOTONIC) - static_cast<std::int64_t>(file.mapped_ns));
+    const std::int64_t now = utc_now().value;
+    const std::int64_t mapped = now - static_cast<std::int64_t>(monotonic_now_ns() - file.mapped_ns);
     const std::int64_t changed = known.content_since_ns;
     // A time to come is of a clock that was set.
     return changed > mapped && changed <= now ? ImageContentId{} : known.content;
@@ -132,7 +112,7 @@ FileContents::KnownFile* FileContents::find(const MappedFile& file) {
 
 std::optional<ImageContentId> FileContents::look(const std::string& path, std::uint32_t root_pid,
                                                  const MappedFile& file) {
-    const auto before = static_cast<std::uint64_t>(now_ns(CLOCK_MONOTONIC));
+    const auto before = monotonic_now_ns();
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_ino != file.inode) {
         return std::nullopt;
@@ -151,7 +131,7 @@ std::optional<ImageContentId> FileContents::look(const std::string& path, std::u
 
 FileContents::KnownFile* FileContents::read(const std::string& path, const MappedFile& file) {
     struct stat status {};
-    const Descriptor opened{open_same(path, file, status)};
+    const FileDescriptor opened{open_same(path, file, status)};
     if (opened.get() < 0) {
         return nullptr;
     }

@@ -16,6 +16,7 @@
 #include "schemas/columns/layout.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "target-collector/source/linux/call_chain_mode.h"
 #include "target-collector/source/linux/probe_name.h"
 #include "target-collector/source/linux/process_scan.h"
@@ -60,11 +61,7 @@ ImageIndex intern_unknown(ImageTable& images) {
 
 }  // namespace
 
-Ticks PerfSource::now() {
-    timespec time{};
-    ::clock_gettime(CLOCK_MONOTONIC, &time);
-    return Ticks{(static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(time.tv_nsec)};
-}
+Ticks PerfSource::now() { return Ticks{monotonic_now_ns()}; }
 
 Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, const Notice& notice) {
     options.events.kernel_unwinder = options.unwinds_samples ? options.kernel_unwinder.get() : nullptr;
@@ -77,8 +74,7 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, 
         wanted.by_thread = !options.events.tids.empty();
         wanted.is_inherited = options.events.is_inherited;
         wanted.is_after_schedule = options.off_cpu_after_schedule;
-        auto opened = PERFLEET_TRY(OffCpuTracer::open(*options.kernel_unwinder, wanted));
-        off_cpu = std::move(opened);
+        off_cpu = PERFLEET_TRY(OffCpuTracer::open(*options.kernel_unwinder, wanted));
         options.events.off_cpu = off_cpu.get();
         options.events.off_cpu_period_ns = options.off_cpu_period_ns;
     }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "schemas/vocabulary/host_clock.h"
 #include "target-collector/probe/perfleet/bench.h"
 #include "target-collector/source/linux/probe_name.h"
 
@@ -30,12 +31,6 @@ constexpr std::size_t kRecordWords = sizeof(perfleet_probe_record) / sizeof(std:
 std::uint64_t load_word(std::uint64_t& word) { return std::atomic_ref{word}.load(std::memory_order_acquire); }
 void store_word(std::uint64_t& word, std::uint64_t value) {
     std::atomic_ref{word}.store(value, std::memory_order_release);
-}
-
-std::uint64_t monotonic_ns() {
-    timespec time{};
-    ::clock_gettime(CLOCK_MONOTONIC, &time);
-    return (static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 // Bits of a record's info that say which of the events it may be of.
@@ -175,7 +170,7 @@ private:
     [[nodiscard]] bool is_possible() {
         const auto [time_ns, value, info] = words_;
         if (time_ns > now_ns_) {
-            now_ns_ = monotonic_ns();
+            now_ns_ = monotonic_now_ns();
         }
         const bool is_value = (info & PERFLEET_PROBE_INFO_VALUE) != 0;
         const std::uint64_t known = (info & PERFLEET_PROBE_INFO_ACCUMULATED) != 0 ? kInfoOfAccumulated : kInfoKnown;
@@ -209,7 +204,7 @@ ProbeReader::ProbeReader(ProbeArea& area, std::vector<ProbeEvent> events, std::f
           return rings;
       }()},
       merge_{rings_},
-      began_ns_{monotonic_ns()} {}
+      began_ns_{monotonic_now_ns()} {}
 
 ProbeReader::~ProbeReader() = default;
 

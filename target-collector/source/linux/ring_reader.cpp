@@ -11,6 +11,8 @@
 #include <ctime>
 #include <mutex>
 
+#include "schemas/vocabulary/host_clock.h"
+
 namespace perfleet {
 namespace {
 
@@ -21,12 +23,6 @@ constexpr std::uint64_t kShareDivisorMax = 4;
 void signal_event(int fd) {
     const std::uint64_t one = 1;
     (void)!::write(fd, &one, sizeof(one));
-}
-
-std::uint64_t now_ns(clockid_t clock) {
-    timespec time{};
-    ::clock_gettime(clock, &time);
-    return (static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 // False: it isn't allowed.
@@ -73,11 +69,11 @@ public:
         if (!is_real_time_) {
             return;
         }
-        const std::uint64_t now = now_ns(CLOCK_MONOTONIC);
+        const std::uint64_t now = clock_ns(CLOCK_MONOTONIC);
         if (now - checked_ns_ < kShareCheckedEveryNs) {
             return;
         }
-        const std::uint64_t cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
+        const std::uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         if ((cpu - cpu_ns_) * kShareDivisorMax > now - checked_ns_) {
             is_real_time_ = !set_scheduling(SCHED_OTHER, 0);
             ask_for_short_slices();
@@ -88,7 +84,7 @@ public:
 
 private:
     bool is_real_time_;
-    std::uint64_t checked_ns_ = now_ns(CLOCK_MONOTONIC);
+    std::uint64_t checked_ns_ = clock_ns(CLOCK_MONOTONIC);
     std::uint64_t cpu_ns_ = 0;
 };
 
@@ -190,7 +186,7 @@ void RingReader::run() {
         }
         precedence.check();
     }
-    cpu_ns_ = now_ns(CLOCK_THREAD_CPUTIME_ID);
+    cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 }  // namespace perfleet

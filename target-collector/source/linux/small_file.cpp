@@ -1,4 +1,5 @@
 #include "target-collector/source/linux/small_file.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,8 +13,8 @@
 namespace perfleet {
 
 Result<std::string> read_small_file(const std::string& path, std::size_t size_bytes_max) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0) {
+    const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
+    if (!file) {
         return error_from_errno(errno, "can't open '" + path + "'");
     }
     constexpr std::size_t kFirstBytes = 16U << 10U;
@@ -21,24 +22,20 @@ Result<std::string> read_small_file(const std::string& path, std::size_t size_by
     std::size_t size_bytes = 0;
     for (;;) {
         if (size_bytes > size_bytes_max) {
-            ::close(fd);
             return Error{ErrorCode::kTooLarge, "'" + path + "' is larger than the " + std::to_string(size_bytes_max) +
                                                    " bytes that are read of such a file"};
         }
         if (size_bytes == text.size()) {
             text.resize(text.size() * 2);
         }
-        const ssize_t got = ::read(fd, text.data() + size_bytes, text.size() - size_bytes);
+        const ssize_t got = ::read(file.get(), text.data() + size_bytes, text.size() - size_bytes);
         if (got < 0 && errno == EINTR) {
             continue;
         }
         if (got < 0) {
-            const int error = errno;
-            ::close(fd);
-            return error_from_errno(error, "can't read '" + path + "'");
+            return error_from_errno(errno, "can't read '" + path + "'");
         }
         if (got == 0) {
-            ::close(fd);
             text.resize(size_bytes);
             return text;
         }
@@ -47,16 +44,12 @@ Result<std::string> read_small_file(const std::string& path, std::size_t size_by
 }
 
 int open_regular_file(const std::string& path, struct stat& status) {
-    const int place = ::open(path.c_str(), O_PATH | O_CLOEXEC);
-    int fd = -1;
-    if (place >= 0 && ::fstat(place, &status) == 0 && S_ISREG(status.st_mode)) {
-        const std::string same = "/proc/self/fd/" + std::to_string(place);
-        fd = ::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const FileDescriptor place{::open(path.c_str(), O_PATH | O_CLOEXEC)};
+    if (!place || ::fstat(place.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        return -1;
     }
-    if (place >= 0) {
-        ::close(place);
-    }
-    return fd;
+    const std::string same = "/proc/self/fd/" + std::to_string(place.get());
+    return ::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 std::optional<long long> read_integer_file(const std::string& path) {

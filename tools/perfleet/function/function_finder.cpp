@@ -69,8 +69,7 @@ public:
         found.traced.image = image_.path;
         found.traced.name = image_.name + ":" + name_;
         if (symbol.is_ifunc) {
-            const auto chosen = PERFLEET_TRY(chosen_by_ifunc(symbol));
-            symbol.address = chosen;
+            symbol.address = PERFLEET_TRY(chosen_by_ifunc(symbol));
             symbol.size_bytes = 0;
         }
         load_frames();

@@ -23,6 +23,7 @@
 #include "tools/perfleet/function/function_image.h"
 #include "tools/perfleet/function/function_overhead.h"
 #include "tools/perfleet/import/local_session.h"
+#include "tools/perfleet/redirected_output.h"
 
 namespace perfleet {
 namespace {
@@ -33,23 +34,6 @@ constexpr std::uint64_t kMonotonicTicksPerSecond = 1'000'000'000;
 constexpr std::uint64_t kFlushIntervalNs = 1'000'000'000;
 
 using Clock = std::chrono::steady_clock;
-
-// What is started here prints to standard error: standard output is for the answer.
-class OutputToError {
-public:
-    OutputToError() : kept_{::dup(STDOUT_FILENO)} { (void)::dup2(STDERR_FILENO, STDOUT_FILENO); }
-    ~OutputToError() {
-        if (kept_ >= 0) {
-            (void)::dup2(kept_, STDOUT_FILENO);
-            ::close(kept_);
-        }
-    }
-    OutputToError(const OutputToError&) = delete;
-    OutputToError& operator=(const OutputToError&) = delete;
-
-private:
-    int kept_;
-};
 
 // A session of the calls' times.
 class CallStore {
@@ -178,8 +162,7 @@ private:
                 continue;
             }
             if (!images_or_none) {
-                auto found = PERFLEET_TRY(images());
-                images_or_none = std::move(found);
+                images_or_none = PERFLEET_TRY(images());
             }
             const auto image = PERFLEET_TRY(find_image(*images_or_none, name.image));
             FunctionSearch search;
@@ -205,17 +188,15 @@ private:
 
     Result<Done> open() {
         if (!options_.command.empty()) {
-            const OutputToError to_error;
-            auto command = PERFLEET_TRY(Command::start(options_.command));
-            command_ = std::move(command);
+            const RedirectedOutput to_error{STDERR_FILENO};  // standard output is for the answer
+            command_ = PERFLEET_TRY(Command::start(options_.command));
         }
         FunctionTracer::Options tracer_options;
         tracer_options.pids =
             follows_command() ? std::vector{static_cast<std::uint32_t>(command_->pid())} : options_.pids;
         tracer_options.has_rows = store_ != nullptr;
         tracer_options.own_pid = static_cast<std::uint32_t>(::getpid());
-        auto tracer = PERFLEET_TRY(FunctionTracer::open(functions_, tracer_options));
-        tracer_ = std::move(tracer);
+        tracer_ = PERFLEET_TRY(FunctionTracer::open(functions_, tracer_options));
         if (store_ != nullptr) {
             calls_ = std::make_unique<CallStore>(*store_, run_.names, formats_);
             return calls_->begin(options_.own_command_line);

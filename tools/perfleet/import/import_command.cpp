@@ -15,6 +15,7 @@
 #include "daemon/command-line/arguments.h"
 #include "query-engine/select/selection.h"
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/wire/hello_limits.h"
 #include "storage/engine/folder.h"

@@ -29,8 +29,7 @@ Result<Done> LocalSession::admit(const HelloDescription& hello) {
         return error_from_fault(size.error(), "the run's description");
     }
     const auto message = PERFLEET_TRY(decoder_.decode(std::span{frame}.first(*size)));
-    auto record = PERFLEET_TRY(admit_hello(std::get<HelloUntrusted>(message)));
-    record_ = std::move(record);
+    record_ = PERFLEET_TRY(admit_hello(std::get<HelloUntrusted>(message)));
     return Done{};
 }
 

@@ -41,16 +41,15 @@ speed_t speed_of(unsigned baud) {
     }
 }
 
-Result<Descriptor> connect_to(const std::string& path) {
+Result<FileDescriptor> connect_to(const std::string& path) {
     sockaddr_un address{};
     if (path.size() >= sizeof address.sun_path) {
         return Error{ErrorCode::kUsage, "--serial " + path + ": the path of a socket has at most 107 bytes"};
     }
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.data(), path.size());
-    Descriptor socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-    if (socket.number() < 0 ||
-        ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    FileDescriptor socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (socket.get() < 0 || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         return error_from_errno(errno, "--serial " + path);
     }
     return socket;
@@ -78,19 +77,6 @@ Result<Done> make_raw(const std::string& path, int line, unsigned baud) {
 }
 
 }  // namespace
-
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-}
-
-Descriptor::~Descriptor() {
-    if (number_ >= 0) {
-        ::close(number_);
-    }
-}
 
 std::size_t AcceptedStream::write(std::span<const std::byte> head, std::span<const std::byte> body) {
     if (!is_open_) {
@@ -133,7 +119,7 @@ std::size_t DescriptorPort::read(std::span<std::byte> into) {
     return size_of(got);
 }
 
-Result<Descriptor> open_line(const std::string& path, unsigned baud) {
+Result<FileDescriptor> open_line(const std::string& path, unsigned baud) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
         return error_from_errno(errno, "--serial " + path);
@@ -144,11 +130,11 @@ Result<Descriptor> open_line(const std::string& path, unsigned baud) {
     if (!S_ISCHR(status.st_mode)) {
         return Error{ErrorCode::kUsage, "--serial " + path + ": neither a serial line nor a socket"};
     }
-    Descriptor line{::open(path.c_str(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)};
-    if (line.number() < 0) {
+    FileDescriptor line{::open(path.c_str(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)};
+    if (line.get() < 0) {
         return error_from_errno(errno, "--serial " + path);
     }
-    PERFLEET_TRY(make_raw(path, line.number(), baud));
+    PERFLEET_TRY(make_raw(path, line.get(), baud));
     return line;
 }
 

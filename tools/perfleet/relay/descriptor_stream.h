@@ -7,28 +7,16 @@
 #include <string>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/wire/byte_stream.h"
 #include "target-collector/wire/line_stream.h"
 
 namespace perfleet {
 
-// Owns a descriptor.
-class Descriptor {
-public:
-    explicit Descriptor(int number = -1) : number_{number} {}
-    Descriptor(Descriptor&& other) noexcept;
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    ~Descriptor();
-    [[nodiscard]] int number() const { return number_; }
-
-private:
-    int number_;
-};
-
 // A socket that was accepted: one connection, and then none any more. `socket` is borrowed.
 class AcceptedStream final : public ByteStream {
 public:
-    explicit AcceptedStream(const Descriptor& socket) : socket_{socket.number()} {}
+    explicit AcceptedStream(const FileDescriptor& socket) : socket_{socket.get()} {}
 
     [[nodiscard]] std::uint64_t connection() override { return is_open_ ? 1 : 0; }
     [[nodiscard]] std::size_t write(std::span<const std::byte> head, std::span<const std::byte> body) override;
@@ -43,7 +31,7 @@ private:
 // A serial line, a pseudo terminal, or a socket that stands for one. `line` is borrowed.
 class DescriptorPort final : public LinePort {
 public:
-    explicit DescriptorPort(const Descriptor& line) : line_{line.number()} {}
+    explicit DescriptorPort(const FileDescriptor& line) : line_{line.get()} {}
 
     [[nodiscard]] std::size_t write(std::span<const std::byte> bytes) override;
     [[nodiscard]] std::size_t read(std::span<std::byte> into) override;
@@ -58,6 +46,6 @@ private:
 
 // Opens a terminal's device (raw, 8 bits, no parity, at this speed) or connects to a Unix socket. Errors: kUsage
 // (neither, or no such speed), and those of errno; all name the path.
-[[nodiscard]] Result<Descriptor> open_line(const std::string& path, unsigned baud);
+[[nodiscard]] Result<FileDescriptor> open_line(const std::string& path, unsigned baud);
 
 }  // namespace perfleet

@@ -71,8 +71,8 @@ Error bind_error(int number, const std::string& what) {
 
 // A socket that nobody listens at is one that a program left behind.
 void remove_left_socket(const std::string& path, const Address& address) {
-    const Descriptor probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    if (::connect(probe.number(), address.get(), address.size) != 0 && errno == ECONNREFUSED) {
+    const FileDescriptor probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    if (::connect(probe.get(), address.get(), address.size) != 0 && errno == ECONNREFUSED) {
         ::unlink(path.c_str());
     }
 }
@@ -90,20 +90,20 @@ Result<Listener> Listener::bind(const std::string& endpoint) {
     }
     const std::string path = is_path ? endpoint.substr(6) : "";
     Address address = is_path ? path_address(path) : tcp_address(endpoint);
-    Descriptor socket{::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    FileDescriptor socket{::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
     const int one = 1;
-    if (socket.number() < 0 || ::setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0) {
+    if (socket.get() < 0 || ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0) {
         return error_from_errno(errno, what);
     }
     if (is_path) {
         remove_left_socket(path, address);
     }
-    if (::bind(socket.number(), address.get(), address.size) != 0 || ::listen(socket.number(), kBacklog) != 0) {
+    if (::bind(socket.get(), address.get(), address.size) != 0 || ::listen(socket.get(), kBacklog) != 0) {
         return bind_error(errno, what);
     }
     std::string bound = endpoint;
     if (!is_path) {
-        if (::getsockname(socket.number(), address.get(), &address.size) != 0) {
+        if (::getsockname(socket.get(), address.get(), &address.size) != 0) {
             return error_from_errno(errno, what);
         }
         const std::uint16_t port = address.bytes.ss_family == AF_INET6
@@ -115,17 +115,17 @@ Result<Listener> Listener::bind(const std::string& endpoint) {
 }
 
 Listener::~Listener() {
-    if (socket_.number() >= 0 && !path_.empty()) {
+    if (socket_.get() >= 0 && !path_.empty()) {
         ::unlink(path_.c_str());
     }
 }
 
-Descriptor Listener::accept() const {
-    Descriptor accepted{::accept4(socket_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
-    if (accepted.number() >= 0 && path_.empty()) {
+FileDescriptor Listener::accept() const {
+    FileDescriptor accepted{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    if (accepted.get() >= 0 && path_.empty()) {
         const int one = 1;
-        (void)::setsockopt(accepted.number(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        (void)::setsockopt(accepted.number(), SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+        (void)::setsockopt(accepted.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        (void)::setsockopt(accepted.get(), SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
     }
     return accepted;
 }

@@ -19,16 +19,16 @@ public:
 
     // With the port.
     [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
-    [[nodiscard]] int descriptor() const { return socket_.number(); }
+    [[nodiscard]] int descriptor() const { return socket_.get(); }
 
     // Of who has come in; with the number -1 nobody, and errno says why.
-    [[nodiscard]] Descriptor accept() const;
+    [[nodiscard]] FileDescriptor accept() const;
 
 private:
-    Listener(Descriptor socket, std::string endpoint, std::string path)
+    Listener(FileDescriptor socket, std::string endpoint, std::string path)
         : socket_{std::move(socket)}, endpoint_{std::move(endpoint)}, path_{std::move(path)} {}
 
-    Descriptor socket_;
+    FileDescriptor socket_;
     std::string endpoint_;
     std::string path_;  // of a Unix socket, which is removed at the end
 };

@@ -54,7 +54,7 @@ bool sleep(const std::stop_token& stop, std::chrono::milliseconds duration) {
 struct Relay::State {
     struct Line {
         std::string path;
-        Descriptor descriptor;
+        FileDescriptor descriptor;
     };
     struct Thread {
         std::atomic<bool> is_done{false};
@@ -112,20 +112,20 @@ struct Relay::State {
         RelayedTarget{with, stream, **gateway, counts}.run(stop);
     }
 
-    void relay_socket(const Descriptor& socket, const std::stop_token& stop) {
+    void relay_socket(const FileDescriptor& socket, const std::stop_token& stop) {
         AcceptedStream stream{socket};
         relay(stream,
               {.target = {},
-               .descriptor = socket.number(),
+               .descriptor = socket.get(),
                .is_target_gone =
-                   [&](bool is_read) { return is_read ? stream.connection() == 0 : has_hung_up(socket.number()); }},
+                   [&](bool is_read) { return is_read ? stream.connection() == 0 : has_hung_up(socket.get()); }},
               stop);
     }
 
     void relay_line(Line& line, const std::stop_token& stop) {
         bool was_told = false;
         while (!stop.stop_requested()) {
-            if (line.descriptor.number() < 0) {
+            if (line.descriptor.get() < 0) {
                 auto opened = open_line(line.path, options.baud);
                 if (!opened) {
                     if (!std::exchange(was_told, true)) {
@@ -142,11 +142,11 @@ struct Relay::State {
             (void)stream.end_connection();  // what came before is nobody's
             relay(stream,
                   {.target = kLineTimeout,
-                   .descriptor = line.descriptor.number(),
+                   .descriptor = line.descriptor.get(),
                    .is_target_gone = [&](bool /*is_read*/) { return port.is_gone(); }},
                   stop);
             if (port.is_gone()) {
-                line.descriptor = Descriptor{};
+                line.descriptor = FileDescriptor{};
             }
             (void)sleep(stop, kCutPause);
         }
@@ -164,7 +164,7 @@ struct Relay::State {
     // False: there is no descriptor, or no memory, for anybody now.
     [[nodiscard]] bool take_in(const Listener& listener) {
         auto socket = listener.accept();
-        if (socket.number() < 0) {
+        if (socket.get() < 0) {
             const int number = errno;
             if (is_shortage(number)) {
                 tell_shortage(number);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/wire/checksum.h"
 #include "target-collector/message/patch.h"
 
@@ -14,11 +15,6 @@ constexpr std::size_t kFrameSizeBytesMax = limits::kBatchSizeBytesMax;
 constexpr std::uint64_t kIdleNs = 100'000'000;   // until stop is looked at
 constexpr std::uint64_t kBlockedNs = 2'000'000;  // until one that took nothing is asked again
 constexpr int kFramesAtOnce = 16;
-
-std::uint64_t now_ns() {
-    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
-                                      std::chrono::nanoseconds{1});
-}
 
 std::unique_ptr<std::byte[]> frame_memory() { return std::make_unique_for_overwrite<std::byte[]>(kFrameSizeBytesMax); }
 
@@ -54,7 +50,7 @@ bool RelayedTarget::follow_connections() {
     if (!has_gateway_) {
         return true;
     }
-    driver_.tick(now_ns());
+    driver_.tick(monotonic_now_ns());
     const bool is_new_target = driver_.reconnected();
     if (has_target_ && (is_new_target || !driver_.is_connected())) {
         return false;

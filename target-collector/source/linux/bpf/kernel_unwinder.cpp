@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/source/linux/bpf/bpf_object.h"
 #include "target-collector/source/linux/bpf/region_allocator.h"
 #include "target-collector/source/linux/bpf/unwind_layout.h"
@@ -63,14 +64,6 @@ public:
         slab_count_max_ = slabs == 0 || slabs > UNWIND_SLABS_MAX ? UNWIND_SLABS_MAX : slabs;
         lists_.give(0, UNWIND_MAPPINGS_MAX);
     }
-
-    ~BpfUnwinder() override {
-        if (stats_fd_ >= 0) {
-            ::close(stats_fd_);
-        }
-    }
-    BpfUnwinder(const BpfUnwinder&) = delete;
-    BpfUnwinder& operator=(const BpfUnwinder&) = delete;
 
     Result<Done> prepare() {
         PERFLEET_TRY(load(0));
@@ -229,8 +222,8 @@ public:
     void tick() override { ++state().clock; }
 
     void measure_run_time() override {
-        if (stats_fd_ < 0) {
-            stats_fd_ = bpf_enable_stats(BPF_STATS_RUN_TIME);
+        if (!stats_fd_) {
+            stats_fd_.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
         }
     }
 
@@ -436,7 +429,7 @@ private:
     std::uint32_t cpu_count_;
     std::uint32_t slab_count_max_ = 0;
     std::vector<BpfObject> objects_;  // one an event
-    int stats_fd_ = -1;
+    FileDescriptor stats_fd_;
     int processes_fd_ = -1;
     int slabs_fd_ = -1;
     int outputs_fd_ = -1;

@@ -54,8 +54,7 @@ public:
         : file_{std::move(file)}, options_{options}, store_{store}, progress_{progress} {}
 
     Result<ImportedRecording> run() {
-        auto header = PERFLEET_TRY(read_perf_data_header(file_));
-        header_ = std::move(header);
+        header_ = PERFLEET_TRY(read_perf_data_header(file_));
         recording_ = std::make_unique<RecordedSession>(header_.is_foreign);
         if (!header_.is_pipe) {
             PERFLEET_TRY(recording_->read_sections(file_, header_));

@@ -12,6 +12,7 @@
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/columns/layout.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/linux/target_identity.h"
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/image_finder.h"
@@ -46,27 +47,15 @@ std::string text_of(const std::string& path) {
     return text.ok() ? std::move(*text) : std::string{};
 }
 
-// A descriptor that closes itself; -1: it can't be opened.
-class OpenFile {
-public:
-    explicit OpenFile(const std::string& path) : fd_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)} {}
-    OpenFile(const OpenFile&) = delete;
-    OpenFile& operator=(const OpenFile&) = delete;
-    ~OpenFile() {
-        if (fd_ >= 0) {
-            ::close(fd_);
-        }
-    }
-    [[nodiscard]] int fd() const { return fd_; }
-    // Of a regular file.
-    [[nodiscard]] std::optional<struct stat> status() const {
-        struct stat status {};
-        return fd_ >= 0 && ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode) ? std::optional{status} : std::nullopt;
-    }
+FileDescriptor open_to_read(const std::string& path) {
+    return FileDescriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+}
 
-private:
-    int fd_;
-};
+// Of a regular file.
+std::optional<struct stat> status_of(const FileDescriptor& file) {
+    struct stat status {};
+    return file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) ? std::optional{status} : std::nullopt;
+}
 
 std::optional<UnwindTable> table_of(const ReadImage& read, std::uint64_t size_bytes) {
     auto table = UnwindTable::of_image(read, size_bytes);
@@ -101,13 +90,13 @@ ImageContentId ReplayedImages::content_of_own_file(const ReplayedMapping& mappin
     if (!is_own_host_ || mapping.inode == 0 || !mapping.path.starts_with('/')) {
         return {};
     }
-    const OpenFile file{std::string{mapping.path}};
-    const auto status = file.status();
+    const FileDescriptor file = open_to_read(std::string{mapping.path});
+    const auto status = status_of(file);
     if (!status || status->st_ino != mapping.inode ||
         (status->st_ctim.tv_sec * kNsPerSecond) + status->st_ctim.tv_nsec > recorded_until_.value) {
         return {};
     }
-    return content_id_of_file(file.fd(), static_cast<std::uint64_t>(status->st_size));
+    return content_id_of_file(file.get(), static_cast<std::uint64_t>(status->st_size));
 }
 
 std::optional<ImageIndex> ReplayedImages::image_of(const ReplayedMapping& mapping) {
@@ -227,17 +216,17 @@ std::optional<UnwindTable> ReplayedImages::unwind_table_of(const Image& image) c
     wanted.name = image.name;
     wanted.build_id.assign(reinterpret_cast<const char*>(image.content.bytes.data()), image.content.size_bytes);
     for (const std::string& path : symbol_files_of(wanted, paths_)) {
-        const OpenFile file{path};
-        const auto status = file.status();
+        const FileDescriptor file = open_to_read(path);
+        const auto status = status_of(file);
         if (!status) {
             continue;
         }
         const auto size_bytes = static_cast<std::uint64_t>(status->st_size);
-        const ImageContentId content = content_id_of_file(file.fd(), size_bytes);
+        const ImageContentId content = content_id_of_file(file.get(), size_bytes);
         if (!std::ranges::equal(content.view(), image.content.view())) {
             continue;
         }
-        const int fd = file.fd();
+        const int fd = file.get();
         auto table = table_of(
             [fd](std::uint64_t offset, std::span<std::byte> into) {
                 return ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset)) ==

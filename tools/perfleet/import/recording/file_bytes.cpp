@@ -13,34 +13,30 @@
 namespace perfleet {
 namespace {
 
-Result<int> copy_to_temporary(int from, const std::string& path) {
+Result<FileDescriptor> copy_to_temporary(const FileDescriptor& from, const std::string& path) {
     const char* const named = std::getenv("TMPDIR");
     std::string name = std::string{named != nullptr && *named != '\0' ? named : "/tmp"} + "/perfleet-import-XXXXXX";
-    const int to = ::mkostemp(name.data(), O_CLOEXEC);
-    if (to < 0) {
+    FileDescriptor to{::mkostemp(name.data(), O_CLOEXEC)};
+    if (!to) {
         return error_from_errno(errno, name);
     }
     ::unlink(name.c_str());
     std::vector<char> buffer(FileBytes::kBufferSizeBytes);
     for (;;) {
-        const ssize_t got = ::read(from, buffer.data(), buffer.size());
+        const ssize_t got = ::read(from.get(), buffer.data(), buffer.size());
         if (got < 0 && errno == EINTR) {
             continue;
         }
-        if (got <= 0) {
-            const int error = errno;
-            if (got < 0) {
-                ::close(to);
-                return error_from_errno(error, path);
-            }
+        if (got < 0) {
+            return error_from_errno(errno, path);
+        }
+        if (got == 0) {
             return to;
         }
         for (ssize_t written = 0; written < got;) {
-            const ssize_t put = ::write(to, buffer.data() + written, static_cast<std::size_t>(got - written));
+            const ssize_t put = ::write(to.get(), buffer.data() + written, static_cast<std::size_t>(got - written));
             if (put < 0 && errno != EINTR) {
-                const int error = errno;
-                ::close(to);
-                return error_from_errno(error,
+                return error_from_errno(errno,
                                         name + ": a temporary copy of " + path + " (TMPDIR names another folder)");
             }
             written += std::max<ssize_t>(put, 0);
@@ -52,63 +48,43 @@ Result<int> copy_to_temporary(int from, const std::string& path) {
 
 Result<FileBytes> FileBytes::open(const std::string& path) {
     const bool is_input = path == "-";
-    int fd = is_input ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    FileDescriptor fd{is_input ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                               : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!fd) {
         return error_from_errno(errno, path);
     }
     struct stat status {};
-    if (::fstat(fd, &status) != 0) {
-        const int error = errno;
-        ::close(fd);
-        return error_from_errno(error, path);
+    if (::fstat(fd.get(), &status) != 0) {
+        return error_from_errno(errno, path);
     }
     if (S_ISDIR(status.st_mode)) {
-        ::close(fd);
         return Error{ErrorCode::kUnsupported, path +
                                                   ": a folder; perf.data files of `perf record --threads` can't be "
                                                   "imported (record without it)"};
     }
     UtcNs modified{(status.st_mtim.tv_sec * kNsPerSecond) + status.st_mtim.tv_nsec};
     if (!S_ISREG(status.st_mode)) {
-        const auto copy = copy_to_temporary(fd, path);
-        ::close(fd);
-        if (!copy.ok()) {
-            return Error{copy.error()};
-        }
-        fd = *copy;
-        if (::fstat(fd, &status) != 0) {
-            const int error = errno;
-            ::close(fd);
-            return error_from_errno(error, path);
+        fd = PERFLEET_TRY(copy_to_temporary(fd, path));
+        if (::fstat(fd.get(), &status) != 0) {
+            return error_from_errno(errno, path);
         }
         modified = UtcNs{(status.st_mtim.tv_sec * kNsPerSecond) + status.st_mtim.tv_nsec};
     }
-    return FileBytes{path, fd, static_cast<std::uint64_t>(status.st_size), modified};
+    return FileBytes{path, std::move(fd), static_cast<std::uint64_t>(status.st_size), modified};
 }
 
-FileBytes::FileBytes(std::string path, int fd, std::uint64_t size_bytes, UtcNs modified)
-    : path_{std::move(path)}, fd_{fd}, size_bytes_{size_bytes}, modified_{modified}, buffer_(kBufferSizeBytes) {}
-
-FileBytes::FileBytes(FileBytes&& other) noexcept
-    : path_{std::move(other.path_)},
-      fd_{std::exchange(other.fd_, -1)},
-      size_bytes_{other.size_bytes_},
-      modified_{other.modified_},
-      buffer_{std::move(other.buffer_)},
-      buffer_at_{other.buffer_at_},
-      buffered_{other.buffered_},
-      offset_{other.offset_} {}
-
-FileBytes::~FileBytes() {
-    if (fd_ >= 0) {
-        ::close(fd_);
-    }
-}
+FileBytes::FileBytes(std::string path, FileDescriptor fd, std::uint64_t size_bytes, UtcNs modified)
+    : path_{std::move(path)},
+      fd_{std::move(fd)},
+      size_bytes_{size_bytes},
+      modified_{modified},
+      buffer_(kBufferSizeBytes) {}
 
 std::size_t FileBytes::read_at(std::uint64_t offset, std::span<std::byte> into) const {
     std::size_t have = 0;
     while (have < into.size()) {
-        const ssize_t got = ::pread(fd_, into.data() + have, into.size() - have, static_cast<off_t>(offset + have));
+        const ssize_t got =
+            ::pread(fd_.get(), into.data() + have, into.size() - have, static_cast<off_t>(offset + have));
         if (got < 0 && errno == EINTR) {
             continue;
         }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {
@@ -20,9 +21,6 @@ public:
 
     // "-": standard input. Errors: those of open(2) and read(2), naming the path.
     [[nodiscard]] static Result<FileBytes> open(const std::string& path);
-    FileBytes(FileBytes&& other) noexcept;
-    FileBytes& operator=(FileBytes&&) = delete;
-    ~FileBytes();
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
@@ -38,11 +36,11 @@ public:
     [[nodiscard]] std::vector<std::byte> piece(std::uint64_t offset, std::uint64_t size_bytes) const;
 
 private:
-    FileBytes(std::string path, int fd, std::uint64_t size_bytes, UtcNs modified);
+    FileBytes(std::string path, FileDescriptor fd, std::uint64_t size_bytes, UtcNs modified);
     [[nodiscard]] std::size_t read_at(std::uint64_t offset, std::span<std::byte> into) const;
 
     std::string path_;
-    int fd_;
+    FileDescriptor fd_;
     std::uint64_t size_bytes_;
     UtcNs modified_;
     std::vector<std::byte> buffer_;

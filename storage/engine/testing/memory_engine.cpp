@@ -1,4 +1,4 @@
-#include "storage/engine/memory_engine.h"
+#include "storage/engine/testing/memory_engine.h"
 
 namespace perfleet {
 
