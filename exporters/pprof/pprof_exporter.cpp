@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <protozero/pbf_builder.hpp>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include "exporters/pprof/pprof_message.h"
 #include "exporters/profile/profile_sources.h"
 #include "exporters/profile/profile_tables.h"
+#include "exporters/profile/sample_labels.h"
 #include "exporters/report/report.h"
 #include "exporters/sink/gzip_stream.h"
 #include "query-engine/symbol/symbol_files.h"
@@ -23,6 +25,7 @@ using protozero::pbf_builder;
 
 constexpr std::size_t kBufferSizeBytes = 64U << 10U;
 constexpr std::uint64_t kPageSizeBytes = 4096;
+const std::vector<SampleLabel> kNoLabels;
 
 // As pprof and its readers spell them.
 std::string unit_of(const ProfileValue& value) {
@@ -83,7 +86,9 @@ public:
             write_function(i);
         }
         for (std::uint32_t i = 0; i < tables_.locations().size(); ++i) {
-            write_location(i);
+            if (!is_inlined(i)) {
+                write_location(std::uint64_t{i} + 1, {&i, 1});
+            }
         }
         share_.set(strings_.size_bytes());
         for (std::size_t i = 0; i < tables_.samples().size() && !failure_; ++i) {
@@ -177,12 +182,21 @@ private:
         const std::uint64_t size =
             std::max(definition.size_bytes, (image.offset_last / kPageSizeBytes + 1) * kPageSizeBytes);
         const std::int64_t name = strings_.number_of(is_file(image) ? definition.name : image.name);
+        const KeptSources* const kept = sources_ != nullptr ? sources_->kept(number) : nullptr;
+        const std::int64_t build_id =
+            strings_.number_of(kept != nullptr ? kept->build_id : build_id_text(build_id_of(definition)));
         pbf_builder<pprof::Mapping> mapping{profile_, pprof::Profile::kMapping};
         mapping.add_uint64(pprof::Mapping::kId, std::uint64_t{number} + 1);
-        mapping.add_uint64(pprof::Mapping::kMemoryStart, definition.address);
-        mapping.add_uint64(pprof::Mapping::kMemoryLimit, definition.address + size);
+        if (kept != nullptr) {
+            mapping.add_uint64(pprof::Mapping::kMemoryStart, kept->start);
+            mapping.add_uint64(pprof::Mapping::kMemoryLimit, kept->limit);
+            mapping.add_uint64(pprof::Mapping::kFileOffset, kept->file_offset);
+        } else {
+            mapping.add_uint64(pprof::Mapping::kMemoryStart, definition.address);
+            mapping.add_uint64(pprof::Mapping::kMemoryLimit, definition.address + size);
+        }
         mapping.add_int64(pprof::Mapping::kFilename, name);
-        mapping.add_int64(pprof::Mapping::kBuildId, strings_.number_of(build_id_text(build_id_of(definition))));
+        mapping.add_int64(pprof::Mapping::kBuildId, build_id);
         mapping.add_bool(pprof::Mapping::kHasFunctions, true);  // readers need not look for them
     }
 
@@ -201,33 +215,94 @@ private:
         flush_if_full();
     }
 
-    void write_location(std::uint32_t number) {
-        const ProfileLocation& place = tables_.locations()[number];
+    // Functions that an import found inlined have a location with those that they were inlined into.
+    [[nodiscard]] bool is_inlined(std::uint32_t location) const {
+        const KeptSources::Place* const place = kept_place(location);
+        return place != nullptr && place->is_inlined;
+    }
+
+    [[nodiscard]] const KeptSources::Place* kept_place(std::uint32_t location) const {
+        const ProfileLocation& place = tables_.locations()[location];
+        const KeptSources* const kept = sources_ != nullptr ? sources_->kept(place.image) : nullptr;
+        return kept != nullptr ? kept->find(place.offset) : nullptr;
+    }
+
+    // Of one of the tables' locations, or of several, the innermost first, that were one where they came from.
+    void write_location(std::uint64_t id, std::span<const std::uint32_t> parts) {
+        const ProfileLocation& place = tables_.locations()[parts.back()];
+        const KeptSources::Place* const kept = kept_place(parts.back());
         {
             pbf_builder<pprof::Location> location{profile_, pprof::Profile::kLocation};
-            location.add_uint64(pprof::Location::kId, std::uint64_t{number} + 1);
+            location.add_uint64(pprof::Location::kId, id);
             location.add_uint64(pprof::Location::kMappingId, std::uint64_t{place.image} + 1);
-            location.add_uint64(pprof::Location::kAddress,
-                                tables_.images()[place.image].definition.address + place.offset);
-            if (sources_ == nullptr) {
-                pbf_builder<pprof::Line> line{location, pprof::Location::kLine};
-                line.add_uint64(pprof::Line::kFunctionId, std::uint64_t{place.function} + 1);
-            } else {
-                for (const SourceLine& source : sources_->lines(number)) {
-                    pbf_builder<pprof::Line> line{location, pprof::Location::kLine};
-                    line.add_uint64(pprof::Line::kFunctionId, std::uint64_t{source.function} + 1);
-                    line.add_int64(pprof::Line::kLine, source.line);
-                }
+            location.add_uint64(
+                pprof::Location::kAddress,
+                kept != nullptr ? kept->address : tables_.images()[place.image].definition.address + place.offset);
+            for (const std::uint32_t part : parts) {
+                write_lines(location, part);
             }
         }
         flush_if_full();
     }
 
+    void write_lines(pbf_builder<pprof::Location>& location, std::uint32_t number) {
+        if (sources_ == nullptr) {
+            pbf_builder<pprof::Line> line{location, pprof::Location::kLine};
+            line.add_uint64(pprof::Line::kFunctionId, std::uint64_t{tables_.locations()[number].function} + 1);
+            return;
+        }
+        for (const SourceLine& source : sources_->lines(number)) {
+            pbf_builder<pprof::Line> line{location, pprof::Location::kLine};
+            line.add_uint64(pprof::Line::kFunctionId, std::uint64_t{source.function} + 1);
+            line.add_int64(pprof::Line::kLine, source.line);
+        }
+    }
+
+    // The id of locations that are one; writes it where it is new.
+    [[nodiscard]] std::uint64_t group_of(const std::vector<std::uint32_t>& parts) {
+        const auto [known, is_new] = groups_.try_emplace(parts, tables_.locations().size() + 1 + groups_.size());
+        if (is_new) {
+            write_location(known->second, parts);
+        }
+        return known->second;
+    }
+
+    void write_labels(pbf_builder<pprof::Sample>& sample, const ProfileSample& counted) {
+        if (counted.labels == 0) {
+            pbf_builder<pprof::Label> label{sample, pprof::Sample::kLabel};
+            label.add_int64(pprof::Label::kKey, strings_.number_of("comm"));
+            label.add_int64(pprof::Label::kStr, strings_.number_of(tables_.commands()[counted.command]));
+            return;
+        }
+        for (const SampleLabel& one : decode_labels(tables_.labels()[counted.labels]).value_or(kNoLabels)) {
+            pbf_builder<pprof::Label> label{sample, pprof::Sample::kLabel};
+            label.add_int64(pprof::Label::kKey, strings_.number_of(std::string{one.key}));
+            if (!one.text.empty()) {
+                label.add_int64(pprof::Label::kStr, strings_.number_of(std::string{one.text}));
+                continue;
+            }
+            label.add_int64(pprof::Label::kNum, one.number);
+            if (!one.unit.empty()) {
+                label.add_int64(pprof::Label::kNumUnit, strings_.number_of(std::string{one.unit}));
+            }
+        }
+    }
+
     void write_sample(std::size_t number) {
         const ProfileSample& counted = tables_.samples()[number];
         chain_.clear();
+        parts_.clear();
         for (std::uint32_t node = counted.node; node != 0; node = tables_.nodes()[node].caller) {
-            chain_.push_back(std::uint64_t{tables_.nodes()[node].location} + 1);
+            const std::uint32_t location = tables_.nodes()[node].location;
+            if (sources_ != nullptr && sources_->has_kept() && (is_inlined(location) || !parts_.empty())) {
+                parts_.push_back(location);
+                if (!is_inlined(location) || tables_.nodes()[node].caller == 0) {
+                    chain_.push_back(group_of(parts_));
+                    parts_.clear();
+                }
+            } else {
+                chain_.push_back(std::uint64_t{location} + 1);
+            }
         }
         values_.clear();
         for (std::size_t value = 0; value < tables_.values().size(); ++value) {
@@ -238,9 +313,7 @@ private:
             pbf_builder<pprof::Sample> sample{profile_, pprof::Profile::kSample};
             sample.add_packed_uint64(pprof::Sample::kLocationId, chain_.begin(), chain_.end());
             sample.add_packed_int64(pprof::Sample::kValue, values_.begin(), values_.end());
-            pbf_builder<pprof::Label> label{sample, pprof::Sample::kLabel};
-            label.add_int64(pprof::Label::kKey, strings_.number_of("comm"));
-            label.add_int64(pprof::Label::kStr, strings_.number_of(tables_.commands()[counted.command]));
+            write_labels(sample, counted);
         }
         flush_if_full();
     }
@@ -268,6 +341,8 @@ private:
     StringTable strings_;
     std::string buffer_;
     pbf_builder<pprof::Profile> profile_{buffer_};
+    std::map<std::vector<std::uint32_t>, std::uint64_t> groups_;  // ids of locations that are one
+    std::vector<std::uint32_t> parts_;
     std::vector<std::uint64_t> chain_;
     std::vector<std::int64_t> values_;
     std::optional<Error> failure_;
@@ -283,8 +358,11 @@ Result<ExportOutcome> export_pprof(const Scan& scan, Symbolizer& symbolizer, Exp
     }
     ProfileNotes notes = tables.notes(scan);
     std::optional<ProfileSources> sources;
-    if (options.has_inlines) {
-        sources.emplace(tables, symbolizer, scan.memory());
+    const bool has_kept = std::any_of(tables.images().begin(), tables.images().end(),
+                                      [](const ProfileImage& image) { return has_made_names(image.definition); });
+    if (options.has_inlines || has_kept) {
+        sources.emplace(tables, symbolizer, scan.memory(),
+                        options.has_inlines ? ProfileSources::Images::kAll : ProfileSources::Images::kKept);
         if (scan.memory().is_exceeded()) {
             return scan.memory().exceeded();
         }

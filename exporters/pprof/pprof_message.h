@@ -24,7 +24,7 @@ enum class ValueType : protozero::pbf_tag_type { kType = 1, kUnit = 2 };
 
 enum class Sample : protozero::pbf_tag_type { kLocationId = 1, kValue = 2, kLabel = 3 };
 
-enum class Label : protozero::pbf_tag_type { kKey = 1, kStr = 2, kNum = 3 };
+enum class Label : protozero::pbf_tag_type { kKey = 1, kStr = 2, kNum = 3, kNumUnit = 4 };
 
 enum class Mapping : protozero::pbf_tag_type {
     kId = 1,

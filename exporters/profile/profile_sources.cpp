@@ -8,7 +8,7 @@
 
 namespace perfleet {
 
-ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symbolizer, QueryMemory& memory)
+ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symbolizer, QueryMemory& memory, Images images)
     : share_{memory} {
     constexpr std::size_t kFunctionSizeBytes = 160;  // with its number, about
     std::vector<bool> is_caller(tables.locations().size());
@@ -23,6 +23,11 @@ ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symboliz
     }
     std::vector<std::vector<SourceFrame>> frames(tables.locations().size());
     for (std::size_t image = 0; image < locations.size(); ++image) {
+        kept_.push_back(symbolizer.source_frames().kept_sources(tables.images()[image].definition));
+        has_kept_ = has_kept_ || kept_.back() != nullptr;
+        if (images == Images::kKept && kept_.back() == nullptr) {
+            continue;
+        }
         std::vector<std::uint64_t> offsets;
         for (const std::uint32_t location : locations[image]) {
             const std::uint64_t offset = tables.locations()[location].offset;

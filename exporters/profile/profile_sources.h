@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "exporters/profile/profile_tables.h"
+#include "query-engine/symbol/kept_sources.h"
 
 namespace perfleet {
 
@@ -20,12 +22,19 @@ struct SourceFunction {
 
 struct SourceLine {
     std::uint32_t function = 0;  // of functions()
-    std::uint32_t line = 0;      // 0: not known
+    std::int64_t line = 0;       // 0: not known
 };
 
 class ProfileSources {
 public:
-    ProfileSources(const ProfileTables& tables, Symbolizer& symbolizer, QueryMemory& memory);
+    // Of all images, or of those alone whose lines an import kept.
+    enum class Images : std::uint8_t { kAll, kKept };
+
+    ProfileSources(const ProfileTables& tables, Symbolizer& symbolizer, QueryMemory& memory, Images images);
+
+    // What an import kept of the image; null: nothing.
+    [[nodiscard]] const KeptSources* kept(std::uint32_t image) const { return kept_[image].get(); }
+    [[nodiscard]] bool has_kept() const { return has_kept_; }  // of any
 
     [[nodiscard]] const std::vector<SourceFunction>& functions() const { return functions_; }
     // Of a location: the innermost first, its own function last.
@@ -34,6 +43,8 @@ public:
     }
 
 private:
+    std::vector<std::shared_ptr<const KeptSources>> kept_;  // by image
+    bool has_kept_ = false;
     std::vector<SourceFunction> functions_;
     std::vector<SourceLine> lines_;
     std::vector<std::size_t> begins_;  // in lines_, by location, and the end

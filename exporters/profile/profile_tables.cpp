@@ -1,9 +1,15 @@
 #include "exporters/profile/profile_tables.h"
-#include "query-engine/statistic/coverage.h"
-#include "schemas/vocabulary/off_cpu.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
+
+#include "exporters/profile/sample_labels.h"
+#include "query-engine/scan/row_cursor.h"
+#include "query-engine/statistic/coverage.h"
+#include "schemas/columns/layout.h"
+#include "schemas/columns/record_type.h"
+#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -44,14 +50,51 @@ Result<Done> ProfileTables::count(const Scan& scan) {
     if (Result<Done> chosen = choose_values(scan); !chosen.ok()) {
         return chosen;
     }
+    if (Result<Done> read = read_labels(scan); !read.ok()) {
+        return read;
+    }
     for (std::size_t i = 0; i < values_.size(); ++i) {
-        const StackCountOptions options{.event = values_[i].event, .sum_weights = values_[i].sum_weights};
+        const StackCountOptions options{.event = values_[i].event,
+                                        .sum_weights = values_[i].sum_weights,
+                                        .per_thread = !labels_of_threads_.empty()};
         Result<Done> visited = visit_stack_counts(scan, options, [&](const EpochStackCounts& epoch) { add(epoch, i); });
         if (!visited.ok()) {
             return visited;
         }
         if (scan.memory().is_exceeded()) {
             return scan.memory().exceeded();
+        }
+    }
+    return Done{};
+}
+
+Result<Done> ProfileTables::read_labels(const Scan& scan) {
+    constexpr std::array kColumns{ColumnId::kTid, ColumnId::kRecordType, ColumnId::kRawSize, ColumnId::kRawBytes};
+    std::map<std::string, std::uint32_t, std::less<>> numbers;
+    for (std::size_t index = 0; index < scan.sessions().size(); ++index) {
+        if (scan.sessions()[index].record.collector_version != kPprofCollector) {
+            continue;  // rows of kind `record` of others have none, and may be many
+        }
+        RowCursor cursor{scan, index, {Kind::kRecord, EventNumber{0}}, kColumns};
+        while (const RowBlock* const block = cursor.next()) {
+            for (std::size_t row = 0; row < block->rows.row_count(); ++row) {
+                if (static_cast<std::uint32_t>(block->rows.integers(ColumnId::kRecordType)[row]) !=
+                    record_types::kSampleLabels) {
+                    continue;
+                }
+                const auto [known, is_new] =
+                    numbers.try_emplace(std::string{block->rows.bytes(ColumnId::kRawBytes, row)},
+                                        static_cast<std::uint32_t>(labels_.size()));
+                if (is_new) {
+                    labels_.push_back(known->first);
+                }
+                const auto tid = static_cast<std::uint32_t>(block->rows.integers(ColumnId::kTid)[row]);
+                labels_of_threads_[{index, tid}] = known->second;
+            }
+            share_.set(size_bytes());
+        }
+        if (auto status = cursor.status(); !status.ok()) {
+            return status;
         }
     }
     return Done{};
@@ -84,14 +127,26 @@ void ProfileTables::add(const EpochStackCounts& epoch, std::size_t value) {
     function_numbers_.resize(names_.name_count());
     epoch_nodes_.assign(dictionary.stack_count(), 0);
     epoch_images_.assign(dictionary.image_count(), 0);
-    std::vector<std::uint32_t> commands;
+    struct Owner {
+        std::uint32_t command = 0;
+        std::uint32_t labels = 0;
+        std::uint32_t number = 0;
+    };
+    std::vector<Owner> owners;
     for (const Runner& runner : epoch.runners) {
         const auto [entry, is_new] =
             command_numbers_.try_emplace(runner.command, static_cast<std::uint32_t>(commands_.size()));
         if (is_new) {
             commands_.push_back(runner.command);
         }
-        commands.push_back(entry->second);
+        Owner& owner = owners.emplace_back();
+        owner.command = entry->second;
+        if (const auto labels = labels_of_threads_.find({epoch.session_index, runner.tid});
+            labels != labels_of_threads_.end()) {
+            owner.labels = labels->second;
+        }
+        const auto number = static_cast<std::uint32_t>(owner_numbers_.size());
+        owner.number = owner_numbers_.try_emplace({owner.command, owner.labels}, number).first->second;
     }
     for (std::size_t i = 0; i < epoch.counts.size(); ++i) {
         if (i % kCountsBetweenChecks == 0) {
@@ -101,8 +156,9 @@ void ProfileTables::add(const EpochStackCounts& epoch, std::size_t value) {
             }
         }
         const StackCount& count = epoch.counts[i];
-        const ProfileSample sample{node_of(dictionary, count.stack), commands[count.runner_index]};
-        std::uint32_t& number = sample_numbers_[pair_of(sample.node, sample.command)];
+        const Owner& owner = owners[count.runner_index];
+        const ProfileSample sample{node_of(dictionary, count.stack), owner.command, owner.labels};
+        std::uint32_t& number = sample_numbers_[pair_of(sample.node, owner.number)];
         if (number == 0) {
             samples_.push_back(sample);
             sums_.resize(sums_.size() + values_.size());
@@ -183,6 +239,11 @@ std::size_t ProfileTables::size_bytes() const {
                        node_numbers_.size_bytes() + capacity_bytes(samples_) + sample_numbers_.size_bytes() +
                        capacity_bytes(sums_) + capacity_bytes(epoch_nodes_) +
                        2 * commands_.size() * (sizeof(std::string) + kTextSizeBytes);
+    constexpr std::size_t kTreeNodeSizeBytes = 64;
+    size += (labels_of_threads_.size() + owner_numbers_.size()) * kTreeNodeSizeBytes;
+    for (const std::string& labels : labels_) {
+        size += sizeof(std::string) + labels.size();
+    }
     for (const FlatTable<std::uint32_t>& numbers : location_numbers_) {
         size += numbers.size_bytes();
     }

@@ -58,6 +58,7 @@ struct ProfileNode {
 struct ProfileSample {
     std::uint32_t node = 0;     // the innermost frame
     std::uint32_t command = 0;  // of commands()
+    std::uint32_t labels = 0;   // of labels(); 0: none
 };
 
 // What stands beside a profile: how complete it is.
@@ -81,6 +82,8 @@ public:
     [[nodiscard]] const std::vector<EventChoice>& events() const { return events_; }
     [[nodiscard]] const std::vector<ProfileValue>& values() const { return values_; }
     [[nodiscard]] const std::vector<std::string>& commands() const { return commands_; }
+    // Labels of samples (sample_labels.h), encoded, as imports keep them.
+    [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
     [[nodiscard]] const std::vector<ProfileImage>& images() const { return images_; }
     [[nodiscard]] const std::vector<ProfileFunction>& functions() const { return functions_; }
     [[nodiscard]] const std::vector<ProfileLocation>& locations() const { return locations_; }
@@ -93,6 +96,7 @@ public:
 
 private:
     [[nodiscard]] Result<Done> choose_values(const Scan& scan);
+    [[nodiscard]] Result<Done> read_labels(const Scan& scan);
     // Counts no more where the memory is exceeded.
     void add(const EpochStackCounts& epoch, std::size_t value);
     [[nodiscard]] std::uint32_t node_of(const EpochDictionary& dictionary, StackNumber stack);
@@ -106,6 +110,9 @@ private:
     std::vector<ProfileValue> values_;
     std::vector<std::string> commands_;
     std::map<std::string, std::uint32_t> command_numbers_;
+    std::vector<std::string> labels_{{}};
+    std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> labels_of_threads_;  // by session and tid
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> owner_numbers_;    // by command and labels
     std::vector<ProfileImage> images_;
     std::map<std::pair<ImageDefinition, std::uint32_t>, std::uint32_t> image_numbers_;  // beside it the name's number
     std::vector<ProfileFunction> functions_;
@@ -115,7 +122,7 @@ private:
     std::vector<ProfileNode> nodes_{{}};
     FlatTable<std::uint32_t> node_numbers_;  // by (caller, location); none is 0
     std::vector<ProfileSample> samples_;
-    FlatTable<std::uint32_t> sample_numbers_;  // by (node, command): 1 + the sample's
+    FlatTable<std::uint32_t> sample_numbers_;  // by (node, owner): 1 + the sample's
     std::vector<std::uint64_t> sums_;          // of the samples, values_.size() each
     std::vector<std::uint32_t> epoch_nodes_;   // of the epoch at hand, by stack number; 0: not met yet
     std::vector<std::uint32_t> epoch_images_;  // likewise, by image number: 1 + the image's

@@ -34,6 +34,18 @@ Result<std::unique_ptr<ElfFile>> take_file(std::string_view& packed, const std::
                       : Result<std::unique_ptr<ElfFile>>{std::move(bytes).error()};
 }
 
+// Empty: there is none behind so many others.
+Result<std::string> unpacked_frame(std::string_view packed, const std::string& name, int frames_before) {
+    for (int i = 0; i < frames_before && !packed.empty(); ++i) {
+        const std::size_t packed_size_bytes = ZSTD_findFrameCompressedSize(packed.data(), packed.size());
+        if (ZSTD_isError(packed_size_bytes) != 0) {
+            return damaged(name);
+        }
+        packed.remove_prefix(packed_size_bytes);
+    }
+    return packed.empty() ? Result<std::string>{std::string{}} : take_frame(packed, name);
+}
+
 }  // namespace
 
 Result<std::string> unpacked_symbols(std::string_view packed, const std::string& name) {
@@ -54,15 +66,11 @@ Result<KeptSymbols> open_kept_symbols(std::string_view packed, const std::string
 }
 
 Result<std::string> unpacked_lines(std::string_view packed, const std::string& name) {
-    constexpr int kFramesBefore = 2;
-    for (int i = 0; i < kFramesBefore && !packed.empty(); ++i) {
-        const std::size_t packed_size_bytes = ZSTD_findFrameCompressedSize(packed.data(), packed.size());
-        if (ZSTD_isError(packed_size_bytes) != 0) {
-            return damaged(name);
-        }
-        packed.remove_prefix(packed_size_bytes);
-    }
-    return packed.empty() ? Result<std::string>{std::string{}} : take_frame(packed, name);
+    return unpacked_frame(packed, name, 2);
+}
+
+Result<std::string> unpacked_sources(std::string_view packed, const std::string& name) {
+    return unpacked_frame(packed, name, 1);
 }
 
 }  // namespace perfleet

@@ -31,4 +31,8 @@ struct KeptSymbols {
 // The ELF file with the debug information; empty: none was kept. Errors: kCorrupt, kTooLarge.
 [[nodiscard]] Result<std::string> unpacked_lines(std::string_view packed, const std::string& name);
 
+// Of a content of `ImageType::kKernelSymbols` that an import made: its second part (kept_sources.h); empty: there is
+// none. Errors: kCorrupt, kTooLarge.
+[[nodiscard]] Result<std::string> unpacked_sources(std::string_view packed, const std::string& name);
+
 }  // namespace perfleet

@@ -3,7 +3,9 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <limits>
 #include <list>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -20,9 +22,9 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kImagesMax = 1'024;  // that are remembered, with or without debug information
-constexpr std::size_t kWarningsMax = 64;
+constexpr std::size_t kSourceWarningsMax = 64;
 
-bool has(const ImageDefinition& image, std::uint64_t flag) { return (image.flags & flag) != 0; }
+bool has_flag(const ImageDefinition& image, std::uint64_t flag) { return (image.flags & flag) != 0; }
 
 bool has_debug_info(const ElfFile& file) {
     const auto section = file.find_section(".debug_info");
@@ -38,8 +40,19 @@ public:
     std::vector<std::vector<SourceFrame>> frames_at(const ImageDefinition& image,
                                                     std::span<const std::uint64_t> offsets) {
         std::vector<std::vector<SourceFrame>> frames(offsets.size());
-        if (!has(image, image_flags::kFileOffset) ||
-            has(image, image_flags::kKernel | image_flags::kAnonymous | image_flags::kUnknown | image_flags::kVdso)) {
+        if (const auto sources = kept_sources(image)) {
+            for (std::size_t i = 0; i < offsets.size(); ++i) {
+                if (const KeptSources::Place* const place = sources->find(offsets[i])) {
+                    const auto line =
+                        std::clamp<std::int64_t>(place->line, 0, std::numeric_limits<std::uint32_t>::max());
+                    frames[i] = {{{}, sources->files[place->file], static_cast<std::uint32_t>(line)}};
+                }
+            }
+            return frames;
+        }
+        if (!has_flag(image, image_flags::kFileOffset) ||
+            has_flag(image,
+                     image_flags::kKernel | image_flags::kAnonymous | image_flags::kUnknown | image_flags::kVdso)) {
             return frames;
         }
         const std::lock_guard lock{mutex_};
@@ -52,6 +65,22 @@ public:
             }
         }
         return frames;
+    }
+
+    std::shared_ptr<const KeptSources> kept_sources(const ImageDefinition& image) {
+        if (!has_made_names(image) || store_ == nullptr) {
+            return nullptr;
+        }
+        const std::lock_guard lock{mutex_};
+        const auto [known, is_new] = sources_.try_emplace(image.build_id);
+        if (is_new) {
+            known->second = read_sources(image);
+        }
+        auto found = known->second;
+        if (sources_.size() > kImagesMax) {
+            sources_.erase(sources_.begin());
+        }
+        return found;
     }
 
     std::vector<std::string> warnings() const {
@@ -74,6 +103,21 @@ private:
             }
         }
         return std::nullopt;
+    }
+
+    std::shared_ptr<const KeptSources> read_sources(const ImageDefinition& image) {
+        const auto content = store_->image(image.build_id);
+        if (!content.ok() || !*content ||
+            (*content)->type != static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols)) {
+            return nullptr;
+        }
+        const auto text = unpacked_sources((*content)->bytes, image.name);
+        auto sources = text.ok() ? parse_kept_sources(*text) : Result<KeptSources>{text.error()};
+        if (!sources.ok()) {
+            warn(image.name + ": " + sources.error().message);
+            return nullptr;
+        }
+        return text->empty() ? nullptr : std::make_shared<const KeptSources>(*std::move(sources));
     }
 
     const Image& open(const ImageDefinition& image) {
@@ -156,7 +200,7 @@ private:
         if (!file.ok()) {
             return nullptr;
         }
-        const bool is_of = has(image, image_flags::kContentHash)
+        const bool is_of = has_flag(image, image_flags::kContentHash)
                                ? (*file)->build_id().empty() && (*file)->content_hash() == image.build_id
                                : (*file)->build_id() == image.build_id;
         return is_of ? std::move(file).value() : nullptr;
@@ -228,7 +272,7 @@ private:
     }
 
     void warn(std::string text) {
-        if (warnings_.size() < kWarningsMax) {
+        if (warnings_.size() < kSourceWarningsMax) {
             warnings_.insert(std::move(text));
         }
     }
@@ -237,7 +281,8 @@ private:
     const SymbolPaths paths_;
     Debuginfod debuginfod_;
     mutable std::mutex mutex_;
-    std::list<Image> images_;  // the last used one first
+    std::list<Image> images_;                                            // the last used one first
+    std::map<std::string, std::shared_ptr<const KeptSources>> sources_;  // by build-id; null: none are kept
     std::set<std::string> warnings_;
 };
 
@@ -249,6 +294,10 @@ SourceFrames::~SourceFrames() = default;
 std::vector<std::vector<SourceFrame>> SourceFrames::frames_at(const ImageDefinition& image,
                                                               std::span<const std::uint64_t> offsets) {
     return files_->frames_at(image, offsets);
+}
+
+std::shared_ptr<const KeptSources> SourceFrames::kept_sources(const ImageDefinition& image) {
+    return files_->kept_sources(image);
 }
 
 std::vector<std::string> SourceFrames::warnings() const { return files_->warnings(); }

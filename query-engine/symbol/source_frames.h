@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "query-engine/symbol/debug_lines.h"
+#include "query-engine/symbol/kept_sources.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/read/reader.h"
@@ -27,10 +28,13 @@ public:
     SourceFrames(const SourceFrames&) = delete;
     SourceFrames& operator=(const SourceFrames&) = delete;
 
-    // For each of these offsets (as Frame::offset) what DebugLines::frames_at() gives; nothing where the image has no
-    // debug information here, and for kernels.
+    // For each of these offsets (as Frame::offset) what DebugLines::frames_at() gives, or the place that an import
+    // kept; nothing where the image has no debug information here, and for kernels.
     [[nodiscard]] std::vector<std::vector<SourceFrame>> frames_at(const ImageDefinition& image,
                                                                   std::span<const std::uint64_t> offsets);
+
+    // Of an image whose names an import made; null: nothing is kept of it.
+    [[nodiscard]] std::shared_ptr<const KeptSources> kept_sources(const ImageDefinition& image);
 
     // What could not be read, each named once.
     [[nodiscard]] std::vector<std::string> warnings() const;

@@ -9,8 +9,13 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
+#include "exporters/profile/sample_labels.h"
+#include "query-engine/symbol/kept_sources.h"
+#include "schemas/columns/layout.h"
+#include "schemas/columns/record_type.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/text/utf8.h"
@@ -27,7 +32,6 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kFunctionSizeBytes = 16;  // of those whose images are made here
 constexpr std::uint64_t kRowsOfSampleMax = 1'000'000;
 constexpr std::size_t kMappingsMax = limits::kImagesMax / 4;
 constexpr std::int64_t kPidMax = 1 << 22;    // Linux has no greater one
@@ -152,13 +156,19 @@ private:
         ImageIndex image = 0;
         std::uint64_t offset = 0;
     };
+    // A line of a location.
+    struct LineNumber {
+        std::uint32_t location = 0;
+        std::uint32_t line = 0;
+    };
     // What a mapping, or what lies outside all of them, became.
     struct Made {
-        std::optional<ImageIndex> named;                           // with symbols of the profile's functions
-        std::optional<ImageIndex> file;                            // of locations without functions
-        std::string content;                                       // of `named`
-        std::unordered_map<std::uint32_t, std::uint64_t> offsets;  // by function
+        std::optional<ImageIndex> named;  // with symbols of the profile's functions
+        std::optional<ImageIndex> file;   // of locations without functions
+        std::string content;              // of `named`
+        std::vector<LineNumber> lines;    // with functions, as the profile has them
         std::string symbols;
+        KeptSources sources;
     };
 
     [[nodiscard]] std::uint64_t duration_ns() const {
@@ -184,7 +194,7 @@ private:
         record.linux_clockid = -1;
         record.clock_name = "profile";
         record.ticks_per_second = static_cast<std::uint64_t>(kNsPerSecond);
-        record.collector_version = "pprof";
+        record.collector_version = kPprofCollector;
         for (const EventValues& values : events_) {
             EventRecord& event = record.events.emplace_back();
             event.name = bounded(printable(values.name.empty() ? "samples" : values.name));
@@ -210,18 +220,58 @@ private:
             const std::array<std::uint64_t, 2> words{session.high, session.low ^ (i + 1)};
             std::memcpy(made.content.data(), words.data(), std::min(made.content.size(), sizeof words));
         }
-        for (const PprofProfile::Location& location : profile_.locations) {
-            Made& made = made_[location.mapping];
-            for (const std::uint32_t function : location.functions) {
-                if (made.offsets.try_emplace(function, made.offsets.size() * kFunctionSizeBytes).second) {
-                    std::array<char, 16> digits{};
-                    const auto end = std::to_chars(digits.begin(), digits.end(), made.offsets.at(function), 16).ptr;
-                    const std::string name = printable(profile_.functions[function].name);
-                    made.symbols.append(digits.data(), end).append(" t ");
-                    made.symbols.append(name.empty() ? "[unknown]" : name).append("\n");
-                }
+        place_offsets_.resize(profile_.locations.size());
+        for (std::uint32_t i = 0; i < profile_.locations.size(); ++i) {
+            const PprofProfile::Location& location = profile_.locations[i];
+            place_offsets_[i].resize(location.lines.size());
+            for (std::uint32_t line = 0; line < location.lines.size(); ++line) {
+                made_[location.mapping].lines.push_back({i, line});
             }
         }
+        for (std::uint32_t i = 0; i < made_.size(); ++i) {
+            place_lines(made_[i], profile_.mappings[i]);
+        }
+    }
+
+    // Each line of a location gets offsets of its own, those of a function side by side, so that one symbol covers
+    // them.
+    void place_lines(Made& made, const PprofProfile::Mapping& mapping) {
+        made.sources.build_id = printable(mapping.build_id);
+        made.sources.start = mapping.start;
+        made.sources.limit = mapping.limit;
+        made.sources.file_offset = mapping.file_offset;
+        const auto line_of = [&](LineNumber at) { return profile_.locations[at.location].lines[at.line]; };
+        std::stable_sort(made.lines.begin(), made.lines.end(),
+                         [&](LineNumber a, LineNumber b) { return line_of(a).function < line_of(b).function; });
+        std::unordered_map<std::string_view, std::uint32_t> files{{"", 0}};
+        std::uint64_t offset = 0;
+        for (std::size_t i = 0; i < made.lines.size(); ++i, offset += kKeptPlaceSizeBytes) {
+            const PprofProfile::Line line = line_of(made.lines[i]);
+            const PprofProfile::Function& function = profile_.functions[line.function];
+            if (i == 0 || line_of(made.lines[i - 1]).function != line.function) {
+                const std::string name = printable(function.name);
+                add_symbol(made.symbols, offset, name.empty() ? "[unknown]" : name);
+            }
+            const auto [file, is_new] =
+                files.try_emplace(function.file_name, static_cast<std::uint32_t>(made.sources.files.size()));
+            if (is_new) {
+                made.sources.files.push_back(printable(function.file_name));
+            }
+            const PprofProfile::Location& location = profile_.locations[made.lines[i].location];
+            made.sources.places.push_back(
+                {location.address, line.line, file->second, made.lines[i].line + 1 < location.lines.size()});
+            place_offsets_[made.lines[i].location][made.lines[i].line] = offset;
+        }
+        if (!made.lines.empty()) {
+            add_symbol(made.symbols, offset, "[end]");  // the last symbol of all reaches no further than two pages
+        }
+        made.lines = {};
+    }
+
+    static void add_symbol(std::string& symbols, std::uint64_t offset, const std::string& name) {
+        std::array<char, 16> digits{};
+        const auto end = std::to_chars(digits.begin(), digits.end(), offset, 16).ptr;
+        symbols.append(digits.data(), end).append(" t ").append(name).append("\n");
     }
 
     [[nodiscard]] std::string name_of(std::uint32_t mapping) const {
@@ -234,7 +284,7 @@ private:
             if (made.symbols.empty()) {
                 continue;
             }
-            std::string packed = packed_symbols(made.symbols);
+            std::string packed = packed_symbols(made.symbols) + packed_symbols(kept_sources_text(made.sources));
             if (auto kept = store_.put_image(
                     made.content, {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols), std::move(packed)});
                 !kept.ok()) {
@@ -244,7 +294,7 @@ private:
         return Done{};
     }
 
-    [[nodiscard]] Frame frame_of(std::uint32_t mapping, std::uint32_t function) {
+    [[nodiscard]] Frame frame_of(std::uint32_t mapping, std::uint64_t offset) {
         Made& made = made_[mapping];
         if (!made.named) {
             const std::string name = name_of(mapping);
@@ -252,7 +302,7 @@ private:
             made.named =
                 images_.intern({name, kernel | image_flags::kContentHash, 0, 0, content_from(made.content, true)});
         }
-        return {made.named.value_or(0), made.offsets.at(function)};
+        return {made.named.value_or(0), offset};
     }
 
     [[nodiscard]] Frame frame_of(const PprofProfile::Location& location) {
@@ -274,9 +324,7 @@ private:
     void begin_epoch() {
         rows_->begin_epoch(kStart);
         definitions_->clear();
-        threads_.clear();
-        tids_.clear();
-        next_tid_ = 1;
+        present_.clear();
     }
 
     void take(const PprofProfile::Sample& sample) {
@@ -319,37 +367,52 @@ private:
         };
         for (auto at = sample.locations.rbegin(); at != sample.locations.rend(); ++at) {
             const PprofProfile::Location& location = profile_.locations[*at];
-            if (location.functions.empty()) {
+            if (location.lines.empty()) {
                 add(frame_of(location));
             }
-            for (auto function = location.functions.rbegin(); function != location.functions.rend(); ++function) {
-                add(frame_of(location.mapping, *function));
+            for (auto offset = place_offsets_[*at].rbegin(); offset != place_offsets_[*at].rend(); ++offset) {
+                add(frame_of(location.mapping, *offset));
             }
         }
         return node;
     }
 
-    // Threads have numbers where the profile has none.
+    // Threads have numbers where the profile has none, and each set of labels has a thread of its own.
     std::uint32_t thread_of(const PprofProfile::Sample& sample) {
         std::string name;
         std::uint32_t tid = 0;
+        labels_.clear();
         for (const PprofProfile::Label& label : sample.labels) {
             if (label.key == "comm" || label.key == "thread" || (label.key == "process" && name.empty())) {
                 name = printable(label.text);
             } else if (label.key == "tid" || label.key == "thread_id" || (label.key == "pid" && tid == 0)) {
                 tid = static_cast<std::uint32_t>(std::clamp<std::int64_t>(label.number, 0, kPidMax));
-            } else {
-                ++labels_[std::string{label.key}];
             }
+            labels_.push_back({label.key, label.text, label.unit, label.number});
+        }
+        // What an export writes of its own accord needs no row.
+        const bool is_usual = labels_.empty() || (labels_.size() == 1 && labels_.front().key == "comm");
+        std::string labels = is_usual ? std::string{} : encode_labels(labels_);
+        if (labels.size() > limits::kRawBytesMax) {
+            labels.clear();
+            ++long_label_count_;
         }
         if (name.empty() && profile_.mappings.size() > 1) {
             name = std::filesystem::path{name_of(1)}.filename();
         }
-        const auto [known, is_new] = threads_.try_emplace({tid, name}, tid);
+        const auto [known, is_new] = threads_.try_emplace({tid, name, labels}, tid);
         if (is_new) {
             while (known->second == 0 || !tids_.insert(known->second).second) {
                 known->second = next_tid_++;
             }
+            if (!labels.empty()) {
+                const std::array<std::uint64_t, 6> integers{
+                    kStart.value, 0, known->second, known->second, record_types::kSampleLabels, labels.size()};
+                const std::array bytes{std::as_bytes(std::span{labels})};
+                rows_->append({Kind::kRecord, EventNumber{0}}, kStart, integers, bytes);
+            }
+        }
+        if (present_.insert(known->second).second) {
             TaskRow row;
             row.time = kStart.value;
             row.op = TaskOp::kPresent;
@@ -366,16 +429,7 @@ private:
                 imported_.warnings.push_back(std::to_string(count) + " " + what);
             }
         };
-        std::string labels;
-        for (const auto& [key, count] : labels_) {
-            labels += (labels.empty() ? "" : ", ") + key + " of " + std::to_string(count);
-        }
-        if (!labels.empty()) {
-            imported_.warnings.push_back("labels not kept: " + labels + " samples");
-        }
-        add(static_cast<std::uint64_t>(std::count_if(profile_.locations.begin(), profile_.locations.end(),
-                                                     [](const auto& location) { return location.has_lines; })),
-            "locations have numbers of lines, which aren't kept");
+        add(long_label_count_, "samples have labels of more than 65,535 bytes, which aren't kept");
         add(negative_count_, "values are below 0 (a profile less another one?) and count as 0");
         add(joined_count_, "samples stand in rows with others, for their stacks have too many");
         if (profile_.samples.empty()) {
@@ -392,10 +446,14 @@ private:
     ImageTable images_;
     std::optional<EpochDefinitions> definitions_;
     SealedRows* rows_ = nullptr;
-    std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> threads_;  // of the epoch
+    std::vector<std::vector<std::uint64_t>> place_offsets_;  // of the lines of each location
+    // By the number that the profile has, name and labels.
+    std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> threads_;
     std::set<std::uint32_t> tids_;
+    std::set<std::uint32_t> present_;  // in the epoch
     std::uint32_t next_tid_ = 1;
-    std::map<std::string, std::uint64_t> labels_;
+    std::vector<SampleLabel> labels_;
+    std::uint64_t long_label_count_ = 0;
     std::uint64_t negative_count_ = 0;
     std::uint64_t joined_count_ = 0;
     ImportedRecording imported_;

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <protozero/pbf_builder.hpp>
+#include <sstream>
 
 #include "exporters/pprof/pprof_exporter.h"
 #include "exporters/pprof/pprof_message.h"
@@ -13,6 +14,7 @@
 #include "query-engine/statistic/top.h"
 #include "schemas/text/utf8.h"
 #include "storage/store/testing/memory_store.h"
+#include "tools/perfleet/import/pprof/pprof_profile.h"
 
 namespace perfleet::pprof_import_test {
 namespace {
@@ -47,22 +49,28 @@ public:
         made.add_int64(pprof::ValueType::kType, numbers[0]);
         made.add_int64(pprof::ValueType::kUnit, numbers[1]);
     }
-    void mapping(std::uint64_t id, const std::string& file, std::uint64_t start, const std::string& build_id = "") {
+    void mapping(std::uint64_t id, const std::string& file, std::uint64_t start, const std::string& build_id = "",
+                 std::uint64_t limit = 0, std::uint64_t file_offset = 0) {
         const std::int64_t numbers[]{number_of(file), number_of(build_id)};
         pbf_builder<pprof::Mapping> made{message, pprof::Profile::kMapping};
         made.add_uint64(pprof::Mapping::kId, id);
         made.add_uint64(pprof::Mapping::kMemoryStart, start);
+        made.add_uint64(pprof::Mapping::kMemoryLimit, limit);
+        made.add_uint64(pprof::Mapping::kFileOffset, file_offset);
         made.add_int64(pprof::Mapping::kFilename, numbers[0]);
         made.add_int64(pprof::Mapping::kBuildId, numbers[1]);
     }
-    void function(std::uint64_t id, const std::string& name) {
+    void function(std::uint64_t id, const std::string& name, const std::string& file = "") {
         const std::int64_t number = number_of(name);
+        const std::int64_t file_number = number_of(file);
         pbf_builder<pprof::Function> made{message, pprof::Profile::kFunction};
         made.add_uint64(pprof::Function::kId, id);
         made.add_int64(pprof::Function::kName, number);
+        made.add_int64(pprof::Function::kFilename, file_number);
     }
+    // A function in line `first_line`, the next one in the line behind that, and so on.
     void location(std::uint64_t id, std::uint64_t mapping, std::uint64_t address,
-                  const std::vector<std::uint64_t>& functions) {
+                  const std::vector<std::uint64_t>& functions, std::int64_t first_line = 0) {
         pbf_builder<pprof::Location> made{message, pprof::Profile::kLocation};
         made.add_uint64(pprof::Location::kId, id);
         made.add_uint64(pprof::Location::kMappingId, mapping);
@@ -70,12 +78,13 @@ public:
         for (const std::uint64_t function : functions) {
             pbf_builder<pprof::Line> line{made, pprof::Location::kLine};
             line.add_uint64(pprof::Line::kFunctionId, function);
+            line.add_int64(pprof::Line::kLine, first_line == 0 ? 0 : first_line++);
         }
     }
     // `is_packed`: both forms are allowed.
     void sample(const std::vector<std::uint64_t>& locations, const std::vector<std::int64_t>& values, bool is_packed,
-                const std::string& thread = "") {
-        const std::int64_t numbers[]{number_of("thread"), number_of(thread), number_of("request")};
+                const std::string& thread = "", std::int64_t request = 7) {
+        const std::int64_t numbers[]{number_of("thread"), number_of(thread), number_of("request"), number_of("id")};
         pbf_builder<pprof::Sample> made{message, pprof::Profile::kSample};
         if (is_packed) {
             made.add_packed_uint64(pprof::Sample::kLocationId, locations.begin(), locations.end());
@@ -96,7 +105,8 @@ public:
             }
             pbf_builder<pprof::Label> label{made, pprof::Sample::kLabel};
             label.add_int64(pprof::Label::kKey, numbers[2]);
-            label.add_int64(pprof::Label::kNum, 7);
+            label.add_int64(pprof::Label::kNum, request);
+            label.add_int64(pprof::Label::kNumUnit, numbers[3]);
         }
     }
 
@@ -195,14 +205,80 @@ TEST_F(PprofImport, KeepsInlinedFunctionsAndPlacesWithoutFunctions) {
     const auto done = imported(profile.bytes);
     ASSERT_TRUE(done.ok()) << done.error().message;
     EXPECT_EQ(done->sample_count, 4U);
-    ASSERT_EQ(done->warnings.size(), 1U);
-    EXPECT_EQ(done->warnings[0], "labels not kept: request of 1 samples");
+    EXPECT_EQ(done->warnings, std::vector<std::string>{});
     const Counts counts = counts_of(*store_, "cpu");
     const Counts expected{{"worker server operator new(unsigned long)", {3, 3}},
                           {"worker server handle", {0, 3}},
                           {"worker server [server]", {0, 3}},
                           {"server [unknown] handle", {1, 1}}};
     EXPECT_EQ(counts, expected);
+}
+
+// All that a profile says of each sample, but for the numbers that it is said with.
+std::multiset<std::string> described(const PprofProfile& profile) {
+    std::multiset<std::string> samples;
+    for (const PprofProfile::Sample& sample : profile.samples) {
+        std::ostringstream text;
+        for (const std::uint32_t number : sample.locations) {
+            const PprofProfile::Location& location = profile.locations[number];
+            const PprofProfile::Mapping& mapping = profile.mappings[location.mapping];
+            text << mapping.file_name << ' ' << mapping.build_id << std::hex << ' ' << mapping.start << '-'
+                 << mapping.limit << '+' << mapping.file_offset << " at " << location.address << std::dec << ':';
+            for (const PprofProfile::Line& line : location.lines) {
+                const PprofProfile::Function& function = profile.functions[line.function];
+                text << ' ' << function.name << '(' << function.file_name << ':' << line.line << ')';
+            }
+            text << '\n';
+        }
+        for (std::size_t i = 0; i < sample.values.size(); ++i) {
+            text << profile.value_types[i].type << '=' << sample.values[i] << ' ';
+        }
+        for (const PprofProfile::Label& label : sample.labels) {
+            text << '\n' << label.key << '=' << label.text << label.number << label.unit;
+        }
+        samples.insert(text.str());
+    }
+    return samples;
+}
+
+TEST_F(PprofImport, IsExportedAsItCameIn) {
+    Profile profile;
+    profile.type("samples", "count");
+    profile.type("cpu", "nanoseconds");
+    profile.mapping(7, "/opt/server", 0x40'0000, "0123456789abcdef0123456789abcdef01234567", 0x48'0000, 0x1000);
+    profile.mapping(8, "/lib/libother.so", 0x7f00'0000, "not in hexadecimal", 0x7f80'0000);
+    profile.function(1, "operator new(unsigned long)", "/src/new.cpp");
+    profile.function(2, "handle", "/src/server.cpp");
+    profile.function(3, "handle", "/src/other.cpp");
+    profile.location(1, 7, 0x40'1000, {1, 2}, 12);
+    profile.location(2, 7, 0x40'2345, {2}, 40);
+    profile.location(3, 7, 0x40'2345, {2}, 41);
+    profile.location(4, 8, 0x7f00'0123, {1, 1, 3}, 7);
+    profile.location(5, 8, 0x7f00'0456, {3});
+    profile.sample({1, 2}, {3, 31}, true, "worker");
+    profile.sample({1, 2}, {4, 41}, true, "worker", 8);
+    profile.sample({1, 3}, {5, 51}, false, "worker", 8);
+    profile.sample({5, 4, 2}, {1, 10}, false, "main", 1);
+    for (std::uint64_t i = 0; i < 2'000; ++i) {  // more lines of one function than a page has bytes
+        profile.location(100 + i, 7, 0x41'0000 + i, {2}, static_cast<std::int64_t>(100 + i));
+        profile.sample({100 + i}, {1, 1}, true, "main", static_cast<std::int64_t>(i));
+    }
+    const auto done = imported(profile.bytes);
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    EXPECT_EQ(done->warnings, std::vector<std::string>{});
+    const Result<Scan> scan = Scan::open(*store_, {});
+    ASSERT_TRUE(scan.ok());
+    Symbolizer symbolizer{store_.get(), {}};
+    BytesSink sink;
+    ASSERT_TRUE(export_pprof(*scan, symbolizer, sink, {}).ok());
+    const auto bytes_of = [](const std::string& text) { return std::as_bytes(std::span{text}); };
+    const auto before = PprofProfile::read(bytes_of(profile.bytes));
+    const auto after = PprofProfile::read(bytes_of(sink.text));
+    ASSERT_TRUE(before.ok() && after.ok());
+    // Values stand in the order in which an export has them.
+    ASSERT_EQ(after->value_types.size(), 2U);
+    EXPECT_EQ(after->value_types[0].type, "samples");
+    EXPECT_EQ(described(*after), described(*before));
 }
 
 TEST_F(PprofImport, ValuesThatAreNoCountsWeighARow) {

@@ -186,6 +186,7 @@ private:
                 case pprof::Label::kKey: made.key = string(field.get_int64()); break;
                 case pprof::Label::kStr: made.text = string(field.get_int64()); break;
                 case pprof::Label::kNum: made.number = field.get_int64(); break;
+                case pprof::Label::kNumUnit: made.unit = string(field.get_int64()); break;
                 default: field.skip();
             }
         }
@@ -197,6 +198,7 @@ private:
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Mapping::kMemoryStart: mapping.start = field.get_uint64(); break;
+                case pprof::Mapping::kMemoryLimit: mapping.limit = field.get_uint64(); break;
                 case pprof::Mapping::kFileOffset: mapping.file_offset = field.get_uint64(); break;
                 case pprof::Mapping::kFilename: mapping.file_name = string(field.get_int64()); break;
                 case pprof::Mapping::kBuildId: mapping.build_id = string(field.get_int64()); break;
@@ -222,21 +224,21 @@ private:
     }
 
     void take_line(data_view bytes, Location& location) const {
-        std::uint32_t function = kUnknown;
+        Line line{kUnknown, 0};
         pbf_message<pprof::Line> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Line::kFunctionId:
                     if (const std::uint64_t id = field.get_uint64(); id != 0) {
-                        function = find(functions_, id, "function");
+                        line.function = find(functions_, id, "function");
                     }
                     break;
-                case pprof::Line::kLine: location.has_lines = field.get_int64() != 0 || location.has_lines; break;
+                case pprof::Line::kLine: line.line = field.get_int64(); break;
                 default: field.skip();
             }
         }
-        if (function != kUnknown) {
-            location.functions.push_back(function);
+        if (line.function != kUnknown) {
+            location.lines.push_back(line);
         }
     }
 

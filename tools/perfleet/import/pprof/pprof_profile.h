@@ -32,6 +32,7 @@ public:
     struct Label {
         std::string_view key;
         std::string_view text;  // empty: `number`
+        std::string_view unit;  // of the number
         std::int64_t number = 0;
     };
     struct Sample {
@@ -41,6 +42,7 @@ public:
     };
     struct Mapping {
         std::uint64_t start = 0;
+        std::uint64_t limit = 0;
         std::uint64_t file_offset = 0;
         std::string_view file_name;
         std::string_view build_id;  // in hexadecimal digits, mostly
@@ -49,11 +51,14 @@ public:
         std::string_view name;
         std::string_view file_name;
     };
+    struct Line {
+        std::uint32_t function = 0;  // of functions
+        std::int64_t line = 0;       // 0: not known
+    };
     struct Location {
         std::uint32_t mapping = 0;  // of mappings; the first stands for none
         std::uint64_t address = 0;
-        std::vector<std::uint32_t> functions;  // of functions; the first was inlined into the next, and so on
-        bool has_lines = false;
+        std::vector<Line> lines;  // the function of the first was inlined into that of the next, and so on
     };
 
     std::vector<ValueType> value_types;
