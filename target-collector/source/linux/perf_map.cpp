@@ -35,14 +35,18 @@ void PerfMap::add(std::string_view text) {
         }
         const auto start = take_hex(line);
         const auto size_bytes = start ? take_hex(line) : std::nullopt;
-        if (!size_bytes || *size_bytes == 0 || *start + *size_bytes < *start || line.empty() || line.front() == '\0') {
-            continue;
+        if (size_bytes) {
+            add_function(*start, *size_bytes, line);
         }
-        add_function(*start, *start + *size_bytes, line.substr(0, kNameSizeBytesMax));
     }
 }
 
-void PerfMap::add_function(std::uint64_t start, std::uint64_t end, std::string_view name) {
+void PerfMap::add_function(std::uint64_t start, std::uint64_t size_bytes, std::string_view name) {
+    const std::uint64_t end = start + size_bytes;
+    if (end <= start || name.empty() || name.front() == '\0') {
+        return;
+    }
+    name = name.substr(0, kNameSizeBytesMax);
     auto at = functions_.upper_bound(start);
     if (at != functions_.begin() && std::prev(at)->second.end > start) {
         --at;

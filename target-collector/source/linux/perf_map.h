@@ -28,6 +28,8 @@ public:
 
     // Takes whole lines, oldest first; what isn't such a line is skipped. What is beyond the limits is left out.
     void add(std::string_view text);
+    // The same of one function; what has no size, no name, or goes beyond the last address is skipped.
+    void add_function(std::uint64_t start, std::uint64_t size_bytes, std::string_view name);
     void clear();
 
     // The function that holds `address`; empty when none does.
@@ -39,8 +41,6 @@ private:
         std::uint64_t end = 0;  // the first address behind it
         std::string name;
     };
-
-    void add_function(std::uint64_t start, std::uint64_t end, std::string_view name);
 
     std::map<std::uint64_t, Code> functions_;  // by start, never overlapping
     std::size_t names_size_bytes_ = 0;

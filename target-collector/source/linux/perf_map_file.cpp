@@ -1,13 +1,12 @@
 #include "target-collector/source/linux/perf_map_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
-#include "target-collector/source/linux/proc_reader.h"
 #include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {
@@ -15,13 +14,6 @@ namespace {
 
 constexpr std::size_t kStatusSizeBytesMax = 65'536;
 constexpr std::size_t kLineSizeBytesMax = 65'536;
-constexpr std::int64_t kClockSlackS = 1;  // the kernel stamps files by a clock of its ticks
-
-std::int64_t seconds_of(clockid_t clock) {
-    timespec time{};
-    ::clock_gettime(clock, &time);
-    return time.tv_sec;
-}
 
 }  // namespace
 
@@ -41,51 +33,28 @@ std::optional<std::uint32_t> innermost_pid_in_status(std::string_view text) {
 }
 
 PerfMapFile::PerfMapFile(std::uint32_t pid) {
-    const std::string process = "/proc/" + std::to_string(pid);
-    const auto status = read_small_file(process + "/status", kStatusSizeBytesMax);
-    const auto uid = proc_uid(pid);
-    const auto ticks = proc_start_ticks(pid);
-    if (!status.ok() || !uid || !ticks) {
-        return;
-    }
-    uid_ = *uid;
-    process_began_s_ = seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_BOOTTIME) +
-                       static_cast<std::int64_t>(*ticks / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
-    path_ = process + "/root" + "/tmp/perf-" + std::to_string(innermost_pid_in_status(*status).value_or(pid)) + ".map";
-}
-
-PerfMapFile::~PerfMapFile() { close(); }
-
-void PerfMapFile::close() {
-    if (fd_ >= 0) {
-        ::close(fd_);
-        fd_ = -1;
+    const auto status = read_small_file("/proc/" + std::to_string(pid) + "/status", kStatusSizeBytesMax);
+    if (status.ok()) {
+        const std::uint32_t own_pid = innermost_pid_in_status(*status).value_or(pid);
+        file_ = ProcessFile{pid, "/tmp/perf-" + std::to_string(own_pid) + ".map"};
     }
 }
 
 bool PerfMapFile::open_what_is_there() {
     struct stat status {};
-    if (path_.empty() || ::lstat(path_.c_str(), &status) != 0) {
+    if (file_.path().empty() || ::lstat(file_.path().c_str(), &status) != 0) {
         return false;  // there is none, or the process is gone: what was opened is read on
     }
-    if (fd_ >= 0 && status.st_dev == device_ && status.st_ino == inode_) {
+    if (open_ && status.st_dev == device_ && status.st_ino == inode_) {
         if (static_cast<std::uint64_t>(status.st_size) >= offset_) {
             return false;
         }
     } else {
-        const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-        if (fd < 0) {
+        FileDescriptor file = file_.open(status);
+        if (!file) {
             return false;
         }
-        const bool is_good = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                             (status.st_uid == uid_ || status.st_uid == 0) &&
-                             status.st_mtim.tv_sec + kClockSlackS >= process_began_s_;
-        if (!is_good) {
-            ::close(fd);
-            return false;
-        }
-        close();
-        fd_ = fd;
+        open_ = std::move(file);
         device_ = status.st_dev;
         inode_ = status.st_ino;
     }
@@ -98,7 +67,7 @@ bool PerfMapFile::open_what_is_there() {
 std::optional<PerfMapFile::News> PerfMapFile::read() {
     News news;
     news.is_anew = open_what_is_there();
-    if (fd_ < 0) {
+    if (!open_) {
         return std::nullopt;
     }
     buffer_.erase(0, given_size_bytes_);
@@ -108,7 +77,7 @@ std::optional<PerfMapFile::News> PerfMapFile::read() {
     }
     const std::size_t kept = buffer_.size();
     buffer_.resize(kReadSizeBytesMax + kept);
-    const ssize_t count = ::pread(fd_, buffer_.data() + kept, kReadSizeBytesMax, static_cast<off_t>(offset_));
+    const ssize_t count = ::pread(open_.get(), buffer_.data() + kept, kReadSizeBytesMax, static_cast<off_t>(offset_));
     buffer_.resize(kept + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     offset_ += static_cast<std::uint64_t>(std::max<ssize_t>(count, 0));
     const std::size_t last_end = buffer_.rfind('\n');

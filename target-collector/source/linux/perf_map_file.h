@@ -1,16 +1,16 @@
-// The file in which a process tells what code it makes at run time: found, opened without harm, and read as it grows.
+// The file in which a process tells what code it makes at run time: found, and read as it grows.
 //
-// It is `/tmp/perf-PID.map` as the process sees it: within its root, by its number in its own pid namespace. Taken only
-// where it is a regular file, the process's own user's or root's, and written since the process began: numbers of
-// processes are used again, and their files stay. Once open it is read to its end, also when the process has ended.
+// It is `/tmp/perf-PID.map` as the process sees it, by its number in its own pid namespace. Once open it is read to its
+// end, also when the process has ended.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "target-collector/source/linux/process_file.h"
 
 namespace perfleet {
 
@@ -19,9 +19,6 @@ public:
     static constexpr std::size_t kReadSizeBytesMax = 1U << 20U;  // at a time: the caller has samples to take
 
     explicit PerfMapFile(std::uint32_t pid);
-    ~PerfMapFile();
-    PerfMapFile(const PerfMapFile&) = delete;
-    PerfMapFile& operator=(const PerfMapFile&) = delete;
 
     struct News {
         bool is_anew = false;   // another file, or written anew: what was read before no longer holds
@@ -32,12 +29,9 @@ public:
 
 private:
     [[nodiscard]] bool open_what_is_there();  // true when it is another file than before, or was written anew
-    void close();
 
-    std::string path_;
-    std::uint32_t uid_ = 0;
-    std::int64_t process_began_s_ = 0;  // UTC
-    int fd_ = -1;
+    ProcessFile file_;
+    FileDescriptor open_;
     std::uint64_t device_ = 0;
     std::uint64_t inode_ = 0;
     std::uint64_t offset_ = 0;  // of what wasn't read yet

@@ -18,25 +18,41 @@ constexpr std::uint64_t kPauseMaxNs = 1'000'000'000;
 }  // namespace
 
 CodeNames::CodeNames(std::uint32_t pid, std::shared_ptr<const CodeNames> parent)
-    : file_{pid}, parent_{std::move(parent)}, generation_{next_generation()} {}
+    : pid_{pid}, file_{pid}, parent_{std::move(parent)}, generation_{next_generation()} {}
 
 void CodeNames::refresh(std::uint64_t now_ns) {
     if (now_ns < next_look_ns_) {
         return;
     }
     const auto news = file_.read();
-    pause_ns_ = news ? kPauseMinNs : std::clamp(pause_ns_ * 2, kPauseMinNs, kPauseMaxNs);
-    next_look_ns_ = now_ns + pause_ns_;
     if (news) {
         if (news->is_anew) {
             functions_.clear();
         }
         functions_.add(news->text);
+    }
+    const bool has_dumped = dump_ != nullptr && dump_->read(functions_);
+    pause_ns_ = news || has_dumped ? kPauseMinNs : std::clamp(pause_ns_ * 2, kPauseMinNs, kPauseMaxNs);
+    next_look_ns_ = now_ns + pause_ns_;
+    if (news || has_dumped) {
         generation_ = next_generation();
     }
     if (parent_ != nullptr && parent_->generation() != parent_generation_) {
         parent_generation_ = parent_->generation();
         generation_ = next_generation();
+    }
+}
+
+void CodeNames::look_for_dump(const MappingList& mappings, const ImageTable& images) {
+    if (dump_ != nullptr || std::exchange(searched_mappings_, mappings.generation()) == mappings.generation()) {
+        return;
+    }
+    for (const Mapping& mapping : mappings.mappings()) {
+        if (const std::string& path = images.at(mapping.image).name; is_jit_dump_path(path)) {
+            dump_ = std::make_unique<JitDump>(pid_, path);
+            next_look_ns_ = 0;
+            return;
+        }
     }
 }
 
@@ -68,6 +84,9 @@ void RunTimeCode::name_frames(Process& process, ResolvedStack& stack, std::uint6
             names = follow(process);
             if (names == nullptr) {
                 return;
+            }
+            if (process.mappings != nullptr) {
+                names->look_for_dump(*process.mappings, images_);
             }
             names->refresh(now_ns);
         }

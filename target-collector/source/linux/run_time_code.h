@@ -1,5 +1,5 @@
 // Names for code that processes make at run time (node, Java, Python): a frame in memory without a file becomes a frame
-// of the function that stands there by the process's own word (perf_map_file.h).
+// of the function that stands there by the process's own word (perf_map_file.h, jit_dump.h).
 //
 // Such a function is an image of its own: kAnonymous with a size, its name the function's, its address where it stood
 // when the sample was taken up. Function images are at most kFunctionImagesMax at a time; frames beyond keep their
@@ -14,6 +14,7 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/image_table.h"
+#include "target-collector/source/linux/jit_dump.h"
 #include "target-collector/source/linux/perf_map.h"
 #include "target-collector/source/linux/perf_map_file.h"
 #include "target-collector/source/linux/process_table.h"
@@ -29,12 +30,18 @@ public:
     // Reads what is new, unless it was looked for a moment ago.
     void refresh(std::uint64_t now_ns);
 
+    // Whether the process has mapped a jitdump file: functions are read from there, too.
+    void look_for_dump(const MappingList& mappings, const ImageTable& images);
+
     [[nodiscard]] std::optional<PerfMap::Function> find(std::uint64_t address) const;
     // Changes with the names; no other process ever has the same.
     [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
 private:
+    std::uint32_t pid_;
     PerfMapFile file_;
+    std::unique_ptr<JitDump> dump_;  // null: none was found yet
+    std::uint64_t searched_mappings_ = 0;
     PerfMap functions_;
     std::shared_ptr<const CodeNames> parent_;  // may be null
     std::uint64_t parent_generation_ = 0;
@@ -46,7 +53,7 @@ private:
 class RunTimeCode {
 public:
     static constexpr std::size_t kFunctionImagesMax = limits::kImagesMax / 4;
-    static constexpr std::size_t kFollowedMax = 1'024;  // processes; each has a file open
+    static constexpr std::size_t kFollowedMax = 1'024;  // processes; each has a file or two open
 
     // Borrowed.
     explicit RunTimeCode(ImageTable& images) : images_{images} {}

@@ -224,11 +224,9 @@ private:
                         function);
         }
         LIBBPF_OPTS(bpf_uprobe_opts, uprobe, .bpf_cookie = cookie, .retprobe = is_return);
-        std::vector<int> pids{options.pids.begin(), options.pids.end()};
-        if (pids.empty()) {
-            pids.push_back(kEveryProcess);
-        }
-        for (const int pid : pids) {
+        const std::size_t count = std::max<std::size_t>(options.pids.size(), 1);
+        for (std::size_t i = 0; i < count; ++i) {
+            const int pid = options.pids.empty() ? kEveryProcess : static_cast<int>(options.pids[i]);
             if (auto done = keep(bpf_program__attach_uprobe_opts(program(program_name), pid, function.image.c_str(),
                                                                  file_offset, &uprobe),
                                  function);
