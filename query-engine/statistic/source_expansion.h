@@ -19,6 +19,8 @@
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "query-engine/symbol/symbolizer.h"
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/call_chain_limits.h"
 
 namespace perfleet {
 
@@ -35,7 +37,7 @@ struct SourceOptions {
 class SourceExpansion {
 public:
     // More frames of one chain are left out; with those that were recorded it stays one that readers follow.
-    static constexpr std::uint32_t kInlinedOfChainMax = limits::kStackChainMax - limits::kStackDepthMax;
+    static constexpr std::uint32_t kInlinedOfChainMax = limits::kStackChainMax - limits::kCallChainDepthMax;
     // Between a function's name and its line, in symbols of `has_lines`.
     static constexpr char kLineSeparator = '\x1f';
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schemas/perf/perf_event.h"
-#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/call_chain_limits.h"
 #include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/proc_reader.h"
 #include "target-collector/source/linux/stack_resolver.h"
@@ -150,11 +150,11 @@ TEST(StackResolver, CountsWhatIsTooDeep) {
     kernel.intern(table);
     MappingList mappings;
     mappings.add({0x1000, 0x2000, 0, 9, 5, 2});
-    std::vector<std::uint64_t> words(limits::kStackDepthMax + 4, 0x1001);
+    std::vector<std::uint64_t> words(limits::kCallChainDepthMax + 4, 0x1001);
     words[0] = perf::context::kUser;
     ResolvedStack stack;
     resolve_stack(words, mappings, kernel, 0, UnmappedFrames::kDropped, stack);
-    EXPECT_EQ(stack.frame_count, limits::kStackDepthMax);
+    EXPECT_EQ(stack.frame_count, limits::kCallChainDepthMax);
     EXPECT_EQ(stack.truncated_count, 3);
 }
 

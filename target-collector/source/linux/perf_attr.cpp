@@ -21,7 +21,8 @@ constexpr std::uint64_t kSampleType = perf::sample_type::kIdentifier | perf::sam
 constexpr std::uint64_t kUserRegisters =
     1ULL << PERF_REG_ARM64_X29 | 1ULL << PERF_REG_ARM64_LR | 1ULL << PERF_REG_ARM64_SP | 1ULL << PERF_REG_ARM64_PC;
 #else
-constexpr std::uint64_t kUserRegisters = 1ULL << PERF_REG_X86_BP | 1ULL << PERF_REG_X86_SP | 1ULL << PERF_REG_X86_IP;
+constexpr std::uint64_t kUserRegisters =
+    1ULL << PERF_REG_X86_BX | 1ULL << PERF_REG_X86_BP | 1ULL << PERF_REG_X86_SP | 1ULL << PERF_REG_X86_IP;
 #endif
 
 perf_event_attr base_attr(const AttrOptions& options) {

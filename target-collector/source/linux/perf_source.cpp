@@ -16,6 +16,7 @@
 #include "schemas/columns/layout.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/host_clock.h"
 #include "target-collector/source/linux/call_chain_mode.h"
 #include "target-collector/source/linux/probe_name.h"
@@ -426,12 +427,15 @@ std::span<const std::uint64_t> PerfSource::unwound_words(const SampleRecord& sam
                                                          EventCounts& counts) {
     const UserStack& user = sample.user_stack;
     UnwindRegisters registers;
-    registers.fp = user.registers[0];
-    registers.lr = kMachine == UnwindMachine::kAarch64 ? user.registers[1] : 0;
-    registers.sp = user.registers[kMachine == UnwindMachine::kAarch64 ? 2 : 1];
-    registers.pc = user.registers[kMachine == UnwindMachine::kAarch64 ? 3 : 2];
-    unwinder_.unwind(registers, {registers.sp, user.bytes, user.is_cut}, sample.pid, mappings, limits::kStackDepthMax,
-                     unwound_);
+    // In the order of their numbers: x29, lr, sp, pc; rbx, rbp, rsp, rip.
+    constexpr bool kIsArm = kMachine == UnwindMachine::kAarch64;
+    registers.fp = user.registers[kIsArm ? 0 : 1];
+    registers.lr = kIsArm ? user.registers[1] : 0;
+    registers.rbx = kIsArm ? std::nullopt : std::optional{user.registers[0]};
+    registers.sp = user.registers[2];
+    registers.pc = user.registers[3];
+    unwinder_.unwind(registers, {registers.sp, user.bytes, user.is_cut}, sample.pid, mappings,
+                     limits::kCallChainDepthMax, unwound_);
     count_end(unwound_.end, counts);
     if (kernel_unwinder_ != nullptr &&
         (options_.unwinds_samples || sample.off_cpu.blocked_ns + sample.off_cpu.runnable_ns > 0)) {

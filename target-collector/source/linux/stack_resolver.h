@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/call_chain_limits.h"
 #include "target-collector/source/linux/image_table.h"
 #include "target-collector/source/linux/kernel_images.h"
 #include "target-collector/source/linux/mapping_list.h"
@@ -24,7 +24,7 @@ struct ResolvedFrame {
 };
 
 struct ResolvedStack {
-    std::array<ResolvedFrame, limits::kStackDepthMax> frames;
+    std::array<ResolvedFrame, limits::kCallChainDepthMax> frames;
     std::uint32_t frame_count = 0;
     std::uint16_t unmapped_count = 0;
     std::uint16_t truncated_count = 0;

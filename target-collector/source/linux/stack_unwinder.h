@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/call_chain_limits.h"
 #include "target-collector/source/linux/mapping_list.h"
 #include "target-collector/source/linux/unwind/unwind_step.h"
 #include "target-collector/source/linux/unwind/unwind_table.h"
@@ -33,7 +33,7 @@ public:
     StackUnwinder(UnwindMachine machine, MakeTable make_table, OnTable on_table = nullptr);
 
     struct Chain {
-        std::array<std::uint64_t, limits::kStackDepthMax> addresses;  // the leaf first, return addresses behind it
+        std::array<std::uint64_t, limits::kCallChainDepthMax> addresses;  // the leaf first, return addresses behind it
         std::uint32_t count = 0;
         UnwindEnd end = UnwindEnd::kOutermost;
     };

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/source/linux/bpf/bpf_object.h"
 #include "target-collector/source/linux/bpf/region_allocator.h"
@@ -31,7 +32,7 @@ extern const std::size_t kUnwindObjectBytes;
 namespace {
 
 // The program knows rules and ends by number.
-static_assert(sizeof(UnwindRule) == offsetof(unwind_rule_words, unused));
+static_assert(sizeof(UnwindRule) <= sizeof(unwind_rule_words));
 static_assert(offsetof(UnwindRule, cfa_base) == offsetof(unwind_rule_words, cfa_base));
 static_assert(offsetof(UnwindRule, return_address) == offsetof(unwind_rule_words, return_address));
 static_assert(offsetof(UnwindRule, frame_pointer) == offsetof(unwind_rule_words, frame_pointer));
@@ -40,10 +41,13 @@ static_assert(offsetof(UnwindRule, cfa_offset) == offsetof(unwind_rule_words, cf
 static_assert(offsetof(UnwindRule, cfa_addend) == offsetof(unwind_rule_words, cfa_addend));
 static_assert(offsetof(UnwindRule, return_address_offset) == offsetof(unwind_rule_words, return_address_offset));
 static_assert(offsetof(UnwindRule, frame_pointer_offset) == offsetof(unwind_rule_words, frame_pointer_offset));
+static_assert(offsetof(UnwindRule, rbx_offset) == offsetof(unwind_rule_words, rbx_offset));
+static_assert(offsetof(UnwindRule, rbx) == offsetof(unwind_rule_words, rbx));
+static_assert(static_cast<int>(CfaBase::kRbx) == 7 && static_cast<int>(SavedAt::kUnknown) == 4);
 static_assert(static_cast<int>(CfaBase::kProcedureStub) == 6 && static_cast<int>(CfaBase::kAtStack) == 4);
 static_assert(static_cast<int>(SavedAt::kFrame) == 3 && static_cast<int>(SavedAt::kStack) == 2);
 static_assert(static_cast<int>(UnwindEnd::kDepth) == 3 && static_cast<int>(UnwindEnd::kBadAddress) == 2);
-static_assert(UNWIND_DEPTH_MAX == limits::kStackDepthMax);
+static_assert(UNWIND_DEPTH_MAX == limits::kCallChainDepthMax);
 
 constexpr std::uint32_t kPartAlignment = sizeof(unwind_rule_words);
 constexpr std::uint64_t kAddressMax = std::uint64_t{1} << 63U;

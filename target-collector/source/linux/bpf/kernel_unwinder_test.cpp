@@ -177,7 +177,8 @@ INSTANTIATE_TEST_SUITE_P(
     Programs, KernelUnwinderTest,
     testing::Values(
         Case{"Recursion", [] { repeat_for_a_second([] { recurse(60, 100'000); }); }},
-        Case{"RecursionBeyondTheLimit", [] { repeat_for_a_second([] { recurse(500, 100'000); }); }},
+        Case{"RecursionOf500", [] { repeat_for_a_second([] { recurse(500, 100'000); }); }},
+        Case{"RecursionBeyondTheLimit", [] { repeat_for_a_second([] { recurse(700, 100'000); }); }},
         Case{"Signal",
              [] {
                  ::signal(SIGPROF, on_timer);
@@ -259,9 +260,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
 
 TEST_F(KernelUnwinderTest, ChainsThatAreNotWholeSayWhy) {
-    const Compared deep = compare([] { repeat_for_a_second([] { recurse(500, 100'000); }); });
+    const Compared deep = compare([] { repeat_for_a_second([] { recurse(700, 100'000); }); });
     EXPECT_TRUE(deep.images.contains("[truncated: depth]"));
-    const Compared whole = compare([] { repeat_for_a_second([] { recurse(5, 100'000); }); });
+    const Compared whole = compare([] { repeat_for_a_second([] { recurse(500, 100'000); }); });
     EXPECT_FALSE(whole.images.contains("[truncated: depth]"));
 }
 
@@ -289,6 +290,17 @@ call_with_frame_pointer:
 
 extern "C" void call_with_frame_pointer(void* unused, void (*function)());
 
+// A leaf that says nothing of its frame, as those of musl: it pushes nothing, and rbp isn't its caller's either.
+extern "C" void burn_without_frame(std::uint64_t rounds);
+asm(R"(
+.text
+.type burn_without_frame, @function
+burn_without_frame:
+    dec %rdi
+    jnz burn_without_frame
+    ret
+)");
+
 void record(const std::function<void()>& work, RecordingSink& sink) {
     Worker worker(work);
     PerfSourceOptions options;
@@ -306,6 +318,15 @@ void record(const std::function<void()>& work, RecordingSink& sink) {
     worker.wait(**source);
     (*source)->finish();
     EXPECT_GT(sink.of(Kind::kSample).size(), 50U);
+}
+
+TEST_F(KernelUnwinderTest, ALeafWithoutARuleHasItsCallerAtTheTopOfTheStack) {
+    RecordingSink sink;
+    record([] { repeat_for_a_second([] { burn_without_frame(1'000'000); }); }, sink);
+    // Copies have no code, by which a return address is known.
+    EXPECT_LE(sink.count_of(kFirst, TallyName::kStacksNoTable) + sink.count_of(kFirst, TallyName::kStacksBadAddress),
+              sink.count_of(kFirst, TallyName::kStacksCopied));
+    EXPECT_LT(sink.count_of(kFirst, TallyName::kStacksCopied) * 4, sink.of(Kind::kSample).size());
 }
 
 std::array<std::uint64_t, 8'192> lower_stack;

@@ -181,7 +181,7 @@ static __always_inline int on_return(void* context) {
         walk->sample.status = END_COPY;
         output += now->cpu_count;
     }
-    const __u32 size = sizeof(walk->head) - sizeof(walk->head.unused) + 16 + (walk->word_count & 255) * 8;
+    const __u32 size = sizeof(walk->head) - sizeof(walk->head.unused) + 16 + (walk->word_count & UNWIND_WORDS_MASK) * 8;
     /* What doesn't fit the ring the kernel counts as lost. Another way to fail is a CPU that isn't recorded. */
     bpf_perf_event_output(context, &outputs, output, &walk->head.waker_tid, size);
     return 0;

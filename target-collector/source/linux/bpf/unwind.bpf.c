@@ -42,6 +42,7 @@ static __always_inline int set_out(struct walk* walk, struct context* context, s
         walk->pc = context->ip;
         walk->sp = context->sp;
         walk->fp = context->bp;
+        walk->bx = context->bx;
         return (*(volatile __u64*)&context->cs & 0xffff) == 0x33;
     }
 #endif
@@ -70,7 +71,7 @@ int unwind_sample(struct context* context) {
         return 1;
     }
     const __u32 output = first_output + bpf_get_smp_processor_id();
-    const __u32 size = (sizeof(walk->sample.status) + sizeof(walk->sample.period) + count * 8) & 0xfff;
+    const __u32 size = (sizeof(walk->sample.status) + sizeof(walk->sample.period) + count * 8) & 0x3fff;
     const long done = bpf_perf_event_output(context, &outputs, output, &walk->sample.status, size);
     /* What doesn't fit the ring the kernel has counted as lost; without a way to its ring the event emits its own. */
     return emits_both || (done != 0 && done != -ENOSPC) ? 1 : 0;

@@ -23,8 +23,9 @@
 #define UNWIND_BLOCK_STEPS_MAX 9         /* a block has at most as many rows as bytes */
 #define UNWIND_PROCESS_MAPPINGS_MAX 4096 /* of one process */
 #define UNWIND_MAPPING_STEPS_MAX 13
-#define UNWIND_DEPTH_MAX 127
+#define UNWIND_DEPTH_MAX 640
 #define UNWIND_WORDS_MAX (2 * UNWIND_DEPTH_MAX) /* a frame of an interpreter takes two (python_layout.h) */
+#define UNWIND_WORDS_MASK 2047                  /* so that the verifier knows the bounds */
 #define OFF_CPU_TARGETS_MAX (1u << 16)
 #define OFF_CPU_OUTPUTS_MAX 8192 /* two a CPU */
 #define OFF_CPU_NAME_BYTES 16
@@ -77,7 +78,9 @@ struct unwind_rule_words { /* UnwindRule, unwind/unwind_rule.h */
     int cfa_addend;
     int return_address_offset;
     int frame_pointer_offset;
-    int unused[3];
+    int rbx_offset;
+    unsigned char rbx;
+    unsigned char unused[7];
 };
 
 struct unwind_state {
@@ -90,7 +93,7 @@ struct unwind_sample {
     UNWIND_U32 unused;
     UNWIND_U32 status; /* UnwindEnd, unwind/unwind_step.h */
     UNWIND_U64 period;
-    UNWIND_U64 words[UNWIND_WORDS_MAX + 2];
+    UNWIND_U64 words[UNWIND_WORDS_MASK + 1];
 };
 
 /* What a thread's way back to a CPU adds, before its unwind_sample (off_cpu.bpf.c). Raw data begin behind `unused`. */

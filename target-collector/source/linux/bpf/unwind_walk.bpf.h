@@ -61,6 +61,7 @@ struct pt_regs {
     unsigned long long pstate;
 #else
     unsigned long bp;
+    unsigned long bx;
     unsigned long ip;
     unsigned long sp;
 #endif
@@ -72,12 +73,14 @@ struct pt_regs {
 #endif
 
 /* enum CfaBase, SavedAt, UnwindEnd: tested to be the same. */
-enum { CFA_NONE, CFA_OUTERMOST, CFA_SP, CFA_FP, CFA_AT_SP, CFA_AT_FP, CFA_STUB };
-enum { SAVED_SAME, SAVED_CFA, SAVED_SP, SAVED_FP };
+enum { CFA_NONE, CFA_OUTERMOST, CFA_SP, CFA_FP, CFA_AT_SP, CFA_AT_FP, CFA_STUB, CFA_RBX };
+enum { SAVED_SAME, SAVED_CFA, SAVED_SP, SAVED_FP, SAVED_UNKNOWN };
+#define BX_UNKNOWN 1 /* no place of a word */
 enum { END_OUTERMOST, END_NO_TABLE, END_BAD_ADDRESS, END_DEPTH, END_COPY };
 
 struct walk {
     __u64 pc, sp, fp, lr;
+    __u64 bx, bx_at; /* read where a rule needs it: of a caller it lies on the stack; 0: it is still in the register */
     /* the mapping at hand */
     __u64 start, size, file_offset;
     __u32 slot;
@@ -258,6 +261,12 @@ static __always_inline int step_by_rule(struct walk* walk, const struct unwind_r
     }
     if (base == CFA_STUB) {
         cfa = walk->sp + 8 + ((walk->pc & 15) >= (__u64)rule->cfa_offset ? 8 : 0);
+    } else if (base == CFA_RBX) {
+        cfa = walk->bx;
+        if (walk->bx_at && !read_word(walk->bx_at, &cfa)) {
+            return END_BAD_ADDRESS;
+        }
+        cfa += (__s64)rule->cfa_offset;
     } else {
         cfa = (base == CFA_SP || base == CFA_AT_SP ? walk->sp : walk->fp) + (__s64)rule->cfa_offset;
         if (base == CFA_AT_SP || base == CFA_AT_FP) {
@@ -283,6 +292,10 @@ static __always_inline int step_by_rule(struct walk* walk, const struct unwind_r
     if (pc == 0) {
         return END_OUTERMOST;
     }
+    if (rule->rbx != SAVED_SAME) {
+        const __u64 from = rule->rbx == SAVED_CFA ? cfa : rule->rbx == SAVED_SP ? walk->sp : walk->fp;
+        walk->bx_at = rule->rbx == SAVED_UNKNOWN ? BX_UNKNOWN : from + (__s64)rule->rbx_offset;
+    }
     walk->pc = pc;
     walk->lr = pc;
     walk->sp = cfa;
@@ -291,6 +304,37 @@ static __always_inline int step_by_rule(struct walk* walk, const struct unwind_r
     walk->is_by_frame_pointer = 0;
     return -1;
 }
+
+#if !defined(__TARGET_ARCH_arm64)
+/* Whether the instruction that ends at `pc` is a call: E8, or FF with 2 as its operation (Intel's manual, CALL). */
+static __always_inline int is_behind_call(__u64 pc) {
+    __u64 code = 0; /* the byte before pc is the highest */
+    if (bpf_probe_read_user(&code, sizeof(code), (const void*)(pc - 8)) != 0) {
+        return 0;
+    }
+    const __u32 last = code >> 56;
+    const __u32 last2 = (code >> 48) & 0xff;
+    const __u32 last3 = (code >> 40) & 0xff;
+    const __u32 last5 = (code >> 24) & 0xff;
+    const __u32 last6 = (code >> 16) & 0xff;
+    return last5 == 0xe8 || (last2 == 0xff && ((last & 0xf8) == 0xd0 || (last & 0xf8) == 0x10)) ||
+           (last3 == 0xff && (last2 & 0xf8) == 0x50) || (last6 == 0xff && (last5 == 0x15 || (last5 & 0xf8) == 0x90));
+}
+
+/* A leaf without a rule that has pushed nothing, as much of musl: its return address is at the top of the stack. */
+static __always_inline int step_by_stack_top(struct walk* walk) {
+    __u64 pc = 0;
+    if (walk->return_offset != 0 || !read_word(walk->sp, &pc) || !is_behind_call(pc) || !is_mapped(walk, pc - 1)) {
+        return 0;
+    }
+    walk->pc = pc;
+    walk->sp += 8;
+    walk->return_offset = 1;
+    return 1;
+}
+#else
+static __always_inline int step_by_stack_top(__attribute__((unused)) struct walk* walk) { return 0; }
+#endif
 
 static __always_inline int step_by_frame_pointer(struct walk* walk) {
     __u64 fp = 0;
@@ -315,6 +359,7 @@ static __always_inline int step_by_frame_pointer(struct walk* walk) {
         return END_NO_TABLE;
     }
     walk->sp = walk->fp + 16;
+    walk->bx_at = BX_UNKNOWN;
     walk->pc = pc;
     walk->lr = pc;
     walk->fp = fp;
@@ -323,7 +368,9 @@ static __always_inline int step_by_frame_pointer(struct walk* walk) {
     return -1;
 }
 
-static __always_inline void push(struct walk* walk, __u64 word) { walk->sample.words[walk->word_count++ & 255] = word; }
+static __always_inline void push(struct walk* walk, __u64 word) {
+    walk->sample.words[walk->word_count++ & UNWIND_WORDS_MASK] = word;
+}
 
 /* One frame of Python, of those that the C frame at hand interprets. 1: the walk has ended. */
 static __always_inline long visit_python_frame(struct walk* walk) {
@@ -433,7 +480,9 @@ static long visit_frame(__attribute__((unused)) __u32 index, __attribute__((unus
         const __u32 rule_at = find_rule(slot, place - walk->start + walk->file_offset);
         rule = rule_at ? arena(rule_at, sizeof(*rule)) : 0;
     }
-    const int end = rule && rule->cfa_base != CFA_NONE ? step_by_rule(walk, rule) : step_by_frame_pointer(walk);
+    const int end = rule && rule->cfa_base != CFA_NONE ? step_by_rule(walk, rule)
+                    : step_by_stack_top(walk)          ? -1
+                                                       : step_by_frame_pointer(walk);
     if (end >= 0) {
         walk->sample.status = end;
         return 1;
@@ -462,6 +511,7 @@ static __always_inline void set_out_from_kernel(struct walk* walk, struct task_s
     walk->pc = user->ip;
     walk->sp = user->sp;
     walk->fp = user->bp;
+    walk->bx = user->bx;
 #endif
 }
 
@@ -485,6 +535,7 @@ static __always_inline int unwind(struct walk* walk, struct task_struct* task, s
     walk->first_mapping = process->first_mapping;
     walk->mapping_count = process->mapping_count;
     walk->size = 0;
+    walk->bx_at = 0;
     walk->return_offset = 0;
     walk->is_by_frame_pointer = 0;
     walk->python_frame = 0;

@@ -12,9 +12,11 @@ struct FollowedRegisters {
     std::uint64_t stack_pointer;
     std::uint64_t frame_pointer;
     std::uint64_t return_address;
+    std::uint64_t rbx;
 };
-constexpr FollowedRegisters kRegistersX86{7, 6, 16};
-constexpr FollowedRegisters kRegistersAarch64{31, 29, 30};
+constexpr std::uint64_t kNoRegister = ~std::uint64_t{0};
+constexpr FollowedRegisters kRegistersX86{7, 6, 16, 3};
+constexpr FollowedRegisters kRegistersAarch64{31, 29, 30, kNoRegister};
 
 constexpr const FollowedRegisters& registers_of(UnwindMachine machine) {
     return machine == UnwindMachine::kX86_64 ? kRegistersX86 : kRegistersAarch64;
@@ -99,6 +101,11 @@ bool take_cfa(const FollowedRegisters& registers, const FrameState& state, Unwin
         }
         simple = *expression;
     }
+    if (simple.base_register == registers.rbx && !simple.is_loaded && fits(simple.offset)) {
+        rule.cfa_base = CfaBase::kRbx;
+        rule.cfa_offset = static_cast<std::int32_t>(simple.offset);
+        return true;
+    }
     const bool is_stack = simple.base_register == registers.stack_pointer;
     if ((!is_stack && simple.base_register != registers.frame_pointer) || !fits(simple.offset) ||
         simple.addend > 0x7fff'ffff) {
@@ -153,6 +160,10 @@ UnwindRule rule_of(UnwindMachine machine, const FrameState& state, bool is_signa
         !take_place(registers, frame_pointer, rule.frame_pointer, rule.frame_pointer_offset) ||
         (rule.return_address == SavedAt::kSame && !has_link_register)) {
         return {};
+    }
+    if (!take_place(registers, state.rbx, rule.rbx, rule.rbx_offset)) {
+        rule.rbx = SavedAt::kUnknown;
+        rule.rbx_offset = 0;
     }
     return rule;
 }
@@ -289,6 +300,8 @@ private:
             state_.return_address = {kind, offset, expression};
         } else if (number == registers_.frame_pointer) {
             state_.frame_pointer = {kind, offset, expression};
+        } else if (number == registers_.rbx) {
+            state_.rbx = {kind, offset, expression};
         }
     }
     void restore(std::uint64_t number) {
@@ -299,6 +312,8 @@ private:
             state_.return_address = restorable_->return_address;
         } else if (number == registers_.frame_pointer) {
             state_.frame_pointer = restorable_->frame_pointer;
+        } else if (number == registers_.rbx) {
+            state_.rbx = restorable_->rbx;
         }
     }
     void define_cfa(std::uint64_t number, std::int64_t offset) {

@@ -32,6 +32,7 @@ struct FrameState {
     std::span<const std::byte> cfa_expression;  // where it isn't empty: in place of register and offset
     RegisterPlace return_address;
     RegisterPlace frame_pointer;
+    RegisterPlace rbx;  // x86-64
 };
 
 struct FrameRow {

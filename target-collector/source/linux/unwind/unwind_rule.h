@@ -19,14 +19,16 @@ enum class CfaBase : std::uint8_t {
     kAtStack,        // CFA = *(sp + cfa_offset) + cfa_addend
     kAtFrame,        // CFA = *(fp + cfa_offset) + cfa_addend
     kProcedureStub,  // x86-64's PLT: CFA = sp + 8 + (8 if (pc & 15) >= cfa_offset)
+    kRbx,            // x86-64: CFA = rbx + cfa_offset (_dl_runtime_resolve)
 };
 
 // Where the caller's value of a register is.
 enum class SavedAt : std::uint8_t {
-    kSame,   // still in the register
-    kCfa,    // *(CFA + offset)
-    kStack,  // *(sp + offset)
-    kFrame,  // *(fp + offset)
+    kSame,     // still in the register
+    kCfa,      // *(CFA + offset)
+    kStack,    // *(sp + offset)
+    kFrame,    // *(fp + offset)
+    kUnknown,  // of rbx alone
 };
 
 struct UnwindRule {
@@ -38,6 +40,8 @@ struct UnwindRule {
     std::int32_t cfa_addend = 0;
     std::int32_t return_address_offset = 0;
     std::int32_t frame_pointer_offset = 0;
+    std::int32_t rbx_offset = 0;  // x86-64
+    SavedAt rbx = SavedAt::kSame;
 
     friend bool operator==(const UnwindRule&, const UnwindRule&) = default;
     friend auto operator<=>(const UnwindRule&, const UnwindRule&) = default;

@@ -34,6 +34,9 @@ public:
             case CfaBase::kProcedureStub:
                 return registers_.sp + kWordBytes +
                        ((registers_.pc & 15U) >= static_cast<std::uint64_t>(rule.cfa_offset) ? kWordBytes : 0);
+            case CfaBase::kRbx:
+                failed_ = failed_ || !registers_.rbx;
+                return plus(registers_.rbx.value_or(0), rule.cfa_offset);
             case CfaBase::kNone:
             case CfaBase::kOutermost: break;
         }
@@ -46,8 +49,20 @@ public:
             case SavedAt::kCfa: return word(plus(cfa, offset));
             case SavedAt::kStack: return word(plus(registers_.sp, offset));
             case SavedAt::kFrame: return word(plus(registers_.fp, offset));
+            case SavedAt::kUnknown: break;
         }
         return 0;
+    }
+
+    [[nodiscard]] std::optional<std::uint64_t> rbx(const UnwindRule& rule, std::uint64_t cfa) const {
+        switch (rule.rbx) {
+            case SavedAt::kSame: return registers_.rbx;
+            case SavedAt::kCfa: return stack_.word(plus(cfa, rule.rbx_offset));
+            case SavedAt::kStack: return stack_.word(plus(registers_.sp, rule.rbx_offset));
+            case SavedAt::kFrame: return stack_.word(plus(registers_.fp, rule.rbx_offset));
+            case SavedAt::kUnknown: break;
+        }
+        return std::nullopt;
     }
 
 private:
@@ -97,6 +112,7 @@ std::optional<UnwindEnd> unwind_step(UnwindMachine machine, const UnwindRule& ru
         code_address(machine, reader.saved(rule.return_address, rule.return_address_offset, caller.sp, registers.lr));
     caller.fp = reader.saved(rule.frame_pointer, rule.frame_pointer_offset, caller.sp, registers.fp);
     caller.lr = caller.pc;
+    caller.rbx = reader.rbx(rule, caller.sp);
     if (reader.failed()) {
         return reader.end();
     }
@@ -129,7 +145,7 @@ std::optional<UnwindEnd> unwind_step_by_frame_pointer(UnwindMachine machine, con
     if (pc == 0) {
         return UnwindEnd::kOutermost;
     }
-    registers = {pc, registers.fp + (2 * kWordBytes), *frame_pointer, pc, true};
+    registers = {pc, registers.fp + (2 * kWordBytes), *frame_pointer, pc, true, std::nullopt};
     return std::nullopt;
 }
 

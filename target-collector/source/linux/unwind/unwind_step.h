@@ -25,8 +25,9 @@ struct UnwindRegisters {
     std::uint64_t pc = 0;
     std::uint64_t sp = 0;
     std::uint64_t fp = 0;
-    std::uint64_t lr = 0;              // AArch64
-    bool is_by_frame_pointer = false;  // the step that found them
+    std::uint64_t lr = 0;                             // AArch64
+    bool is_by_frame_pointer = false;                 // the step that found them
+    std::optional<std::uint64_t> rbx = std::nullopt;  // x86-64; empty: it isn't known
 };
 
 // A copy of a thread's stack from its stack pointer on.

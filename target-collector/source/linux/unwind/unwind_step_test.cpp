@@ -48,6 +48,23 @@ TEST(UnwindStep, OfASignalFrameMayLeadToAnotherStack) {
     EXPECT_EQ(registers.fp, 0x77U);
 }
 
+TEST(UnwindStep, FollowsRbxToAFrameThatIsFoundByIt) {
+    // The callee has pushed rbx; its caller is found from there, as _dl_runtime_resolve is.
+    const Stack stack{{kStackAddress + 32, 0x400100, 0, 0x7, 0x8, 0x9, 0x400300}};
+    UnwindRule callee{CfaBase::kStackPointer, SavedAt::kCfa, SavedAt::kSame, false, 16, 0, -8, 0};
+    callee.rbx = SavedAt::kCfa;
+    callee.rbx_offset = -16;
+    const UnwindRule resolver{CfaBase::kRbx, SavedAt::kCfa, SavedAt::kSame, false, 24, 0, -8, 0};
+    UnwindRegisters registers{.pc = 0x400000, .sp = kStackAddress, .rbx = 1};
+    ASSERT_FALSE(unwind_step(UnwindMachine::kX86_64, callee, stack.copy(), registers));
+    EXPECT_EQ(registers.rbx, kStackAddress + 32);
+    ASSERT_FALSE(unwind_step(UnwindMachine::kX86_64, resolver, stack.copy(), registers));
+    EXPECT_EQ(registers.pc, 0x400300U);
+    EXPECT_EQ(registers.sp, kStackAddress + 56);
+    registers.rbx.reset();
+    EXPECT_EQ(unwind_step(UnwindMachine::kX86_64, resolver, stack.copy(), registers), UnwindEnd::kBadAddress);
+}
+
 TEST(UnwindStep, SaysWhyThereIsNoCaller) {
     const Stack stack{{1, 2}};
     const UnwindRegisters leaf{0x400000, kStackAddress, 0x99, 0};

@@ -49,6 +49,7 @@ std::string place_text(SavedAt place, std::int32_t offset) {
         case SavedAt::kCfa: return "*(cfa" + offset_text(offset) + ")";
         case SavedAt::kStack: return "*(sp" + offset_text(offset) + ")";
         case SavedAt::kFrame: return "*(fp" + offset_text(offset) + ")";
+        case SavedAt::kUnknown: return "unknown";
     }
     return "?";
 }
@@ -63,9 +64,11 @@ std::string rule_text(const UnwindRule& rule) {
         case CfaBase::kAtStack: cfa = "*(sp" + offset_text(rule.cfa_offset) + ")" + offset_text(rule.cfa_addend); break;
         case CfaBase::kAtFrame: cfa = "*(fp" + offset_text(rule.cfa_offset) + ")" + offset_text(rule.cfa_addend); break;
         case CfaBase::kProcedureStub: cfa = "stub" + std::to_string(rule.cfa_offset); break;
+        case CfaBase::kRbx: cfa = "rbx" + offset_text(rule.cfa_offset); break;
     }
     return cfa + " ra=" + place_text(rule.return_address, rule.return_address_offset) +
-           " fp=" + place_text(rule.frame_pointer, rule.frame_pointer_offset) + (rule.is_signal_frame ? " signal" : "");
+           " fp=" + place_text(rule.frame_pointer, rule.frame_pointer_offset) +
+           " rbx=" + place_text(rule.rbx, rule.rbx_offset) + (rule.is_signal_frame ? " signal" : "");
 }
 
 struct Registers {
@@ -145,7 +148,8 @@ public:
         row.is_simple = row.is_simple && !(is_x86_ && ra_text == "same");
         std::string fp_text = place(frame, registers_.fp, row.is_simple);
         fp_text = fp_text == "undefined" ? "same" : fp_text;
-        row.text = cfa(frame, row.is_simple) + " ra=" + ra_text + " fp=" + fp_text + (is_signal ? " signal" : "");
+        row.text = cfa(frame, row.is_simple) + " ra=" + ra_text + " fp=" + fp_text + " rbx=" + rbx(frame) +
+                   (is_signal ? " signal" : "");
         return row;
     }
 
@@ -156,6 +160,12 @@ private:
         }
         is_simple = is_simple && static_cast<int>(number) == registers_.fp;
         return static_cast<int>(number) == registers_.fp ? "fp" : "r" + std::to_string(number);
+    }
+
+    std::string rbx(Dwarf_Frame* frame) const {
+        bool is_known = is_x86_;
+        const std::string text = is_known ? place(frame, kRbx, is_known) : "same";
+        return text == "undefined" ? "same" : is_x86_ && !is_known ? "unknown" : text;
     }
 
     // "" where it isn't a register plus an offset.
@@ -175,6 +185,12 @@ private:
         if (::dwarf_frame_cfa(frame, &ops, &count) != 0 || count == 0) {
             is_simple = false;
             return "?";
+        }
+        if (is_x86_ && count == 1 && ops[0].atom == DW_OP_breg0 + kRbx) {
+            return "rbx" + offset_text(static_cast<std::int64_t>(ops[0].number));
+        }
+        if (is_x86_ && count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == kRbx) {
+            return "rbx" + offset_text(static_cast<std::int64_t>(ops[0].number2));
         }
         const std::string first = base(ops[0], is_simple);
         if (count == 1 && !first.empty()) {
@@ -222,6 +238,8 @@ private:
         is_simple = false;
         return "?";
     }
+
+    static constexpr int kRbx = 3;
 
     int fd_;
     Elf* elf_ = nullptr;

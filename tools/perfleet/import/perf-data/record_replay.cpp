@@ -11,6 +11,7 @@
 #include "schemas/perf/perf_event.h"
 #include "schemas/perf/sample_rest.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/call_chain_limits.h"
 #include "target-collector/source/linux/image_finder.h"
 #include "tools/perfleet/import/perf-data/byte_cursor.h"
 
@@ -27,10 +28,10 @@ constexpr std::size_t kHeldSizeBytesMax = 4U << 20U;
 
 // Where the kinds of machine have the registers that unwinding needs, by their bits in sample_regs_user.
 struct RegisterBits {
-    unsigned fp, sp, pc, lr;
+    unsigned fp, sp, pc, lr, rbx;
 };
-constexpr RegisterBits kX86Bits{6, 7, 8, 64};
-constexpr RegisterBits kArmBits{29, 31, 32, 30};
+constexpr RegisterBits kX86Bits{6, 7, 8, 64, 1};
+constexpr RegisterBits kArmBits{29, 31, 32, 30, 64};
 
 std::optional<UnwindMachine> machine_of(std::string_view architecture) {
     return architecture == "x86_64"    ? std::optional{UnwindMachine::kX86_64}
@@ -80,7 +81,7 @@ bool is_said_by_frames(std::span<const std::uint64_t> words, const KernelImages&
             ++frame_count;
         }
     }
-    return frame_count > 0 && frame_count <= limits::kStackDepthMax;
+    return frame_count > 0 && frame_count <= limits::kCallChainDepthMax;
 }
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -340,8 +341,9 @@ std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record,
     registers.sp = *sp;
     registers.fp = register_at(sample, event.sample_regs_user, bits.fp).value_or(0);
     registers.lr = register_at(sample, event.sample_regs_user, bits.lr).value_or(0);
+    registers.rbx = register_at(sample, event.sample_regs_user, bits.rbx);
     unwinder_.unwind(registers, {registers.sp, sample.stack, sample.is_stack_cut}, sample.pid, mappings,
-                     limits::kStackDepthMax, unwound_);
+                     limits::kCallChainDepthMax, unwound_);
     const auto count = [&](UnwindEnd end, TallyName name) {
         if (unwound_.end == end) {
             rows_.count(series, name, 1);
