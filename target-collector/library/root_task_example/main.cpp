@@ -89,7 +89,7 @@ extern "C" [[noreturn]] void root_main(seL4_BootInfo* info) {
                              .threads = threads,
                              .taker = &requests};
     SmallCollector& collector = collector_place.make(target, driver);
-    const StockKernel::ThreadCaps caps[] = {{seL4_CapInitThreadTCB, seL4_CapInitThreadSC},
+    const StockKernel::ThreadCaps caps[] = {StockKernel::root_thread(),
                                             start_thread(objects, *info, busy, stack, 100, "busy")};
     StockKernel kernel{{}, caps, {image_begin, image_end}, rate};
     const SampledThread sampled[] = {{ThreadNumber{2}, stack.bytes}};

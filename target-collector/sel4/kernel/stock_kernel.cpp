@@ -5,6 +5,11 @@
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/small/tick_time.h"
 
+// Entries of several cores aren't in order, each core has a cycle counter and an idle thread of its own, and a sample
+// says core 0: such rows would be wrong without a word.
+#if CONFIG_MAX_NUM_NODES > 1
+#error "this kernel is for several cores, the collector for one: configure it with -DKernelMaxNumNodes=1"
+#endif
 #if defined(__aarch64__)
 #ifndef CONFIG_EXPORT_PTMR_USER
 #error "this kernel keeps the EL0 physical timer to itself: configure it with -DKernelArmExportPTMRUser=ON"

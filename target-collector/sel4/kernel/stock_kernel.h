@@ -24,6 +24,14 @@ public:
         seL4_CPtr tcb = seL4_CapNull;
         seL4_CPtr scheduling_context = seL4_CapNull;  // MCS
     };
+    // The root task's own, as the kernel gives them at the start.
+    [[nodiscard]] static constexpr ThreadCaps root_thread() {
+#ifdef CONFIG_KERNEL_MCS
+        return {seL4_CapInitThreadTCB, seL4_CapInitThreadSC};
+#else
+        return {.tcb = seL4_CapInitThreadTCB};
+#endif
+    }
     // Threads 1, 2, … by their capabilities; `code` is what they all run, empty where the collector has none of it:
     // then nobody is seen to stand at a system call. Borrowed. `cycles_per_second`: of now().
     StockKernel(const Log& log, std::span<const ThreadCaps> threads, std::span<const std::byte> code,

@@ -139,7 +139,7 @@ void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector&
     constexpr seL4_Word kBusyPriority = 100;
     constexpr seL4_Word kTalkPriority = 101;
     StockKernel::ThreadCaps caps[kThreads] = {
-        {.tcb = seL4_CapInitThreadTCB, .scheduling_context = seL4_CapInitThreadSC},
+        StockKernel::root_thread(),
         start_thread(objects, info, busy_thread, stacks[0], kBusyPriority, "busy"),
         start_thread(objects, info, client_thread, stacks[1], kTalkPriority, "client"),
         start_thread(objects, info, server_thread, stacks[2], kTalkPriority, "server"),

@@ -29,7 +29,7 @@ constexpr seL4_Word kCyclesBadge = 2;
 
 // The device tree that the loader has passed on.
 std::span<const std::byte> find_device_tree(const seL4_BootInfo& info) {
-    const auto* at = reinterpret_cast<const std::byte*>(&info) + seL4_BootInfoFrameSize;
+    const auto* at = reinterpret_cast<const std::byte*>(&info) + (1U << seL4_PageBits);
     for (const std::byte* end = at + info.extraLen; at < end;) {
         seL4_BootInfoHeader header{};
         std::memcpy(&header, at, sizeof header);
