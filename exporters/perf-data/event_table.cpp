@@ -88,7 +88,10 @@ std::vector<Series> wanted_series(const Scan& scan, std::size_t session_index, b
     std::vector<Series> wanted;
     std::set<std::uint16_t> groups;
     const auto is_exported = [&](Series series) {
-        return (series.kind == Kind::kSample || series.kind == Kind::kTracepoint) &&
+        const EventRecord* const event = session.record.event_at(series.event);
+        const bool is_counter_alone =
+            series.kind == Kind::kCounter && event != nullptr && event->kind == Kind::kCounter;
+        return (series.kind == Kind::kSample || series.kind == Kind::kTracepoint || is_counter_alone) &&
                scan.is_selected(session_index, series);
     };
     for (const Series series : session.series) {
@@ -280,6 +283,13 @@ void EventTable::exclude_kernel() {
     for (ExportedEvent& event : events_) {
         event.exclude_kernel = true;
     }
+}
+
+const ExportedEvent* EventTable::find(std::size_t session_index, EventNumber event) const {
+    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+        return entry.session_index == session_index && entry.series.event == event;
+    });
+    return found == entries_.end() ? nullptr : &events_[found->event_index];
 }
 
 const ExportedEvent* EventTable::find(std::size_t session_index, Series series) const {

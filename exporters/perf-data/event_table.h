@@ -46,7 +46,8 @@ struct ExportedGroup {
 
 class EventTable {
 public:
-    // The sample and tracepoint series of the scan that have rows and are selected. `warnings` gets a line for a
+    // The sample and tracepoint series of the scan that have rows and are selected, and counters of events that have no
+    // such rows. `warnings` gets a line for a
     // tracepoint whose format isn't known: its raw data can't be exported; and for events that aren't in the same group
     // in all sessions, or whose leader has no rows (`perf report` would show none of them): exported without one.
     // Of one session that was imported from a perf.data file, all events are there, with their attrs and the fields of
@@ -60,6 +61,9 @@ public:
 
     // Says of all events that they leave out the kernel, unless their attrs were recorded.
     void exclude_kernel();
+
+    // Of rows and counters of the session's event; nullptr: none are exported.
+    [[nodiscard]] const ExportedEvent* find(std::size_t session_index, EventNumber event) const;
 
     // nullptr for a series that isn't exported. What was kept of records (Kind::kRecord) is exported with the attrs.
     [[nodiscard]] const ExportedEvent* find(std::size_t session_index, Series series) const;

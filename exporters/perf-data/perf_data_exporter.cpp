@@ -13,6 +13,8 @@
 #include "exporters/perf-data/record_stream.h"
 #include "exporters/perf-data/record_writer.h"
 #include "exporters/perf-data/row_merge.h"
+#include "exporters/perf-data/stat_records.h"
+#include "query-engine/statistic/counters.h"
 #include "query-engine/statistic/coverage.h"
 
 namespace perfleet {
@@ -47,13 +49,15 @@ public:
             write_attrs();
         }
         PERFLEET_TRY(merge_.run(*this));
-        if (stream_.sample_count() == 0 && stream_.kept_count() == 0) {
+        const auto counted = PERFLEET_TRY(count_events());
+        if (stream_.sample_count() == 0 && stream_.kept_count() == 0 && counted.empty()) {
             return Error{ErrorCode::kNotFound,
                          "export: no samples and no tracepoints are stored for this selection (perfleet sessions lists "
                          "what there is)"};
         }
         add_ledger();
         stream_.end_round();
+        write_stat_records(writer_, counted, elapsed_ns());
         if (options_.is_pipe) {
             writer_.flush();
         } else {
@@ -213,6 +217,50 @@ private:
     }
 
     // -- what stands behind the records -------------------------------------------------------------------------------
+
+    Result<std::vector<CountedEvent>> count_events() {
+        std::map<const ExportedEvent*, CountedEvent> counted;
+        for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
+            const auto totals = PERFLEET_TRY(counter_totals(scan_, index));
+            for (const CounterTotal& total : totals) {
+                const ExportedEvent* const event = events_.find(index, total.series.event);
+                if (event != nullptr) {
+                    const EventRecord* const record = scan_.sessions()[index].record.event_at(total.series.event);
+                    CountedEvent& sum = counted[event];
+                    sum.event = event;
+                    sum.is_time = record != nullptr && record->unit == "ns";
+                    sum.value += total.value;
+                    sum.enabled_ns += total.enabled_ns;
+                    sum.running_ns += total.running_ns;
+                }
+            }
+        }
+        std::vector<CountedEvent> all;
+        for (const auto& [event, sum] : counted) {  // events stand side by side: by number
+            all.push_back(sum);
+        }
+        return all;
+    }
+
+    // Of the selected part of all sessions, or from the first to the last sample where an end isn't known.
+    [[nodiscard]] std::uint64_t elapsed_ns() const {
+        std::uint64_t first = stream_.sample_count() == 0 ? ~std::uint64_t{0} : stream_.first_sample_ns();
+        std::uint64_t last = stream_.last_sample_ns();
+        for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
+            const ScannedSession& session = scan_.sessions()[index];
+            const auto [from, to] = scan_.tick_range(index);
+            for (const BatchRecord& batch : session.batches) {
+                for (const BatchRecord::Rows& rows : batch.rows) {
+                    if (rows.series.kind == Kind::kCounter && rows.row_count != 0) {
+                        last = std::max(last, clock_.ns_of(index, std::min(rows.last_ticks, to).value));
+                        const Ticks start = std::max(session.record.start_point.ticks, from);
+                        first = std::min(first, clock_.ns_of(index, start.value));
+                    }
+                }
+            }
+        }
+        return last - std::min(first, last);
+    }
 
     void add_ledger() {
         constexpr std::array kKinds{Kind::kSample, Kind::kTracepoint};

@@ -101,7 +101,8 @@ void RowMerge::list_epochs() {
                 }
                 for (const BatchRecord::Rows& rows : batch.rows) {
                     const bool is_task = rows.series.kind == Kind::kTask;
-                    const bool is_left_out = rows.series.kind == Kind::kRecord && records_ == KeptRecords::kLeftOut;
+                    const bool is_left_out = (rows.series.kind == Kind::kRecord && records_ == KeptRecords::kLeftOut) ||
+                                             rows.series.kind == Kind::kCounter;
                     if (rows.row_count == 0 || is_left_out ||
                         (!is_task && events_.find(index, rows.series) == nullptr)) {
                         continue;

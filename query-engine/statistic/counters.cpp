@@ -356,6 +356,22 @@ const OptionTable<CounterOptions>& counter_options() {
     return kTable;
 }
 
+Result<std::vector<CounterTotal>> counter_totals(const Scan& scan, std::size_t session_index) {
+    std::vector<CounterTotal> totals;
+    for (const Series series : scan.sessions()[session_index].series) {
+        if (series.kind != Kind::kCounter || !scan.is_selected(session_index, series)) {
+            continue;
+        }
+        std::size_t not_read = 0;
+        const auto readings = PERFLEET_TRY(read_counters(scan, session_index, series, not_read));
+        if (!readings.empty()) {
+            const Reading sum = total_of(readings).sum;
+            totals.push_back({series, sum.value, sum.enabled_ns, sum.running_ns});
+        }
+    }
+    return totals;
+}
+
 Result<Answer> make_counters(const Scan& scan, const CounterOptions& options) {
     Answer answer;
     if (options.ratio) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "query-engine/option/option.h"
 #include "query-engine/scan/scan.h"
@@ -30,6 +31,17 @@ namespace perfleet {
 struct CounterOptions {
     std::optional<std::pair<std::string, std::string>> ratio;  // of one event to another: then only a row a session
 };
+
+// What a counter counted in the selected time, added up over cpus as in `value`, `time_enabled_ns` and
+// `time_running_ns`.
+struct CounterTotal {
+    Series series;
+    std::uint64_t value = 0;
+    std::uint64_t enabled_ns = 0;
+    std::uint64_t running_ns = 0;
+};
+// Of each selected counter of a session that was read in that time. Errors: those of the store.
+[[nodiscard]] Result<std::vector<CounterTotal>> counter_totals(const Scan& scan, std::size_t session_index);
 
 // Errors: kUsage: `ratio` of events of different groups, or that no session has; kInvalid: of readings that aren't of
 // the same time.

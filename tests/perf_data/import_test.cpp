@@ -119,7 +119,9 @@ TEST_F(ImportedFile, IsExportedToAPipeAsToAFile) {
 }
 
 TEST_F(ImportedFile, OfSeveralTargetsHasPidsOfEach) {
-    if (!perf_is_here() || perf("record -q -e cpu-clock -F 999 -o in.data -- sh -c 'ls / >&2'").status != 0) {
+    if (!perf_is_here() || perf("record -q -e cpu-clock -F 999 -o in.data -- "
+                                "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'")
+                                   .status != 0) {
         GTEST_SKIP() << "perf can't record here";
     }
     RecordingImport options;
@@ -142,6 +144,45 @@ TEST_F(ImportedFile, OfSeveralTargetsHasPidsOfEach) {
         symbols[line.find("right/") != std::string::npos ? 1 : 0].insert(line.substr(address));
     }
     EXPECT_EQ(symbols[0], symbols[1]);
+}
+
+// perf prints the same table; of intervals their sum.
+TEST_F(ImportedFile, CountersAreThoseOfPerfStat) {
+    for (const char* const options : {"", "-a ", "-I 20 "}) {
+        std::filesystem::remove(path("in.data"));
+        if (!perf_is_here() || perf(std::string{"stat record "} + options +
+                                    "-e cpu-clock,page-faults,context-switches -o in.data -- "
+                                    "sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'")
+                                       .status != 0) {
+            GTEST_SKIP() << "perf can't count here";
+        }
+        const auto session = imported();
+        ASSERT_TRUE(session.ok()) << session.error().message;
+        EXPECT_EQ(session->warnings, std::vector<std::string>{});
+        Selection selection;
+        selection.session = session_hex(session->session);
+        exported(selection, "out.data");
+        const auto table = [this](const char* file) {
+            std::stringstream text{perf(std::string{"stat report -i "} + file).errors};
+            std::vector<std::string> lines;
+            for (std::string line; std::getline(text, line);) {
+                const bool is_count = line.find("cpu-clock") != std::string::npos ||
+                                      line.find("page-faults") != std::string::npos ||
+                                      line.find("context-switches") != std::string::npos;
+                if (is_count && line.find("counter stats for") == std::string::npos) {
+                    lines.push_back(line);
+                }
+            }
+            return lines;
+        };
+        EXPECT_EQ(table("out.data").size(), 3U);
+        if (std::string_view{options}.find("-I") == std::string_view::npos) {
+            EXPECT_EQ(table("in.data"), table("out.data"));
+        } else {
+            EXPECT_GT(table("in.data").size(), 3U);
+        }
+        EXPECT_EQ(perf("report --stdio -i out.data").status, perf("report --stdio -i in.data").status);
+    }
 }
 
 // Records that no row has come out as they were.

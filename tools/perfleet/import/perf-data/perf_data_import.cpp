@@ -18,6 +18,7 @@
 #include "tools/perfleet/import/perf-data/record_source.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
 #include "tools/perfleet/import/perf-data/simpleperf.h"
+#include "tools/perfleet/import/perf-data/stat_replay.h"
 #include "tools/perfleet/import/recording/sealed_rows.h"
 
 namespace perfleet {
@@ -33,8 +34,6 @@ constexpr bool is_without_rows(std::uint32_t type) {
     switch (type) {
         case 65:  // EVENT_TYPE
         case 69:  // ID_INDEX
-        case 73:  // THREAD_MAP
-        case 74:  // CPU_MAP
         case 79:  // TIME_CONV
         case 82:  // FINISHED_INIT
         case simpleperf::kCallchain:
@@ -81,6 +80,9 @@ private:
         RecordSource source{file_, header_};
         std::unique_ptr<EventFinder> events;
         while (const auto record = source.next()) {
+            if (const auto counted_ns = StatReplay::round_time_ns(*record, header_.is_foreign)) {
+                recording_->last_ns = std::max(recording_->last_ns, *counted_ns);
+            }
             if (record->type > kKernelTypeLast) {
                 if (!take_description(source, *record)) {
                     recording_->warnings.push_back("damaged at offset " + std::to_string(record->file_offset) +
@@ -221,6 +223,7 @@ private:
         SymbolPaths paths;
         paths.symfs = options_.symfs;
         RecordReplay replay{*recording_, events, rows, recorded_until, std::move(paths)};
+        StatReplay counters{events, replay, start.ticks.value};
         RecordOrder order;
         const auto take = [&](const RecordBytes& record, std::uint64_t time) {
             if (utc_at(start, time) > options_.now) {
@@ -235,7 +238,9 @@ private:
                 order.finish_round(take);
                 report_progress(source);
             } else if (record->type > kKernelTypeLast) {
-                pass_over(source, *record, replay);
+                if (!counters.take(*record)) {
+                    pass_over(source, *record, replay);
+                }
             } else if (const std::uint64_t time = events.time_of(*record); time == 0) {
                 take(*record, 0);
             } else {
@@ -250,6 +255,7 @@ private:
             }
         }
         order.pass_all(take);
+        counters.finish();
         replay.finish();
         PERFLEET_TRY(keep_kernel_symbols(replay.images()));
         add_warnings(source, replay);

@@ -128,9 +128,6 @@ std::string_view record_name(std::uint32_t type) {
         case 70: return "AUXTRACE_INFO";
         case 71: return "AUXTRACE";
         case 72: return "AUXTRACE_ERROR";
-        case 75: return "STAT_CONFIG";
-        case 76: return "STAT";
-        case 77: return "STAT_ROUND";
         default: return {};
     }
 }
@@ -179,6 +176,20 @@ void RecordReplay::take(const RecordBytes& record, std::uint64_t time) {
         take_side_band(record);
     }
     processes_.prune(time_ - std::min(time_, kExitedKeptNs));
+}
+
+void RecordReplay::take_counter(std::uint32_t event_index, const CounterReading& reading, std::uint64_t time) {
+    time_ = std::max(time_, time);
+    if (!has_begun_) {
+        begin();
+    }
+    rows_.tick(Ticks{time_});
+    if (rows_.epoch_is_over()) {
+        restart_epoch();
+    }
+    const std::array<std::uint64_t, 7> integers{time,          reading.cpu,        reading.pid,       reading.pid,
+                                                reading.value, reading.enabled_ns, reading.running_ns};
+    rows_.append({Kind::kCounter, EventNumber{static_cast<std::uint16_t>(event_index)}}, Ticks{time}, integers, {});
 }
 
 void RecordReplay::begin() {

@@ -30,6 +30,15 @@
 
 namespace perfleet {
 
+// What an event has counted since the recording began.
+struct CounterReading {
+    std::uint32_t cpu = 0;
+    std::uint32_t pid = 0;  // ~0: of all processes
+    std::uint64_t value = 0;
+    std::uint64_t enabled_ns = 0;
+    std::uint64_t running_ns = 0;
+};
+
 class RecordReplay {
 public:
     // Borrowed.
@@ -38,6 +47,8 @@ public:
 
     // `time`: of the record; 0 where it has none.
     void take(const RecordBytes& record, std::uint64_t time);
+
+    void take_counter(std::uint32_t event_index, const CounterReading& reading, std::uint64_t time);
 
     // A record that can't be understood: lost.
     void count_malformed();
