@@ -117,34 +117,57 @@ def check_shares(programs, data, outermost):
     print(f"{answer['ledger']['stored']} samples: {shares}")
 
 
+def run_sel4_of(library):
+    return importlib.machinery.SourceFileLoader("run_sel4", os.path.join(library.source, "tools", "run-sel4")).load_module()
+
+
 def check_root_task(library, programs, prefix, loader):
-    """Until the gateway has heard Bye: the machine goes on."""
-    run_sel4 = importlib.machinery.SourceFileLoader("run_sel4", os.path.join(library.source, "tools", "run-sel4")).load_module()
+    run_sel4 = run_sel4_of(library)
     kernel = run_sel4.Kernel(prefix)
     build = library.build(library.copy_of("root_task_example"), "root_task", f"-DCMAKE_PREFIX_PATH={library.prefix}", f"-DSEL4_PREFIX={prefix}")
-    data = os.path.join(library.folder, "data")
     memory = run_sel4.memory_mib(os.path.join(prefix, "support", "platform_gen.json"))
-    gic = "3" if "ARM_GIC_V3_SUPPORT" in kernel.config else "2"
+    run_until_bye(library, programs, run_sel4, kernel.config, memory,
+                  "-kernel", loader,
+                  "-device", f"loader,file={kernel.image},addr={run_sel4.KERNEL_FILE_ADDRESS:#x},force-raw=on",
+                  "-device", f"loader,file={os.path.join(build, 'root_task')},addr={run_sel4.ROOT_FILE_ADDRESS:#x},force-raw=on")
+    check_shares(programs, os.path.join(library.folder, "data"), "busy")
+
+
+def check_microkit(library, programs, sdk):
+    run_sel4 = run_sel4_of(library)
+    kernel = run_sel4.Microkit(sdk)
+    build = library.build(library.copy_of("microkit_example"), "microkit", f"-DCMAKE_PREFIX_PATH={library.prefix}", f"-DMICROKIT_SDK={sdk}",
+                          "-DSECONDS=5")
+    memory = run_sel4.memory_mib(os.path.join(kernel.board, "platform_gen.json"))
+    image = os.path.join(build, "loader.img")
+    run_until_bye(library, programs, run_sel4, kernel.config, memory,
+                  "-device", f"loader,file={image},addr={run_sel4.MICROKIT_IMAGE_ADDRESS:#x},cpu-num=0")
+    check_shares(programs, os.path.join(library.folder, "data"), "work")
+
+
+def run_until_bye(library, programs, run_sel4, config, memory, *image):
+    """A machine that streams over its UART, until the gateway has heard Bye: the machine goes on."""
+    data = os.path.join(library.folder, "data")
+    gic = "3" if "ARM_GIC_V3_SUPPORT" in config else "2"
+    mode = ",virtualization=on" if "ARM_HYPERVISOR_SUPPORT" in config else ""
     gateway = run_sel4.Gateway(data, programs)
     try:
         host, port = re.fullmatch(r"tcp://(.+):(\d+)", gateway.endpoint).groups()
         machine = subprocess.Popen(
-            ["qemu-system-aarch64", "-M", f"virt,gic-version={gic}", "-cpu", run_sel4.processor(kernel.config), "-m", str(memory),
+            ["qemu-system-aarch64", "-M", f"virt,gic-version={gic}{mode}", "-cpu", run_sel4.processor(config), "-m", str(memory),
              "-display", "none", "-nodefaults", "-no-reboot", "-chardev", f"socket,id=line,host={host},port={port},reconnect=1",
-             "-serial", "chardev:line", "-kernel", loader,
-             "-device", f"loader,file={kernel.image},addr={run_sel4.KERNEL_FILE_ADDRESS:#x},force-raw=on",
-             "-device", f"loader,file={os.path.join(build, 'root_task')},addr={run_sel4.ROOT_FILE_ADDRESS:#x},force-raw=on"])
+             # Time counts instructions: a busy host takes no samples away.
+             "-icount", "shift=0,sleep=off", "-serial", "chardev:line", *image])
         try:
             deadline = time.monotonic() + RUN_TIMEOUT_S
             while '"ended"' not in run(os.path.join(programs, "perfleet"), "sessions", "--data", data, "--format", "json"):
-                check(time.monotonic() < deadline, "the root task didn't end its session")
+                check(time.monotonic() < deadline, "the collector didn't end its session")
                 time.sleep(1)
         finally:
             machine.kill()
             machine.wait()
     finally:
         gateway.stop()
-    check_shares(programs, data, "busy")
 
 
 def main():
@@ -155,9 +178,13 @@ def main():
     parser.add_argument("--programs", required=True, help="where perfleet and perfleet-gateway are")
     parser.add_argument("--sel4-prefix", metavar="DIR", help="instead of programs: the example root task, on the seL4 that was installed there")
     parser.add_argument("--loader", metavar="FILE", help="with --sel4-prefix: perfleet-loader.elf")
+    parser.add_argument("--microkit-sdk", metavar="DIR", help="instead of programs: the example Microkit system, by the SDK that lies there")
     arguments = parser.parse_args()
     if arguments.sel4_prefix == "":
         print("skipped: no installed seL4 (-DPERFLEET_SEL4_PREFIX; docs/sel4.md)")
+        return
+    if arguments.microkit_sdk == "":
+        print("skipped: no Microkit SDK (-DPERFLEET_MICROKIT_SDK; docs/microkit.md)")
         return
     if not shutil.which(f"{arguments.arch}-linux-gnu-g++"):
         print(f"skipped: {arguments.arch}-linux-gnu-g++ isn't installed (tools/setup)")
@@ -166,6 +193,9 @@ def main():
         library = Library(arguments, folder)
         if arguments.sel4_prefix:
             check_root_task(library, arguments.programs, arguments.sel4_prefix, arguments.loader)
+            return
+        if arguments.microkit_sdk:
+            check_microkit(library, arguments.programs, arguments.microkit_sdk)
             return
         library.check_programs()
         if arguments.arch == "riscv64":

@@ -1,0 +1,69 @@
+// A protection domain that profiles its child domains: Microkit on an Arm board, telemetry over the board's UART.
+// docs/microkit.md goes through it.
+#include "schemas/vocabulary/assert.h"
+#include "target-collector/bare-metal/console.h"
+#include "target-collector/bare-metal/registers.h"
+#include "target-collector/bare-metal/uart_port.h"
+#include "target-collector/sel4/domain/domain.h"
+#include "target-collector/sel4/domain/system_symbols.h"
+#include "target-collector/sel4/kernel/cycles.h"
+#include "target-collector/sel4/kernel/place.h"
+#include "target-collector/wire/line_stream.h"
+
+using namespace perfleet;
+using namespace perfleet::sel4;
+
+namespace {
+
+bare_metal::UartPort uart;  // yours: any LinePort, or a ByteStream
+Place<LineStream> stream_place;
+Place<Domain> domain_place;
+Domain* domain = nullptr;
+
+std::uint64_t timer_now() {
+    bare_metal::synchronise();
+    return PERFLEET_READ_REGISTER(cntpct_el0);
+}
+
+// The cycle counter's rate, by the generic timer. No clock is asked for the time: it is the gateway's.
+BoardClock find_clock() {
+    constexpr std::uint64_t kPartOfSecond = 50;
+    start_cycles();
+    const std::uint64_t wait = PERFLEET_READ_REGISTER(cntfrq_el0) / kPartOfSecond;
+    const std::uint64_t begun = timer_now();
+    const Ticks first = cycles();
+    while (timer_now() - begun < wait) {
+    }
+    const Ticks now = cycles();
+    return {(now.value - first.value) * kPartOfSecond, {.ticks = now}};
+}
+
+}  // namespace
+
+extern "C" {
+
+void perfleet_panic(const char* /*file*/, int /*line*/, const char* /*condition*/) {
+    for (;;) seL4_Yield();
+}
+
+void init() {
+    // The UART carries telemetry, and no text.
+    bare_metal::set_console(bare_metal::Console::kNone);
+    PERFLEET_ASSERT(check_table(perfleet_domain_table).ok());  // perfleet-microkit-domain has filled it in
+    uart.start();
+    LineStream& stream = stream_place.make(uart, LineStream::End::kTarget);
+    const BoardClock clock = find_clock();
+    domain = &domain_place.make(perfleet_domain_table, clock, clock.start.ticks.value, stream);
+    domain->begin();
+}
+
+void notified(unsigned channel) {
+    if (domain != nullptr && channel == perfleet_domain_table.tick_channel && !domain->turn()) {
+        domain = nullptr;  // --seconds are over
+    }
+}
+
+// A child that faulted stays where it is: 0 says that nobody lets it go on.
+seL4_Bool fault(unsigned /*child*/, seL4_MessageInfo_t /*message*/, seL4_MessageInfo_t* /*reply*/) { return 0; }
+
+}  // extern "C"
