@@ -216,7 +216,7 @@ BlockCursor KeyedReads::blocks(const Partition& partition, TargetId target, Sess
         RepeatedBlocks repeated;
     };
     const KeyRange range = series_blocks_range(partition, target, session, series);
-    const auto state = std::make_shared<State>(ReadableCursor{*engine_, range}, RepeatedBlocks{*engine_});
+    const auto state = std::make_shared<State>(State{ReadableCursor{*engine_, range}, RepeatedBlocks{*engine_}});
     return BlockCursor{[state]() -> Result<BlockStep> {
         ReadableCursor& at = state->at;
         for (;;) {
