@@ -294,7 +294,9 @@ const ExportedEvent* EventTable::find(std::size_t session_index, EventNumber eve
 
 const ExportedEvent* EventTable::find(std::size_t session_index, Series series) const {
     for (const Entry& entry : entries_) {
-        const bool is_record = keeps_attrs_ && series.kind == Kind::kRecord && entry.series.event == series.event;
+        // Records of no event stand with the first.
+        const bool is_record = keeps_attrs_ && series.kind == Kind::kRecord &&
+                               (entry.series.event == series.event || series.event == kNoEvent);
         if (entry.session_index == session_index && (entry.series == series || is_record)) {
             return &events_[entry.event_index];
         }

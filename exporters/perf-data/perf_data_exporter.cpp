@@ -193,6 +193,9 @@ private:
         if (is_new_run) {
             stream_.forget_tasks();
         }
+        first_epochs_.resize(scan_.sessions().size());
+        first_epochs_[epoch.session_index] =
+            std::min(first_epochs_[epoch.session_index].value_or(epoch.index), epoch.index);
         images_.resize(merge_.epochs().size());
         images_[epoch.index] = stream_.begin_epoch(*epoch.dictionary, epoch.first_ns);
     }
@@ -201,7 +204,8 @@ private:
     Result<Done> row(const MergedRow& row) override {
         const EpochImages& images = images_[row.epoch.index];
         if (row.event != nullptr && row.columns == nullptr) {
-            stream_.kept_row(row, ranges_[row.epoch.session_index]);
+            const std::size_t session = row.epoch.session_index;
+            stream_.kept_row(row, ranges_[session], first_epochs_[session] == row.epoch.index);
         } else if (row.event != nullptr) {
             stream_.sample_row(images, row, ranges_[row.epoch.session_index]);
         } else {
@@ -341,8 +345,9 @@ private:
     RowMerge merge_;
     PerfRecordWriter writer_;
     RecordStream stream_;
-    std::vector<EpochImages> images_;  // by epoch
-    std::vector<TaskRange> ranges_;    // by session
+    std::vector<EpochImages> images_;                       // by epoch
+    std::vector<std::optional<std::size_t>> first_epochs_;  // of the export, by session
+    std::vector<TaskRange> ranges_;                         // by session
     MemoryShare share_{scan_.memory()};
     std::uint64_t row_count_ = 0;
     std::uint64_t data_first_ = 0;

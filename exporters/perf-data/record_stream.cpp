@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "schemas/columns/layout.h"
+#include "schemas/columns/record_type.h"
+#include "schemas/perf/aux_record.h"
 #include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
@@ -336,10 +338,42 @@ void RecordStream::begin_data_mapping(const Trailer& trailer, std::string_view b
     tasks_.replace_by_data(trailer.pid, place[0], place[1]);
 }
 
-void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range) {
+void RecordStream::begin_aux(std::uint16_t misc, std::string_view head) {
+    std::uint64_t size_bytes = 0;
+    if (head.size() < sizeof(size_bytes)) {
+        return;
+    }
+    std::memcpy(&size_bytes, head.data(), sizeof(size_bytes));
+    if (size_bytes > perf::kAuxtraceSizeBytesMax) {
+        return;
+    }
+    const perf::RecordHeader header{perf::kAuxtraceRecord, misc,
+                                    static_cast<std::uint16_t>(sizeof(perf::RecordHeader) + head.size())};
+    aux_.assign(reinterpret_cast<const char*>(&header), sizeof(header));
+    aux_.append(head);
+    aux_size_bytes_ = aux_.size() + size_bytes;
+    add_aux({});
+}
+
+// Nothing may stand between the record and its data: they are written when all is there.
+void RecordStream::add_aux(std::string_view chunk) {
+    if (chunk.size() > aux_size_bytes_ - aux_.size()) {
+        return;
+    }
+    aux_.append(chunk);
+    if (aux_size_bytes_ != 0 && aux_.size() == aux_size_bytes_) {
+        writer_.put_raw(aux_);
+        aux_ = {};
+        aux_size_bytes_ = 0;
+        ++kept_count_;
+    }
+}
+
+void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range, bool wants_again) {
     const auto value = [&](ColumnId column) { return merged.rows.integers(column)[merged.row]; };
     const std::uint64_t type_and_misc = value(ColumnId::kRecordType);
-    const auto type = static_cast<perf::RecordType>(narrow(type_and_misc));
+    const bool is_again = (type_and_misc & record_types::kAgain) != 0;
+    const auto type = static_cast<perf::RecordType>(narrow(type_and_misc) & ~record_types::kAgain);
     const auto misc = static_cast<std::uint16_t>(type_and_misc >> 32U);
     std::string_view bytes = merged.rows.bytes(ColumnId::kRawBytes, merged.row);
     if (type == perf::RecordType::kSample) {
@@ -349,6 +383,24 @@ void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range) {
         }
         rests_.push_back({merged.event->id, value(ColumnId::kCpu), value(ColumnId::kPid), value(ColumnId::kTid), misc,
                           std::string{bytes}});
+        return;
+    }
+    if (is_again && !wants_again) {
+        return;
+    }
+    constexpr std::uint32_t kUserTypeFirst = 64;
+    const auto number = static_cast<std::uint32_t>(type);
+    if (number >= kUserTypeFirst) {
+        if (number == perf::kAuxtraceRecord) {
+            begin_aux(misc, bytes);
+        } else if (number == record_types::kAuxChunk) {
+            add_aux(bytes);
+        } else if (number < record_types::kOwnFirst) {  // perf's own, without a trailer
+            writer_.begin(type, misc);
+            writer_.put_bytes(bytes.data(), bytes.size());
+            writer_.end();
+            ++kept_count_;
+        }
         return;
     }
     constexpr std::size_t kTrailerSizeBytesMax = 48;

@@ -44,7 +44,8 @@ public:
 
     // What was kept of a record beside the rows: of a sample (perf::SampleRest) until its row comes, which is of the
     // same time, or else the whole record, which is written.
-    void kept_row(const MergedRow& merged, const TaskRange& range);
+    // `wants_again`: also what holds on from before, for nothing before it was written.
+    void kept_row(const MergedRow& merged, const TaskRange& range, bool wants_again);
 
     // All samples of the event that were lost, `unreported_count` of them without a kLost row. perf counts the former
     // for each event (LOST_SAMPLES), and warns of the rows (LOST), which belong to a ring that events share.
@@ -60,8 +61,8 @@ public:
     [[nodiscard]] std::uint64_t kept_count() const { return kept_count_; }  // whole records
     [[nodiscard]] std::uint64_t first_sample_ns() const { return first_sample_ns_; }
     [[nodiscard]] std::uint64_t last_sample_ns() const { return last_sample_ns_; }
-    [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }        // told by kLost rows
-    [[nodiscard]] std::size_t size_bytes() const { return tasks_.size_bytes(); }  // of memory, about
+    [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }  // told by kLost rows
+    [[nodiscard]] std::size_t size_bytes() const { return tasks_.size_bytes() + aux_.capacity(); }  // of memory, about
     [[nodiscard]] std::vector<ExportedBuildId> build_ids() const;
     [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -124,7 +125,12 @@ private:
     std::optional<ExportedImage> kernel_;     // the one that perf takes for the kernel
     std::vector<std::uint64_t> chain_;
     std::uint64_t leaf_address_ = 0;
-    std::vector<KeptRest> rests_;  // of rests_time_ns_
+    void begin_aux(std::uint16_t misc, std::string_view head);
+    void add_aux(std::string_view chunk);
+
+    std::string aux_;                   // an AUXTRACE record, and what has come of the data behind it
+    std::uint64_t aux_size_bytes_ = 0;  // of both, in all; 0: none is open
+    std::vector<KeptRest> rests_;       // of rests_time_ns_
     std::uint64_t rests_time_ns_ = 0;
     std::uint64_t kept_count_ = 0;
     std::uint64_t sample_count_ = 0;

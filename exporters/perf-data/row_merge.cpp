@@ -15,12 +15,14 @@ struct RowMerge::Source {
           kind{series.kind},
           event{its_event},
           rank{its_rank},
+          is_lasting{series.event == kNoEvent},
           blocks{scan, its_epoch.session_index, {its_epoch.epoch}, series, {}} {}
 
     MergedEpoch* epoch;
     Kind kind;
     const ExportedEvent* event;  // nullptr: task rows
     std::size_t rank;            // decides between rows of one time
+    bool is_lasting;             // of what holds on: rows of before the time range count
     RowCursor blocks;
     const DecodedRows* rows = nullptr;
     std::span<const std::uint64_t> times;
@@ -100,19 +102,19 @@ void RowMerge::list_epochs() {
                     continue;
                 }
                 for (const BatchRecord::Rows& rows : batch.rows) {
-                    const bool is_task = rows.series.kind == Kind::kTask;
+                    const bool is_lasting = rows.series.event == kNoEvent;  // tasks, and some records
                     const bool is_left_out = (rows.series.kind == Kind::kRecord && records_ == KeptRecords::kLeftOut) ||
                                              rows.series.kind == Kind::kCounter;
                     if (rows.row_count == 0 || is_left_out ||
-                        (!is_task && events_.find(index, rows.series) == nullptr)) {
+                        (rows.series.kind != Kind::kTask && events_.find(index, rows.series) == nullptr)) {
                         continue;
                     }
                     const bool overlaps = rows.first_ticks < last && rows.last_ticks >= first;
-                    if (is_task || overlaps) {
+                    if (is_lasting || overlaps) {
                         series.insert(rows.series);
                         first_ticks = std::min(first_ticks, rows.first_ticks.value);
                     }
-                    has_samples = has_samples || (!is_task && overlaps);
+                    has_samples = has_samples || (!is_lasting && overlaps);
                 }
             }
             if (has_samples) {
@@ -161,10 +163,11 @@ Result<Done> RowMerge::begin_epoch(MergedEpoch& epoch, MergeVisitor& visitor) {
     const bool is_new_run =
         heap_.empty() && epoch.index > 0 && epochs_[epoch.index - 1].session_index != epoch.session_index;
     visitor.begin_epoch(epoch, is_new_run);
-    // Tasks first, then kept records: of rows at one time they give meaning to the others.
+    // Tasks first, then kept records, those that hold on before others: of rows at one time they give meaning to the
+    // others.
     std::vector<Series> order = epoch.series;
     const auto rank = [](Series series) {
-        return series.kind == Kind::kTask ? 0 : series.kind == Kind::kRecord ? 1 : 2;
+        return series.kind == Kind::kTask ? 0 : series.kind != Kind::kRecord ? 3 : series.event == kNoEvent ? 1 : 2;
     };
     std::stable_sort(order.begin(), order.end(), [&](Series a, Series b) { return rank(a) < rank(b); });
     for (const Series series : order) {
@@ -226,7 +229,7 @@ Result<bool> RowMerge::advance(Source& source) {
             }
         }
         const Ticks ticks{source.times[source.row]};
-        if (source.event == nullptr || (ticks >= first && ticks < last)) {
+        if (source.is_lasting || (ticks >= first && ticks < last)) {
             source.now_ns = clock_.ns_of(source.epoch->session_index, ticks.value);
             return true;
         }

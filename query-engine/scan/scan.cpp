@@ -226,7 +226,9 @@ bool Scan::is_selected(std::size_t session_index, Series series) const {
 }
 
 bool Scan::is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const {
-    if (series.kind == Kind::kTask || series.kind == Kind::kControl || is_definition(series.kind)) {
+    const bool is_lasting_record = series.kind == Kind::kRecord && series.event == kNoEvent;
+    if (series.kind == Kind::kTask || series.kind == Kind::kControl || is_definition(series.kind) ||
+        is_lasting_record) {
         return false;  // what follows from them holds on
     }
     const auto& [range_first, range_last] = tick_ranges_[session_index];

@@ -220,5 +220,27 @@ TEST_F(ImportedFile, OtherRecordsAreKept) {
     EXPECT_EQ(before, records("out.data"));
 }
 
+// Names of cgroups and of kernel code are known from before.
+TEST_F(ImportedFile, ATimeRangeHasTheRecordsThatHoldOn) {
+    if (!perf_is_here() || perf("record -q -e cpu-clock -F 999 --all-cgroups -o in.data -- "
+                                "sh -c 'i=0; while [ $i -lt 90000 ]; do i=$((i+1)); done'")
+                                   .status != 0) {
+        GTEST_SKIP() << "perf can't record here";
+    }
+    ASSERT_TRUE(imported().ok());
+    const ExportSummary whole = exported({}, "out.data");
+    Selection late;
+    late.from = UtcNs{(whole.first_time.value + whole.last_time.value) / 2};
+    EXPECT_LT(exported(late, "late.data").sample_count, whole.sample_count);
+    const auto count = [this](const char* file, const char* what) {
+        return count_of(perf(std::string{"script --show-cgroup-events --show-bpf-events -F event -i "} + file).output,
+                        what);
+    };
+    EXPECT_GT(count("late.data", "PERF_RECORD_CGROUP"), 0U);
+    for (const char* const what : {"PERF_RECORD_CGROUP", "PERF_RECORD_KSYMBOL", "PERF_RECORD_BPF_EVENT"}) {
+        EXPECT_EQ(count("late.data", what), count("in.data", what)) << what;
+    }
+}
+
 }  // namespace
 }  // namespace perfleet

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "schemas/columns/layout.h"
+#include "schemas/columns/record_type.h"
+#include "schemas/perf/aux_record.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/perf/sample_rest.h"
 #include "schemas/vocabulary/batch_limits.h"
@@ -110,6 +112,19 @@ bool is_kept_whole(std::uint32_t type) {
     }
 }
 
+// What such records say holds on until another one says otherwise: names of kernel code and of cgroups, the form of
+// data of processors' traces, and the relation of their clock.
+bool is_lasting(std::uint32_t type) {
+    switch (type) {
+        case static_cast<std::uint32_t>(perf::RecordType::kKsymbol):
+        case static_cast<std::uint32_t>(perf::RecordType::kBpfEvent):
+        case static_cast<std::uint32_t>(perf::RecordType::kCgroup):
+        case perf::kAuxtraceInfoRecord:
+        case perf::kTimeConvRecord: return true;
+        default: return false;
+    }
+}
+
 std::string_view record_name(std::uint32_t type) {
     switch (type) {
         case 1: return "MMAP";
@@ -125,7 +140,6 @@ std::string_view record_name(std::uint32_t type) {
         case 19: return "CGROUP";
         case 20: return "TEXT_POKE";
         case 21: return "AUX_OUTPUT_HW_ID";
-        case 70: return "AUXTRACE_INFO";
         case 71: return "AUXTRACE";
         case 72: return "AUXTRACE_ERROR";
         default: return {};
@@ -199,8 +213,7 @@ void RecordReplay::begin() {
     write_presence();
     for (Held& held : held_) {
         held.integers[0] = time_;
-        const std::array bytes{std::span<const std::byte>{held.body}};
-        rows_.append({Kind::kRecord, held.event}, Ticks{time_}, held.integers, bytes);
+        append_kept(held.event, held.integers, held.body);
     }
     held_ = {};
     held_size_bytes_ = 0;
@@ -451,16 +464,48 @@ void RecordReplay::keep_record(const RecordBytes& record, std::span<const std::b
         return;
     }
     const std::uint64_t time = trailer.time.value_or(0) != 0 ? *trailer.time : time_;
-    const std::array<std::uint64_t, 6> integers{time,        trailer.cpu,           trailer.pid,
-                                                trailer.tid, type_and_misc(record), body.size()};
-    const EventNumber number{static_cast<std::uint16_t>(event)};
+    append_kept(is_lasting(record.type) ? kNoEvent : EventNumber{static_cast<std::uint16_t>(event)},
+                {time, trailer.cpu, trailer.pid, trailer.tid, type_and_misc(record), body.size()}, body);
+}
+
+void RecordReplay::append_kept(EventNumber event, const std::array<std::uint64_t, 6>& integers,
+                               std::span<const std::byte> body) {
+    constexpr std::size_t kTypeAt = 4;
     if (!has_begun_) {
-        held_.push_back({integers, number, {body.begin(), body.end()}});
+        held_.push_back({integers, event, {body.begin(), body.end()}});
         held_size_bytes_ += body.size() + sizeof(Held);
         return;
     }
+    if (event == kNoEvent && !is_writing_presence_ && lasting_size_bytes_ <= kHeldSizeBytesMax) {
+        lasting_.push_back({integers, event, {body.begin(), body.end()}});
+        lasting_.back().integers[kTypeAt] |= record_types::kAgain;
+        lasting_size_bytes_ += body.size() + sizeof(Held);
+    }
     const std::array bytes{body};
-    rows_.append({Kind::kRecord, number}, Ticks{time}, integers, bytes);
+    rows_.append({Kind::kRecord, event}, Ticks{integers[0]}, integers, bytes);
+}
+
+void RecordReplay::keep_user_record(const RecordBytes& record, std::span<const std::byte> data_behind) {
+    constexpr std::size_t kChunkSizeBytes = 60'000;
+    const auto body = record.bytes.subspan(sizeof(perf::RecordHeader));
+    if (reader_.is_foreign() || held_size_bytes_ > kHeldSizeBytesMax) {
+        skip(record.type);
+        return;
+    }
+    if (!data_behind.empty() && !has_begun_) {
+        time_ = std::max(time_, recording_.first_ns);
+        begin();
+    }
+    if (has_begun_ && rows_.epoch_is_over()) {
+        restart_epoch();
+    }
+    const EventNumber event = is_lasting(record.type) ? kNoEvent : EventNumber{0};
+    append_kept(event, {time_, 0, 0, 0, type_and_misc(record), body.size()}, body);
+    for (auto rest = data_behind; !rest.empty();) {
+        const auto chunk = rest.first(std::min(rest.size(), kChunkSizeBytes));
+        append_kept(event, {time_, 0, 0, 0, record_types::kAuxChunk, chunk.size()}, chunk);
+        rest = rest.subspan(chunk.size());
+    }
 }
 
 void RecordReplay::take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& row) {
@@ -701,6 +746,10 @@ void RecordReplay::write_presence() {
             append_mapping(row, mapping);
         }
     });
+    for (Held& lasting : lasting_) {
+        lasting.integers[0] = time_;
+        append_kept(lasting.event, lasting.integers, lasting.body);
+    }
     is_writing_presence_ = false;
 }
 

@@ -50,6 +50,9 @@ public:
 
     void take_counter(std::uint32_t event_index, const CounterReading& reading, std::uint64_t time);
 
+    // A record of perf's own, which has no trailer, to be kept. Data that stands behind it: in rows behind its own.
+    void keep_user_record(const RecordBytes& record, std::span<const std::byte> data_behind);
+
     // A record that can't be understood: lost.
     void count_malformed();
 
@@ -84,6 +87,7 @@ private:
     void take_side_band(const RecordBytes& record);
     void keep_record(const RecordBytes& record, std::span<const std::byte> body, const RecordedTrailer& trailer,
                      std::uint32_t event);
+    void append_kept(EventNumber event, const std::array<std::uint64_t, 6>& integers, std::span<const std::byte> body);
     void take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& row);
     void take_task(ByteCursor& cursor, std::uint16_t misc, bool is_fork, TaskRow& row);
     void take_mapping(ByteCursor& cursor, const RecordBytes& record, TaskRow& row);
@@ -119,14 +123,15 @@ private:
     EpochDefinitions definitions_;
     std::vector<std::uint64_t> words_;
     std::array<std::byte, limits::kRawBytesMax> rest_{};  // encoded perf::SampleRest
-    // Records that stand before the first with a time, until rows begin.
     struct Held {
         std::array<std::uint64_t, 6> integers;
         EventNumber event;
         std::vector<std::byte> body;
     };
-    std::vector<Held> held_;
+    std::vector<Held> held_;  // stand before the first record with a time, until rows begin
     std::size_t held_size_bytes_ = 0;
+    std::vector<Held> lasting_;  // that hold on: said again when an epoch begins
+    std::size_t lasting_size_bytes_ = 0;
     std::vector<EventState> states_;                                 // by event
     std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // the last READ value, by id
     std::map<std::uint32_t, std::uint64_t> skipped_;                 // records by type
