@@ -24,6 +24,8 @@
 #include <string_view>
 #include <utility>
 
+#include "target-collector/linux/system_call_filter.h"
+
 namespace perfleet {
 namespace {
 
@@ -151,7 +153,10 @@ void give_up_rights() {
         std::_Exit(1);
     }
     limit(RLIMIT_NPROC, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // another user's process has none
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);                              // another user's process has none
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose threads and reports take more
+    (void)filter_system_calls();                                     // a kernel without leaves the rest
+#endif
 }
 
 void allow_cpu_time() {

@@ -1,6 +1,6 @@
 // Reads the symbols of files that nobody vouches for in a process of its own: without the collector's memory and
-// descriptors, as the user nobody where the collector is root, and under limits. A file that brings it down costs its
-// own symbols.
+// descriptors, as the user nobody where the collector is root, with few system calls and under limits. A file that
+// brings it down costs its own symbols.
 //
 // A resource: the process lives as long as this. One thread.
 #pragma once

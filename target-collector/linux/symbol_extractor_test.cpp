@@ -86,6 +86,9 @@ TEST(SymbolExtractor, HasNoRightsAndLimits) {
     EXPECT_EQ(line_of(pid, "status", "CapPrm:"), "CapPrm:\t0000000000000000");
     EXPECT_EQ(line_of(pid, "status", "CapEff:"), "CapEff:\t0000000000000000");
     EXPECT_EQ(line_of(pid, "status", "NoNewPrivs:"), "NoNewPrivs:\t1");
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    EXPECT_EQ(line_of(pid, "status", "Seccomp:"), "Seccomp:\t2");
+#endif
     if (::geteuid() == 0) {
         EXPECT_EQ(line_of(pid, "status", "Uid:"), "Uid:\t65534\t65534\t65534\t65534");
         EXPECT_EQ(line_of(pid, "status", "Groups:"), "Groups:\t ");
