@@ -14,6 +14,7 @@
 #include "gateway/control/session_editor.h"
 #include "gateway/ingest/ingest.h"
 #include "gateway/ingest/intake_limits.h"
+#include "gateway/ingest/symbol_order.h"
 #include "gateway/wire/reception.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/file_descriptor.h"
@@ -127,7 +128,7 @@ public:
                 ingest_->forget_peer(routing_id);
             }
             const Ingest::Now now = read_now();
-            take_requests(now);
+            PERFLEET_TRY(take_requests(now));
             PERFLEET_TRY(ingest_->tick(now));
             pass_on_answers();
             reception_->flush();
@@ -170,13 +171,15 @@ private:
         return true;
     }
 
-    void take_requests(const Ingest::Now& now) {
+    Result<Done> take_requests(const Ingest::Now& now) {
         if (control_server_ == nullptr) {
-            return;
+            return Done{};
         }
         const ControlServer::Incoming incoming = control_server_->take();
         for (const auto& [ticket, order] : incoming.requests) {
-            if (order.edit) {
+            if (order.edit == SessionEdit::kKeepSymbols) {
+                PERFLEET_TRY(keep_symbols(ticket, order, now));
+            } else if (order.edit) {
                 editor_->begin(ticket, order);
             } else {
                 ingest_->place_request(ticket, order, now);
@@ -185,6 +188,23 @@ private:
         for (const std::uint64_t ticket : incoming.withdrawn) {
             ingest_->withdraw_request(ticket);
         }
+        return Done{};
+    }
+
+    // Errors: such as end the gateway.
+    Result<Done> keep_symbols(std::uint64_t ticket, const OperatorCommand& order, const Ingest::Now& now) {
+        auto symbols = read_ordered_symbols(order);
+        if (!symbols.ok()) {
+            control_server_->answer(ticket, RequestOutcome::kRefused, symbols.error().message);
+            return Done{};
+        }
+        auto kept = ingest_->keep_image(std::move(symbols->build_id), std::move(symbols->content), now);
+        if (!kept.ok() && kept.error().code != ErrorCode::kTooLarge) {
+            return kept;
+        }
+        control_server_->answer(ticket, kept.ok() ? RequestOutcome::kApplied : RequestOutcome::kRefused,
+                                kept.ok() ? std::string{} : kept.error().message);
+        return Done{};
     }
 
     void pass_on_answers() {

@@ -31,6 +31,7 @@
 #include "gateway/process/open_store.h"
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
+#include "gateway/process/symbol_fetch.h"
 #include "gateway/retention/debounced_clock.h"
 #include "gateway/retention/store_retention.h"
 #include "schemas/peers/key_file.h"
@@ -76,6 +77,7 @@ struct Arguments {
     std::string askers;
     std::size_t connections_max = 0;
     bool asks_for_symbols = true;
+    std::string debuginfod;  // servers; empty: none
     std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;
     double clock_timeout_s = static_cast<double>(intake_limits::kClockTimeoutNs) / kNsPerSecond;
     bool is_without_compaction = false;
@@ -113,6 +115,22 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
     return QueryProcess::start({(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query,
                                 arguments.query_config, arguments.query_key, arguments.askers, arguments.log_level,
                                 arguments.log_format, tell});
+}
+
+Result<std::unique_ptr<SymbolFetch>> start_symbol_fetch(const Arguments& arguments, const LogSink& tell) {
+    if (arguments.debuginfod.empty()) {
+        return std::unique_ptr<SymbolFetch>{};
+    }
+    if (!is_folder(arguments.data)) {
+        return Error{ErrorCode::kUsage, "--debuginfod takes a store in a folder; for " + arguments.data +
+                                            " run `perfleet symbols fetch` while no gateway writes to it"};
+    }
+    std::error_code error;
+    const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error) {
+        return error_from_errno(error.value(), "/proc/self/exe");
+    }
+    return SymbolFetch::start({(own.parent_path() / "perfleet").string(), arguments.data, arguments.debuginfod, tell});
 }
 
 // What was seen while the store was opened and its sessions were read; a look at every byte is for `inspect --verify`.
@@ -268,6 +286,10 @@ int run(const Arguments& arguments) {
     if (!queries) {
         return fail(*log, queries.error());
     }
+    const auto symbol_fetch = start_symbol_fetch(arguments, tell);
+    if (!symbol_fetch) {
+        return fail(*log, symbol_fetch.error());
+    }
     const std::string query = *queries == nullptr ? std::string{kNoQueries} : (*queries)->endpoint();
     const std::unique_ptr<StoreCompaction> compaction =
         arguments.is_without_compaction ? nullptr : StoreCompaction::start(**store, tell);
@@ -401,6 +423,11 @@ int main(int argc, char** argv) {
                    "--memory is enough for")
         ->type_name("N")
         ->check(CLI::Range(std::size_t{1}, kConnectionsMax, "1 to " + std::to_string(kConnectionsMax)));
+    app.add_option("--debuginfod", arguments.debuginfod,
+                   "Servers of which symbols that the store lacks are fetched once a minute, by `perfleet symbols "
+                   "fetch` beside this process: URLs with blanks between them, as in DEBUGINFOD_URLS. Default: none")
+        ->check(check_not_empty)
+        ->type_name("URLS");
     app.add_option("--symbols", arguments.asks_for_symbols,
                    "ask: fetch the symbols of images that the store doesn't have from a collector that has the file, "
                    "each build once; off: don't")

@@ -50,10 +50,12 @@ std::optional<ControlCommand> command_in(std::string_view word) {
     return std::nullopt;
 }
 
-constexpr std::string_view edit_word(SessionEdit edit) { return edit == SessionEdit::kName ? "name" : "remove"; }
+constexpr std::string_view edit_word(SessionEdit edit) {
+    return edit == SessionEdit::kName ? "name" : edit == SessionEdit::kRemove ? "remove" : "symbols";
+}
 
 std::optional<SessionEdit> edit_in(std::string_view word) {
-    for (const SessionEdit edit : {SessionEdit::kName, SessionEdit::kRemove}) {
+    for (const SessionEdit edit : {SessionEdit::kName, SessionEdit::kRemove, SessionEdit::kKeepSymbols}) {
         if (edit_word(edit) == word) {
             return edit;
         }

@@ -3,7 +3,9 @@
 //
 //   1 order ID SESSION COMMAND VALUE PATIENCE_NS [EVENT]     operator: COMMAND is start, stop, frequency or period;
 //                                                            or remove or name, of the stored session: then EVENT
-//                                                            is the name
+//                                                            is the name; or symbols, of no session: then VALUE is
+//                                                            their type, EVENT the build-id in hexadecimal and the
+//                                                            file that holds them
 //   1 answer ID OUTCOME [REASON]                             gateway: OUTCOME is applied, refused, not_connected,
 //   no_answer
 //
@@ -26,8 +28,8 @@ namespace perfleet {
 
 inline constexpr std::size_t kOperatorMessageSizeBytesMax = 8U << 10;
 
-// What is done to a session in the store, whether its collector runs or not.
-enum class SessionEdit : std::uint8_t { kName, kRemove };
+// What is done to a session in the store, whether its collector runs or not; or to the store's symbols.
+enum class SessionEdit : std::uint8_t { kName, kRemove, kKeepSymbols };
 
 struct OperatorCommand {
     SessionId session;

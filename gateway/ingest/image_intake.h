@@ -70,6 +70,7 @@ public:
     [[nodiscard]] std::vector<std::string> busy_peers() const;
 
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
+    [[nodiscard]] bool has_room(std::size_t size_bytes) const { return size_bytes_ + size_bytes <= size_bytes_max_; }
 
 private:
     struct Offer {

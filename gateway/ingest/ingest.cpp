@@ -342,6 +342,15 @@ std::vector<RequestAnswer> Ingest::take_request_answers() {
     return answers;
 }
 
+Result<Done> Ingest::keep_image(std::string build_id, ImageContent content, const Now& now) {
+    State& state = *state_;
+    if (!state.images.has_room(content.bytes.size())) {
+        return Error{ErrorCode::kTooLarge, "no memory for these symbols now: try again, or give the gateway more"};
+    }
+    state.group.add_image(std::move(build_id), std::move(content));
+    return state.commit(now);
+}
+
 Result<Done> Ingest::tick(const Now& now) {
     State& state = *state_;
     PERFLEET_TRY(state.take_shard_news(now));

@@ -77,6 +77,10 @@ public:
     // Answers since the last call.
     [[nodiscard]] std::vector<RequestAnswer> take_request_answers();
 
+    // Symbols that refusal_of_image() doesn't refuse: stored with the group at hand, which is committed now. Errors:
+    // kTooLarge, where there is no memory for them beside what collectors send; those of tick().
+    [[nodiscard]] Result<Done> keep_image(std::string build_id, ImageContent content, const Now& now);
+
     // Does what is due: commits, acknowledges, asks for images. To be called after a few take()s and at next_due_ns().
     // Errors: of the store, such as can't be survived. One that can (full disk, I/O) is told to `notice` once; the
     // group is kept and tried again, and no batch is taken until it is stored.

@@ -10,6 +10,7 @@
 
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 
 namespace perfleet::end_to_end::recorded_symbols_test {
@@ -40,6 +41,16 @@ protected:
             run({"sh", "-c", "gcc -O1 " + options + " -o '" + program() + "' '" + folder_ / "program.c" + "'"});
         ASSERT_EQ(built.ending.status, 0) << built.error_output;
     }
+    // Its debug information goes to a folder that stands for a debuginfod server.
+    void serve_and_strip() const {
+        const std::string served = folder_ / ("served/buildid/" + build_id_text(build_id_of(program())));
+        std::filesystem::create_directories(served);
+        std::filesystem::copy(program(), served + "/executable");
+        const Finished split = run({"sh", "-c",
+                                    "objcopy --only-keep-debug '" + program() + "' '" + served +
+                                        "/debuginfo' && strip --strip-all '" + program() + "'"});
+        ASSERT_EQ(split.ending.status, 0) << split.error_output;
+    }
     void record(const std::vector<std::string>& options = {}, std::vector<std::string> profiled = {}) const {
         std::vector<std::string> command{
             program_path("perfleet"), "record", "--data", data(), "-e", "cpu-clock", "-F", "999"};
@@ -63,6 +74,11 @@ protected:
         const std::string all = rows({"top", "--session", session, "--limit", "1"});
         const std::string row = all.substr(all.find('\n') + 1);
         return row.substr(0, row.find(','));
+    }
+    [[nodiscard]] Finished symbols(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.begin(), {program_path("perfleet"), "symbols"});
+        arguments.insert(arguments.end(), {"--data", data()});
+        return run(arguments);
     }
     [[nodiscard]] std::string program() const { return folder_ / "program"; }
     [[nodiscard]] std::string data() const { return folder_ / "data"; }
@@ -272,11 +288,6 @@ TEST_F(RecordedSymbols, TravelToTheGatewayOnceABuild) {
 TEST_F(RecordedSymbols, AreListedPushedAndPruned) {
     build("first_function");
     record({"--no-keep-symbols"});
-    const auto symbols = [&](std::vector<std::string> arguments) {
-        arguments.insert(arguments.begin(), {program_path("perfleet"), "symbols"});
-        arguments.insert(arguments.end(), {"--data", data()});
-        return run(arguments);
-    };
     const auto listed = [&] {
         const Finished list = symbols({"list", "--format", "csv"});
         EXPECT_EQ(list.ending.status, 0) << list.error_output;
@@ -299,16 +310,43 @@ TEST_F(RecordedSymbols, AreListedPushedAndPruned) {
     EXPECT_NE(symbols({"push", "/etc/passwd"}).ending.status, 0);
 }
 
+TEST_F(RecordedSymbols, ArePushedBesideAGateway) {
+    build("first_function");
+    record({"--no-keep-symbols"});
+    GatewayProgram gateway{data()};
+    const Finished pushed = symbols({"push", program()});
+    ASSERT_EQ(pushed.ending.status, 0) << pushed.error_output;
+    EXPECT_NE(pushed.error_output.find("symbols are stored"), std::string::npos) << pushed.error_output;
+    EXPECT_NE(symbols({"push", program()}).error_output.find("already"), std::string::npos);
+    std::filesystem::remove(program());
+    EXPECT_EQ(top(), "first_function");
+    EXPECT_EQ(gateway.end(SIGKILL).signal, SIGKILL);
+    EXPECT_EQ(top(), "first_function") << "what is said to be stored is on disk";
+}
+
+TEST_F(RecordedSymbols, AreFetchedByAGateway) {
+    build("first_function");
+    serve_and_strip();
+    record({"--no-keep-symbols"});
+    std::filesystem::remove(program());
+    EXPECT_EQ(top(), "[program]");
+    GatewayProgram gateway{data(),
+                           "tcp://127.0.0.1:*",
+                           "none",
+                           program_path("perfleet-gateway"),
+                           {{"DEBUGINFOD_CACHE_PATH=" + (folder_ / "cache")}, "", std::nullopt},
+                           {"--debuginfod", "file://" + (folder_ / "served")}};
+    for (int i = 0; i < 600 && top() != "first_function"; ++i) {
+        ::usleep(100'000);
+    }
+    EXPECT_EQ(top(), "first_function");
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0) << gateway.process().error_output();
+}
+
 TEST_F(RecordedSymbols, AreFetchedFromDebuginfod) {
     build("first_function");
     const std::string build_id = build_id_of(program());
-    const std::string served = folder_ / ("served/buildid/" + build_id_text(build_id));
-    std::filesystem::create_directories(served);
-    std::filesystem::copy(program(), served + "/executable");
-    const Finished split = run({"sh", "-c",
-                                "objcopy --only-keep-debug '" + program() + "' '" + served +
-                                    "/debuginfo' && strip --strip-all '" + program() + "'"});
-    ASSERT_EQ(split.ending.status, 0) << split.error_output;
+    serve_and_strip();
     record({"--no-keep-symbols"});
     std::filesystem::remove(program());
     EXPECT_EQ(top(), "[program]");

@@ -14,6 +14,7 @@
 #include "storage/store/open_store.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/symbol_content.h"
+#include "tools/perfleet/symbol_writer.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
@@ -33,30 +34,19 @@ Result<std::unique_ptr<Store>> open_writable(const std::string& folder) {
     auto store = open_store(folder);
     if (!store.ok() && store.error().code == ErrorCode::kBusy) {
         return Error{ErrorCode::kBusy, "a gateway or recorder writes to " + folder +
-                                           ": symbols of a store are changed while nothing else writes to it"};
+                                           ": symbols are removed while nothing else writes to the store"};
     }
     return store;
-}
-
-// What is there stays. True: stored.
-Result<bool> put(Store& store, const BuildSymbols& symbols) {
-    const auto before = PERFLEET_TRY(store.image(symbols.build_id));
-    if (before.has_value()) {
-        return false;
-    }
-    PERFLEET_TRY(store.put_image(symbols.build_id, symbols.content));
-    PERFLEET_TRY(store.sync());
-    return true;
 }
 
 Result<Done> push(const SymbolsOptions& options, const std::string& folder) {
     if (!options.debug_file.empty() && options.files.size() != 1) {
         return Error{ErrorCode::kUsage, "--debug-file goes with one program"};
     }
-    auto store = PERFLEET_TRY(open_writable(folder));
+    auto writer = PERFLEET_TRY(SymbolWriter::open(folder));
     for (const std::string& file : options.files) {
         const auto symbols = PERFLEET_TRY(symbols_of_files(file, options.debug_file));
-        const auto stored = PERFLEET_TRY(put(*store, symbols));
+        const auto stored = PERFLEET_TRY(writer.put(symbols));
         print_note(file + ": build-id " + build_id_text(symbols.build_id) +
                    (stored ? ": symbols are stored, " + std::to_string(symbols.content.bytes.size()) + " bytes" +
                                  (symbols.is_whole ? "" : "; only dynamic ones, for the file is stripped")
@@ -66,7 +56,7 @@ Result<Done> push(const SymbolsOptions& options, const std::string& folder) {
 }
 
 // Raw build-ids that sessions name and the store has no symbols of: all, or those that are asked for.
-Result<std::vector<std::string>> chosen_builds(const SymbolsOptions& options, const Store& store) {
+Result<std::vector<std::string>> chosen_builds(const SymbolsOptions& options, const StoreReader& store) {
     const auto scan = PERFLEET_TRY(Scan::open(store, Selection{}));
     const auto inventory = PERFLEET_TRY(make_symbol_inventory(scan));
     std::vector<std::string> chosen;
@@ -107,8 +97,8 @@ Result<Done> fetch(const SymbolsOptions& options, const std::string& folder) {
     if (!has_debuginfod_urls()) {
         return Error{ErrorCode::kUsage, "which servers? name them with --debuginfod, or in DEBUGINFOD_URLS"};
     }
-    auto store = PERFLEET_TRY(open_writable(folder));
-    const auto builds = PERFLEET_TRY(chosen_builds(options, *store));
+    auto writer = PERFLEET_TRY(SymbolWriter::open(folder));
+    const auto builds = PERFLEET_TRY(chosen_builds(options, writer.reader()));
     Debuginfod servers{kFetchTimeMax};
     std::size_t stored_count = 0;
     for (const std::string& build_id : builds) {
@@ -119,7 +109,7 @@ Result<Done> fetch(const SymbolsOptions& options, const std::string& folder) {
             }
             continue;
         }
-        const auto stored = PERFLEET_TRY(put(*store, *symbols));
+        const auto stored = PERFLEET_TRY(writer.put(*symbols));
         stored_count += stored ? 1 : 0;
     }
     print_note("symbols of " + std::to_string(stored_count) + " of " + std::to_string(builds.size()) +
