@@ -11,7 +11,7 @@ const kEllipsis = '\u2026';
 
 export class GraphView {
     // `page` answers labelOf(frame, view), fillOf(frame, view), isDark(), isFound(function), hasSearch(), and is called:
-    // onHover(view, frame, event), onSelect(view, frame), onKey(view, event).
+    // onHover(view, frame, event), onSelect(view, frame), onZoom().
     constructor(container, page) {
         this.container = container;
         this.canvas = container.querySelector('canvas');
@@ -99,6 +99,7 @@ export class GraphView {
             this.container.scrollTop = this.isFlame ? this.contentHeight() : 0;
         }
         this.draw();
+        this.page.onZoom();
     }
 
     // About a place in samples, which stays where it is.

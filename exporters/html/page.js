@@ -1,13 +1,16 @@
 // Wires the page: what is selected, shown and searched, and what the parts say to each other.
 import { GraphView } from './canvas.js';
 import { Colours } from './colours.js';
+import { fragmentOf, numberOf, stateOf } from './link.js';
 import { Profile, formatCount, formatPercent } from './names.js';
 import { shareInterval } from './statistics.js';
 import { TimeStrip } from './strip.js';
 import { FunctionTable } from './table.js';
-import { calleesOf, callersOf, functionSums, makeTree, outermostFrames, totalsOf } from './tree.js';
+import { calleesOf, callersOf, functionSums, invertedOf, makeTree, outermostFrames, totalsOf } from './tree.js';
 
 const kFunctionsOffered = 500;
+const kViews = ['flame', 'icicle', 'inverted', 'sandwich'];
+const kLinkDelayMs = 150;
 const element = (id) => document.getElementById(id);
 
 class Page {
@@ -28,6 +31,7 @@ class Page {
         this.commands = this.commandsOf(this.tree);
         this.found = null;
         this.view = 'flame';
+        this.inverted = null;
         this.sandwiched = -1;
         this.colour = this.isDiff ? 'change' : 'image';
         this.graph = new GraphView(element('graph'), this);
@@ -40,6 +44,84 @@ class Page {
         this.listen();
         this.show(false);
         this.onSelect(this.graph, 0);
+        this.atFirst = this.state();
+        this.follow();
+    }
+
+    // ---- links
+
+    state() {
+        const isPart = this.strip && !this.strip.isWhole();
+        return {
+            view: this.view,
+            function: this.view === 'sandwich' ? this.profile.name(this.sandwiched) : null,
+            colour: this.colour,
+            order: element('order').value,
+            width: element('width').value,
+            search: element('search').value.trim() || null,
+            from: isPart ? this.slices[0] : null,
+            to: isPart ? this.slices[1] : null,
+            zoom: this.graph.focus || null,
+        };
+    }
+
+    // The address says what is shown, so that it can be copied, and reloading changes nothing.
+    noteView() {
+        if (this.atFirst) {
+            clearTimeout(this.noting);
+            this.noting = setTimeout(() => this.writeLink(), kLinkDelayMs);
+        }
+    }
+
+    writeLink() {
+        clearTimeout(this.noting);
+        const fragment = fragmentOf(this.state(), this.atFirst);
+        if ('#' + fragment !== (location.hash || '#')) {
+            history.replaceState(null, '', fragment === '' ? location.pathname + location.search : '#' + fragment);
+        }
+    }
+
+    copyLink() {
+        this.writeLink();
+        navigator.clipboard?.writeText(location.href).catch(() => {});
+        element('live').textContent = 'link copied';
+    }
+
+    // Shows what the address says; what it doesn't, as at the beginning.
+    follow() {
+        const state = { ...this.atFirst, ...stateOf(location.hash) };
+        const choose = (id, value) => {
+            const option = [...element(id).options].find((one) => one.value === value && !one.disabled);
+            element(id).value = option ? value : this.atFirst[id];
+        };
+        ['colour', 'order', 'width'].forEach((id) => choose(id, state[id]));
+        this.colour = element('colour').value;
+        this.view = kViews.includes(state.view) ? state.view : this.atFirst.view;
+        if (this.view === 'sandwich' && state.function) {
+            const number = this.functionNamed(state.function);
+            this.sandwiched = number ?? this.sandwiched;
+        }
+        const from = numberOf(state.from ?? undefined, 0, this.profile.slices.count);
+        const to = numberOf(state.to ?? undefined, 0, this.profile.slices.count);
+        const isPart = from !== null && to !== null && from < to;
+        this.strip?.select(isPart ? from : 0, isPart ? to : this.profile.slices.count);
+        element('search').value = state.search ?? '';
+        this.search(element('search').value);
+        this.show(false);
+        const zoom = numberOf(state.zoom ?? undefined, 1, this.graph.tree.count - 1);
+        if (zoom !== null && this.graph.total[zoom] > 0) {
+            this.graph.zoomTo(zoom);
+            this.graph.select(zoom);
+        }
+    }
+
+    functionNamed(name) {
+        for (let i = 0; i < this.profile.functionCount; i++) {
+            if (!this.profile.isCommand(i) && this.profile.name(i) === name) {
+                return i;
+            }
+        }
+        return undefined;
     }
 
     // ---- texts
@@ -138,7 +220,7 @@ class Page {
 
     show(keepZoom) {
         const isSandwich = this.view === 'sandwich';
-        for (const name of ['flame', 'icicle', 'sandwich']) {
+        for (const name of kViews) {
             const button = element('view-' + name);
             button.setAttribute('aria-checked', String(this.view === name));
             button.tabIndex = this.view === name ? 0 : -1;
@@ -148,11 +230,15 @@ class Page {
         const bySize = element('order').value === 'size';
         if (isSandwich) {
             this.showSandwich(bySize, keepZoom);
+        } else if (this.view === 'inverted') {
+            this.inverted = invertedOf(this.tree, this.compare);
+            this.graph.show(this.inverted, this.inverted.total, { isFlame: true, bySize, keepZoom });
         } else {
             this.graph.show(this.tree, this.shownTotal(), { isFlame: this.view === 'flame', bySize, keepZoom });
         }
         this.showLegend();
         this.showSearchResult();
+        this.noteView();
     }
 
     showSandwich(bySize, keepZoom) {
@@ -174,7 +260,7 @@ class Page {
         }
         const changes = view !== this.view;
         this.view = view;
-        this.show(changes && view !== 'sandwich' && this.graph.tree === this.tree);
+        this.show(changes && (view === 'flame' || view === 'icicle') && this.graph.tree === this.tree);
         this.active = this.graph;
     }
 
@@ -250,6 +336,9 @@ class Page {
 
     countText(view, frame) {
         const { tree } = view;
+        if (tree === this.inverted) {  // all of it is what the innermost function spends itself
+            return `${formatCount(tree.total[frame])} ${this.data.unit}, ${formatPercent(this.share(tree.total[frame]))}`;
+        }
         return `${formatCount(tree.total[frame])} ${this.data.unit}, ${formatPercent(this.share(tree.total[frame]))}; self ${formatCount(tree.self[frame])}, ${formatPercent(this.share(tree.self[frame]))}`;
     }
 
@@ -257,6 +346,10 @@ class Page {
         const before = this.beforeTotal[frame] / Math.max(this.beforeTotal[0], 1);
         const points = 100 * this.pointsOf(frame);
         return `${formatPercent(before)}, now ${points >= 0 ? '+' : ''}${points.toFixed(2)} points`;
+    }
+
+    onZoom() {
+        this.noteView();
     }
 
     onSelect(view, frame) {
@@ -283,8 +376,10 @@ class Page {
         };
         const total = isOfTree && frame > 0 ? this.shareText(tree.total[frame], [frame], false) : formatPercent(this.share(tree.total[frame]));
         const self = isOfTree && frame > 0 ? this.shareText(tree.self[frame], [frame], true) : formatPercent(this.share(tree.self[frame]));
-        add('total', `${formatCount(tree.total[frame])} ${this.data.unit}, ${total}`);
-        add('self', `${formatCount(tree.self[frame])} ${this.data.unit}, ${self}`);
+        add(tree === this.inverted ? 'samples' : 'total', `${formatCount(tree.total[frame])} ${this.data.unit}, ${total}`);
+        if (tree !== this.inverted) {
+            add('self', `${formatCount(tree.self[frame])} ${this.data.unit}, ${self}`);
+        }
         if (tree.parent[frame] > 0) {
             add('of caller', formatPercent(tree.total[frame] / Math.max(tree.total[tree.parent[frame]], 1)));
         }
@@ -404,6 +499,7 @@ class Page {
         this.fillTable();
         this.graph.draw();
         this.callers.draw();
+        this.noteView();
     }
 
     showSearchResult(isBad = false) {
@@ -452,14 +548,13 @@ class Page {
     }
 
     listen() {
-        for (const view of ['flame', 'icicle', 'sandwich']) {
+        for (const view of kViews) {
             element('view-' + view).addEventListener('click', () => this.setView(view));
         }
         document.querySelector('.group').addEventListener('keydown', (event) => {
-            const views = ['flame', 'icicle', 'sandwich'];
             const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
             if (step) {
-                const next = views[(views.indexOf(this.view) + step + 3) % 3];
+                const next = kViews[(kViews.indexOf(this.view) + step + kViews.length) % kViews.length];
                 this.setView(next);
                 element('view-' + next).focus();
             }
@@ -488,6 +583,8 @@ class Page {
         });
         element('search-next').addEventListener('click', () => this.nextFound(1));
         element('search-previous').addEventListener('click', () => this.nextFound(-1));
+        element('link').addEventListener('click', () => this.copyLink());
+        window.addEventListener('hashchange', () => this.follow());
         element('reset').addEventListener('click', () => this.reset());
         element('theme').addEventListener('click', () => this.setTheme(this.isDark() ? 'light' : 'dark'));
         element('help-button').addEventListener('click', () => element('help').showModal());
@@ -519,7 +616,9 @@ class Page {
             N: () => this.nextFound(-1),
             f: () => this.setView('flame'),
             i: () => this.setView('icicle'),
+            v: () => this.setView('inverted'),
             s: () => this.setView('sandwich'),
+            l: () => this.copyLink(),
             d: () => this.setTheme(this.isDark() ? 'light' : 'dark'),
             0: () => this.reset(),
             Escape: () => this.reset(),

@@ -13,7 +13,8 @@ async function load(name) {
 }
 
 const { shareInterval, studentQuantile, betaQuantile } = await load('statistics.js');
-const { calleesOf, callersOf, functionSums, makeTree, outermostFrames } = await load('tree.js');
+const { fragmentOf, numberOf, stateOf } = await load('link.js');
+const { calleesOf, callersOf, functionSums, invertedOf, makeTree, outermostFrames } = await load('tree.js');
 const { frameAt, layOut, visitVisible } = await load('layout.js');
 const { Profile } = await load('names.js');
 
@@ -68,6 +69,35 @@ test('callers and callees have the total of their function', () => {
     const callers = callersOf(tree(), 2, byNumber);  // c is called by a (by b, by a), and by a
     assert.deepEqual([...callers.functions], [2, 0, 1, 0]);
     assert.deepEqual([...callers.total], [9, 9, 4, 4]);
+});
+
+test('an inverted tree has what each function spends itself', () => {
+    const made = tree();
+    const inverted = invertedOf(made, byNumber);
+    assert.equal(inverted.total[0], made.total[0]);
+    const sums = functionSums(made, 4);
+    for (let i = 1; i < inverted.count; i++) {
+        if (inverted.depth[i] === 1) {
+            assert.equal(inverted.total[i], sums.self[inverted.functions[i]]);
+        }
+    }
+    // a by itself and in b; b in a; c in a in b, and in a; d
+    assert.deepEqual([...inverted.functions], [-1, 0, 1, 0, 1, 0, 2, 0, 1, 0, 3]);
+    assert.deepEqual([...inverted.self], [0, 1, 0, 3, 0, 2, 0, 5, 0, 4, 6]);
+});
+
+test('a link says what isn\'t as at the beginning', () => {
+    const atFirst = { view: 'flame', search: null, zoom: null };
+    assert.equal(fragmentOf(atFirst, atFirst), '');
+    const state = { view: 'sandwich', function: 'operator&=<"\u00fc">', search: 'a b#', zoom: 17 };
+    const fragment = fragmentOf(state, atFirst);
+    assert.ok(/^[\x21-\x7e]*$/.test(fragment) && !/["<>#]/.test(fragment), fragment);
+    assert.deepEqual(stateOf('#' + fragment), { view: 'sandwich', function: state.function, search: 'a b#', zoom: '17' });
+    assert.deepEqual(stateOf('#view=icicle&what=1&zoom&search=%e0%'), { view: 'icicle' });
+    assert.equal(numberOf('17', 0, 20), 17);
+    for (const bad of [undefined, '', '-1', '21', '1e1', '0x1', ' 1']) {
+        assert.equal(numberOf(bad, 0, 20), null);
+    }
 });
 
 test('siblings stand beside each other, by name or by size', () => {

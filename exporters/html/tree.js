@@ -123,3 +123,19 @@ export function callersOf(tree, number, compare) {
     }
     return flatten(root, compare);
 }
+
+// Functions by what they spend themselves: the innermost frames are below the root, above each those that called it.
+export function invertedOf(tree, compare) {
+    const root = new MergedFrame(tree.functions[0]);
+    for (let i = 1; i < tree.count; i++) {
+        if (tree.self[i] > 0) {
+            let node = root;
+            for (let at = i; at > 0; at = tree.parent[at]) {
+                node = node.child(tree.functions[at]);
+            }
+            node.self += tree.self[i];
+        }
+    }
+    root.self = tree.self[0];
+    return flatten(root, compare);
+}

@@ -16,7 +16,9 @@ import time
 from webdriver import Browser, BrowserMissing
 
 WAIT_S = 60
-ENTER, ESCAPE, UP, RIGHT, SHIFT = "\ue007", "\ue00c", "\ue013", "\ue014", "\ue008"
+RUNS = 4  # a side
+DEPTH_MAX = 20  # of main, below the program's start
+ENTER, ESCAPE, UP, RIGHT, DOWN, SHIFT = "\ue007", "\ue00c", "\ue013", "\ue014", "\ue015", "\ue008"
 # Two functions that take turns, below one that calls itself.
 WORKLOAD = """
 #include <cstdlib>
@@ -59,7 +61,8 @@ class Pages:
         subprocess.run(["g++", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-o", self.program, source],
                        check=True)
         for share in ("1", "4"):
-            self.run("record", "-q", "-F", "999", "-g", "--", self.program, share)
+            for _ in range(RUNS):  # diff compares runs
+                self.run("record", "-q", "-F", "999", "-g", "--label", f"share={share}", "--", self.program, share)
 
     def run(self, *arguments):
         return subprocess.run([self.perfleet, arguments[0], "--data", self.data, *arguments[1:]], check=True,
@@ -135,10 +138,11 @@ def searches(browser, pages):
 def walks_by_keyboard(browser, pages):
     browser.open(pages.page("keys.html", "--session", "last"))
     browser.run("document.querySelector('#graph canvas').focus()")
-    for _ in range(4):
+    for depth in range(1, DEPTH_MAX):
         browser.keys(UP)
-    name, depth = live(browser), "depth 4"
-    check(depth in name and name.startswith("recursive"), f"four keys up from the root are {name}")
+        if live(browser).startswith("recursive"):
+            break
+    check(f"depth {depth}" in live(browser) and live(browser).startswith("recursive"), f"{depth} keys up from the root are {live(browser)}")
     browser.keys("i")
     check(browser.run("return document.getElementById('view-icicle').getAttribute('aria-checked')") == "true", "i shows icicles")
     browser.keys("s")
@@ -183,11 +187,47 @@ def compares(browser, pages):
     browser.open(pages.page("same.html", "--session", "last", "--before", "last"))
     changes = browser.run("return JSON.parse(document.getElementById('data').textContent).before.verdicts.change")
     check(changes and not any(changes), "a session differs from itself")
-    browser.open(pages.page("changed.html", "--session", "last", "--before", "last~1"))
+    browser.open(pages.page("changed.html", "--all", "--select", '{share="4"}', "--before", '{share="1"}'))
     rows = browser.run("return [...document.querySelectorAll('#table tbody tr')].map((row) => [row.children[3].textContent, row.children[2].className])")
     styles = {name.split("(")[0]: style for name, style in rows}
     check("more" in styles["first_half"] and "less" in styles["second_half"], f"first_half takes more than before: {styles}")
     check("noise" in styles["__libc_start_call_main"], "all is below it, as before")
+
+
+def inverts(browser, pages):
+    browser.open(pages.page("inverted.html", "--session", "last"))
+    functions = pages.functions("--session", "last")
+    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.keys("v")
+    check(browser.run("return document.getElementById('view-inverted').getAttribute('aria-checked')") == "true", "v inverts")
+    browser.run("const o = document.getElementById('order'); o.value = 'size'; o.dispatchEvent(new Event('change'));")
+    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.keys(UP)
+    name, self = live(browser).split(",")[0], max(own for own, _ in functions.values())
+    check(functions[name][0] == self, f"{name} stands at the bottom, and has {functions[name]} samples; {self} is the most")
+    check(f"{self:,} samples" in live(browser), f"{live(browser)}: not {self} samples")
+
+
+def links_lead_to_a_view(browser, pages):
+    path = pages.page("linked.html", "--session", "last")
+    browser.open(path)
+    browser.run("document.querySelector('#graph canvas').focus()")
+    type_search(browser, "first")
+    browser.keys("i", DOWN, DOWN, ENTER)
+    wait_for(browser, "return location.hash.includes('view=icicle') && location.hash.includes('zoom=')", "the address has no view")
+    link = browser.run("return location.href")
+    shown = browser.run("return document.getElementById('frame').innerText")
+    browser.open(path)
+    check(browser.run("return document.getElementById('view-flame').getAttribute('aria-checked')") == "true", "a page begins as a flame graph")
+    browser.run("location.hash = arguments[0]", link.split("#")[1])
+    wait_for(browser, "return document.getElementById('view-icicle').getAttribute('aria-checked') === 'true'", "the link isn't followed")
+    check(browser.run("return document.getElementById('search').value") == "first", "the search isn't in the link")
+    check(browser.run("return document.getElementById('frame').innerText") == shown, "another frame is shown")
+    browser.run("location.hash = '#view=sandwich&function=recursive'")
+    wait_for(browser, "return !document.getElementById('callers-graph').hidden", "no callers and callees")
+    check(browser.run("return document.getElementById('sandwich-function').value") == "recursive", "of another function")
+    browser.run("location.hash = '#view=nonsense&zoom=99999999&from=9&to=2&colour=change'")
+    wait_for(browser, "return document.getElementById('view-flame').getAttribute('aria-checked') === 'true'", "nonsense isn't the beginning")
 
 
 def everything_has_a_name(browser, pages):
@@ -237,7 +277,8 @@ def main():
     try:
         with Browser() as browser:
             pages = Pages(options.bin, folder)
-            for step in (shows_what_top_counts, searches, walks_by_keyboard, selects_time, compares, everything_has_a_name):
+            for step in (shows_what_top_counts, searches, walks_by_keyboard, selects_time, compares, inverts, links_lead_to_a_view,
+                         everything_has_a_name):
                 attempt(step.__name__, lambda step=step: (step(browser, pages), picture(browser, step.__name__)))
                 complaints = browser.console()
                 attempt(step.__name__ + ", console", lambda lines=complaints: check(not lines, lines))
