@@ -46,10 +46,16 @@ Result<bool> DayMaker::make_day(const SessionName& session) {
 }
 
 Result<bool> DayMaker::add_hour(const SessionName& session, const Partition& partition) {
-    auto hour = PERFLEET_TRY(read_hour(session, partition));
-    for (auto& [epoch, batches] : hour) {
+    SessionBatches hour = PERFLEET_TRY(read_session_batches(*reads_, partition, session));
+    for (auto& [epoch, batches] : hour.epochs) {
         std::optional<Meaning> meaning;
+        if (!hour.is_whole || batches.meaning.seqs.size() > limits::kRollupSeqRangesMax) {
+            continue;
+        }
         for (const auto& [series, named] : batches.series) {
+            if (!has_stacks(series.kind)) {
+                continue;
+            }
             auto added = add_series({session, partition, epoch}, series, batches, meaning);
             if (!added.ok() || !*added) {
                 return added;
@@ -189,43 +195,6 @@ Result<bool> DayMaker::finish(const SessionName& session, Series series) {
     Changes changes;
     changes.puts.push_back({key, value});
     return steps_.write(changes, {.partition = partition_, .rollups = 1, .rollup_bytes = key.size() + value.size()});
-}
-
-// Empty where there are too many batches. Records that are damaged are left out: a reader who can read them passes over
-// the rollup.
-Result<DayMaker::Hour> DayMaker::read_hour(const SessionName& session, const Partition& partition) const {
-    auto watermark = PERFLEET_TRY(reads_->watermark(session.target, session.session));
-    Hour hour;
-    std::uint32_t count = 0;
-    auto visited =
-        reads_->visit_batches(partition, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
-            EpochBatches& epoch = hour[batch.epoch];
-            epoch.meaning.epoch = batch.epoch;
-            std::uint64_t meaning_rows = 0;
-            for (const BatchRecord::Rows& rows : batch.rows) {
-                meaning_rows += gives_meaning(rows.series.kind) ? rows.row_count : 0;
-                if (has_stacks(rows.series.kind) && rows.row_count != 0) {
-                    const bool is_left = batch.seq > watermark || rows.last_ticks.value == ~0ULL;
-                    epoch.series[rows.series].push_back({batch.seq, rows.row_count, false, is_left});
-                }
-            }
-            if (meaning_rows != 0) {
-                RollupCover& meaning = epoch.meaning;
-                const bool is_next = !meaning.seqs.empty() && meaning.seqs.back().last.value + 1 == batch.seq.value;
-                meaning.add_seq(batch.seq, is_next);
-                meaning.row_count += meaning_rows;
-            }
-            return ++count > limits::kRollupBatchesMax ? Visit::kStop : Visit::kContinue;
-        });
-    if (!visited.ok() && !is_damage(visited.error())) {
-        return visited.error();
-    }
-    if (count > limits::kRollupBatchesMax) {
-        hour.clear();
-    }
-    std::erase_if(hour,
-                  [](const auto& entry) { return entry.second.meaning.seqs.size() > limits::kRollupSeqRangesMax; });
-    return hour;
 }
 
 Result<std::optional<Rollup>> DayMaker::read_rollup(const Place& place, Series series, std::vector<BatchRows>& named,

@@ -33,11 +33,6 @@ public:
     [[nodiscard]] Result<Outcome> make_days();
 
 private:
-    struct EpochBatches {
-        RollupCover meaning;
-        std::map<Series, std::vector<BatchRows>> series;  // that have rollups of stacks
-    };
-    using Hour = std::map<EpochNumber, EpochBatches>;
     struct SeriesDay {
         DaySums sums;
         bool is_made = false;    // before
@@ -71,7 +66,6 @@ private:
     [[nodiscard]] Result<bool> finish(const SessionName& session, Series series);
     [[nodiscard]] Result<bool> finish_all(const SessionName& session);
 
-    [[nodiscard]] Result<Hour> read_hour(const SessionName& session, const Partition& partition) const;
     // One that covers rows of these batches, none of them covered before; from `next` on, which moves behind it. They
     // count as covered also where it can't be added.
     [[nodiscard]] Result<std::optional<Rollup>> read_rollup(const Place& place, Series series,

@@ -1,6 +1,5 @@
 #include "storage/compact/dictionary_maker.h"
 
-#include <set>
 #include <string_view>
 
 #include "storage/compact/epoch_rows.h"
@@ -16,12 +15,10 @@ constexpr std::size_t kMapsSizeBytes = 256U << 10;
 }  // namespace
 
 Result<PartitionMaker::Outcome> DictionaryMaker::make_dictionary() {
-    const auto sessions = PERFLEET_TRY(reads_->session_names(partition_));
-    for (const SessionName& session : sessions) {
-        auto added = PERFLEET_TRY(add_session(session));
-        if (!added) {
-            return steps_.ended();
-        }
+    const auto added =
+        PERFLEET_TRY(for_each_session([this](const SessionName& session) { return add_session(session); }));
+    if (added != Outcome::kDone) {
+        return added;
     }
     const std::uint64_t epoch_node_count = nodes_.epoch_node_count();
     PartitionNodes::Made made = std::move(nodes_).finish();
@@ -45,12 +42,15 @@ Result<PartitionMaker::Outcome> DictionaryMaker::make_dictionary() {
 }
 
 Result<bool> DictionaryMaker::add_session(const SessionName& session) {
-    auto covers = PERFLEET_TRY(read_covers(session));
+    SessionBatches batches = PERFLEET_TRY(read_session_batches(*reads_, partition_, session));
     CompactionStep step{.partition = partition_};
-    for (auto& [epoch, cover] : covers) {
-        auto definitions = PERFLEET_TRY(read_definitions(session, cover));
+    for (auto& [epoch, all] : batches.epochs) {
+        if (!batches.is_whole || !all.is_final || all.definitions.row_count == 0) {
+            continue;
+        }
+        auto definitions = PERFLEET_TRY(read_definitions(session, all.definitions));
         if (definitions.has_value() && nodes_.add(*definitions)) {
-            epochs_.push_back({session, std::move(cover)});
+            epochs_.push_back({session, std::move(all.definitions)});
         } else {
             ++step.epochs_left;
         }
@@ -110,39 +110,6 @@ Result<bool> DictionaryMaker::write_maps(std::uint32_t checksum, std::vector<std
         }
     }
     return made.empty() ? Result<bool>{true} : write_made();
-}
-
-// Epochs of which no batch can come any more between those that are there: so each has one range. Where one of them
-// can't be read, a reader who can passes over the map.
-Result<std::map<EpochNumber, RollupCover>> DictionaryMaker::read_covers(const SessionName& session) const {
-    std::map<EpochNumber, RollupCover> covers;
-    auto watermark = reads_->watermark(session.target, session.session);
-    if (!watermark.ok()) {
-        return is_damage(watermark.error()) ? Result<std::map<EpochNumber, RollupCover>>{covers} : watermark.error();
-    }
-    std::set<EpochNumber> left;
-    auto visited =
-        reads_->visit_batches(partition_, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
-            std::uint64_t row_count = 0;
-            for (const BatchRecord::Rows& rows : batch.rows) {
-                row_count += defines_stacks(rows.series.kind) ? rows.row_count : 0;
-            }
-            if (row_count != 0) {
-                RollupCover& cover = covers[batch.epoch];
-                cover.epoch = batch.epoch;
-                cover.add_seq(batch.seq, true);
-                cover.row_count += row_count;
-            }
-            if (batch.seq > *watermark) {
-                left.insert(batch.epoch);
-            }
-            return Visit::kContinue;
-        });
-    if (!visited.ok() && !is_damage(visited.error())) {
-        return visited.error();
-    }
-    std::erase_if(covers, [&](const auto& entry) { return left.contains(entry.first); });
-    return covers;
 }
 
 Result<std::optional<EpochDictionary>> DictionaryMaker::read_definitions(const SessionName& session,

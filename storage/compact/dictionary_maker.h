@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,7 +44,6 @@ private:
     [[nodiscard]] Result<bool> write_dictionary(const std::string& bytes);
     [[nodiscard]] Result<bool> write_maps(std::uint32_t checksum, std::vector<std::vector<std::uint32_t>> maps);
 
-    [[nodiscard]] Result<std::map<EpochNumber, RollupCover>> read_covers(const SessionName& session) const;
     // Nothing where one is damaged or missing, or they contradict each other.
     [[nodiscard]] Result<std::optional<EpochDictionary>> read_definitions(const SessionName& session,
                                                                           const RollupCover& cover) const;

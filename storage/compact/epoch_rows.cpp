@@ -4,14 +4,61 @@
 #include <span>
 #include <utility>
 
+#include "storage/dictionary/partition_dictionary.h"
 #include "storage/engine/damaged_reads.h"
+#include "storage/rollup/day_rollup.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {
 
 bool is_before(const BatchRows& batch, Seq seq) { return batch.seq < seq; }
 
+void add_rows(RollupCover& cover, const BatchRecord& batch, std::uint64_t row_count, bool is_next) {
+    cover.epoch = batch.epoch;
+    if (row_count != 0) {
+        cover.add_seq(batch.seq, is_next);
+        cover.row_count += row_count;
+    }
+}
+
 }  // namespace
+
+Result<SessionBatches> read_session_batches(const KeyedReads& reads, const Partition& partition,
+                                            const SessionName& session) {
+    const Seq watermark = PERFLEET_TRY(reads.watermark(session.target, session.session));
+    SessionBatches batches;
+    std::uint32_t count = 0;
+    const auto visited =
+        reads.visit_batches(partition, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
+            if (++count > limits::kRollupBatchesMax) {
+                batches.is_whole = false;
+                return Visit::kStop;
+            }
+            batches.points.insert(batches.points.end(), batch.clock_points.begin(), batch.clock_points.end());
+            EpochBatches& epoch = batches.epochs[batch.epoch];
+            epoch.is_final = epoch.is_final && batch.seq <= watermark;
+            std::uint64_t meaning_rows = 0;
+            std::uint64_t definition_rows = 0;
+            for (const BatchRecord::Rows& rows : batch.rows) {
+                meaning_rows += gives_meaning(rows.series.kind) ? rows.row_count : 0;
+                definition_rows += defines_stacks(rows.series.kind) ? rows.row_count : 0;
+                if (rows.row_count != 0) {
+                    const bool is_left = batch.seq > watermark || rows.last_ticks.value == ~0ULL;
+                    epoch.series[rows.series].push_back({batch.seq, rows.row_count, false, is_left});
+                }
+            }
+            const RollupCover& meaning = epoch.meaning;
+            const bool is_next = !meaning.seqs.empty() && meaning.seqs.back().last.value + 1 == batch.seq.value;
+            add_rows(epoch.meaning, batch, meaning_rows, is_next);
+            add_rows(epoch.definitions, batch, definition_rows, true);
+            return Visit::kContinue;
+        });
+    if (!visited.ok() && !is_damage(visited.error())) {
+        return visited.error();
+    }
+    return batches;
+}
 
 std::vector<BatchRows*> covered_by(const RollupCover& cover, std::vector<BatchRows>& batches) {
     std::vector<BatchRows*> covered;

@@ -1,15 +1,18 @@
-// What the makers of rollups and dictionaries read of a session's epoch, passing over what is damaged.
+// What the makers of rollups and dictionaries read of a session, epoch by epoch, passing over what is damaged.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
+#include "schemas/vocabulary/time.h"
 #include "storage/block/block.h"
 #include "storage/engine/engine.h"
 #include "storage/key/key.h"
 #include "storage/model/keys.h"
 #include "storage/model/rollup_cover.h"
+#include "storage/read/keyed_reads.h"
 
 namespace perfleet {
 
@@ -20,6 +23,24 @@ struct BatchRows {
     bool is_covered = false;  // by a rollup
     bool is_left = false;     // above the watermark, or with a row at the greatest tick, which no time holds
 };
+
+// What the batches of an epoch name in one partition.
+struct EpochBatches {
+    std::map<Series, std::vector<BatchRows>> series;  // that have rows
+    RollupCover meaning;                              // of rows that gives_meaning()
+    RollupCover definitions;                          // of rows that defines_stacks(), in one range
+    bool is_final = true;  // no batch is above the watermark: none can come any more between them
+};
+
+struct SessionBatches {
+    std::map<EpochNumber, EpochBatches> epochs;
+    std::vector<ClockPoint> points;
+    bool is_whole = true;  // else there are more than limits::kRollupBatchesMax, and these are the first
+};
+
+// Records that are damaged are left out: a reader who can read them passes over what is made without them.
+[[nodiscard]] Result<SessionBatches> read_session_batches(const KeyedReads& reads, const Partition& partition,
+                                                          const SessionName& session);
 
 [[nodiscard]] std::vector<BatchRows*> covered_by(const RollupCover& cover, std::vector<BatchRows>& batches);
 // Rows that may be summed and that no rollup covers.

@@ -32,12 +32,11 @@ Result<PartitionMaker::Outcome> RollupMaker::roll_up_partition() {
 }
 
 Result<bool> RollupMaker::roll_up_session(const SessionName& session) {
-    auto watermark = PERFLEET_TRY(reads_->watermark(session.target, session.session));
-    auto batches = PERFLEET_TRY(read_batches(session, watermark));
+    SessionBatches batches = PERFLEET_TRY(read_session_batches(*reads_, partition_, session));
     std::optional<ClockMap> clock;
     for (auto& [epoch, all] : batches.epochs) {
         std::optional<Renames> renames;
-        for (auto& [series, named] : all) {
+        for (auto& [series, named] : all.series) {
             for (const RollupContent content : contents_of(series.kind)) {
                 const Source source{session, epoch, series, content};
                 const auto row_count = PERFLEET_TRY(mark_covered(source, named));
@@ -57,30 +56,6 @@ Result<bool> RollupMaker::roll_up_session(const SessionName& session) {
         }
     }
     return true;
-}
-
-// Records that are damaged are left out, and so are the rows of their batches.
-Result<RollupMaker::Batches> RollupMaker::read_batches(const SessionName& session, Seq watermark) const {
-    Batches batches;
-    std::uint32_t count = 0;
-    auto visited =
-        reads_->visit_batches(partition_, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
-            if (batch.seq > watermark || ++count > limits::kRollupBatchesMax) {
-                return Visit::kStop;
-            }
-            batches.points.insert(batches.points.end(), batch.clock_points.begin(), batch.clock_points.end());
-            for (const BatchRecord::Rows& rows : batch.rows) {
-                if (rows.row_count != 0) {
-                    batches.epochs[batch.epoch][rows.series].push_back(
-                        {batch.seq, rows.row_count, false, rows.last_ticks.value == ~0ULL});
-                }
-            }
-            return Visit::kContinue;
-        });
-    if (!visited.ok() && !is_damage(visited.error())) {
-        return visited.error();
-    }
-    return batches;
 }
 
 // As a query will know it, as far as the bucket and its neighbours tell: points further away don't change what lies

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,11 +33,6 @@ public:
     [[nodiscard]] Result<Outcome> roll_up_partition();
 
 private:
-    using NamedSeries = std::map<Series, std::vector<BatchRows>>;
-    struct Batches {
-        std::map<EpochNumber, NamedSeries> epochs;
-        std::vector<ClockPoint> points;
-    };
     struct Source {
         SessionName session;
         EpochNumber epoch;
@@ -50,7 +44,6 @@ private:
     class SeriesSums;
 
     [[nodiscard]] Result<bool> roll_up_session(const SessionName& session);
-    [[nodiscard]] Result<Batches> read_batches(const SessionName& session, Seq watermark) const;
     [[nodiscard]] Result<ClockMap> read_clock(const SessionName& session, std::vector<ClockPoint> points) const;
     [[nodiscard]] Result<std::uint64_t> mark_covered(const Source& source, std::vector<BatchRows>& named) const;
     // False when there are too many.
