@@ -22,6 +22,7 @@
 #include "target-collector/source/linux/probe_name.h"
 #include "target-collector/source/linux/process_scan.h"
 #include "target-collector/source/linux/record_reader.h"
+#include "target-collector/source/linux/small_file.h"
 #include "target-collector/source/linux/task_rows.h"
 
 namespace perfleet {
@@ -131,7 +132,11 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> 
       losses_{*events_},
       own_pid_{static_cast<std::uint32_t>(::getpid())},
       skips_own_{events_->is_system_wide() && !options_.include_self} {
+    const auto kernel_depth = read_integer_file("/proc/sys/kernel/perf_event_max_stack");
     for (const OpenEvent& event : events_->events()) {
+        const std::size_t own_depth = event.spec.callchain_depth_max;
+        callchain_depths_.push_back(
+            own_depth > 0 ? own_depth : static_cast<std::size_t>(kernel_depth.value_or(limits::kStackDepthMax)));
         wanted_hz_.push_back(event.rate.is_frequency ? event.rate.value : 0);
     }
     if (options_.probe_area != nullptr) {
@@ -270,6 +275,7 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
     if (origin->fields.off_cpu) {
         leave_out_scheduler(*sample);
     }
+    sample->is_callchain_cut = is_cut(sample->callchain, origin->event_index);
     EventCounts& counts = counts_[origin->event_index];
     if (is_own(sample->pid)) {
         ++counts.own_skipped;
@@ -386,7 +392,7 @@ StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts
     const std::span<const std::uint64_t> words =
         sample.is_unwound ? join_words(sample, sample.user_chain, static_cast<UnwindEnd>(sample.unwound_end))
         : sample.user_stack.has_registers && process != nullptr ? unwound_words(sample, mappings, counts)
-        : sample.callchain.size() >= leaf.size()                ? sample.callchain
+        : sample.callchain.size() >= leaf.size()                ? callchain_words(sample, counts)
                                                                 : leaf;
     const auto key = [&] {
         const bool has_code = process != nullptr && process->code != nullptr;
@@ -457,6 +463,24 @@ void PerfSource::make_tables(std::uint32_t pid, const MappingList& mappings) {
             unwinder_.make_table(pid, mapping);
         }
     }
+}
+
+bool PerfSource::is_cut(std::span<const std::uint64_t> callchain, std::uint32_t event_index) const {
+    const std::size_t most = callchain_depths_[event_index];
+    return callchain.size() > most &&
+           static_cast<std::size_t>(std::count_if(callchain.begin(), callchain.end(), [](std::uint64_t word) {
+               return word < perf::context::kMax;
+           })) >= most;
+}
+
+std::span<const std::uint64_t> PerfSource::callchain_words(const SampleRecord& sample, EventCounts& counts) {
+    if (!sample.is_callchain_cut) {
+        return sample.callchain;
+    }
+    count_end(UnwindEnd::kDepth, counts);
+    words_.assign(sample.callchain.begin(), sample.callchain.end());
+    words_.push_back(kTruncatedFirst + static_cast<std::uint64_t>(UnwindEnd::kDepth));
+    return words_;
 }
 
 void PerfSource::count_end(UnwindEnd end, EventCounts& counts) const {

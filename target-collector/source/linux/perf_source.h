@@ -160,6 +160,9 @@ private:
     // Of all images of a process: a walk in the kernel may go on, on another stack, where one of a copy ends.
     void make_tables(std::uint32_t pid, const MappingList& mappings);
     void count_end(UnwindEnd end, EventCounts& counts) const;
+    // Of the kernel's chain: marked where it is cut.
+    [[nodiscard]] std::span<const std::uint64_t> callchain_words(const SampleRecord& sample, EventCounts& counts);
+    [[nodiscard]] bool is_cut(std::span<const std::uint64_t> callchain, std::uint32_t event_index) const;
     // What BPF programs know of processes is brought up to date at the end of a round.
     void note_changed(std::uint32_t pid, bool is_wanted = false);
     void publish_changed();
@@ -210,6 +213,7 @@ private:
     std::vector<std::uint64_t> kernel_words_;
     std::unique_ptr<ResolvedStack> resolved_;
     std::vector<bool> is_file_noted_;                                // by image
+    std::vector<std::size_t> callchain_depths_;                      // by event: frames that the kernel gives at most
     std::vector<EventCounts> counts_;                                // by event
     std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // by the id of an event that its leader samples
     EventCounts task_counts_;

@@ -198,6 +198,43 @@ std::string string_of(const RecordingSink& sink, const RecordingSink::Row& user)
     return "";
 }
 
+[[gnu::noinline]] void recurse_and_burn(unsigned depth) {
+    if (depth > 0) {
+        recurse_and_burn(depth - 1);
+    } else {
+        burn_cpu(200'000'000);
+    }
+    volatile unsigned done = depth;  // no tail call
+    (void)done;
+}
+
+// By frame pointers the kernel gives so many frames.
+TEST(PerfSource, AChainThatTheKernelCutsSaysSo) {
+    const auto is_marked = [](unsigned depth) {
+        Worker worker([depth] { recurse_and_burn(depth); });
+        PerfSourceOptions options;
+        options.events.pids = {worker.pid()};
+        options.events.callchain = true;
+        options.events.sampling.frequency_hz = 999;
+        auto source = open_source(options, "cpu-clock:u");
+        EXPECT_TRUE(source.ok()) << source.error().message;
+        RecordingSink sink;
+        (*source)->begin(sink);
+        worker.go();
+        worker.wait(**source);
+        (*source)->finish();
+        EXPECT_GT(sink.of(Kind::kSample).size(), 10U);
+        const auto images = sink.of(Kind::kImage);
+        const bool has_mark = std::any_of(images.begin(), images.end(), [](const auto& image) {
+            return image.bytes.at(ColumnId::kNameBytes) == "[truncated: depth]";
+        });
+        EXPECT_EQ(has_mark, sink.count_of(kFirstSample, TallyName::kFramesTruncated) > 0);
+        return has_mark;
+    };
+    EXPECT_TRUE(is_marked(1'000));
+    EXPECT_FALSE(is_marked(5));
+}
+
 TEST(PerfSource, SystemWideItSeesTheKernelAndOthersButNotItself) {
     if (const std::string why = why_not_as_root(); !why.empty()) {
         GTEST_SKIP() << why;

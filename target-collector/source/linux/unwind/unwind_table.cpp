@@ -68,7 +68,11 @@ private:
     [[nodiscard]] std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const {
         for (const CodeSegment& one : frames_.code) {
             if (address >= one.address && address - one.address < one.size_bytes) {
-                return one.file_offset + (address - one.address);
+                // Places have 32 bits.
+                const std::uint64_t offset = one.file_offset + (address - one.address);
+                return offset <= std::numeric_limits<std::uint32_t>::max() - kUnwindEntryBytesMax
+                           ? std::optional{offset}
+                           : std::nullopt;
             }
         }
         return std::nullopt;

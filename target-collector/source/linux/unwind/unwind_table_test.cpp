@@ -351,6 +351,16 @@ TEST(UnwindTable, TheEntryOfAProgramHasNoCaller) {
     EXPECT_TRUE(is_found);
 }
 
+TEST(UnwindTable, AnEntryBeyond32BitsHasNoRow) {
+    ElfFrames frames;
+    frames.machine = UnwindMachine::kX86_64;
+    frames.code.push_back({.address = 0x1000, .size_bytes = 0x1000, .file_offset = std::uint64_t{1} << 32U});
+    frames.entry = 0x1800;
+    const auto table = UnwindTable::compile(frames);
+    ASSERT_TRUE(table.ok());
+    EXPECT_EQ(table->row_count(), 0U);
+}
+
 TEST(UnwindTable, ReadsTheVdsoFromMemory) {
     const auto* const start = reinterpret_cast<const std::byte*>(::getauxval(AT_SYSINFO_EHDR));
     if (start == nullptr) {
