@@ -36,6 +36,12 @@ int main(int, char** argv) {
     std::printf("%d\\n", run ? run(200'000) : -1);
 }
 """
+RECURSION = """def fall(depth):
+    return fall(depth - 1) + 1 if depth else sum(i * i for i in range(30000))
+
+for _ in range(30):
+    fall(500)
+"""
 SCRIPT = """const words = {}; let text = '';
 for (let i = 0; i < 200000; ++i) { text += ' ' + (i * 7919 % 5003); }
 for (const word of text.split(' ')) { words[word] = (words[word] || 0) + 1; }
@@ -69,6 +75,7 @@ def programs(folder):
     shell = write(folder, "shell", "if true; then\n  for i in a b; do echo \"$((1 + 2))\" | cat; done\nfi\n" * 5_000)
     short = write(folder, "short.c", "int main(void) { return 0; }\n")
     script = write(folder, "work.js", SCRIPT)
+    recursion = write(folder, "recursion.py", RECURSION)
     thrower = os.path.join(folder, "libthrower.so")
     loader = os.path.join(folder, "loader")
     subprocess.run(["g++", "-O2", "-fPIC", "-shared", write(folder, "thrower.cpp", THROWER), "-o", thrower], check=True)
@@ -77,7 +84,7 @@ def programs(folder):
     known = {"xz": f"xz -6 -k -c {text}", "sqlite3": f"sqlite3 :memory: '{counted} select count(distinct x%1000) from c'",
              "git": f"git -C {os.getcwd()} log --stat -n 150", "g++": "g++ -O2 -x c++ -c -o /dev/null - <<< '#include <regex>'",
              "gcc": f"gcc -x c -c -o {folder}/short.o {short}", "python3": "/usr/bin/python3 -c 'print(sum(i*i for i in range(3000000)))'",
-             "node": f"node {script}", "node names": f"node --perf-basic-prof --logfile={folder}/v8.log --no-logfile-per-isolate --interpreted-frames-native-stack {script}",
+             "python3 500": f"/usr/bin/python3 {recursion}", "node": f"node {script}", "node names": f"node --perf-basic-prof --logfile={folder}/v8.log --no-logfile-per-isolate --interpreted-frames-native-stack {script}",
              "shfmt": f"shfmt {shell}", "rg": f"rg -c '(1|2)+9.*[0-4]$' {text}", "C++ throws": f"{loader} {thrower}", "sort": f"sort {text}"}
     return {name: command for name, command in known.items() if shutil.which(command.split()[0])}
 
@@ -202,7 +209,7 @@ def main():
             for mode in options.modes.split("/"):
                 chains = chains_of_perfleet(perfleet, folder, options, mode, command)
                 of_perf = "has none" if mode == "bpf" else share(chains_of_perf(folder, options, mode, command))
-                print(f"{name:10} {mode:12} perfleet {share(chains):20} perf {of_perf}", flush=True)
+                print(f"{name:11} {mode:12} perfleet {share(chains):20} perf {of_perf}", flush=True)
                 if options.why:
                     print_others(chains)
 
