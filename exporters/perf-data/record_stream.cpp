@@ -225,7 +225,11 @@ void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged, c
                           narrow(value(ColumnId::kCpu))};
     const auto op = static_cast<TaskOp>(value(ColumnId::kTaskOp));
     const bool is_of_tasks = take_task_row(tasks_, images_, epoch, merged.rows, merged.row, range);
-    if (op == TaskOp::kFork && has_data_mappings_) {
+    const bool is_of_thread = op == TaskOp::kFork || op == TaskOp::kComm || op == TaskOp::kExec;
+    if (follows_all_tasks_ && (is_of_thread || op == TaskOp::kMap)) {
+        write_thread(trailer);
+        write_known_mappings(trailer);
+    } else if (op == TaskOp::kFork && has_data_mappings_) {
         write_thread(trailer);  // a child has the mappings of data that its parent has now
     }
     if (is_of_tasks || !merged.is_in_range) {
@@ -338,6 +342,15 @@ void RecordStream::begin_data_mapping(const Trailer& trailer, std::string_view b
     tasks_.replace_by_data(trailer.pid, place[0], place[1]);
 }
 
+void RecordStream::follow_all_tasks(std::uint64_t time_ns) {
+    follows_all_tasks_ = true;
+    for (const auto& [pid, tid] : tasks_.threads()) {
+        const Trailer trailer{pid, tid, time_ns, 0};
+        write_thread(trailer);
+        write_known_mappings(trailer);
+    }
+}
+
 void RecordStream::begin_aux(std::uint16_t misc, std::string_view head) {
     std::uint64_t size_bytes = 0;
     if (head.size() < sizeof(size_bytes)) {
@@ -400,6 +413,9 @@ void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range, boo
             writer_.put_bytes(bytes.data(), bytes.size());
             writer_.end();
             ++kept_count_;
+            if (number == perf::kAuxtraceInfoRecord) {
+                follow_all_tasks(merged.time_ns);
+            }
         }
         return;
     }
@@ -511,6 +527,9 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
                           narrow(columns.cpu[row])};
     write_thread(trailer);
     const std::uint64_t fields = event.sample_type();
+    if ((fields & (type::kBranchStack | type::kAddr)) != 0) {
+        write_known_mappings(trailer);  // where branches and data lie, no frame may
+    }
     const StackNumber stack{narrow(columns.stack[row])};
     const bool in_kernel = build_chain(epoch, trailer, stack, event.callchain);
     std::uint16_t misc = in_kernel ? perf::misc::kKernel : perf::misc::kUser;

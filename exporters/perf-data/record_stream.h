@@ -121,8 +121,12 @@ private:
     std::vector<bool> written_kernels_;       // kernels and their modules that perf knows
     std::vector<bool> mapped_images_;         // images that stand in a mapping record
     std::vector<std::int64_t> kernel_shift_;  // by image: how far from its own address perf has it
-    bool has_data_mappings_ = false;          // perf knows some
-    std::optional<ExportedImage> kernel_;     // the one that perf takes for the kernel
+    // What perf decodes by itself needs all tasks and mappings, at their times.
+    void follow_all_tasks(std::uint64_t time_ns);
+
+    bool follows_all_tasks_ = false;
+    bool has_data_mappings_ = false;       // perf knows some
+    std::optional<ExportedImage> kernel_;  // the one that perf takes for the kernel
     std::vector<std::uint64_t> chain_;
     std::uint64_t leaf_address_ = 0;
     void begin_aux(std::uint16_t misc, std::string_view head);
