@@ -66,6 +66,8 @@ struct Arguments {
     std::string advertise;  // empty: the first of listen
     std::string query{"tcp://127.0.0.1:7412"};
     double stop_within_s = static_cast<double>(StopSignal::kStopWithinNs) / kNsPerSecond;
+    std::uint16_t shards = limits::kShardsDefault;  // of a store that is created
+    bool is_shards_given = false;
     std::uint64_t memory_bytes = limits::kGatewayMemorySizeBytes;
     std::string metrics;  // empty: none
     std::string log_level{"notice"};
@@ -260,6 +262,9 @@ int run(const Arguments& arguments) {
         store_options.dictionaries.emplace();
     }
     store_options.is_shared = true;
+    if (arguments.is_shards_given) {
+        store_options.shards = ShardCount{arguments.shards};
+    }
     auto store = open_gateway_store(arguments.data, store_options);
     if (!store) {
         return fail(*log, store.error());
@@ -339,6 +344,13 @@ int main(int argc, char** argv) {
         ->required()
         ->type_name("DIR");
     add_ceph_conf_option(app);
+    auto* const shards =
+        app.add_option("--shards", arguments.shards,
+                       "Shards of a store that is created: as many gateways at most share it, and each hour has as "
+                       "many partitions. It is never changed; perfleet copy makes a store with another number")
+            ->type_name("N")
+            ->check(CLI::Range(std::uint16_t{1}, limits::kShardsMax))
+            ->capture_default_str();
     // Whether an address needs keys is known with all options: check().
     const auto check_endpoint_of = [](const std::string& option) {
         return [option](const std::string& text) {
@@ -485,5 +497,6 @@ int main(int argc, char** argv) {
     if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
         return *status;
     }
+    arguments.is_shards_given = shards->count() != 0;
     return run(arguments);
 }

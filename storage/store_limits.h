@@ -9,8 +9,9 @@
 namespace perfleet::limits {
 
 inline constexpr std::uint32_t kBlockRowsMax = kBatchRowsMax;  // rows of one block
-inline constexpr std::uint16_t kPartitionShards = 16;
-inline constexpr std::uint32_t kCompactedPartsMax = 4'096;            // batches in one compacted block
+inline constexpr std::uint16_t kShardsDefault = 16;            // of a new store
+inline constexpr std::uint16_t kShardsMax = 1'024;             // each is a directory on RADOS, and a key of each drop
+inline constexpr std::uint32_t kCompactedPartsMax = 4'096;     // batches in one compacted block
 inline constexpr std::size_t kCompactedBlockSizeBytesMax = 2U << 20;  // of the blocks that one is compacted from
 inline constexpr std::uint32_t kCompactedBatchesMax = 1'024;          // batch records in one value
 inline constexpr std::int64_t kCompactionGraceS = 600;          // after a bucket's end, before its rows are compacted

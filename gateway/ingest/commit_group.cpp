@@ -59,8 +59,8 @@ void CommitGroup::release(Session& session) {
     session.has_end = false;
 }
 
-void CommitGroup::leave_shard(std::uint16_t shard) {
-    const auto is_there = [&](const SessionPtr& session) { return shard_of(session->record.target) == shard; };
+void CommitGroup::leave_shard(std::uint16_t shard, ShardCount shards) {
+    const auto is_there = [&](const SessionPtr& session) { return shard_of(session->record.target, shards) == shard; };
     for (auto at = parts_.begin(); at != parts_.end();) {
         if (at->first.shard != shard) {
             ++at;

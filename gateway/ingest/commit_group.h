@@ -45,7 +45,7 @@ public:
     void add_image(std::string build_id, ImageContent content);
 
     // Nothing of its targets is this gateway's to store any more: it stays with the collectors.
-    void leave_shard(std::uint16_t shard);
+    void leave_shard(std::uint16_t shard, ShardCount shards);
 
     [[nodiscard]] bool is_empty() const { return sessions_.empty() && images_.empty(); }
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }

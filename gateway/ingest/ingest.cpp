@@ -203,7 +203,7 @@ Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {
 Result<Done> Ingest::State::enter_shards(std::span<const std::uint16_t> shards) {
     auto records = PERFLEET_TRY(store.all_sessions());
     for (const SessionRecord& record : records) {
-        if (std::find(shards.begin(), shards.end(), shard_of(record.target)) != shards.end()) {
+        if (std::find(shards.begin(), shards.end(), shard_of(record.target, store.shards())) != shards.end()) {
             table.remember(record);
             cardinality.know(record);
         }
@@ -212,8 +212,8 @@ Result<Done> Ingest::State::enter_shards(std::span<const std::uint16_t> shards) 
 }
 
 void Ingest::State::leave_shard(std::uint16_t shard) {
-    group.leave_shard(shard);
-    for (const std::string& routing_id : table.leave_shard(shard)) {
+    group.leave_shard(shard, store.shards());
+    for (const std::string& routing_id : table.leave_shard(shard, store.shards())) {
         images.forget(routing_id);
         send(routing_id, encode_hello_again(options.incarnation));  // then it is told whose it is
     }

@@ -50,7 +50,7 @@ void Ingest::State::give_session(const std::string& routing_id, SessionRecord& r
 }
 
 bool Ingest::State::is_here(const std::string& routing_id, const SessionRecord& record) {
-    const std::uint16_t shard = shard_of(record.target);
+    const std::uint16_t shard = shard_of(record.target, store.shards());
     if (leases == nullptr || leases->is_held(shard)) {
         return true;
     }

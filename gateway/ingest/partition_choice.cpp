@@ -21,7 +21,8 @@ Result<Partition> choose_partition(Session& session, BucketNumber bucket, const 
         return std::move(stored).error();
     }
     const std::uint8_t by_rules = class_of ? class_of(record) : std::uint8_t{0};
-    const Partition partition = partition_of(record.target, bucket, stored ? stored->value_or(by_rules) : by_rules);
+    const Partition partition =
+        partition_of(record.target, bucket, stored ? stored->value_or(by_rules) : by_rules, store.shards());
     if (chosen.size() >= intake_limits::kPartitionsRememberedMax) {
         chosen.erase(chosen.begin());
     }

@@ -14,7 +14,7 @@ Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
     auto partitions = PERFLEET_TRY(store.partitions());
     const TargetId target = session.record.target;
     for (auto partition = partitions.rbegin(); partition != partitions.rend(); ++partition) {
-        if (partition->shard != shard_of(target)) {
+        if (partition->shard != shard_of(target, store.shards())) {
             continue;
         }
         bool reached = false;
@@ -149,11 +149,11 @@ void SessionTable::detach(std::string_view routing_id) {
     }
 }
 
-std::vector<std::string> SessionTable::leave_shard(std::uint16_t shard) {
+std::vector<std::string> SessionTable::leave_shard(std::uint16_t shard, ShardCount shards) {
     std::vector<std::string> peers;
     for (auto at = by_age_.begin(); at != by_age_.end();) {
         const SessionPtr session = *at;
-        if (shard_of(session->record.target) != shard) {
+        if (shard_of(session->record.target, shards) != shard) {
             ++at;
             continue;
         }

@@ -103,7 +103,7 @@ public:
     void detach(std::string_view routing_id);
 
     // Forgets all sessions of its targets, of which none may be in a group; those who spoke for them.
-    [[nodiscard]] std::vector<std::string> leave_shard(std::uint16_t shard);
+    [[nodiscard]] std::vector<std::string> leave_shard(std::uint16_t shard, ShardCount shards);
 
     // It was heard of.
     void touch(const SessionPtr& session);

@@ -48,7 +48,7 @@ private:
 
 class IngestShard : public testing::Test, protected IngestFixture {
 protected:
-    static constexpr std::uint16_t kShard = shard_of(kTarget);
+    static constexpr std::uint16_t kShard = shard_of(kTarget, ShardCount{});
     static constexpr TargetId kNeighbour{kTarget.value + 1};
     static constexpr SessionId kNeighboursSession{21, 22};
 
@@ -108,7 +108,7 @@ TEST_F(IngestShard, SurplusIsGivenUpAfterWhatWasGatheredIsStored) {
 
 TEST_F(IngestShard, WhatWasGatheredForALostShardStaysWithItsCollectorAndOthersAreStored) {
     take_shard(kShard);
-    take_shard(shard_of(kNeighbour));
+    take_shard(shard_of(kNeighbour, ShardCount{}));
     say_hello();
     take("neighbour", sample::hello(sample_session(kNeighbour, kNeighboursSession)));
     (void)replies();
@@ -134,7 +134,7 @@ TEST_F(IngestShard, WhatWasGatheredForALostShardStaysWithItsCollectorAndOthersAr
 
 TEST_F(IngestShard, TheEndStoresWhatIsStillItsOwn) {
     take_shard(kShard);
-    take_shard(shard_of(kNeighbour));
+    take_shard(shard_of(kNeighbour, ShardCount{}));
     say_hello();
     take("neighbour", sample::hello(sample_session(kNeighbour, kNeighboursSession)));
     send_batch(1);

@@ -99,7 +99,7 @@ private:
     // Other gateways see to theirs.
     [[nodiscard]] std::vector<Partition> partitions_of(std::uint8_t retention_class, BucketNumber bucket) {
         std::vector<Partition> partitions;
-        for (std::uint16_t shard = 0; shard < limits::kPartitionShards; ++shard) {
+        for (std::uint16_t shard = 0; shard < store_.shards().value; ++shard) {
             if (store_.leases() == nullptr || store_.leases()->is_held(shard)) {
                 partitions.push_back({bucket, retention_class, shard});
             }

@@ -14,6 +14,7 @@ public:
     CancellableStore(const StoreReader& store, const std::atomic<bool>& cancelled)
         : store_{store}, cancelled_{cancelled} {}
 
+    [[nodiscard]] ShardCount shards() const override { return store_.shards(); }
     [[nodiscard]] Result<Done> refresh() override;
     [[nodiscard]] std::vector<std::string> damage() const override { return store_.damage(); }
     [[nodiscard]] bool has_lost_logs() const override { return store_.has_lost_logs(); }

@@ -172,7 +172,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
     const auto partitions = PERFLEET_TRY(store.partitions());
     std::map<std::uint16_t, std::vector<SessionName>> by_shard;
     for (const auto& [key, index] : indices) {
-        by_shard[shard_of(key.target)].push_back(key);
+        by_shard[shard_of(key.target, store.shards())].push_back(key);
     }
     for (const Partition& partition : partitions) {
         const auto chosen = by_shard.find(partition.shard);

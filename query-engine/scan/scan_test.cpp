@@ -505,7 +505,7 @@ TEST(ScanOfAFleet, FewSessionsAreFoundWithoutListsOfAll) {
     const auto store = make_memory_store();
     std::vector<TargetId> targets{TargetId{8}};
     for (std::uint64_t i = 0; i < 20; ++i) {
-        targets.push_back(TargetId{7 + i * limits::kPartitionShards});
+        targets.push_back(TargetId{7 + i * limits::kShardsDefault});
     }
     std::size_t batch_count = 0;
     for (const TargetId target : targets) {

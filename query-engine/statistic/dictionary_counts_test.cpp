@@ -32,7 +32,7 @@ ProfileScenario fleet_scenario(std::uint64_t seed) {
             session = make_scenario(seed + 100 * i).sessions[i % sessions.size()];
         }
         const SessionRecord before = session.record;
-        session.record = sample_session(TargetId{3 + i / 2 * limits::kPartitionShards}, SessionId{0xfee0 + i, i + 1});
+        session.record = sample_session(TargetId{3 + i / 2 * limits::kShardsDefault}, SessionId{0xfee0 + i, i + 1});
         session.record.start_point = before.start_point;
         fleet.sessions.push_back(std::move(session));
     }

@@ -19,7 +19,7 @@ constexpr std::uint32_t kNodes = 12;
 constexpr std::uint64_t kSessions = 6;
 
 SessionId session_of(std::uint64_t number) { return {number, 7}; }
-TargetId target_of(std::uint64_t number) { return TargetId{kTarget.value + number * limits::kPartitionShards}; }
+TargetId target_of(std::uint64_t number) { return TargetId{kTarget.value + number * limits::kShardsDefault}; }
 
 using Stored = std::map<std::string, std::string>;
 

@@ -156,8 +156,8 @@ void drop_repeated(const SessionPart& part, std::string_view key, std::string_vi
 
 // The part's blocks, those of batches in `without` left out, each with the rows of one batch. What can't be read is
 // left out, too, and the first is named.
-Result<Done> put_single_blocks(const Engine& engine, const SessionPart& part, const std::set<Seq>& without,
-                               OwnedChanges& changes, std::string& damage) {
+Result<Done> put_single_blocks(const Engine& engine, const SessionPart& part, std::uint16_t shard_there,
+                               const std::set<Seq>& without, OwnedChanges& changes, std::string& damage) {
     RepeatedBlocks repeated{engine};
     std::optional<Error> failure;
     const auto note = [&](const Error& error) { damage = damage.empty() ? error.message : damage; };
@@ -180,7 +180,7 @@ Result<Done> put_single_blocks(const Engine& engine, const SessionPart& part, co
             }
             if (block->parts.empty()) {
                 if (!without.contains(name->first_seq)) {
-                    changes.put(std::string{key}, std::string{value});
+                    changes.put(key_in_shard(key, shard_there), std::string{value});
                 }
                 return Visit::kContinue;
             }
@@ -192,6 +192,7 @@ Result<Done> put_single_blocks(const Engine& engine, const SessionPart& part, co
             for (auto& [seq, bytes] : *parts) {
                 if (!without.contains(seq)) {
                     BlockKey single = *name;
+                    single.partition.shard = shard_there;
                     single.first_seq = seq;
                     changes.put(block_key(single), std::move(bytes));
                 }
@@ -249,14 +250,16 @@ PartVerdict judge_part(const PartBatches& from, const PartBatches& to) {
     return common == 0 && is_apart ? PartVerdict::kMissing : PartVerdict::kInterleaves;
 }
 
-Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& part, bool is_alone) {
+Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& part, const SessionPart& part_there,
+                           bool is_alone) {
     PartCopy copy;
     std::optional<Error> failure;
-    Pieces pieces{to, part.partition};
+    const std::uint16_t shard_there = part_there.partition.shard;
+    Pieces pieces{to, part_there.partition};
     std::set<std::string, std::less<>> stale;
     if (is_alone) {
-        auto records = keys_in(to, records_of(part));
-        auto blocks = keys_in(to, blocks_of(part));
+        auto records = keys_in(to, records_of(part_there));
+        auto blocks = keys_in(to, blocks_of(part_there));
         if (!records.ok() || !blocks.ok()) {
             return records.ok() ? blocks.error() : records.error();
         }
@@ -270,7 +273,7 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
         auto visited = visit_readable(
             from, range,
             [&](std::string_view key, std::string_view value) {
-                if (const auto found = stale.find(key); found != stale.end()) {
+                if (const auto found = stale.find(key_in_shard(key, shard_there)); found != stale.end()) {
                     stale.erase(found);
                 }
                 copy.size_bytes += key.size() + value.size();
@@ -287,19 +290,18 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
     };
     RepeatedBlocks repeated{from};
     std::set<SeriesSeq> present;
-    if (auto copied = copy_range(blocks_of(part),
-                                 [&](std::string_view key, std::string_view value) -> Result<Done> {
-                                     if (const auto block = parse_block_untrusted(value); !block.ok()) {
-                                         copy.damage =
-                                             copy.damage.empty() ? at_key(key, block.error()).message : copy.damage;
-                                         return Done{};
-                                     }
-                                     add_present(key, value, present);
-                                     const auto name = decode_block_key(key);
-                                     const auto is_repeated =
-                                         PERFLEET_TRY(name.ok() ? repeated.take(*name, value) : Result<bool>{false});
-                                     return is_repeated ? Result<Done>{Done{}} : pieces.put(key, value);
-                                 });
+    if (auto copied = copy_range(
+            blocks_of(part),
+            [&](std::string_view key, std::string_view value) -> Result<Done> {
+                if (const auto block = parse_block_untrusted(value); !block.ok()) {
+                    copy.damage = copy.damage.empty() ? at_key(key, block.error()).message : copy.damage;
+                    return Done{};
+                }
+                add_present(key, value, present);
+                const auto name = decode_block_key(key);
+                const auto is_repeated = PERFLEET_TRY(name.ok() ? repeated.take(*name, value) : Result<bool>{false});
+                return is_repeated ? Result<Done>{Done{}} : pieces.put(key_in_shard(key, shard_there), value);
+            });
         !copied.ok()) {
         return copied.error();
     }
@@ -307,38 +309,40 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
     OwnedChanges records;
     if (auto copied = copy_range(records_of(part),
                                  [&](std::string_view key, std::string_view value) -> Result<Done> {
-                                     drop_repeated(part, key, value, records);
-                                     return put_record(to, part, key, value, present, records, copy);
+                                     const std::string key_there = key_in_shard(key, shard_there);
+                                     drop_repeated(part_there, key_there, value, records);
+                                     return put_record(to, part_there, key_there, value, present, records, copy);
                                  });
         !copied.ok()) {
         return copied.error();
     }
     records.changes.deletes.assign(stale.begin(), stale.end());
-    records.changes.deletes.push_back(compacted_key(part.partition));  // something may wait to be compacted again
-    PERFLEET_TRY(to.write(domain_of(part.partition), 0, records.changes));
+    records.changes.deletes.push_back(compacted_key(part_there.partition));  // something may wait to be compacted again
+    PERFLEET_TRY(to.write(domain_of(part_there.partition), 0, records.changes));
     return copy;
 }
 
-Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& part) {
+Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& part, const SessionPart& part_there) {
     PartCopy copy;
     OwnedChanges changes;
     DamageNotes notes;
-    for (const KeyRange& range : std::array{records_of(part), blocks_of(part)}) {
+    for (const KeyRange& range : std::array{records_of(part_there), blocks_of(part_there)}) {
         auto keys = PERFLEET_TRY(keys_in(to, range));
         changes.changes.deletes.insert(changes.changes.deletes.end(), keys.begin(), keys.end());
     }
     std::set<Seq> there;
     for (const Engine* engine : {static_cast<const Engine*>(&to), &from}) {
+        const SessionPart& its = engine == &to ? part_there : part;
         const KeyedReads reads{*engine, notes};
         std::string damage;
         std::set<Seq> found;
         auto visited = reads.visit_batches(
-            part.partition, part.session.target, part.session.session, Seq{0}, [&](const BatchRecord& record) {
+            its.partition, its.session.target, its.session.session, Seq{0}, [&](const BatchRecord& record) {
                 if (!there.contains(record.seq)) {
                     found.insert(record.seq);
-                    changes.put(
-                        partition_batch_key(part.partition, {part.session.target, part.session.session, record.seq}),
-                        encode_record(record));
+                    changes.put(partition_batch_key(part_there.partition,
+                                                    {part.session.target, part.session.session, record.seq}),
+                                encode_record(record));
                 }
                 return Visit::kContinue;
             });
@@ -346,18 +350,18 @@ Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& p
             return visited.error();
         }
         damage = visited.ok() ? "" : visited.error().message;
-        PERFLEET_TRY(put_single_blocks(*engine, part, there, changes, damage));
+        PERFLEET_TRY(put_single_blocks(*engine, its, part_there.partition.shard, there, changes, damage));
         if (engine == &to && !damage.empty()) {
             return Error{ErrorCode::kCorrupt, damage};
         }
         copy.damage = damage;
         there.merge(found);
     }
-    changes.changes.deletes.push_back(compacted_key(part.partition));
+    changes.changes.deletes.push_back(compacted_key(part_there.partition));
     for (const Changes::Put& put : changes.changes.puts) {
         copy.size_bytes += put.key.size() + put.value.size();
     }
-    auto written = to.write(domain_of(part.partition), 0, changes.changes);
+    auto written = to.write(domain_of(part_there.partition), 0, changes.changes);
     return written.ok() ? Result<PartCopy>{std::move(copy)} : written.error();
 }
 
@@ -365,7 +369,7 @@ Result<std::uint32_t> checksum_of_part(const Engine& engine, const SessionPart& 
     std::uint32_t checksum = 0;
     for (const KeyRange& range : std::array{records_of(part), blocks_of(part)}) {
         auto visited = engine.visit(range, [&](std::string_view key, std::string_view value) {
-            checksum = add_to_checksum(add_to_checksum(checksum, key), value);
+            checksum = add_to_checksum(add_to_checksum(checksum, key_in_shard(key, 0)), value);
             return Visit::kContinue;
         });
         if (!visited.ok()) {

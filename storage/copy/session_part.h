@@ -17,6 +17,11 @@ struct SessionPart {
     Partition partition;
     SessionName session;
 
+    // The same in a store with so many shards.
+    [[nodiscard]] SessionPart in(ShardCount shards) const {
+        return {partition_of(session.target, partition.bucket, partition.retention_class, shards), session};
+    }
+
     friend constexpr auto operator<=>(const SessionPart&, const SessionPart&) = default;
 };
 
@@ -47,18 +52,21 @@ struct PartCopy {
     std::string damage;                    // the first that could not be read, and was left out; empty: none
 };
 
-// Bytes are copied as they are, but rows of blocks that can't be read are taken out of their batches' records: the copy
-// is sound, and its ledger counts them as lost. The records come last, in one write, so that rows are seen whole or not
-// at all. With `is_alone` everything else that is there goes: records first, which hides the rows; blocks, which an
-// interruption may have left, too, last. Errors: those of the engines, damage excepted.
-[[nodiscard]] Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& part, bool is_alone);
+// Bytes are copied as they are, under the keys of the part there, but rows of blocks that can't be read are taken out
+// of their batches' records: the copy is sound, and its ledger counts them as lost. The records come last, in one
+// write, so that rows are seen whole or not at all. With `is_alone` everything else that is there goes: records first,
+// which hides the rows; blocks, which an interruption may have left, too, last. Errors: those of the engines, damage
+// excepted.
+[[nodiscard]] Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& part,
+                                         const SessionPart& part_there, bool is_alone);
 
 // As copy_part, of one that interleaves: what either has, batch by batch, for a compacted block or a list of records
 // would reach over those of the other. In one write. Errors: also kCorrupt, where `to` has something that can't be
 // read: then nothing is changed.
-[[nodiscard]] Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& part);
+[[nodiscard]] Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& part,
+                                          const SessionPart& part_there);
 
-// Over all keys and values. Errors: also damage.
+// Over all keys, but for their shards, and values. Errors: also damage.
 [[nodiscard]] Result<std::uint32_t> checksum_of_part(const Engine& engine, const SessionPart& part);
 
 }  // namespace perfleet

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -39,8 +40,15 @@ std::uint32_t add_to_checksum(std::uint32_t checksum, std::uint32_t value) {
 
 class StoreCopy {
 public:
-    StoreCopy(const Engine& from, Engine& to, const ProgressReport& progress)
-        : from_{from}, to_{to}, from_reads_{from, notes_}, to_reads_{to, notes_}, progress_{progress} {}
+    StoreCopy(const Engine& from, ShardCount from_shards, Engine& to, ShardCount to_shards,
+              const ProgressReport& progress)
+        : from_{from},
+          to_{to},
+          from_shards_{from_shards},
+          to_shards_{to_shards},
+          from_reads_{from, notes_},
+          to_reads_{to, notes_},
+          progress_{progress} {}
 
     [[nodiscard]] Result<CopyReport> run() {
         using Step = Result<Done> (StoreCopy::*)();
@@ -66,7 +74,7 @@ private:
         }
         OwnedChanges changes;
         changes.put(key, value);
-        const auto domain = domain_of_key(key);
+        const auto domain = domain_of_key(key, to_shards_);
         return domain.ok() ? to_.write(*domain, 0, changes.changes) : domain.error();
     }
 
@@ -120,19 +128,16 @@ private:
         auto partitions = PERFLEET_TRY(from_reads_.partitions());
         PERFLEET_TRY(count_parts(partitions));
         for (const Partition& partition : partitions) {
-            auto dropped = to_reads_.is_dropped(partition);
-            auto sessions = from_reads_.sessions(partition);
-            if (!dropped.ok() || !sessions.ok()) {
-                return dropped.ok() ? sessions.error() : dropped.error();
-            }
-            for (const SessionRecord& session : *sessions) {
+            const auto sessions = PERFLEET_TRY(from_reads_.sessions(partition));
+            for (const SessionRecord& session : sessions) {
                 count_done();
                 const SessionPart part{partition, {session.target, session.session}};
                 if (!sessions_.contains(part.session)) {
                     continue;
                 }
                 auto note = PERFLEET_TRY(to_reads_.session_note(part.session));
-                const bool is_expired = *dropped || note.is_removed;
+                const auto dropped = PERFLEET_TRY(to_reads_.is_dropped(part.in(to_shards_).partition));
+                const bool is_expired = dropped || note.is_removed;
                 PERFLEET_TRY(is_expired ? count_expired(part) : copy(part, session));
             }
             PERFLEET_TRY(to_.sync());
@@ -166,8 +171,9 @@ private:
     }
 
     [[nodiscard]] Result<Done> copy(const SessionPart& part, const SessionRecord& session) {
+        const SessionPart part_there = part.in(to_shards_);
         auto from = read_source(part);
-        auto to = read_part(to_reads_, part);
+        auto to = read_part(to_reads_, part_there);
         if (!from.ok() || !to.ok()) {
             return from.ok() ? to.error() : from.error();
         }
@@ -184,14 +190,15 @@ private:
             return Done{};
         }
         OwnedChanges listed;
-        listed.put(session_partition_key(session.target, session.session, part.partition), encode_record(0));
-        PERFLEET_TRY(to_.write(shard_domain(session.target), 0, listed.changes));
+        listed.put(session_partition_key(session.target, session.session, part_there.partition), encode_record(0));
+        PERFLEET_TRY(to_.write(shard_domain(session.target, to_shards_), 0, listed.changes));
         OwnedChanges changes;
-        changes.put(partition_session_key(part.partition, session.target, session.session), encode_record(session));
-        PERFLEET_TRY(to_.write(domain_of(part.partition), 0, changes.changes));
+        changes.put(partition_session_key(part_there.partition, session.target, session.session),
+                    encode_record(session));
+        PERFLEET_TRY(to_.write(domain_of(part_there.partition), 0, changes.changes));
         const bool is_alone = verdict == PartVerdict::kReplaces || to->seals.empty();
-        auto copied =
-            verdict == PartVerdict::kInterleaves ? merge_part(from_, to_, part) : copy_part(from_, to_, part, is_alone);
+        auto copied = verdict == PartVerdict::kInterleaves ? merge_part(from_, to_, part, part_there)
+                                                           : copy_part(from_, to_, part, part_there, is_alone);
         if (verdict == PartVerdict::kInterleaves && !copied.ok() && is_damage(copied.error())) {
             compared_.pop_back();
             refuse(words(part) + " lies between batches there that can't be read: " + copied.error().message);
@@ -204,7 +211,7 @@ private:
         if (!copied->damage.empty()) {
             add_note(report_.damage, copied->damage);
         }
-        auto now = PERFLEET_TRY(read_part(to_reads_, part));
+        auto now = PERFLEET_TRY(read_part(to_reads_, part_there));
         ++report_.parts.copied;
         report_.batches.copied += now.seals.size() - std::min(now.seals.size(), to->seals.size());
         report_.rows.copied += now.row_count() - std::min(now.row_count(), to->row_count());
@@ -217,7 +224,8 @@ private:
         auto from = PERFLEET_TRY(read_source(part));
         report_.row_count_expired += from.row_count();
         for (const auto& [series, row_count] : from.rows) {
-            const std::string key = expired_key(part.session.target, part.session.session, series, part.partition);
+            const std::string key =
+                expired_key(part.session.target, part.session.session, series, part.in(to_shards_).partition);
             PERFLEET_TRY(put_absent(key, encode_record(row_count)));
         }
         return Done{};
@@ -230,17 +238,22 @@ private:
             std::set<Partition> there;
             auto partitions = PERFLEET_TRY(to_reads_.session_partitions(session.target, session.session));
             there.insert(partitions.begin(), partitions.end());
-            auto visited = from_.visit(session_expired_range(session.target, session.session),
-                                       [&](std::string_view key, std::string_view value) {
-                                           const auto name = decode_expired_key(key);
-                                           if (name.ok() && !there.contains(name->partition)) {
-                                               const auto row_count = decode_number_untrusted(value);
-                                               report_.row_count_dropped +=
-                                                   row_count.ok() && !is_definition(name->series.kind) ? *row_count : 0;
-                                               counts.emplace(key, value);
-                                           }
-                                           return Visit::kContinue;
-                                       });
+            auto visited = from_.visit(
+                session_expired_range(session.target, session.session),
+                [&](std::string_view key, std::string_view value) {
+                    const auto name = decode_expired_key(key);
+                    if (!name.ok()) {
+                        return Visit::kContinue;
+                    }
+                    const Partition its = SessionPart{name->partition, session}.in(to_shards_).partition;
+                    if (!there.contains(its)) {
+                        const auto row_count = decode_number_untrusted(value);
+                        report_.row_count_dropped +=
+                            row_count.ok() && !is_definition(name->series.kind) ? *row_count : 0;
+                        counts.emplace(expired_key(session.target, session.session, name->series, its), value);
+                    }
+                    return Visit::kContinue;
+                });
             if (!visited.ok()) {
                 return visited;
             }
@@ -254,22 +267,46 @@ private:
 
     // A mark would hide what others have in the partition.
     [[nodiscard]] Result<Done> copy_marks() {
-        auto there = PERFLEET_TRY(to_reads_.partitions());
-        std::vector<std::string> marks;
-        auto visited = from_.visit(dropped_range(), [&](std::string_view key, std::string_view) {
-            const auto partition = decode_partition(key);
-            if (partition.ok() && !std::binary_search(there.begin(), there.end(), *partition)) {
-                marks.emplace_back(key);
+        const auto there = PERFLEET_TRY(to_reads_.partitions());
+        std::set<Partition> marked;
+        PERFLEET_TRY(from_.visit(dropped_range(), [&](std::string_view key, std::string_view) {
+            if (const auto partition = decode_partition(key); partition.ok()) {
+                marked.insert(*partition);
             }
             return Visit::kContinue;
-        });
-        if (!visited.ok()) {
-            return visited;
+        }));
+        std::set<Partition> marks;
+        for (Partition partition : marked) {
+            for (std::uint32_t shard = partition.shard % shared_shards(); shard < to_shards_.value;
+                 shard += shared_shards()) {
+                Partition its = partition;
+                its.shard = static_cast<std::uint16_t>(shard);
+                if (!std::binary_search(there.begin(), there.end(), its) && is_all_marked(marked, partition)) {
+                    marks.insert(its);
+                }
+            }
         }
-        for (const std::string& key : marks) {
-            PERFLEET_TRY(put_absent(key, encode_record(0)));
+        for (const Partition& partition : marks) {
+            PERFLEET_TRY(put_absent(dropped_key(partition), encode_record(0)));
         }
         return Done{};
+    }
+
+    // A target's shards on both sides are the same modulo this, and say nothing else of each other.
+    [[nodiscard]] std::uint32_t shared_shards() const {
+        return std::gcd(std::uint32_t{from_shards_.value}, std::uint32_t{to_shards_.value});
+    }
+
+    // Whether all shards of the source are marked that can have targets of the same shard there.
+    [[nodiscard]] bool is_all_marked(const std::set<Partition>& marked, Partition partition) const {
+        for (std::uint32_t shard = partition.shard % shared_shards(); shard < from_shards_.value;
+             shard += shared_shards()) {
+            partition.shard = static_cast<std::uint16_t>(shard);
+            if (!marked.contains(partition)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     // That a session was removed would hide the rows that the target has.
@@ -304,7 +341,7 @@ private:
                 OwnedChanges changes;
                 changes.put(session_key(Table::kWatermark, session.target, session.session),
                             encode_record(from->value));
-                PERFLEET_TRY(to_.write(shard_domain(session.target), 0, changes.changes));
+                PERFLEET_TRY(to_.write(shard_domain(session.target, to_shards_), 0, changes.changes));
             }
         }
         return to_.sync();
@@ -313,10 +350,13 @@ private:
     // Of each part its bytes; where they differ, because it was compacted on one side, or has more batches there, the
     // batches' seals.
     [[nodiscard]] Result<Done> compare() {
+        // The same order whatever the number of shards.
+        std::sort(compared_.begin(), compared_.end(),
+                  [](const SessionPart& a, const SessionPart& b) { return a.in(ShardCount{1}) < b.in(ShardCount{1}); });
         for (const SessionPart& part : compared_) {
             count_done();
             auto from = checksum_of_part(from_, part);
-            auto to = checksum_of_part(to_, part);
+            auto to = checksum_of_part(to_, part.in(to_shards_));
             if ((!from.ok() && !is_damage(from.error())) || (!to.ok() && !is_damage(to.error()))) {
                 return from.ok() ? to.error() : from.error();
             }
@@ -324,7 +364,7 @@ private:
             std::uint32_t in_target = to.ok() ? *to : ~in_source;
             if (in_source != in_target) {
                 auto batches = read_part(from_reads_, part);
-                auto there = read_part(to_reads_, part);
+                auto there = read_part(to_reads_, part.in(to_shards_));
                 if (!batches.ok() || !there.ok()) {
                     return batches.ok() ? there.error() : batches.error();
                 }
@@ -339,6 +379,8 @@ private:
 
     const Engine& from_;
     Engine& to_;
+    ShardCount from_shards_;
+    ShardCount to_shards_;
     DamageNotes notes_;
     KeyedReads from_reads_;
     KeyedReads to_reads_;
@@ -352,16 +394,21 @@ private:
 
 }  // namespace
 
-Result<CopyReport> copy_store(const std::string& from, const std::string& to, const ProgressReport& progress) {
+Result<CopyReport> copy_store(const std::string& from, const std::string& to, const ProgressReport& progress,
+                              std::optional<ShardCount> shards) {
     std::error_code error;
     if (from == to || (is_folder(from) && is_folder(to) && std::filesystem::equivalent(from, to, error))) {
         return Error{ErrorCode::kUsage, to + ": is the store that is to be copied; name another one with --to"};
     }
     auto source = PERFLEET_TRY(open_reader_engine(from));
     PERFLEET_TRY(check_format(*source, from));
-    auto target = PERFLEET_TRY(open_writer_engine(to));
-    PERFLEET_TRY(prepare_keyed_store(*target, to));
-    return StoreCopy{*source, *target, progress}.run();
+    const auto from_shards = PERFLEET_TRY(shards_of(*source));
+    EngineOptions options;
+    options.shards = shards;
+    auto target = PERFLEET_TRY(open_writer_engine(to, options));
+    PERFLEET_TRY(prepare_keyed_store(*target, to, shards));
+    const auto to_shards = PERFLEET_TRY(shards_of(*target));
+    return StoreCopy{*source, from_shards, *target, to_shards, progress}.run();
 }
 
 }  // namespace perfleet

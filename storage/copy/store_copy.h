@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/progress.h"
+#include "storage/model/keys.h"
 
 namespace perfleet {
 
@@ -41,9 +43,11 @@ struct CopyReport {
 };
 
 // `from` may have a live writer; the copy is of the moment at which it is opened. `to` is created when it is missing;
-// no gateway may write there. Errors: kUsage (the same folder), kNotFound (no store in `from`), kBusy, kUnsupported (a
+// no gateway may write there. `shards` as in StoreOptions; a copy may have another number than the source. Errors:
+// kUsage (the same folder, another number of shards), kNotFound (no store in `from`), kBusy, kUnsupported (a
 // newer format), kFull, kIo. Damage of the source is told, and everything else copied.
 [[nodiscard]] Result<CopyReport> copy_store(const std::string& from, const std::string& to,
-                                            const ProgressReport& progress = {});
+                                            const ProgressReport& progress = {},
+                                            std::optional<ShardCount> shards = std::nullopt);
 
 }  // namespace perfleet

@@ -152,6 +152,63 @@ TEST_F(CopiedStore, HoldsEverythingOnceHoweverOftenItIsCopied) {
     EXPECT_EQ(store->put(partition_of(kTarget, kBucket), repeated)->at(0), PutOutcome::kDuplicate);
 }
 
+// Targets of one shard here are of several there, and the other way round.
+TEST_F(CopiedStore, MayHaveAnotherNumberOfShards) {
+    constexpr std::uint64_t kTargets = 24;
+    constexpr ShardCount kFrom{4};
+    constexpr ShardCount kTo{6};
+    StoreOptions options;
+    options.shards = kFrom;
+    {
+        auto store = open_store(from_, options);
+        ASSERT_TRUE(store.ok()) << store.error().message;
+        for (std::uint64_t target = 0; target < kTargets; ++target) {
+            for (const BucketNumber bucket : {kBucket, kNext}) {
+                const Partition partition = partition_of(TargetId{target}, bucket, 0, kFrom);
+                ASSERT_TRUE((*store)->define(partition, sample_session(TargetId{target}, kSession)).ok());
+                SampleBatch batch{TargetId{target}, kSession, Seq{bucket.value - kBucket.value + 1}, EpochNumber{0},
+                                  bucket};
+                batch.add(kSeries, {{ColumnId::kTime, {target, 2, 3}}});
+                const std::vector batches{batch.build()};
+                ASSERT_EQ((*store)->put(partition, batches)->at(0), PutOutcome::kStored);
+            }
+        }
+        // Of the first hour shard 1 and 3 alone: then 1, 3 and 5 of six have nothing else.
+        for (const std::uint16_t shard : std::initializer_list<std::uint16_t>{1, 3}) {
+            ASSERT_TRUE((*store)->drop(Partition{kBucket, 0, shard}).ok());
+        }
+    }
+    const auto copied = copy_store(from_, to_, {}, kTo);
+    ASSERT_TRUE(copied.ok()) << copied.error().message;
+    expect_agreed(*copied);
+    EXPECT_EQ(copied->rows.in_source, 3 * kTargets * 3 / 2);
+    EXPECT_EQ(content(to_), content(from_));
+    {
+        const auto store = open_store(to_);
+        ASSERT_TRUE(store.ok());
+        EXPECT_EQ((*store)->shards(), kTo);
+        for (std::uint64_t target = 0; target < kTargets; ++target) {
+            SampleBatch late{TargetId{target}, kSession, Seq{9}, EpochNumber{0}, kBucket};
+            late.add(kSeries, {{ColumnId::kTime, {1}}});
+            const std::vector batches{late.build()};
+            EXPECT_EQ((*store)->put(partition_of(TargetId{target}, kBucket, 0, kTo), batches)->at(0),
+                      target % 2 == 0 ? PutOutcome::kStored : PutOutcome::kExpired);
+        }
+    }
+    fs::remove_all(to_);
+    ASSERT_TRUE(copy_store(from_, to_, {}, kTo).ok());
+    const std::string back = folder_->path() + "/back";
+    const auto copied_back = copy_store(to_, back, {}, kFrom);
+    ASSERT_TRUE(copied_back.ok());
+    expect_agreed(*copied_back);
+    EXPECT_EQ(copied_back->checksum_in_source, copied->checksum_in_source);
+    const auto compared = copy_store(from_, back);
+    ASSERT_TRUE(compared.ok());
+    EXPECT_EQ(compared->parts.copied, 0U);
+    EXPECT_EQ(compared->checksum_in_target, copied->checksum_in_source);
+    EXPECT_EQ(copy_store(from_, back, {}, kTo).error().code, ErrorCode::kUsage);
+}
+
 TEST_F(CopiedStore, TakesInWhatHasComeSinceAlsoWhenItWasCompactedMeanwhile) {
     auto store = open(from_);  // a writer is there all the while
     put(*store, 1, 20);
@@ -403,7 +460,7 @@ TEST_F(CopiedStore, ShowsASessionsHourWholeOrNotAtAllAndGoesOnAfterAnInterruptio
     MemoryEngine half;  // of an earlier copy
     {
         MortalEngine to{half, 1'000};
-        ASSERT_TRUE(copy_part(**source, to, part, true).ok());
+        ASSERT_TRUE(copy_part(**source, to, part, part, true).ok());
     }
     {
         auto store = open(from_);
@@ -427,7 +484,7 @@ TEST_F(CopiedStore, ShowsASessionsHourWholeOrNotAtAllAndGoesOnAfterAnInterruptio
         }
         ASSERT_TRUE(engine.write({}, 0, changes).ok());
         MortalEngine to{engine, writes};
-        const auto copied = copy_part(**source, to, part, true);
+        const auto copied = copy_part(**source, to, part, part, true);
         was_whole = copied.ok();
         DamageNotes notes;
         const auto batches = read_part(KeyedReads{engine, notes}, part);
@@ -435,7 +492,7 @@ TEST_F(CopiedStore, ShowsASessionsHourWholeOrNotAtAllAndGoesOnAfterAnInterruptio
         EXPECT_EQ(batches->row_count(), was_whole ? 12 * kRows : writes == 0 ? 8 * kRows : 0);
         // Begun again.
         MortalEngine anew{engine, 1'000};
-        ASSERT_TRUE(copy_part(**source, anew, part, true).ok());
+        ASSERT_TRUE(copy_part(**source, anew, part, part, true).ok());
         EXPECT_EQ(*checksum_of_part(engine, part), *checksum_of_part(**source, part));
     }
     EXPECT_EQ(writes, 4) << "one to hide, one of blocks, one of records";
@@ -521,7 +578,7 @@ protected:
 
 TEST_F(CopiedPart, CountsTheBytesOfItsKeysAndValues) {
     put(from_, 1, 3);
-    const auto copied = copy_part(from_, to_, part_, true);
+    const auto copied = copy_part(from_, to_, part_, part_, true);
     ASSERT_TRUE(copied.ok());
     std::uint64_t size_bytes = 0;
     for (const auto& [key, value] : content_of(to_)) {
@@ -532,14 +589,14 @@ TEST_F(CopiedPart, CountsTheBytesOfItsKeysAndValues) {
     EXPECT_EQ(copied->damage, "");
     MemoryEngine merged;
     put(merged, 5, 6);
-    EXPECT_EQ(merge_part(from_, merged, part_)->damage, "");
+    EXPECT_EQ(merge_part(from_, merged, part_, part_)->damage, "");
     EXPECT_EQ(batches_in(merged).row_count(), 5 * kRows);
 }
 
 TEST_F(CopiedPart, ABlockThatContradictsItselfIsNamedAndItsRowsAreLeftOut) {
     put(from_, 1, 3);
     damage(from_, key_of_block(2));
-    const auto copied = copy_part(from_, to_, part_, true);
+    const auto copied = copy_part(from_, to_, part_, part_, true);
     ASSERT_TRUE(copied.ok());
     EXPECT_NE(copied->damage.find("first seq 2"), std::string::npos) << copied->damage;
     EXPECT_EQ(copied->row_count_left_out, kRows);
@@ -549,7 +606,7 @@ TEST_F(CopiedPart, ABlockThatContradictsItselfIsNamedAndItsRowsAreLeftOut) {
 TEST_F(CopiedPart, ARecordThatContradictsItselfIsNamed) {
     put(from_, 1, 3);
     damage(from_, key_of_record(2));
-    const auto copied = copy_part(from_, to_, part_, true);
+    const auto copied = copy_part(from_, to_, part_, part_, true);
     ASSERT_TRUE(copied.ok());
     EXPECT_NE(copied->damage.find("seq 2"), std::string::npos) << copied->damage;
     EXPECT_EQ(batches_in(to_).seals.size(), 2U);
@@ -561,13 +618,13 @@ TEST_F(CopiedPart, IsMergedWithoutWhatCannotBeReadAndNotIntoWhatCannot) {
     put(to_, 1, 1);
     put(to_, 4, 4);
     damage(from_, key_of_block(2));
-    const auto merged = merge_part(from_, to_, part_);
+    const auto merged = merge_part(from_, to_, part_, part_);
     ASSERT_TRUE(merged.ok()) << merged.error().message;
     EXPECT_NE(merged->damage.find("first seq 2"), std::string::npos) << merged->damage;
 
     damage(to_, key_of_block(1));
     const auto before = content_of(to_);
-    const auto refused = merge_part(from_, to_, part_);
+    const auto refused = merge_part(from_, to_, part_, part_);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt);
     EXPECT_NE(refused.error().message.find("first seq 1"), std::string::npos) << refused.error().message;

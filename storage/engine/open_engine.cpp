@@ -6,11 +6,10 @@
 
 namespace perfleet {
 
-Result<std::unique_ptr<Engine>> open_writer_engine(const std::string& where, std::size_t memory_size_bytes,
-                                                   std::uint64_t reserve_size_bytes, bool is_shared) {
+Result<std::unique_ptr<Engine>> open_writer_engine(const std::string& where, const EngineOptions& options) {
     const auto place = rados_place(where);
-    return place ? open_rados_writer_engine(*place, is_shared)
-                 : open_rocksdb_writer_engine(where, nullptr, memory_size_bytes, reserve_size_bytes);
+    return place ? open_rados_writer_engine(*place, options.is_shared, options.shards)
+                 : open_rocksdb_writer_engine(where, nullptr, options.memory_size_bytes, options.reserve_size_bytes);
 }
 
 Result<std::unique_ptr<Engine>> open_reader_engine(const std::string& where) {

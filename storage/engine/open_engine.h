@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "schemas/vocabulary/error.h"
@@ -12,11 +13,16 @@
 
 namespace perfleet {
 
-// `is_shared`: with other gateways, where the engine can. Errors: as open_rocksdb_writer_engine and
-// open_rados_writer_engine.
-[[nodiscard]] Result<std::unique_ptr<Engine>> open_writer_engine(
-    const std::string& where, std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes,
-    std::uint64_t reserve_size_bytes = 0, bool is_shared = false);
+struct EngineOptions {
+    std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes;
+    std::uint64_t reserve_size_bytes = 0;
+    bool is_shared = false;            // with other gateways, where the engine can
+    std::optional<ShardCount> shards;  // of a store that is created here, where the engine has to know
+};
+
+// Errors: as open_rocksdb_writer_engine and open_rados_writer_engine.
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_writer_engine(const std::string& where,
+                                                                 const EngineOptions& options = {});
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_reader_engine(const std::string& where);
 
 // Whether it is a folder.

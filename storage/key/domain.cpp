@@ -6,7 +6,7 @@
 
 namespace perfleet {
 
-Result<Domain> domain_of_key(std::string_view key) {
+Result<Domain> domain_of_key(std::string_view key, ShardCount shards) {
     const auto table = static_cast<Table>(key.empty() ? 0xff : static_cast<unsigned char>(key.front()));
     switch (table) {
         case Table::kFormat: return Domain{Domain::Type::kStore};
@@ -33,7 +33,7 @@ Result<Domain> domain_of_key(std::string_view key) {
     for (const char byte : key.substr(1, sizeof(target.value))) {
         target.value = target.value << 8U | static_cast<unsigned char>(byte);
     }
-    return shard_domain(target);
+    return shard_domain(target, shards);
 }
 
 }  // namespace perfleet

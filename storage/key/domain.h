@@ -28,9 +28,11 @@ struct Domain {
 [[nodiscard]] constexpr Domain shard_domain(std::uint16_t shard) {
     return {Domain::Type::kShard, {BucketNumber{0}, 0, shard}};
 }
-[[nodiscard]] constexpr Domain shard_domain(TargetId target) { return shard_domain(shard_of(target)); }
+[[nodiscard]] constexpr Domain shard_domain(TargetId target, ShardCount shards) {
+    return shard_domain(shard_of(target, shards));
+}
 
 // In which a key stands. Errors: kInvalid, saying the key.
-[[nodiscard]] Result<Domain> domain_of_key(std::string_view key);
+[[nodiscard]] Result<Domain> domain_of_key(std::string_view key, ShardCount shards);
 
 }  // namespace perfleet

@@ -8,6 +8,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::string_view kFormatName = "perfleet store";
+constexpr std::string_view kShardsName = "shards";
 constexpr std::string_view kUnreleasedFormatName = "perfleet format";
 
 class KeyWriter {
@@ -211,6 +212,16 @@ std::string beginning_of(std::string_view key) {
 }  // namespace
 
 std::string format_key() { return KeyWriter{Table::kFormat}.raw(kFormatName).take(); }
+
+std::string key_in_shard(std::string_view key, std::uint16_t shard) {
+    constexpr std::size_t kAt = sizeof(Table) + sizeof(Partition::bucket) + sizeof(Partition::retention_class);
+    std::string there{key};
+    there.at(kAt) = static_cast<char>(shard >> 8U);
+    there.at(kAt + 1) = static_cast<char>(shard & 0xffU);
+    return there;
+}
+
+std::string shards_key() { return KeyWriter{Table::kFormat}.raw(kShardsName).take(); }
 
 std::string unreleased_format_key() { return KeyWriter{Table::kFormat}.raw(kUnreleasedFormatName).take(); }
 
@@ -551,6 +562,9 @@ std::string describe_key(std::string_view key) {
     }
     if (key == format_key()) {
         return "format version";
+    }
+    if (key == shards_key()) {
+        return "number of shards";
     }
     return "key " + hex(key);
 }

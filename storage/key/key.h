@@ -16,7 +16,7 @@ namespace perfleet {
 
 // The first byte of a key. Numbers are stored: they must never change.
 enum class Table : std::uint8_t {
-    kFormat = 0,            // the store's format version
+    kFormat = 0,            // the store's format version, and its number of shards
     kPartition = 1,         // what belongs to one partition
     kSession = 2,           // every session that was defined
     kSessionEnd = 3,        // from its Bye
@@ -49,6 +49,7 @@ struct KeyRange {
 };
 
 [[nodiscard]] std::string format_key();
+[[nodiscard]] std::string shards_key();             // the number of the store's shards
 [[nodiscard]] std::string unreleased_format_key();  // of stores from before the first release, which are refused
 [[nodiscard]] KeyRange everything();                // every key that anybody is likely to have made
 
@@ -103,6 +104,9 @@ struct KeyRange {
 [[nodiscard]] KeyRange all_session_partitions_range();
 [[nodiscard]] KeyRange session_expired_range(TargetId target, SessionId session);
 [[nodiscard]] KeyRange session_expired_batches_range(TargetId target, SessionId session, Seq first = Seq{0});
+
+// The same key in another shard's partition: of any key inside a partition, or kDropped.
+[[nodiscard]] std::string key_in_shard(std::string_view key, std::uint16_t shard);
 
 // -- decoding ---------------------------------------------------------------------------------------------------------
 // Errors: kInvalid, saying the key.

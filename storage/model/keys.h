@@ -22,11 +22,20 @@ struct Partition {
     friend constexpr auto operator<=>(const Partition&, const Partition&) = default;
 };
 
-[[nodiscard]] constexpr std::uint16_t shard_of(TargetId target) {
-    return static_cast<std::uint16_t>(target.value % limits::kPartitionShards);
+// Into how many shards a store divides its targets: chosen when it is created, never changed.
+struct ShardCount {
+    std::uint16_t value = limits::kShardsDefault;
+
+    friend constexpr auto operator<=>(const ShardCount&, const ShardCount&) = default;
+};
+
+[[nodiscard]] constexpr std::uint16_t shard_of(TargetId target, ShardCount shards) {
+    return static_cast<std::uint16_t>(target.value % shards.value);
 }
-[[nodiscard]] constexpr Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retention_class = 0) {
-    return {bucket, retention_class, shard_of(target)};
+// A store refuses a partition of another number of shards than its own.
+[[nodiscard]] constexpr Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retention_class = 0,
+                                               ShardCount shards = {}) {
+    return {bucket, retention_class, shard_of(target, shards)};
 }
 
 struct SessionName {

@@ -114,7 +114,10 @@ private:
 template <class Base>
 class ReaderOver : public Base {
 public:
-    explicit ReaderOver(std::unique_ptr<Engine> engine) : engine_{std::move(engine)}, reads_{*engine_, notes_} {}
+    ReaderOver(std::unique_ptr<Engine> engine, ShardCount shards)
+        : engine_{std::move(engine)}, shards_{shards}, reads_{*engine_, notes_} {}
+
+    [[nodiscard]] ShardCount shards() const override { return shards_; }
 
     [[nodiscard]] Result<Done> refresh() override {
         notes_.clear();
@@ -185,6 +188,7 @@ protected:
 
 private:
     std::unique_ptr<Engine> engine_;
+    ShardCount shards_;
     mutable DamageNotes notes_;
     KeyedReads reads_;
 };

@@ -32,6 +32,9 @@ public:
     StoreReader& operator=(const StoreReader&) = delete;
     virtual ~StoreReader() = default;
 
+    // Chosen when the store was created.
+    [[nodiscard]] virtual ShardCount shards() const = 0;
+
     // Brings a reader that stands beside a live writer up to date; does nothing for the writer itself.
     [[nodiscard]] virtual Result<Done> refresh() = 0;
 

@@ -127,7 +127,7 @@ TEST_P(StoreConformance, DropsSeveralPartitionsAndTellsTheRowsThatExpired) {
     const std::vector batches{sample_batch(Seq{1}, {7, 8}, kBucket, kSession, kNeighbour)};
     ASSERT_TRUE(store_->put(neighbour, batches).ok());
     std::vector<Partition> bucket;
-    for (std::uint16_t shard = 0; shard < limits::kPartitionShards; ++shard) {
+    for (std::uint16_t shard = 0; shard < limits::kShardsDefault; ++shard) {
         bucket.push_back({kBucket, 0, shard});
     }
     auto size = store_->size_bytes(bucket);
@@ -295,6 +295,29 @@ TEST_P(StoreConformance, KeepsTheFirstEndOfASession) {
     auto end = store_->session_end(kTarget, kSession);
     ASSERT_TRUE(end.ok() && end->has_value());
     EXPECT_EQ(**end, first);
+}
+
+TEST_P(StoreConformance, HasTheNumberOfShardsThatItWasCreatedWith) {
+    StoreOptions options;
+    options.shards = ShardCount{300};
+    constexpr TargetId kLast{599};
+    TestStores stores{GetParam(), options};
+    auto store = stores.open();
+    const Partition partition = partition_of(kLast, kBucket, 0, *options.shards);
+    EXPECT_EQ(partition.shard, 299U);
+    const std::vector batches{sample_batch(Seq{1}, {1, 2, 3}, kBucket, kSession, kLast)};
+    ASSERT_TRUE(store->define(partition, sample_session(kLast, kSession)).ok());
+    EXPECT_EQ(store->put(partition, batches)->at(0), PutOutcome::kStored);
+    ASSERT_TRUE(store->advance_watermark(kLast, kSession, Seq{1}).ok());
+    ASSERT_TRUE(store->sync().ok());
+    const Partition foreign = partition_of(kLast, kBucket);
+    EXPECT_EQ(store->define(foreign, sample_session(kLast, kSession)).error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(store->put(foreign, batches).error().code, ErrorCode::kInvalid);
+    store = stores.reopen(std::move(store));
+    EXPECT_EQ(store->shards(), *options.shards);
+    EXPECT_EQ(*store->partitions(), std::vector{partition});
+    EXPECT_EQ(store->watermark(kLast, kSession)->value, 1U);
+    EXPECT_EQ(store_->shards(), ShardCount{limits::kShardsDefault});
 }
 
 TEST_P(StoreConformance, KeepsTheFirstContentOfAnImage) {

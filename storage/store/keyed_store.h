@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "storage/engine/engine.h"
@@ -10,9 +11,11 @@
 
 namespace perfleet {
 
-// Begins a store in an engine that is empty, finishes drops that were interrupted. `where` names it in errors. Errors:
-// kInvalid (other content than a store's), kUnsupported (a newer format), those of the engine.
-[[nodiscard]] Result<Done> prepare_keyed_store(Engine& engine, const std::string& where, Guard guard = 0);
+// Begins a store in an engine that is empty, finishes drops that were interrupted. `where` names it in errors; `shards`
+// as in StoreOptions. Errors: kUsage (the store has another number of shards), kInvalid (other content than a store's),
+// kUnsupported (a newer format), those of the engine.
+[[nodiscard]] Result<Done> prepare_keyed_store(Engine& engine, const std::string& where,
+                                               std::optional<ShardCount> shards = std::nullopt, Guard guard = 0);
 
 // What gives meaning to stored rows, and must never change: the session's clock and events.
 [[nodiscard]] bool has_same_meaning(const SessionRecord& a, const SessionRecord& b);

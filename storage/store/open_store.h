@@ -12,8 +12,8 @@
 
 namespace perfleet {
 
-// Errors: kBusy (another gateway writes there), kUnsupported (a newer format, named; a build without RADOS),
-// kUnavailable (a cluster that doesn't answer), kPermission, kIo.
+// Errors: kUsage (the store has another number of shards), kBusy (another gateway writes there), kUnsupported (a newer
+// format, named; a build without RADOS), kUnavailable (a cluster that doesn't answer), kPermission, kIo.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& where, const StoreOptions& options = {});
 
 // Reads beside a live writer, or without one. Errors: kNotFound (no store there), else as above.

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "storage/compact/policy.h"
+#include "storage/model/keys.h"
 #include "storage/store_limits.h"
 
 namespace perfleet {
@@ -17,6 +18,8 @@ struct StoreOptions {
     // Of the disk, kept free so that drop() can write its marks when the disk is full; 0: none. While the disk doesn't
     // have that nothing is stored: kFull.
     std::uint64_t reserve_size_bytes = 0;
+    // Of a store that is created here: none, limits::kShardsDefault. One that is there already must have as many.
+    std::optional<ShardCount> shards = std::nullopt;
     // Shards are shared with other gateways, where the engine can (Store::leases()); else the store is this process's
     // alone.
     bool is_shared = false;

@@ -11,7 +11,7 @@ namespace perfleet {
 namespace {
 
 // The format's version is the first thing that is written, so a database with other content but without it is foreign.
-Result<Done> start_store(Engine& engine, const std::string& where, Guard guard) {
+Result<Done> start_store(Engine& engine, const std::string& where, ShardCount shards, Guard guard) {
     bool is_empty = true;
     auto visited = engine.visit(everything(), [&](std::string_view, std::string_view) {
         is_empty = false;
@@ -24,23 +24,31 @@ Result<Done> start_store(Engine& engine, const std::string& where, Guard guard) 
         return Error{ErrorCode::kInvalid,
                      where + ": holds a database that is not a perfleet store; give another folder (--data)"};
     }
-    const std::string version = encode_record(kStoreFormatVersion);
+    const StoreFormat format = encode_format(shards);
     Changes changes;
-    changes.puts.push_back({format_key(), version});
+    changes.puts.push_back({format_key(), format.version});
+    changes.puts.push_back({shards_key(), format.shards});
     PERFLEET_TRY(engine.write(Domain{Domain::Type::kStore}, guard, changes));
     return engine.sync();
 }
 
-// Where damage hides the version it is taken for this build's, and so it is written.
-Result<Done> write_lost_version(Engine& engine, Guard guard) {
-    bool is_damaged = false;
-    const auto found = get_readable(engine, format_key(), [&](const DamagedRange&) { is_damaged = true; });
-    if (!found.ok() || (found->has_value() && !is_damaged)) {
-        return found.ok() ? Result<Done>{Done{}} : found.error();
-    }
-    const std::string bytes = encode_record(kStoreFormatVersion);
+// Where damage hides the version it is taken for this build's, and so it is written; the number of shards likewise.
+Result<Done> write_lost_format(Engine& engine, ShardCount shards, Guard guard) {
+    const StoreFormat format = encode_format(shards);
     Changes changes;
-    changes.puts.push_back({format_key(), bytes});
+    const auto put_lost = [&](const std::string& key, std::string_view value) -> Result<Done> {
+        bool is_damaged = false;
+        const auto found = PERFLEET_TRY(get_readable(engine, key, [&](const DamagedRange&) { is_damaged = true; }));
+        if (!found.has_value() || is_damaged) {
+            changes.puts.push_back({key, value});
+        }
+        return Done{};
+    };
+    PERFLEET_TRY(put_lost(format_key(), format.version));
+    PERFLEET_TRY(put_lost(shards_key(), format.shards));
+    if (changes.empty()) {
+        return Done{};
+    }
     auto written = engine.write(Domain{Domain::Type::kStore}, guard, changes);
     return written.ok() ? engine.sync() : std::move(written);
 }
@@ -57,15 +65,22 @@ Result<Done> finish_drops(Engine& engine) {
     return Done{};
 }
 
-Result<Done> prepare_keyed_store(Engine& engine, const std::string& where, Guard guard) {
+Result<Done> prepare_keyed_store(Engine& engine, const std::string& where, std::optional<ShardCount> shards,
+                                 Guard guard) {
     auto checked = check_format(engine, where);
     if (!checked.ok() && checked.error().code == ErrorCode::kNotFound) {
-        checked = start_store(engine, where, guard);
+        checked = start_store(engine, where, shards.value_or(ShardCount{}), guard);
     }
-    if (checked.ok()) {
-        checked = write_lost_version(engine, guard);
+    PERFLEET_TRY(std::move(checked));
+    const auto stored = PERFLEET_TRY(shards_of(engine));
+    if (shards && *shards != stored) {
+        return Error{ErrorCode::kUsage, where + ": has " + std::to_string(stored.value) +
+                                            " shards, which were chosen when it was created; leave --shards out, or "
+                                            "copy it into a new store of " +
+                                            std::to_string(shards->value) + " (perfleet copy --shards)"};
     }
-    return checked.ok() ? finish_drops(engine) : std::move(checked);
+    PERFLEET_TRY(write_lost_format(engine, stored, guard));
+    return finish_drops(engine);
 }
 
 bool has_same_meaning(const SessionRecord& a, const SessionRecord& b) {
@@ -75,7 +90,7 @@ bool has_same_meaning(const SessionRecord& a, const SessionRecord& b) {
 
 Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where,
                                                 const StoreOptions& options, Guard guard) {
-    PERFLEET_TRY(prepare_keyed_store(*engine, where, guard));
+    PERFLEET_TRY(prepare_keyed_store(*engine, where, options.shards, guard));
     return make_keyed_store(std::move(engine), options, guard);
 }
 

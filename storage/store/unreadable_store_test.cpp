@@ -242,6 +242,58 @@ TEST_F(UnreadableStore, WritesADamagedVersionOfItsFormatAnewWhenItIsOpened) {
     EXPECT_EQ(shared_->calls, (std::vector<std::string>{"write", "sync"}));
 }
 
+TEST(NumberOfShards, IsTheStoresOwn) {
+    MemoryEngine engine;
+    ASSERT_TRUE(prepare_keyed_store(engine, "/data", ShardCount{40}).ok());
+    ASSERT_TRUE(prepare_keyed_store(engine, "/data").ok());
+    ASSERT_TRUE(prepare_keyed_store(engine, "/data", ShardCount{40}).ok());
+    EXPECT_EQ(shards_of(engine)->value, 40);
+    const auto refused = prepare_keyed_store(engine, "/data", ShardCount{41});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUsage);
+    EXPECT_EQ(refused.error().message,
+              "/data: has 40 shards, which were chosen when it was created; leave --shards out, or copy it into a new "
+              "store of 41 (perfleet copy --shards)");
+}
+
+TEST(NumberOfShards, AgreesWithWhatIsStoredWhereItIsLost) {
+    const auto found = [](std::uint16_t shards, std::initializer_list<std::uint64_t> targets) {
+        MemoryEngine engine;
+        EXPECT_TRUE(prepare_keyed_store(engine, "/data", ShardCount{shards}).ok());
+        Changes changes;
+        changes.deletes.push_back(shards_key());
+        const std::string nothing = encode_record(0);
+        for (const std::uint64_t target : targets) {
+            const Partition partition = partition_of(TargetId{target}, kBucket, 0, ShardCount{shards});
+            changes.puts.push_back({session_partition_key(TargetId{target}, kSession, partition), nothing});
+        }
+        EXPECT_TRUE(engine.write({}, 0, changes).ok());
+        EXPECT_TRUE(prepare_keyed_store(engine, "/data").ok());
+        const auto number = engine.get(shards_key());
+        EXPECT_TRUE(number.ok() && number->has_value());
+        return *decode_number_untrusted(**number);
+    };
+    EXPECT_EQ(found(16, {}), 16U);
+    EXPECT_EQ(found(16, {3, 19, 0xdeadbeefULL}), 16U);
+    EXPECT_EQ(found(40, {7, 47, 91, 0xdeadbeefULL, 0xfeedULL}), 40U);
+    EXPECT_EQ(found(1, {7, 47, 91}), 1U);
+}
+
+TEST(NumberOfShards, OfADamagedRecordIsAnErrorThatNamesIt) {
+    MemoryEngine engine;
+    ASSERT_TRUE(prepare_keyed_store(engine, "/data").ok());
+    for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{limits::kShardsMax} + 1}) {
+        const std::string bytes = encode_record(number);
+        Changes changes;
+        changes.puts.push_back({shards_key(), bytes});
+        ASSERT_TRUE(engine.write({}, 0, changes).ok());
+        const auto shards = shards_of(engine);
+        ASSERT_FALSE(shards.ok());
+        EXPECT_EQ(shards.error().code, ErrorCode::kCorrupt);
+        EXPECT_NE(shards.error().message.find("number of shards"), std::string::npos) << shards.error().message;
+    }
+}
+
 TEST(CheckFormat, TellsMissingAndOtherStores) {
     MemoryEngine engine;
     auto none = check_format(engine, "/data");

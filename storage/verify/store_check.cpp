@@ -94,7 +94,13 @@ public:
 private:
     void on_key(std::string_view key, std::string_view value) {
         switch (static_cast<Table>(static_cast<unsigned char>(key.front()))) {
-            case Table::kFormat: check_number(key, value, "the store's version", &check_.format_version); break;
+            case Table::kFormat:
+                if (key == shards_key()) {
+                    check_number(key, value, "the store's number of shards", &check_.shard_count);
+                } else {
+                    check_number(key, value, "the store's version", &check_.format_version);
+                }
+                break;
             case Table::kPartition: on_partition_key(key, value); break;
             case Table::kSession:
                 ++check_.session_count;
@@ -539,6 +545,14 @@ Result<StoreCheck> check_store(const std::string& where, bool verify, const Prog
                   "can't be read; the store is taken for one of version " + std::to_string(kStoreFormatVersion),
                   "nothing else", 0});
         check.format_version = kStoreFormatVersion;
+    }
+    if (format.ok() && check.shard_count == 0) {
+        const auto shards = shards_of(**engine);
+        check.shard_count = shards.ok() ? shards->value : 0;
+        walk.add({describe_key(shards_key()),
+                  shards.ok() ? "can't be read; the store is taken for one of " + std::to_string(check.shard_count)
+                              : shards.error().message,
+                  "nothing else", 0});
     }
     return check;
 }

@@ -32,6 +32,7 @@ struct StoreDamage {
 
 struct StoreCheck {
     std::uint64_t format_version = 0;  // 0: the store couldn't be opened
+    std::uint64_t shard_count = 0;     // likewise
     std::vector<PartitionContent> partitions;
     std::uint64_t session_count = 0;
     std::uint64_t image_count = 0;

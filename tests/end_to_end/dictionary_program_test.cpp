@@ -28,7 +28,7 @@ constexpr std::uint32_t kStacks = 200;
 constexpr std::uint32_t kOwnStacks = 5;  // of each session
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 
-TargetId target_of(std::uint64_t number) { return TargetId{3 + number * limits::kPartitionShards}; }
+TargetId target_of(std::uint64_t number) { return TargetId{3 + number * limits::kShardsDefault}; }
 SessionId session_of(std::uint64_t number) { return {number, 2}; }
 Partition partition_in(std::uint32_t hour) { return partition_of(target_of(0), BucketNumber{kFirstBucket + hour}); }
 

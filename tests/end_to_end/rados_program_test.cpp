@@ -146,12 +146,12 @@ TEST_F(RadosProgram, GatewaysShareAStoreAndAnswerForAllOfIt) {
     while (holders.size() < 2) {
         ASSERT_LT(std::chrono::steady_clock::now(), end);
         holders.clear();
-        for (std::uint64_t target = 1; target <= limits::kPartitionShards; ++target) {
+        for (std::uint64_t target = 1; target <= limits::kShardsDefault; ++target) {
             holders.insert(holder_of(TargetId{target}, first.listen()));
         }
     }
     EXPECT_EQ(holders, (std::set<std::string>{first.listen(), second.listen()}));
-    for (std::uint64_t target = 1; target <= limits::kPartitionShards; ++target) {
+    for (std::uint64_t target = 1; target <= limits::kShardsDefault; ++target) {
         const std::string holder = holder_of(TargetId{target}, second.listen());
         SamplePeer peer{holder};
         peer.greet(sample_session(TargetId{target}, SessionId{target, 1}));
@@ -163,7 +163,7 @@ TEST_F(RadosProgram, GatewaysShareAStoreAndAnswerForAllOfIt) {
     EXPECT_EQ(answers("--gateway", second.query()), expected);
     EXPECT_EQ(first.end(SIGTERM).status, 0);
     EXPECT_EQ(second.end(SIGTERM).status, 0);
-    expect_each_row_once(place_, std::uint64_t{2} * limits::kPartitionShards);
+    expect_each_row_once(place_, std::uint64_t{2} * limits::kShardsDefault);
 }
 
 TEST_F(RadosProgram, CollectorGoesToTheGatewayThatHoldsItsShard) {
@@ -174,7 +174,7 @@ TEST_F(RadosProgram, CollectorGoesToTheGatewayThatHoldsItsShard) {
     std::string name;
     do {
         name = "target-" + std::to_string(++target);
-    } while (shard_of(target_id_of(name)) != limits::kPartitionShards - 1);
+    } while (shard_of(target_id_of(name), ShardCount{}) != limits::kShardsDefault - 1);
     while (!HasFailure() && holder_of(target_id_of(name), first.listen()) != second.listen()) {
         std::this_thread::sleep_for(std::chrono::milliseconds{50});
     }

@@ -1,6 +1,7 @@
 // copy: a store's content into another store, compared at the end.
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "daemon/command-line/arguments.h"
@@ -17,6 +18,7 @@ namespace {
 struct CopyOptions {
     std::string data = default_data_folder();
     std::string to;
+    std::uint16_t shards = 0;  // 0: not given
     OutputOptions output;
 };
 
@@ -66,7 +68,9 @@ int run(const CopyOptions& options) {
         return report_error(named.error());
     }
     ProgressLine progress{"copy"};
-    const Result<CopyReport> report = copy_store(options.data, options.to, progress.report());
+    const Result<CopyReport> report =
+        copy_store(options.data, options.to, progress.report(),
+                   options.shards != 0 ? std::optional{ShardCount{options.shards}} : std::nullopt);
     progress.end();
     if (!report.ok()) {
         return report_error(report.error());
@@ -104,6 +108,12 @@ void add_copy_command(CLI::App& app, Invocation& invocation) {
         ->check(check_not_empty)
         ->type_name("DIR")
         ->required();
+    command
+        ->add_option("--shards", options->shards,
+                     "Shards of a store that is created; it may have another number than the copied one. Default: " +
+                         std::to_string(limits::kShardsDefault))
+        ->type_name("N")
+        ->check(CLI::Range(std::uint16_t{1}, limits::kShardsMax));
     add_ceph_conf_option(*command);
     add_output_options(*command, options->output);
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });

@@ -38,8 +38,9 @@ Answer content_of(const StoreCheck& check) {
     answer.columns = {{"what", "", false},   {"name", "", false}, {"sessions", "", false}, {"batches", "", false},
                       {"blocks", "", false}, {"rows", "", false}, {"size", "bytes", false}};
     const AnswerValue none;
-    add_row(answer, "store", "format " + std::to_string(check.format_version), check.session_count, none, none, none,
-            check.table_file_size_bytes);
+    add_row(answer, "store",
+            "format " + std::to_string(check.format_version) + ", " + std::to_string(check.shard_count) + " shards",
+            check.session_count, none, none, none, check.table_file_size_bytes);
     for (const PartitionContent& content : check.partitions) {
         const Partition& partition = content.partition;
         add_row(answer, "partition",

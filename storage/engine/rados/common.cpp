@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "storage/engine/rados/segment_bytes.h"
+#include "storage/engine/store_format.h"
 #include "storage/key/key.h"
 
 namespace perfleet {
@@ -57,6 +58,16 @@ Result<DomainIndex> read_common(RadosPool& pool) {
         index.insert_or_assign(std::string{key}, std::move(value));
     });
     return read.ok() ? Result<DomainIndex>{std::move(index)} : read.error();
+}
+
+Result<Done> begin_common(RadosPool& pool, ShardCount shards) {
+    const StoreFormat format = encode_format(shards);
+    RadosChange change;
+    change.head = encode_head(RadosHead{});  // which nobody compares
+    change.index[format_key()] = encode_entry({RadosEntry::Type::kInline, 0, format.version, 0, 0});
+    change.index[shards_key()] = encode_entry({RadosEntry::Type::kInline, 0, format.shards, 0, 0});
+    auto begun = pool.change(kCommon, change);
+    return !begun.ok() && begun.error().code == ErrorCode::kConflict ? Result<Done>{Done{}} : std::move(begun);
 }
 
 // The object comes first, so that what is listed is there. One that a crash left unlisted is found by find_image().

@@ -20,6 +20,9 @@ namespace perfleet {
 
 [[nodiscard]] Result<DomainIndex> read_common(RadosPool& pool);
 
+// The format of a new store, unless somebody else is quicker: then what that one chose.
+[[nodiscard]] Result<Done> begin_common(RadosPool& pool, ShardCount shards);
+
 // Stays as it is where it is there already. Where its value is now.
 [[nodiscard]] Result<IndexValue> put_common(RadosPool& pool, std::string_view key, std::string_view value);
 

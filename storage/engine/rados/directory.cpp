@@ -67,8 +67,6 @@ std::optional<std::pair<Domain, Segment>> decode_segment(std::string_view key, s
 
 }  // namespace
 
-std::size_t directory_of(const Domain& domain) { return domain.partition.shard % kDirectories; }
-
 std::string directory_object(std::size_t directory) { return fmt::format("directory.{:02x}", directory); }
 
 std::string segment_key(const Domain& domain, const Segment& segment) {

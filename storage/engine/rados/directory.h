@@ -14,7 +14,6 @@
 #include "storage/engine/rados/pool.h"
 #include "storage/engine/rados/segment_bytes.h"
 #include "storage/key/domain.h"
-#include "storage/store_limits.h"
 
 namespace perfleet {
 
@@ -35,9 +34,8 @@ struct Segment {
 };
 using SegmentList = std::vector<std::shared_ptr<const Segment>>;  // ascending
 
-inline constexpr std::size_t kDirectories = limits::kPartitionShards;
-
-[[nodiscard]] std::size_t directory_of(const Domain& domain);
+// A shard has one.
+[[nodiscard]] inline std::size_t directory_of(const Domain& domain) { return domain.partition.shard; }
 [[nodiscard]] std::string directory_object(std::size_t directory);
 
 // Keys of a directory's index. The value of a segment's is encode_segment(); of an unused object, which is still to be

@@ -8,7 +8,6 @@
 
 #include "schemas/vocabulary/host_clock.h"
 #include "storage/engine/rados/lease.h"
-#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {
@@ -23,14 +22,16 @@ std::string new_name() {
 
 }  // namespace
 
-Membership::Membership(RadosPool& pool, const GatewayAddress& own, bool is_alone) : pool_{pool}, is_alone_{is_alone} {
+Membership::Membership(RadosPool& pool, ShardCount shards, const GatewayAddress& own, bool is_alone)
+    : pool_{pool}, shards_{shards}, is_alone_{is_alone} {
     own_.name = new_name();
     own_.is_alone = is_alone;
     own_.address = own;
 }
 
-Result<std::unique_ptr<Membership>> Membership::join(RadosPool& pool, const GatewayAddress& own, bool is_alone) {
-    std::unique_ptr<Membership> member{new Membership{pool, own, is_alone}};
+Result<std::unique_ptr<Membership>> Membership::join(RadosPool& pool, ShardCount shards, const GatewayAddress& own,
+                                                     bool is_alone) {
+    std::unique_ptr<Membership> member{new Membership{pool, shards, own, is_alone}};
     PERFLEET_TRY(member->begin());
     return member;
 }
@@ -56,7 +57,7 @@ Result<Done> Membership::begin() {
     }
     beating_ = std::thread{[this] { run_beats(); }};
     const bool is_first = table->size() == 1;
-    for (std::uint16_t shard = 0; (is_alone_ || is_first) && shard < limits::kPartitionShards; ++shard) {
+    for (std::uint16_t shard = 0; (is_alone_ || is_first) && shard < shards_.value; ++shard) {
         // Several may begin at the same time: who gets what is then seen in the table.
         if (auto taken = take(shard); !taken.ok() && (is_alone_ || taken.error().code != ErrorCode::kBusy)) {
             return taken;
@@ -169,7 +170,7 @@ void Membership::look() {
                 }
             }
         }
-        ShardPlan plan = plan_shards(own_.name, alive, limits::kPartitionShards);
+        ShardPlan plan = plan_shards(own_.name, alive, shards_.value);
         news_.surplus = std::move(plan.give_up);
         to_take_ = std::move(plan.take);
     }

@@ -28,8 +28,8 @@ class Membership {
 public:
     // Takes all shards at once where nobody else is. `is_alone`: or fails (kBusy) while anybody lives; then it keeps
     // all. Waits only for those that may be dead. `pool` is borrowed. Errors: kBusy, those of the pool.
-    [[nodiscard]] static Result<std::unique_ptr<Membership>> join(RadosPool& pool, const GatewayAddress& own,
-                                                                  bool is_alone);
+    [[nodiscard]] static Result<std::unique_ptr<Membership>> join(RadosPool& pool, ShardCount shards,
+                                                                  const GatewayAddress& own, bool is_alone);
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
     // Its shards are free from then on.
@@ -46,7 +46,7 @@ public:
     [[nodiscard]] std::optional<GatewayAddress> holder_of(std::uint16_t shard) const;
 
 private:
-    Membership(RadosPool& pool, const GatewayAddress& own, bool is_alone);
+    Membership(RadosPool& pool, ShardCount shards, const GatewayAddress& own, bool is_alone);
     [[nodiscard]] Result<Done> begin();
     [[nodiscard]] Result<Done> await_end(std::vector<GatewayEntry> others);
     [[nodiscard]] Result<Done> take(std::uint16_t shard);
@@ -56,6 +56,7 @@ private:
     void run_takes();
 
     RadosPool& pool_;
+    const ShardCount shards_;
     const bool is_alone_;
     mutable std::mutex mutex_;  // of all below
     std::condition_variable changed_;

@@ -11,7 +11,9 @@ Error unsupported(const RadosPlace& place) {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool) { return unsupported(place); }
+Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool, std::optional<ShardCount>) {
+    return unsupported(place);
+}
 Result<std::unique_ptr<Engine>> open_rados_reader_engine(const RadosPlace& place) { return unsupported(place); }
 
 }  // namespace perfleet

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "schemas/vocabulary/error.h"
 #include "storage/engine/engine.h"
@@ -12,12 +13,13 @@
 
 namespace perfleet {
 
-// Takes all shards: from then on whoever had one before writes nothing more there, also when it is only slow.
-// `is_shared`: none before ShardLeases::join(), and then its part of them; reads see the shards that are held, and
-// writes to others are errors. Errors: kBusy (somebody who lives has shards), kNotFound (no such pool), kPermission,
-// kUnavailable (no answer from the cluster), kUnsupported, kIo. All writes go under the lease of their shard; a guard
-// of 0 means that one.
-[[nodiscard]] Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool is_shared = false);
+// Begins a store where there is none, of that many shards. Takes all shards: from then on whoever had one before writes
+// nothing more there, also when it is only slow. `is_shared`: none before ShardLeases::join(), and then its part of
+// them; reads see the shards that are held, and writes to others are errors. Errors: kBusy (somebody who lives has
+// shards), kNotFound (no such pool), kPermission, kUnavailable (no answer from the cluster), kUnsupported, kIo. All
+// writes go under the lease of their shard; a guard of 0 means that one.
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool is_shared = false,
+                                                                       std::optional<ShardCount> shards = std::nullopt);
 
 // Reads beside a writer, or without one. Its writes are errors.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_rados_reader_engine(const RadosPlace& place);

@@ -15,6 +15,7 @@
 #include "storage/engine/rados/lease.h"
 #include "storage/engine/rados/pool.h"
 #include "storage/engine/rados/rados_limits.h"
+#include "storage/engine/store_format.h"
 #include "storage/key/key.h"
 #include "storage/store/testing/stores.h"
 #include "storage/store_limits.h"
@@ -62,15 +63,16 @@ protected:
         for (const auto& [at, value] : values) {
             changes.puts.push_back({at, value});
         }
-        return engine.write(*domain_of_key(values.front().first), 0, changes);
+        return engine.write(*domain_of_key(values.front().first, ShardCount{}), 0, changes);
     }
     static Result<Done> remove(Engine& engine, const std::string& at) {
         Changes changes;
         changes.deletes = {at};
-        return engine.write(*domain_of_key(at), 0, changes);
+        return engine.write(*domain_of_key(at, ShardCount{}), 0, changes);
     }
+    // Without what the engine begins a store with.
     [[nodiscard]] static std::map<std::string, std::string> content(const Engine& engine,
-                                                                    const KeyRange& range = everything()) {
+                                                                    const KeyRange& range = {"\1", everything().end}) {
         std::map<std::string, std::string> found;
         std::string last;
         auto visited = engine.visit(range, [&](std::string_view at, std::string_view value) {
@@ -99,8 +101,6 @@ TEST_F(RadosStore, OrdersKeysOfAllDomainsAndKeepsLongAndShortValues) {
                 expected[at] = value;
             }
         }
-        ASSERT_TRUE(put(*engine, {{format_key(), "1"}}).ok());
-        expected[format_key()] = "1";
         EXPECT_EQ(content(*engine), expected);
     }
     EXPECT_EQ(content(*writer()), expected);
@@ -113,6 +113,32 @@ TEST_F(RadosStore, OrdersKeysOfAllDomainsAndKeepsLongAndShortValues) {
         EXPECT_EQ(*reading->get(at), value);
     }
     EXPECT_EQ(*reading->get(key(1'000)), std::nullopt);
+}
+
+TEST_F(RadosStore, HasTheShardsThatItsFirstWriterChose) {
+    constexpr std::uint16_t kLast = 299;
+    const TargetId target{kLast};
+    const std::string at = session_key(Table::kWatermark, target, kSession);
+    {
+        const auto engine = open_rados_writer_engine(place_, true, ShardCount{kLast + 1});
+        ASSERT_TRUE(engine.ok()) << engine.error().message;
+        ASSERT_TRUE((*engine)->leases()->join({"tcp://one", ""}).ok());
+        (void)(*engine)->leases()->take_news();
+        EXPECT_EQ((*engine)->leases()->held_count(), kLast + 1);
+        EXPECT_TRUE((*engine)->leases()->is_held(kLast));
+        EXPECT_FALSE((*engine)->leases()->is_held(kLast + 1));
+        Changes changes;
+        changes.puts.push_back({at, "value"});
+        ASSERT_TRUE((*engine)->write(shard_domain(kLast), 0, changes).ok());
+        const auto none = (*engine)->write(shard_domain(kLast + 1), 0, changes);
+        ASSERT_FALSE(none.ok());
+        EXPECT_EQ(none.error().code, ErrorCode::kUnavailable);
+    }
+    const auto engine = open_rados_writer_engine(place_, false, ShardCount{7});
+    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    EXPECT_EQ(*(*engine)->get(shards_key()), encode_format(ShardCount{kLast + 1}).shards);
+    EXPECT_EQ(*(*engine)->get(at), "value");
+    EXPECT_EQ(*reader()->get(at), "value");
 }
 
 TEST_F(RadosStore, ReadsIndexesOfSeveralPagesAndKeysFullOfZeros) {
@@ -226,14 +252,14 @@ TEST_F(RadosStore, IsAtOnceAgainThatOfAGatewayWhichWasKilledAndStarted) {
     const auto gateway = shared();
     ASSERT_TRUE(gateway->leases()->join({"tcp://127.0.0.1:1", ""}).ok());
     (void)gateway->leases()->take_news();
-    EXPECT_EQ(gateway->leases()->held_count(), limits::kPartitionShards);
+    EXPECT_EQ(gateway->leases()->held_count(), limits::kShardsDefault);
 }
 
 TEST_F(RadosStore, ShardsAreSharedByGatewaysAndGoToThoseThatAreLeft) {
     auto first = shared();
     ASSERT_TRUE(first->leases()->join({"tcp://127.0.0.1:1", "key"}).ok());
     (void)first->leases()->take_news();
-    EXPECT_EQ(first->leases()->held_count(), limits::kPartitionShards);
+    EXPECT_EQ(first->leases()->held_count(), limits::kShardsDefault);
     const std::uint16_t shard = partition().shard;
     ASSERT_TRUE(put(*first, {{key(1), "1"}}).ok());
 
@@ -252,10 +278,10 @@ TEST_F(RadosStore, ShardsAreSharedByGatewaysAndGoToThoseThatAreLeft) {
             std::this_thread::sleep_for(std::chrono::milliseconds{10});
         }
     };
-    const auto half = limits::kPartitionShards / 2;
+    const auto half = limits::kShardsDefault / 2;
     give_and_take({first.get(), second.get()},
                   [&] { return first->leases()->held_count() == half && second->leases()->held_count() == half; });
-    for (std::uint16_t i = 0; i < limits::kPartitionShards; ++i) {
+    for (std::uint16_t i = 0; i < limits::kShardsDefault; ++i) {
         EXPECT_NE(first->leases()->is_held(i), second->leases()->is_held(i)) << i;
     }
     Engine& holder = first->leases()->is_held(shard) ? *first : *second;
@@ -281,7 +307,7 @@ TEST_F(RadosStore, ShardsAreSharedByGatewaysAndGoToThoseThatAreLeft) {
 
     const bool is_first_holder = &holder == first.get();
     (is_first_holder ? first : second).reset();
-    give_and_take({&other}, [&] { return other.leases()->held_count() == limits::kPartitionShards; });
+    give_and_take({&other}, [&] { return other.leases()->held_count() == limits::kShardsDefault; });
     EXPECT_EQ(content(other, partition_range(partition())), both);
     EXPECT_TRUE(put(other, {{key(3), "3"}}).ok());
 }

@@ -9,10 +9,11 @@ public:
     using RadosReads::RadosReads;
 
     [[nodiscard]] Result<Done> refresh() override {
-        for (std::size_t directory = 0; directory < kDirectories; ++directory) {
+        PERFLEET_TRY(take_over_common());
+        for (std::size_t directory = 0; directory < shards().value; ++directory) {
             PERFLEET_TRY(read_again(directory));
         }
-        return take_over_common();
+        return Done{};
     }
     [[nodiscard]] Result<bool> recover(GoOn) override { return false; }
     [[nodiscard]] Result<Done> write(const Domain&, Guard, const Changes&) override { return read_only(); }

@@ -4,7 +4,9 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/engine/damaged_reads.h"
 #include "storage/engine/rados/rados_limits.h"
+#include "storage/engine/store_format.h"
 #include "storage/key/key.h"
 #include "storage/store_limits.h"
 
@@ -46,7 +48,7 @@ bool is_one_target(const KeyRange& range) {
 }  // namespace
 
 Result<std::optional<std::string>> RadosReads::get(std::string_view key) const {
-    auto domain = domain_of_key(key);
+    auto domain = domain_of_key(key, shards_);
     if (!domain.ok()) {
         return std::optional<std::string>{};  // such a key was never written
     }
@@ -181,9 +183,9 @@ std::unique_ptr<EngineCursor> RadosReads::cursor(const KeyRange& range, const st
     };
     const auto add_shards = [&](const KeyRange& table) {
         const KeyRange keys = clip(range, table);
-        const auto only = keys.begin < keys.end && is_one_target(keys) ? domain_of_key(keys.begin) : Error{};
+        const auto only = keys.begin < keys.end && is_one_target(keys) ? domain_of_key(keys.begin, shards_) : Error{};
         std::vector<Domain> domains;
-        for (std::uint16_t shard = 0; shard < limits::kPartitionShards; ++shard) {
+        for (std::uint16_t shard = 0; shard < shards_.value; ++shard) {
             if (!only.ok() || *only == shard_domain(shard)) {
                 domains.push_back(shard_domain(shard));
             }
@@ -409,11 +411,19 @@ void RadosReads::take_over(std::size_t directory, std::map<Domain, SegmentList, 
     }
 }
 
-Result<Done> RadosReads::take_over_common() {
+Result<bool> RadosReads::take_over_common() {
     auto found = PERFLEET_TRY(read_common(*pool_));
+    const bool is_store = found.contains(format_key());
+    if (const auto shards = found.find(shards_key()); shards != found.end() && shards->second.value != nullptr) {
+        const auto count = decode_shards_untrusted(*shards->second.value);
+        if (!count.ok()) {
+            return at_key(shards_key(), count.error());
+        }
+        shards_ = *count;
+    }
     const std::lock_guard lock{mutex_};
     common_ = std::make_shared<const DomainIndex>(std::move(found));
-    return Done{};
+    return is_store;
 }
 
 Result<std::uint64_t> RadosReads::size_bytes(const KeyRange& range) const {

@@ -67,8 +67,9 @@ protected:
     [[nodiscard]] std::vector<Domain> domains_in(const KeyRange& range) const;
     // Those of the directory, with its segments; nothing of them may be pending. What was read of the others stays.
     void take_over(std::size_t directory, std::map<Domain, SegmentList, DomainOrder> listed, bool is_all_checked);
-    // What belongs to no shard, anew.
-    [[nodiscard]] Result<Done> take_over_common();
+    // What belongs to no shard, anew; false where there is no store yet.
+    [[nodiscard]] Result<bool> take_over_common();
+    [[nodiscard]] ShardCount shards() const { return shards_; }
 
     mutable std::mutex mutex_;  // of both
     mutable Domains domains_;   // of shards
@@ -76,6 +77,7 @@ protected:
 
 private:
     class Cursor;
+    ShardCount shards_;  // that it has since the first take_over_common() that found a store
     // Whether the segments of a domain aren't what the store lists, and are now. A writer knows its own.
     [[nodiscard]] virtual Result<bool> reload(const Domain& domain) const = 0;
     struct LoadedIndex {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -29,9 +28,14 @@ public:
     RadosWriter(std::unique_ptr<RadosPool> pool, bool is_shared) : RadosReads{std::move(pool)}, is_shared_{is_shared} {}
 
     // Before all others. Whoever shares the store has no shard before join().
-    [[nodiscard]] Result<Done> begin() {
-        if (auto read = take_over_common(); !read.ok() || is_shared_) {
-            return read;
+    [[nodiscard]] Result<Done> begin(ShardCount of_new_store) {
+        if (!PERFLEET_TRY(take_over_common())) {
+            PERFLEET_TRY(begin_common(pool(), of_new_store));
+            PERFLEET_TRY(take_over_common());
+        }
+        directories_.resize(shards().value);
+        if (is_shared_) {
+            return Done{};
         }
         PERFLEET_TRY(RadosWriter::join({}));
         (void)take_news();
@@ -61,7 +65,7 @@ private:
 
     // -- shards
     [[nodiscard]] Result<Done> join(const GatewayAddress& own) override {
-        membership_ = PERFLEET_TRY(Membership::join(pool(), own, !is_shared_));
+        membership_ = PERFLEET_TRY(Membership::join(pool(), shards(), own, !is_shared_));
         return Done{};
     }
     [[nodiscard]] News take_news() override;
@@ -72,7 +76,7 @@ private:
     }
     [[nodiscard]] bool is_held(std::uint16_t shard) const override {
         const std::lock_guard lock{writing_};
-        return directories_[shard].has_value();
+        return shard < directories_.size() && directories_[shard].has_value();
     }
     [[nodiscard]] std::uint16_t held_count() const override {
         const std::lock_guard lock{writing_};
@@ -90,7 +94,7 @@ private:
     }
     void let_go(std::size_t number);
     [[nodiscard]] Result<Directory*> held(std::size_t number) {
-        if (directories_[number]) {
+        if (number < directories_.size() && directories_[number]) {
             return &*directories_[number];
         }
         return Error{ErrorCode::kUnavailable,
@@ -136,9 +140,9 @@ private:
     std::optional<Error> failure_;
     std::set<std::size_t> doubtful_;  // directories in which something may be otherwise since it failed
     // Heads and unused objects of those that are held; domains are in the table.
-    std::array<std::optional<Directory>, kDirectories> directories_;
-    std::vector<std::uint16_t> lost_;         // since the last news
-    std::map<std::string, RadosHead> heads_;  // of last segments that this has read or written
+    std::vector<std::optional<Directory>> directories_;  // of each shard
+    std::vector<std::uint16_t> lost_;                    // since the last news
+    std::map<std::string, RadosHead> heads_;             // of last segments that this has read or written
     std::uint64_t objects_ = 0;
     std::uint64_t era_ = 0;        // another after each recover()
     std::vector<Domain> pending_;  // in the order of their first write
@@ -150,7 +154,7 @@ private:
 
 Result<std::optional<std::string>> RadosWriter::get(std::string_view key) const {
     auto value = RadosReads::get(key);
-    const auto domain = domain_of_key(key);
+    const auto domain = domain_of_key(key, shards());
     if (!value.ok() || value->has_value() || !domain.ok() || domain->type != Domain::Type::kImage) {
         return value;
     }
@@ -645,7 +649,7 @@ Result<Done> RadosWriter::erase(const KeyRange& range, std::atomic<bool>* is_sto
 
 Result<Done> RadosWriter::remove_old() {
     const std::uint64_t now = now_s();
-    for (std::size_t directory = 0; directory < kDirectories; ++directory) {
+    for (std::size_t directory = 0; directory < shards().value; ++directory) {
         PERFLEET_TRY(remove_unused(directory, now - limits::kRadosUnusedLifetimeS, nullptr));
     }
     return Done{};
@@ -691,10 +695,11 @@ Result<Done> RadosWriter::remove_unused(std::size_t directory, std::uint64_t unt
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool is_shared) {
+Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool is_shared,
+                                                         std::optional<ShardCount> shards) {
     auto pool = PERFLEET_TRY(RadosPool::connect(place));
     auto writer = std::make_unique<RadosWriter>(std::move(pool), is_shared);
-    PERFLEET_TRY(writer->begin());
+    PERFLEET_TRY(writer->begin(shards.value_or(ShardCount{})));
     return Result<std::unique_ptr<Engine>>{std::move(writer)};
 }
 

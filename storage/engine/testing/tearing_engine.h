@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "storage/engine/store_format.h"
 #include "storage/engine/testing/engine_over.h"
 #include "storage/engine/testing/memory_engine.h"
 #include "storage/key/domain.h"
@@ -62,8 +63,9 @@ public:
     }
 
 private:
-    [[nodiscard]] static bool is_of(const Domain& domain, std::string_view key) {
-        const auto its = domain_of_key(key);
+    [[nodiscard]] bool is_of(const Domain& domain, std::string_view key) const {
+        const auto shards = shards_of(*this, ShardCount{});
+        const auto its = domain_of_key(key, shards.ok() ? *shards : ShardCount{});
         return its.ok() && *its == domain;
     }
     [[nodiscard]] static Result<Done> dead() { return Error{ErrorCode::kIo, "killed"}; }

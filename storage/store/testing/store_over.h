@@ -24,6 +24,7 @@ public:
     explicit StoreOver(std::unique_ptr<Store> store) : owned_{std::move(store)}, store_{*owned_} {}
 
     ShardLeases* leases() override { return store_.leases(); }
+    ShardCount shards() const override { return store_.shards(); }
     Result<Done> refresh() override { return store_.refresh(); }
     std::vector<std::string> damage() const override { return store_.damage(); }
     bool has_lost_logs() const override { return store_.has_lost_logs(); }

@@ -68,7 +68,7 @@ public:
         }
         if (engine_ == TestEngine::kRados) {
             place_ = place_ ? place_ : new_rados_place();
-            auto engine = open_rados_writer_engine(*place_);
+            auto engine = open_rados_writer_engine(*place_, false, options_.shards);
             EXPECT_TRUE(engine.ok()) << engine.error().message;
             auto store = open_keyed_store(std::move(*engine), place_->text(), options_);
             EXPECT_TRUE(store.ok()) << store.error().message;

@@ -44,7 +44,7 @@ public:
     [[nodiscard]] std::uint64_t row_count() const { return row_count_; }
 
 private:
-    [[nodiscard]] Partition partition() const { return partition_of(record_.target, bucket_); }
+    [[nodiscard]] Partition partition() const { return partition_of(record_.target, bucket_, 0, store_.shards()); }
 
     Store& store_;
     std::vector<std::uint64_t> values_;

@@ -19,7 +19,7 @@ Result<Done> SessionWriter::put(const BatchUntrusted& batch) {
     if (lies_ahead(admitted.record.bucket, now_)) {
         return Error{ErrorCode::kInvalid, "a batch of the future, by this machine's clock"};
     }
-    const Partition partition = partition_of(record_.target, batch.header.bucket);
+    const Partition partition = partition_of(record_.target, batch.header.bucket, 0, store_.shards());
     if (defined_.insert(partition).second) {
         PERFLEET_TRY(store_.define(partition, record_));
     }
@@ -50,7 +50,7 @@ Result<Done> SessionWriter::count(PutOutcome outcome, const BatchUntrusted& batc
 Result<Done> SessionWriter::end(const ByeUntrusted& bye) {
     const auto end = PERFLEET_TRY(admit_bye(bye, record_));
     if (defined_.empty()) {  // a session without a batch
-        PERFLEET_TRY(store_.define(partition_of(record_.target, bucket_of(now_)), record_));
+        PERFLEET_TRY(store_.define(partition_of(record_.target, bucket_of(now_), 0, store_.shards()), record_));
     }
     last_seq_ = std::max(last_seq_, end.last_seq);
     stored_.has_end = true;
