@@ -13,6 +13,8 @@
 namespace perfleet {
 namespace {
 
+// Of formats that are made here: beyond those of the running kernel's tracepoints, within the 16 bits of common_type.
+constexpr std::uint64_t kKernelLogIdFirst = 60'000;
 constexpr std::uint64_t kConfigDummy = 9;  // PERF_COUNT_SW_DUMMY: an event that never counts by itself
 
 // Where perf_event_attr has its fields.
@@ -82,7 +84,7 @@ bool can_keep_attrs(const SessionRecord& session) {
 
 // Samples and tracepoints that are selected and have rows, or are in a group with such, or all where attrs are kept;
 // where there are groups in the order of the events, for perf wants those of a group side by side.
-std::vector<Series> wanted_series(const Scan& scan, std::size_t session_index, bool wants_all) {
+std::vector<Series> wanted_series(const Scan& scan, std::size_t session_index, bool wants_all, bool wants_entries) {
     const ScannedSession& session = scan.sessions()[session_index];
     const std::vector<EventRecord>& events = session.record.events;
     std::vector<Series> wanted;
@@ -91,8 +93,10 @@ std::vector<Series> wanted_series(const Scan& scan, std::size_t session_index, b
         const EventRecord* const event = session.record.event_at(series.event);
         const bool is_counter_alone =
             series.kind == Kind::kCounter && event != nullptr && event->kind == Kind::kCounter;
-        return (series.kind == Kind::kSample || series.kind == Kind::kTracepoint || is_counter_alone) &&
-               scan.is_selected(session_index, series);
+        const bool is_log_entries = wants_entries && series.kind == Kind::kKernelEntry && event != nullptr &&
+                                    kernel_log_event(*event, series.kind).has_value();
+        const bool has_samples = series.kind == Kind::kSample || series.kind == Kind::kTracepoint || is_log_entries;
+        return (has_samples || is_counter_alone) && scan.is_selected(session_index, series);
     };
     for (const Series series : session.series) {
         if (is_exported(series)) {
@@ -168,10 +172,11 @@ std::string ExportedEvent::attr() const {
     return attr;
 }
 
-EventTable::EventTable(const Scan& scan, std::vector<std::string>& warnings)
-    : keeps_attrs_{scan.sessions().size() == 1 && can_keep_attrs(scan.sessions().front().record)} {
+EventTable::EventTable(const Scan& scan, std::vector<std::string>& warnings, KernelLogs logs)
+    : logs_{logs}, keeps_attrs_{scan.sessions().size() == 1 && can_keep_attrs(scan.sessions().front().record)} {
     for (std::size_t session_index = 0; session_index < scan.sessions().size(); ++session_index) {
-        for (const Series series : wanted_series(scan, session_index, keeps_attrs_)) {
+        for (const Series series :
+             wanted_series(scan, session_index, keeps_attrs_, logs_ == KernelLogs::kAsTracepoints)) {
             add(session_index, scan.sessions()[session_index].record, series, warnings);
         }
     }
@@ -182,6 +187,12 @@ EventTable::EventTable(const Scan& scan, std::vector<std::string>& warnings)
         }
         for (ExportedEvent& event : events_) {
             event.recorded_attr.resize(size_bytes, '\0');
+        }
+    }
+    // perf report takes a sample without a chain for one with the chain before it.
+    if (std::any_of(events_.begin(), events_.end(), [](const ExportedEvent& event) { return event.callchain; })) {
+        for (ExportedEvent& event : events_) {
+            event.callchain = event.callchain || event.log;
         }
     }
     find_groups(scan, warnings);
@@ -245,6 +256,7 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
         event.callchain = record->callchain;
         event.format = record->format;
         event.recorded_attr = keeps_attrs_ ? record->attr : std::string{};
+        take_as_log(event, *record, series);
     } else {
         event.name = "event-" + std::to_string(series.event.value);
         event.type = perf::kTypeSoftware;
@@ -252,7 +264,7 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
     }
     event.clock_id = session.linux_clockid >= 0 ? session.linux_clockid : 1;
     event.is_tracepoint = event.type == perf::kTypeTracepoint;
-    if (event.is_tracepoint) {
+    if (event.is_tracepoint && !event.log) {
         const auto id = format_id(event.format);
         if (id && event.name.find(':') != std::string::npos) {
             event.config = *id;
@@ -267,7 +279,7 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
     }
     const auto known = std::find_if(events_.begin(), events_.end(), [&](const ExportedEvent& other) {
         return !keeps_attrs_ && other.name == event.name && other.type == event.type && other.config == event.config &&
-               other.raw == event.raw;
+               other.raw == event.raw && other.log == event.log;
     });
     if (known != events_.end()) {
         known->callchain = known->callchain || event.callchain;
@@ -277,6 +289,26 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
     event.id = events_.size() + 1;
     entries_.push_back({session_index, series, events_.size()});
     events_.push_back(std::move(event));
+}
+
+// A tracepoint with fields, which no kernel's tracefs has. Of one name there is one id, and so one format.
+void EventTable::take_as_log(ExportedEvent& event, const EventRecord& record, Series series) const {
+    if (logs_ == KernelLogs::kAsStored || keeps_attrs_) {
+        return;
+    }
+    event.log = kernel_log_event(record, series.kind);
+    if (!event.log) {
+        return;
+    }
+    event.name = kernel_log_name(record, series.kind);
+    const auto named = std::find_if(events_.begin(), events_.end(),
+                                    [&](const ExportedEvent& other) { return other.log && other.name == event.name; });
+    event.type = perf::kTypeTracepoint;
+    event.config = named != events_.end() ? named->config : kKernelLogIdFirst + events_.size();
+    event.period = 1;
+    event.callchain = false;
+    event.raw = true;
+    event.format = kernel_log_format(*event.log, event.name, event.config);
 }
 
 void EventTable::exclude_kernel() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "exporters/perf-data/kernel_log_event.h"
 #include "query-engine/scan/scan.h"
 
 namespace perfleet {
@@ -26,12 +27,13 @@ struct ExportedEvent {
     bool exclude_kernel = false;
     bool exclude_user = false;
     bool callchain = false;
-    bool raw = false;            // with a format: its fields are those of the row
-    bool is_tracepoint = false;  // as recorded, with or without a format
-    std::string format;          // tracepoints: as tracefs gives it
-    std::uint64_t id = 0;        // from 1: PERF_SAMPLE_IDENTIFIER of its samples
-    std::int32_t clock_id = 1;   // CLOCK_MONOTONIC
-    std::string recorded_attr;   // of an imported recording, which says more than the fields here; empty: made of them
+    bool raw = false;                   // with a format: its fields are those of the row
+    bool is_tracepoint = false;         // as recorded, with or without a format
+    std::string format;                 // tracepoints: as tracefs gives it
+    std::uint64_t id = 0;               // from 1: PERF_SAMPLE_IDENTIFIER of its samples
+    std::int32_t clock_id = 1;          // CLOCK_MONOTONIC
+    std::optional<KernelLogEvent> log;  // rows of a seL4 kernel's log, of which samples are made
+    std::string recorded_attr;  // of an imported recording, which says more than the fields here; empty: made of them
 
     [[nodiscard]] std::uint64_t sample_type() const;
     [[nodiscard]] bool has_branch_index() const;  // in its branch stacks
@@ -46,13 +48,16 @@ struct ExportedGroup {
 
 class EventTable {
 public:
+    // Of a seL4 kernel: entries, which are else no events, and tracepoints, which are else without fields.
+    enum class KernelLogs : std::uint8_t { kAsStored, kAsTracepoints };
+
     // The sample and tracepoint series of the scan that have rows and are selected, and counters of events that have no
     // such rows. `warnings` gets a line for a
     // tracepoint whose format isn't known: its raw data can't be exported; and for events that aren't in the same group
     // in all sessions, or whose leader has no rows (`perf report` would show none of them): exported without one.
     // Of one session that was imported from a perf.data file, all events are there, with their attrs and the fields of
     // their samples as they were recorded.
-    EventTable(const Scan& scan, std::vector<std::string>& warnings);
+    EventTable(const Scan& scan, std::vector<std::string>& warnings, KernelLogs logs = KernelLogs::kAsStored);
 
     [[nodiscard]] std::span<const ExportedEvent> events() const { return events_; }
 
@@ -73,6 +78,7 @@ private:
              std::vector<std::string>& warnings);
 
     void find_groups(const Scan& scan, std::vector<std::string>& warnings);
+    void take_as_log(ExportedEvent& event, const EventRecord& record, Series series) const;
     [[nodiscard]] bool has_rows(const Scan& scan, std::size_t event_index) const;
 
     struct Entry {
@@ -83,6 +89,7 @@ private:
     std::vector<ExportedEvent> events_;
     std::vector<Entry> entries_;
     std::vector<ExportedGroup> groups_;
+    KernelLogs logs_;
     bool keeps_attrs_ = false;
 };
 

@@ -34,7 +34,7 @@ public:
           options_{options},
           sink_{sink},
           clock_{scan},
-          events_{scan, summary_.warnings},
+          events_{scan, summary_.warnings, EventTable::KernelLogs::kAsTracepoints},
           merge_{scan, events_, clock_, RowMerge::KeptRecords::kVisited},
           writer_{sink, options.is_pipe ? 0 : kHeaderSizeBytes},
           stream_{writer_, events_.events()} {}
@@ -203,7 +203,9 @@ private:
 
     Result<Done> row(const MergedRow& row) override {
         const EpochImages& images = images_[row.epoch.index];
-        if (row.event != nullptr && row.columns == nullptr) {
+        if (row.event != nullptr && row.event->log) {
+            stream_.log_row(row, ranges_[row.epoch.session_index]);
+        } else if (row.event != nullptr && row.columns == nullptr) {
             const std::size_t session = row.epoch.session_index;
             stream_.kept_row(row, ranges_[session], first_epochs_[session] == row.epoch.index);
         } else if (row.event != nullptr) {
@@ -267,7 +269,7 @@ private:
     }
 
     void add_ledger() {
-        constexpr std::array kKinds{Kind::kSample, Kind::kTracepoint};
+        constexpr std::array kKinds{Kind::kSample, Kind::kTracepoint, Kind::kKernelEntry};
         for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
             summary_.ledger.add(scan_.ledger(index, kKinds, summary_.warnings));
         }

@@ -560,18 +560,42 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
         size_bytes += 8 + chain_.size() * sizeof(std::uint64_t);
     }
     if ((fields & type::kRaw) != 0) {
-        // Its u32 size counts the padding that makes both a multiple of 8.
         const std::string_view raw = event.raw ? merged.rows.bytes(ColumnId::kRawBytes, row) : rest.raw;
-        constexpr std::uint64_t kZero = 0;
-        const std::size_t taken =
-            std::min(raw.size(), PerfRecordWriter::kRecordSizeBytesMax - size_bytes - 8 - rest.tail.size());
-        const std::size_t padding = (8 - (4 + taken) % 8) % 8;
-        writer_.put(narrow(taken + padding));
-        writer_.put_bytes(raw.data(), taken);
-        writer_.put_bytes(&kZero, padding);
+        write_raw(raw.substr(0, PerfRecordWriter::kRecordSizeBytesMax - size_bytes - 8 - rest.tail.size()));
     }
     write_tail(event, rest.tail);
     writer_.end();
+    count_sample(time_ns);
+}
+
+void RecordStream::log_row(const MergedRow& merged, const TaskRange& range) {
+    const ExportedEvent& event = *merged.event;
+    const KernelLogSample sample = kernel_log_sample(*event.log, event.config, merged.rows, merged.row);
+    const Trailer trailer{range.number(0), range.number(0), merged.time_ns, narrow(sample.cpu)};
+    if (named_kernels_.insert(trailer.tid).second) {
+        write_comm(trailer, range.name_prefix + "seL4", false);
+    }
+    leaf_address_ = 0;
+    writer_.begin(perf::RecordType::kSample, perf::misc::kKernel);
+    (void)write_fixed_fields(event, trailer, sample.duration_ticks, {});
+    if (event.callchain) {
+        writer_.put(std::uint64_t{0});
+    }
+    write_raw(sample.raw);
+    writer_.end();
+    count_sample(merged.time_ns);
+}
+
+void RecordStream::write_raw(std::string_view raw) {
+    // Its u32 size counts the padding that makes both a multiple of 8.
+    constexpr std::uint64_t kZero = 0;
+    const std::size_t padding = (8 - (4 + raw.size()) % 8) % 8;
+    writer_.put(narrow(raw.size() + padding));
+    writer_.put_bytes(raw.data(), raw.size());
+    writer_.put_bytes(&kZero, padding);
+}
+
+void RecordStream::count_sample(std::uint64_t time_ns) {
     if (sample_count_++ == 0) {
         first_sample_ns_ = time_ns;
         last_sample_ns_ = time_ns;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ public:
     // A sample or a tracepoint.
     void sample_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range);
 
+    // Of a kernel's log: a sample of thread 0, which is named for the kernel, weighed by its duration.
+    void log_row(const MergedRow& merged, const TaskRange& range);
+
     // What was kept of a record beside the rows: of a sample (perf::SampleRest) until its row comes, which is of the
     // same time, or else the whole record, which is written.
     // `wants_again`: also what holds on from before, for nothing before it was written.
@@ -73,6 +77,8 @@ private:
         std::uint64_t time_ns = 0;
         std::uint32_t cpu = 0;
     };
+    void write_raw(std::string_view raw);
+    void count_sample(std::uint64_t time_ns);
     void end_record(const Trailer& trailer, std::uint64_t id);
     void count_record();
 
@@ -125,8 +131,9 @@ private:
     void follow_all_tasks(std::uint64_t time_ns);
 
     bool follows_all_tasks_ = false;
-    bool has_data_mappings_ = false;       // perf knows some
-    std::optional<ExportedImage> kernel_;  // the one that perf takes for the kernel
+    bool has_data_mappings_ = false;         // perf knows some
+    std::optional<ExportedImage> kernel_;    // the one that perf takes for the kernel
+    std::set<std::uint32_t> named_kernels_;  // of kernels' logs: the threads that stand for them
     std::vector<std::uint64_t> chain_;
     std::uint64_t leaf_address_ = 0;
     void begin_aux(std::uint16_t misc, std::string_view head);

@@ -224,7 +224,7 @@ Result<bool> RowMerge::advance(Source& source) {
                 continue;
             }
             source.begin_block(block->rows);
-            if (source.event != nullptr && source.kind != Kind::kRecord) {
+            if (source.event != nullptr && source.kind != Kind::kRecord && source.kind != Kind::kKernelEntry) {
                 source.columns.emplace(*source.rows);
             }
         }

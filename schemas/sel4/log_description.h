@@ -38,6 +38,8 @@ struct LogDescription {
 
     // As of version 14.0.0 where none is said.
     [[nodiscard]] PathNumbering numbering() const;
+
+    friend bool operator==(const LogDescription&, const LogDescription&) = default;
 };
 
 // "13.0.0" → 13, "16.0.0-dev" → 16; nothing for other texts.
