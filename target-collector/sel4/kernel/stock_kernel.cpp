@@ -78,7 +78,8 @@ constexpr KernelFeatures kBuiltFor {
 const KernelFeatures& StockKernel::built_for() { return kBuiltFor; }
 
 std::uint64_t StockKernel::set_log_buffer() {
-#ifdef CONFIG_KERNEL_LOG_BUFFER
+    // 12.1.0 says CONFIG_KERNEL_LOG_BUFFER in a header that libsel4 doesn't include.
+#if defined(CONFIG_BENCHMARK_TRACK_KERNEL_ENTRIES) || defined(CONFIG_BENCHMARK_TRACEPOINTS)
     return static_cast<std::uint64_t>(seL4_BenchmarkSetLogBuffer(log_.frame));
 #else
     return kIllegalOperation;

@@ -33,7 +33,7 @@ struct KernelFeatures {
 
 // A thread that the collector knows: from 1 on, as rows name it.
 using ThreadNumber = StrongInteger<struct ThreadNumberTag, std::uint32_t>;
-inline constexpr std::uint32_t kThreadsMax = 16;
+inline constexpr std::uint32_t kThreadsMax = 64;
 
 struct ThreadRegisters {
     FrameRegisters frame;

@@ -17,13 +17,18 @@ std::optional<std::uint64_t> ThreadSampler::ran_ticks(std::size_t index) {
         return kernel_.consumed_ticks(number);
     }
     const std::uint64_t cycles = utilisation_->cycles_of(number);
-    const std::uint64_t ran = cycles - cycles_[index];
+    // Fewer than before: the number is another thread's, which runs since this window began.
+    const std::uint64_t before = cycles < cycles_[index] ? utilisation_->cycles_before_window(number) : cycles_[index];
+    const std::uint64_t ran = cycles - before;
     cycles_[index] = cycles;
     return ran;
 }
 
 std::optional<ThreadSample> ThreadSampler::take(std::size_t index) {
     PERFLEET_ASSERT(index < threads_.size());
+    if (threads_[index].number == ThreadNumber{}) {
+        return std::nullopt;
+    }
     const auto ran = ran_ticks(index);
     ThreadRegisters registers;
     if (ran == std::uint64_t{0} || !kernel_.read_registers(threads_[index].number, registers)) {

@@ -16,7 +16,7 @@
 namespace perfleet::sel4 {
 
 struct SampledThread {
-    ThreadNumber number;
+    ThreadNumber number;                 // 0: nobody is in this place now
     std::span<const std::byte> stack{};  // where its frames lie, as mapped here and there alike
 };
 
@@ -31,7 +31,8 @@ class ThreadSampler {
 public:
     static constexpr std::size_t kFramesMax = 32;
 
-    // All borrowed. `utilisation`: null but in a kernel of that mode.
+    // All borrowed. `utilisation`: null but in a kernel of that mode. What `threads` says is read at each take(): who
+    // starts and deletes threads keeps it up to date, and may give a number, and its capabilities, to another thread.
     ThreadSampler(KernelInterface& kernel, UtilisationWindow* utilisation, std::span<const SampledThread> threads);
 
     [[nodiscard]] std::size_t thread_count() const { return threads_.size(); }

@@ -123,6 +123,56 @@ TEST(ThreadSampler, ASampleCarriesWhatItsThreadRanSinceTheLastOne) {
     EXPECT_EQ(sample->ran_ticks, 25U) << "20 before the window turned, 5 after";
 }
 
+TEST(ThreadSampler, ANumberThatIsAnothersHasNothingOfTheThreadBefore) {
+    SimulatedKernel kernel{utilisation_kernel()};
+    UtilisationWindow window{kernel, kEvent, 2};
+    ASSERT_TRUE(window.begin().ok());
+    SampledThread threads[] = {{ThreadNumber{2}}};
+    ThreadSampler sampler{kernel, &window, threads};
+    kernel.registers[2] = {{0x1000, 0}, false};
+    kernel.words = {{2, words_of(70, 0, 100)}};
+    ASSERT_TRUE(sampler.take(0));
+    KeptRows kept;
+    ASSERT_TRUE(window.turn(kept).ok());
+    kernel.words = {{2, words_of(500, 0, 600)}};
+    EXPECT_EQ(sampler.take(0).value().ran_ticks, 500U);
+    // Deleted; another has its number before anybody noticed.
+    kernel.words = {{2, words_of(20, 0, 700)}};
+    EXPECT_EQ(sampler.take(0).value().ran_ticks, 20U);
+    kernel.words = {{2, words_of(45, 0, 800)}};
+    EXPECT_EQ(sampler.take(0).value().ran_ticks, 25U);
+}
+
+// As many as a root task may have, in places that are empty at times.
+TEST(ThreadSampler, ThreadsComeAndGo) {
+    SimulatedKernel kernel{{.mode = BenchmarkMode::kNone, .is_mcs = true}};
+    std::array<SampledThread, kThreadsMax> threads{};
+    ThreadSampler sampler{kernel, nullptr, threads};
+    const auto sampled = [&] {
+        std::vector<std::uint32_t> numbers;
+        for (std::size_t i = 0; i < sampler.thread_count(); ++i) {
+            if (const auto sample = sampler.take(i)) {
+                numbers.push_back(sample->thread.value);
+            }
+        }
+        return numbers;
+    };
+    EXPECT_TRUE(sampled().empty());
+    for (const std::uint32_t number : {1U, 17U, kThreadsMax}) {
+        threads[number - 1].number = ThreadNumber{number};
+        kernel.registers[number] = {{0x1000, 0}, false};
+    }
+    const auto run = [&] { kernel.consumed = {{1, 10}, {17, 10}, {kThreadsMax, 10}}; };
+    run();
+    EXPECT_EQ(sampled(), (std::vector<std::uint32_t>{1, 17, kThreadsMax}));
+    threads[16] = {};
+    run();
+    EXPECT_EQ(sampled(), (std::vector<std::uint32_t>{1, kThreadsMax}));
+    threads[16] = {ThreadNumber{17}};
+    run();
+    EXPECT_EQ(sampled(), (std::vector<std::uint32_t>{1, 17, kThreadsMax}));
+}
+
 TEST(ThreadSampler, AnMcsKernelTellsWhoRanAndOthersDont) {
     const SampledThread threads[] = {{ThreadNumber{1}}};
     SimulatedKernel mcs{{.mode = BenchmarkMode::kNone, .is_mcs = true}};

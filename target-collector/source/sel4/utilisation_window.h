@@ -31,6 +31,11 @@ public:
     // windows is in none.
     [[nodiscard]] std::uint64_t cycles_of(ThreadNumber thread);
 
+    // What of them is of the windows that are over.
+    [[nodiscard]] std::uint64_t cycles_before_window(ThreadNumber thread) const {
+        return ended_cycles_[thread.value - 1];
+    }
+
     // At the end of the last window.
     [[nodiscard]] bool is_gone(ThreadNumber thread) const { return is_gone_[thread.value - 1]; }
 
