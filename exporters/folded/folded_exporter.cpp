@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "query-engine/statistic/coverage.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/text/utf8.h"
-#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -91,7 +91,7 @@ Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer, con
     Folding folding{symbolizer, scan.memory(), scan.worker_count()};
     SourceExpansion expansion{symbolizer, scan.memory(), options};
     const Result<Done> visited =
-        expansion.visit(scan, StackCountOptions{.event = event->name, .sum_weights = off_cpu::is_event(event->name)},
+        expansion.visit(scan, StackCountOptions{.event = event->name, .sum_weights = weighs_by_default(scan, *event)},
                         [&](const EpochStackCounts& epoch) { folding.add(epoch); });
     if (!visited.ok()) {
         return Error{visited.error()};

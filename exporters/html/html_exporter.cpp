@@ -9,13 +9,13 @@
 
 #include "exporters/html/flame_graph.h"
 #include "exporters/html/page_data.h"
+#include "query-engine/statistic/coverage.h"
 #include "query-engine/statistic/diff.h"
 #include "query-engine/statistic/diff_command.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/text/utf8.h"
-#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -70,7 +70,7 @@ Result<Done> count(const Scan& scan, const EventChoice& event, const HtmlOptions
                    std::uint32_t first_slice, SourceExpansion& expansion, FlameGraphMaker& maker) {
     StackCountOptions wanted;
     wanted.event = event.name;
-    wanted.sum_weights = options.sum_weights || off_cpu::is_event(event.name);
+    wanted.sum_weights = options.sum_weights;
     if (slices.count > 1) {
         wanted.cuts = [&](std::size_t session_index) {
             std::vector<Ticks> cuts;
@@ -188,16 +188,18 @@ Result<Selection> before_selection(const std::string& text, const Selection& sel
 }
 
 Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symbolizer& symbolizer,
-                                  const HtmlOptions& options, ExportSink& sink) {
+                                  const HtmlOptions& given, ExportSink& sink) {
     const auto event = PERFLEET_TRY(choose_event(scan));
     if (!event.has_value()) {
         return Error{ErrorCode::kNotFound,
                      "no samples are in the selection: nothing to show (perfleet losses lists what there is)"};
     }
     const EventChoice& choice = *event;
+    HtmlOptions options = given;
+    options.sum_weights = given.sum_weights || weighs_by_default(scan, choice);
     PageData data;
     data.event = choice.name;
-    data.is_count = !options.sum_weights && !off_cpu::is_event(choice.name);
+    data.is_count = !options.sum_weights;
     data.unit = data.is_count ? "samples" : choice.unit;
     data.is_sampled = choice.is_sampled;
     data.side = side_of(scan, choice.name);

@@ -36,11 +36,16 @@ Result<Done> ProfileTables::choose_values(const Scan& scan) {
                      "no samples are in the selection: nothing to export (perfleet losses lists what there is)"};
     }
     for (const EventChoice& event : events_) {
+        const std::size_t first = values_.size();
         if (!off_cpu::is_event(event.name)) {
             values_.push_back({event.name, kRows, false});
         }
         if (!event.unit.empty()) {
             values_.push_back({event.name, event.unit, true});
+        }
+        // The first one is what readers show at first.
+        if (values_.size() - first == 2 && weighs_by_default(scan, event)) {
+            std::swap(values_[first], values_[first + 1]);
         }
     }
     return Done{};

@@ -340,6 +340,17 @@ TEST_F(Sel4Domain, TellsDomainsApartThatLieAtTheSameAddresses) {
                                                       {"worker worker.elf domain_caller", 0},
                                                       {"worker worker.elf domain_leaf", each}};
     EXPECT_EQ(top, wanted);
+    // Exports weigh such a session, too: its rows don't stand for one period each.
+    const std::string folded = folder_ / "folded";
+    const Finished exported = run({program_path("perfleet"), "export", "--data", data, "--to", "folded", "-o", folded});
+    EXPECT_EQ(exported.ending.status, 0) << exported.error_output;
+    std::ifstream lines{folded};
+    std::uint64_t cycles = 0;
+    for (std::string line; std::getline(lines, line);) {
+        cycles += std::stoull(line.substr(line.rfind(' ') + 1));
+    }
+    EXPECT_EQ(cycles, 2 * each);
+    EXPECT_GT(cycles, run_of->counts().samples);
 }
 
 }  // namespace

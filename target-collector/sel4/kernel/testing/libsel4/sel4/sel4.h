@@ -1,0 +1,38 @@
+// What of libsel4 the stock kernel's calls need, for tests on a host: a kernel that tracks utilisation, whose answers
+// the test gives. Names are libsel4's own.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONFIG_BENCHMARK_TRACK_UTILISATION 1
+#define CONFIG_ENABLE_BENCHMARKS 1
+#define CONFIG_EXPORT_PCNT_USER 1
+#define CONFIG_EXPORT_PTMR_USER 1
+#define CONFIG_IRQ_IOAPIC 1
+#define CONFIG_MAX_NUM_NODES 1
+#define CONFIG_MAX_NUM_TRACE_POINTS 0
+#define CONFIG_SYSCALL 1
+
+typedef uint64_t seL4_Word;
+typedef seL4_Word seL4_CPtr;
+typedef int8_t seL4_Bool;
+enum { seL4_CapNull = 0, seL4_CapInitThreadTCB = 1 };
+enum { seL4_NoError = 0, seL4_InvalidCapability = 2 };
+
+typedef struct {
+    seL4_Word rip, rsp, rflags, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8;
+    seL4_Word pc, sp, spsr, x0, x29, x30, x9;
+} seL4_UserContext;
+
+typedef struct {
+    seL4_Word msg[120];
+} seL4_IPCBuffer;
+
+// By the test.
+seL4_IPCBuffer* seL4_GetIPCBuffer(void);
+int seL4_BenchmarkResetLog(void);
+seL4_Word seL4_BenchmarkFinalizeLog(void);
+void seL4_BenchmarkResetThreadUtilisation(seL4_Word tcb);
+void seL4_BenchmarkGetThreadUtilisation(seL4_Word tcb);
+int seL4_TCB_ReadRegisters(seL4_CPtr tcb, seL4_Bool suspends, uint8_t flags, seL4_Word count, seL4_UserContext* into);
