@@ -272,17 +272,16 @@ Result<Done> LinuxCollector::choose_chains(PerfSourceOptions& source) {
     return options_.has_off_cpu ? choose_off_cpu(wish.kernel_unwinder, source) : Result<Done>{Done{}};
 }
 
-// Its stacks are unwound by BPF, however those of samples are.
+// Its stacks are unwound by BPF where that is possible, however those of samples are.
 Result<Done> LinuxCollector::choose_off_cpu(const KernelUnwinder::Options& wish, PerfSourceOptions& source) {
     if (source.kernel_unwinder == nullptr) {
         auto unwinder = KernelUnwinder::open(wish);
         if (!unwinder.ok()) {
-            Error error = std::move(unwinder).error();
-            error.message =
-                "--off-cpu: " + error.message + "; -e sched:sched_switch -g records each switch without BPF";
-            return error;
+            notice("--off-cpu without BPF: time blocked includes the wait for a CPU, and who woke whom isn't known (" +
+                   unwinder.error().message + ")");
+        } else {
+            source.kernel_unwinder = std::move(*unwinder);
         }
-        source.kernel_unwinder = std::move(*unwinder);
     }
     source.off_cpu_period_ns =
         static_cast<std::uint64_t>(kNsPerSecond) /

@@ -296,11 +296,11 @@ void add_options(CLI::App& app, CommandLine& line) {
            "tables from a copy of SIZE bytes of the stack, 8192 by default), fp (by frame pointers), or auto: bpf, "
            "where it isn't possible dwarf for programs without frame pointers, else fp")
         ->type_name("MODE");
-    app.add_flag(
-        "--off-cpu", options.has_off_cpu,
-        "Follow threads off the CPU, too, by BPF: time blocked (event offcpu-time), runnable but waiting for a "
-        "CPU (runqueue-time), and who woke them (wakeup-time), by call chain; about a row for each -F-th of a "
-        "second of it");
+    app.add_flag("--off-cpu", options.has_off_cpu,
+                 "Follow threads off the CPU, too, by BPF where it can be: time blocked (event offcpu-time), runnable "
+                 "but waiting for a "
+                 "CPU (runqueue-time), and who woke them (wakeup-time), by call chain; about a row for each -F-th of a "
+                 "second of it");
     app.add_flag("-a,--all-cpus", options.all_cpus, "Everything that runs on the machine");
     app.add_option_function<std::string>(
            "-C,--cpu", [&line](const std::string& list) { line.cpu_lists.push_back(list); },

@@ -348,7 +348,7 @@ Result<int> EventSet::open_output(const perf_event_attr& attr, std::uint32_t eve
 }
 
 void EventSet::add_off_cpu_events() {
-    if (options_.off_cpu == nullptr) {
+    if (options_.off_cpu_period_ns == 0) {
         return;
     }
     off_cpu_index_ = static_cast<std::uint32_t>(events_.size());
@@ -363,12 +363,21 @@ void EventSet::add_off_cpu_events() {
         event.spec.is_nowhere = true;
         event.rate = {false, options_.off_cpu_period_ns};
         event.fields.callchain = true;
+        if (options_.off_cpu == nullptr && name == off_cpu::kBlocked) {
+            event.spec.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+            event.spec.takes_switches = true;
+            event.spec.is_nowhere = false;
+            event.spec.callchain = true;
+            event.spec.is_inherited = options_.is_inherited && options_.tids.empty();
+            event.spec.record_only(options_.cpus);
+            settle_fields(event);
+        }
         events_.push_back(std::move(event));
     }
 }
 
 Result<Done> EventSet::open_off_cpu_outputs() {
-    for (std::uint32_t cpu_index = 0; off_cpu_index_ && cpu_index < cpus_.size(); ++cpu_index) {
+    for (std::uint32_t cpu_index = 0; options_.off_cpu != nullptr && cpu_index < cpus_.size(); ++cpu_index) {
         const std::uint32_t cpu = cpus_[cpu_index];
         if (!options_.cpus.empty() &&
             std::find(options_.cpus.begin(), options_.cpus.end(), cpu) == options_.cpus.end()) {
@@ -466,7 +475,7 @@ RecordOrigin EventSet::origin_of_output(const OpenFd& open) const {
     fields.callchain = true;
     fields.raw = true;
     fields.unwound = true;
-    fields.off_cpu = open.event_index == off_cpu_index_;
+    fields.off_cpu = options_.off_cpu != nullptr && open.event_index == off_cpu_index_;
     if (open.has_copy) {
         fields.user_register_count = static_cast<std::uint8_t>(
             std::popcount(off_cpu_output_attr(options_.all_user, true, features_).sample_regs_user));

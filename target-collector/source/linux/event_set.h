@@ -30,10 +30,10 @@ struct EventSetOptions {
     std::vector<EventSpec> probes;  // events that programs write the rows of
     SamplingChoice sampling;
     bool callchain = false;
-    std::uint32_t user_stack_bytes = 0;         // AttrOptions
-    KernelUnwinder* kernel_unwinder = nullptr;  // borrowed; null: no BPF program unwinds
-    OffCpuTracer* off_cpu = nullptr;            // borrowed; null: threads aren't followed off the CPU
-    std::uint64_t off_cpu_period_ns = 0;
+    std::uint32_t user_stack_bytes = 0;           // AttrOptions
+    KernelUnwinder* kernel_unwinder = nullptr;    // borrowed; null: no BPF program unwinds
+    OffCpuTracer* off_cpu = nullptr;              // borrowed; null: threads aren't followed off the CPU
+    std::uint64_t off_cpu_period_ns = 0;          // without a tracer: by the kernel's switches; 0: not at all
     PeriodJitter jitter;                          // of fixed periods; none by default
     bool all_cpus = false;                        // everything that runs; else `pids`
     bool all_user = false;                        // exclude the kernel from all events

@@ -51,11 +51,12 @@ struct EventSpec {
     bool samples_group = false;         // of a leader: its samples carry the counts of the whole group
     bool is_sampled_by_leader = false;  // of the group's other events then: they have no samples of their own
     bool is_off_cpu = false;            // its rows come from an OffCpuTracer: nothing is opened for it
+    bool takes_switches = false;        // of off-CPU time: from the kernel's switches instead (switch_times.h)
     bool is_probe = false;              // its rows come from programs (probe_reader.h): nothing is opened for it
     bool is_probe_value = false;        // of a probe: numbers in `unit`, not durations
 
     // By perf_event_open.
-    [[nodiscard]] bool is_opened() const { return !is_off_cpu && !is_probe; }
+    [[nodiscard]] bool is_opened() const { return (!is_off_cpu || takes_switches) && !is_probe; }
     [[nodiscard]] bool is_tracepoint() const { return type == perf::kTypeTracepoint; }
     [[nodiscard]] bool is_breakpoint() const { return type == perf::kTypeBreakpoint; }
     [[nodiscard]] Kind row_kind() const { return is_tracepoint() || is_probe ? Kind::kTracepoint : Kind::kSample; }

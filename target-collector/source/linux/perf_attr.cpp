@@ -107,7 +107,7 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
     attr.disabled = 1;
     attr.inherit = options.inherit && event.is_inherited ? 1 : 0;
     attr.enable_on_exec = options.enable_on_exec ? 1 : 0;
-    attr.exclude_kernel = event.exclude_kernel ? 1 : 0;
+    attr.exclude_kernel = event.exclude_kernel && !event.takes_switches ? 1 : 0;  // switches happen there
     attr.exclude_user = event.exclude_user ? 1 : 0;
     attr.exclude_hv = event.exclude_hypervisor ? 1 : 0;
     attr.exclude_idle = event.exclude_idle ? 1 : 0;
@@ -120,8 +120,9 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
         attr.freq = 1;
         attr.sample_freq = rate.value;
     } else {
-        attr.sample_period = rate.value;
+        attr.sample_period = event.takes_switches ? 1 : rate.value;
     }
+    attr.context_switch = event.takes_switches ? 1 : 0;
     // The kernel ignores a software event's fixed period as soon as samples carry theirs: every event becomes a sample.
     const bool counts_every_event = event.type == PERF_TYPE_SOFTWARE || event.is_tracepoint() || event.is_breakpoint();
     if (rate.is_frequency || rate.value == 1 || !counts_every_event) {
@@ -158,7 +159,7 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
 
 bool can_unwind_in_kernel(const EventSpec& event, const SamplingRate& rate, const AttrOptions& options) {
     return event.callchain.value_or(options.callchain) && rate.value > 0 && !event.exclude_user &&
-           !event.is_tracepoint() && !event.samples_group;
+           !event.is_tracepoint() && !event.samples_group && !event.takes_switches;
 }
 
 perf_event_attr unwound_output_attr(const EventSpec& event, const AttrOptions& options, const PerfFeatures& features) {

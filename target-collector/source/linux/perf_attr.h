@@ -47,8 +47,7 @@ struct AttrOptions {
 
 // The fields that every record of ours has. Samples: IDENTIFIER, IP, TID, TIME, CPU, then PERIOD, CALLCHAIN, RAW,
 // REGS_USER and STACK_USER as asked for; all other records end with TID, TIME, CPU, IDENTIFIER. The user's registers
-// are those that unwinding needs: frame pointer, stack pointer and program counter of x86-64; and between the first two
-// the link register of AArch64.
+// are those that unwinding needs: rbx, rbp, rsp and rip of x86-64; x29, lr, sp and pc of AArch64.
 [[nodiscard]] perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate,
                                             const AttrOptions& options, const PerfFeatures& features);
 

@@ -1,5 +1,6 @@
 #include "target-collector/source/linux/perf_source.h"
 
+#include <linux/perf_event.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -68,7 +69,8 @@ Ticks PerfSource::now() { return Ticks{monotonic_now_ns()}; }
 Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, const Notice& notice) {
     options.events.kernel_unwinder = options.unwinds_samples ? options.kernel_unwinder.get() : nullptr;
     std::unique_ptr<OffCpuTracer> off_cpu;
-    if (options.off_cpu_period_ns > 0) {
+    options.events.off_cpu_period_ns = options.off_cpu_period_ns;
+    if (options.off_cpu_period_ns > 0 && options.kernel_unwinder != nullptr) {
         OffCpuTracer::Options wanted;
         wanted.period_ns = options.off_cpu_period_ns;
         wanted.is_system_wide = options.events.all_cpus;
@@ -78,7 +80,6 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, 
         wanted.is_after_schedule = options.off_cpu_after_schedule;
         off_cpu = PERFLEET_TRY(OffCpuTracer::open(*options.kernel_unwinder, wanted));
         options.events.off_cpu = off_cpu.get();
-        options.events.off_cpu_period_ns = options.off_cpu_period_ns;
     }
     auto events = PERFLEET_TRY(EventSet::open(options.events, notice));
     std::unique_ptr<PerfSource> source(
@@ -132,6 +133,9 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> 
       losses_{*events_},
       own_pid_{static_cast<std::uint32_t>(::getpid())},
       skips_own_{events_->is_system_wide() && !options_.include_self} {
+    if (options_.off_cpu_period_ns > 0 && off_cpu_ == nullptr) {
+        switches_.emplace(options_.off_cpu_period_ns);
+    }
     const auto kernel_depth = read_integer_file("/proc/sys/kernel/perf_event_max_stack");
     for (const OpenEvent& event : events_->events()) {
         const std::size_t own_depth = event.spec.callchain_depth_max;
@@ -255,6 +259,8 @@ void PerfSource::take(std::size_t ring_index, std::span<const std::byte> record)
         case perf::RecordType::kLost: take_lost(record, ring_index); break;
         case perf::RecordType::kThrottle: take_throttle(record, true); break;
         case perf::RecordType::kUnthrottle: take_throttle(record, false); break;
+        case perf::RecordType::kSwitch:
+        case perf::RecordType::kSwitchCpuWide: take_switch(record, cpu); break;
         default: take_side_band(record); break;
     }
 }
@@ -272,7 +278,8 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         sink_->count_lost(series, TallyName::kLostMalformed, 1);
         return;
     }
-    if (origin->fields.off_cpu) {
+    const bool is_leaving = switches_ && origin->event_index == events_->off_cpu_index();
+    if (origin->fields.off_cpu || is_leaving) {
         leave_out_scheduler(*sample);
     }
     sample->is_callchain_cut = is_cut(sample->callchain, origin->event_index);
@@ -296,12 +303,58 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         }
         stack = stack_of(*sample, counts);
     }
+    if (is_leaving) {
+        take_leaving(*sample, stack);
+        return;
+    }
     if (origin->fields.off_cpu) {
         append_off_cpu(*sample, cpu, stack);
         return;
     }
     append_sample(series, *sample, cpu, stack, origin->fields.period ? sample->period : origin->weight);
     take_group_counts(*origin, *sample, cpu, stack);
+}
+
+void PerfSource::take_leaving(const SampleRecord& sample, StackNumber stack) {
+    const Process* const process = processes_.find(sample.pid);
+    // Threads of the kernel have no mappings; the idle ones are of process 0.
+    if (sample.tid == 0 || process == nullptr || process->mappings->mappings().empty()) {
+        return;
+    }
+    if (!switches_->leave(sample.tid, {sample.time, stack, epoch_count_})) {
+        sink_->count_lost(events_->series_of(*events_->off_cpu_index()), TallyName::kLostSaturated, 1);
+    }
+}
+
+void PerfSource::take_switch(std::span<const std::byte> record, std::uint32_t cpu) {
+    const auto trailer = read_trailer(record);
+    if (!trailer || !switches_) {
+        return;
+    }
+    const std::uint16_t misc = record_header(record).misc;
+    if ((misc & PERF_RECORD_MISC_SWITCH_OUT) != 0) {
+        if ((misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0) {
+            switches_->note_preempted(trailer->tid);
+        }
+        return;
+    }
+    const auto back = switches_->come(trailer->tid, trailer->time);
+    if (!back) {
+        return;
+    }
+    const std::uint32_t first = *events_->off_cpu_index();
+    const bool has_stack = can_go_on() && back->left.epoch == epoch_count_;
+    SampleRecord sample;
+    sample.pid = trailer->pid;
+    sample.tid = trailer->tid;
+    sample.time = trailer->time;
+    for (const auto& [index, weight] : {std::pair{first, back->blocked_ns}, {first + 1, back->runnable_ns}}) {
+        if (weight > 0 && has_stack) {
+            append_sample(events_->series_of(index), sample, cpu, back->left.stack, weight);
+        } else if (weight > 0) {
+            sink_->count_lost(events_->series_of(index), TallyName::kLostSaturated, 1);
+        }
+    }
 }
 
 void PerfSource::append_sample(Series series, const SampleRecord& sample, std::uint32_t cpu, StackNumber stack,
@@ -723,6 +776,9 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
         row.tid = task->tid;
         row.parent_pid = task->parent_pid;
         row.parent_tid = task->parent_tid;
+        if (switches_ && type == perf::RecordType::kExit) {
+            switches_->forget(task->tid);
+        }
         if (is_own(task->pid)) {
             ++task_counts_.own_skipped;
             return;
@@ -987,6 +1043,9 @@ void PerfSource::scale_frequencies(double scale) {
     if (off_cpu_ != nullptr) {
         off_cpu_->set_period(static_cast<std::uint64_t>(static_cast<double>(options_.off_cpu_period_ns) / scale));
     }
+    if (switches_) {
+        switches_->set_period(static_cast<std::uint64_t>(static_cast<double>(options_.off_cpu_period_ns) / scale));
+    }
 }
 
 void PerfSource::measure_bpf() {
@@ -1018,6 +1077,7 @@ void PerfSource::finish() {
 }
 
 void PerfSource::restart_epoch() {
+    ++epoch_count_;
     sink_->begin_epoch(Ticks{time_});
     epoch_began_ = time_;
     definitions_->clear();

@@ -34,6 +34,7 @@
 #include "target-collector/source/linux/scheduler_frames.h"
 #include "target-collector/source/linux/stack_resolver.h"
 #include "target-collector/source/linux/stack_unwinder.h"
+#include "target-collector/source/linux/switch_times.h"
 #include "target-collector/source/linux/time_merge.h"
 #include "target-collector/source/row_sink.h"
 
@@ -46,7 +47,8 @@ struct PerfSourceOptions {
     // By BPF programs, with copies of the stack (events.user_stack_bytes) where they can't. Null: none does.
     std::shared_ptr<KernelUnwinder> kernel_unwinder = nullptr;
     bool unwinds_samples = true;  // it; else only the stacks of threads that are off the CPU
-    // Threads are followed off the CPU, with about a row for so much time; it takes a kernel_unwinder. 0: they aren't.
+    // Threads are followed off the CPU, with about a row for so much time: by BPF where there is a kernel_unwinder,
+    // else by the kernel's switches (switch_times.h). 0: they aren't.
     std::uint64_t off_cpu_period_ns = 0;
     bool off_cpu_after_schedule = false;  // for tests: OffCpuTracer::Options::is_after_schedule
     // Where programs write the rows of events.probes; null: there are none.
@@ -122,6 +124,9 @@ private:
     [[nodiscard]] bool is_behind() const;
     void take(std::size_t ring_index, std::span<const std::byte> record);
     void take_sample(std::span<const std::byte> record, std::uint32_t cpu);
+    // By the kernel's switches: a thread leaves its CPU, with its stack, and it is back.
+    void take_leaving(const SampleRecord& sample, StackNumber stack);
+    void take_switch(std::span<const std::byte> record, std::uint32_t cpu);
     void append_sample(Series series, const SampleRecord& sample, std::uint32_t cpu, StackNumber stack,
                        std::uint64_t weight);
     // What the other events of its group have counted since the last sample: a sample of each. Own: taken off, too.
@@ -212,8 +217,10 @@ private:
     std::vector<std::uint64_t> words_;  // of the sample at hand
     std::vector<std::uint64_t> kernel_words_;
     std::unique_ptr<ResolvedStack> resolved_;
-    std::vector<bool> is_file_noted_;                                // by image
-    std::vector<std::size_t> callchain_depths_;                      // by event: frames that the kernel gives at most
+    std::vector<bool> is_file_noted_;            // by image
+    std::vector<std::size_t> callchain_depths_;  // by event: frames that the kernel gives at most
+    std::optional<SwitchTimes> switches_;        // empty: nobody follows them
+    std::uint64_t epoch_count_ = 0;
     std::vector<EventCounts> counts_;                                // by event
     std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // by the id of an event that its leader samples
     EventCounts task_counts_;

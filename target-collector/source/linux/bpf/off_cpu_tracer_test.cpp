@@ -104,9 +104,11 @@ protected:
         options.events.callchain = true;
         options.events.user_stack_bytes = 32'768;
         options.off_cpu_period_ns = kPeriodNs;
-        auto unwinder = KernelUnwinder::open({});
-        ASSERT_TRUE(unwinder.ok()) << unwinder.error().message;
-        options.kernel_unwinder = std::move(*unwinder);
+        if (is_by_bpf_) {
+            auto unwinder = KernelUnwinder::open({});
+            ASSERT_TRUE(unwinder.ok()) << unwinder.error().message;
+            options.kernel_unwinder = std::move(*unwinder);
+        }
         auto source = open_source(options, "cpu-clock");
         ASSERT_TRUE(source.ok()) << source.error().message;
         const std::uint64_t began_ns = now_ns();
@@ -151,10 +153,60 @@ protected:
         return count;
     }
 
+    bool is_by_bpf_ = true;
     RecordingSink sink_;
     std::uint64_t elapsed_ns_ = 0;
     std::uint32_t pid_ = 0;
 };
+
+// By the kernel's switches, as where no BPF program may be loaded.
+class OffCpuWithoutBpfTest : public OffCpuTracerTest {
+protected:
+    void SetUp() override { is_by_bpf_ = false; }
+};
+
+TEST_F(OffCpuWithoutBpfTest, SleepIsBlocked) {
+    follow([] {
+        for (int i = 0; i < 5; ++i) {
+            sleep_ms(100);
+        }
+    });
+    const auto blocked = rows(kBlocked);
+    EXPECT_GE(sum_ns(kBlocked) + (2 * kPeriodNs), 500'000'000U);
+    EXPECT_LE(sum_ns(kBlocked), elapsed_ns_ + kPeriodNs);
+    EXPECT_TRUE(std::any_of(blocked.begin(), blocked.end(), [&](const auto& row) {
+        return row[ColumnId::kWeight] > 90'000'000 && depth(row[ColumnId::kStack]) > 8;
+    }));
+    EXPECT_EQ(sum_ns(kWakers), 0U) << "nobody tells";
+    EXPECT_EQ(sink_.count_of(kBlocked, TallyName::kLostKernelRing), 0U);
+    EXPECT_EQ(sink_.count_of(kBlocked, TallyName::kLostMalformed), 0U);
+}
+
+TEST_F(OffCpuWithoutBpfTest, ATimeWithoutTheCpuThatWasTakenIsRunnable) {
+    pid_t spinner = 0;
+    std::uint64_t run_delay_ns = 0;
+    follow(
+        [] {
+            stay_on_cpu_0();
+            spin_ms(600);
+            sleep_ms(300);
+        },
+        [&](std::uint32_t pid) {
+            spinner = ::fork();
+            if (spinner == 0) {
+                stay_on_cpu_0();
+                spin_ms(700);
+                ::_exit(0);
+            }
+            sleep_ms(750);
+            run_delay_ns = scheduled_ns(pid).second;
+        });
+    ::waitpid(spinner, nullptr, 0);
+    EXPECT_GT(run_delay_ns, 100'000'000U);
+    EXPECT_GT(sum_ns(kRunnable) * 10, run_delay_ns * 8);
+    EXPECT_LT(sum_ns(kRunnable) * 8, run_delay_ns * 10);
+    EXPECT_GE(sum_ns(kBlocked) + (2 * kPeriodNs), 300'000'000U);
+}
 
 TEST_F(OffCpuTracerTest, SleepIsBlocked) {
     follow([] {
