@@ -1,5 +1,7 @@
 #include "exporters/html/html_exporter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -9,10 +11,12 @@
 
 #include "exporters/html/flame_graph.h"
 #include "exporters/html/page_data.h"
+#include "exporters/html/slowest_sides.h"
 #include "query-engine/statistic/coverage.h"
 #include "query-engine/statistic/diff.h"
 #include "query-engine/statistic/diff_command.h"
 #include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/slowest.h"
 #include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/text/utf8.h"
@@ -99,11 +103,8 @@ std::string title_of(const PageData& data) {
     return count > kTargetsInTitleMax ? title + " and " + std::to_string(count - kTargetsInTitleMax) + " more" : title;
 }
 
-// What `diff` says of each function that the graph has, and its warnings.
-Result<Done> add_verdicts(const Scan& before, const Scan& after, Symbolizer& symbolizer, PageData& data) {
-    DiffOptions options;
-    options.subject = DiffSubject::kProfile;
-    auto answer = PERFLEET_TRY(make_diff(before, after, symbolizer, options));
+// What the comparison says of each function that the graph has, and its warnings.
+void add_verdicts(Answer answer, PageData& data) {
     const auto column = [&](const char* name) {
         const auto found = std::find_if(answer.columns.begin(), answer.columns.end(),
                                         [&](const AnswerColumn& one) { return one.name == name; });
@@ -136,7 +137,6 @@ Result<Done> add_verdicts(const Scan& before, const Scan& after, Symbolizer& sym
     for (std::string& warning : answer.warnings) {
         data.warnings.push_back(std::move(warning));
     }
-    return Done{};
 }
 
 // About: of the page while it is written, its JSON as such and escaped.
@@ -167,6 +167,13 @@ void warn_of_graph(const FlameGraph& graph, std::vector<std::string>& warnings) 
     }
 }
 
+Result<std::optional<EventChoice>> choose_page_event(const Scan& scan, const HtmlOptions& options) {
+    if (!options.slowest.is_given()) {
+        return choose_event(scan);
+    }
+    return std::optional{PERFLEET_TRY(choose_operation_event(scan, options.slowest))};
+}
+
 }  // namespace
 
 Result<Selection> before_selection(const std::string& text, const Selection& selected, UtcNs now) {
@@ -189,7 +196,8 @@ Result<Selection> before_selection(const std::string& text, const Selection& sel
 
 Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symbolizer& symbolizer,
                                   const HtmlOptions& given, ExportSink& sink) {
-    const auto event = PERFLEET_TRY(choose_event(scan));
+    const bool is_slowest = given.slowest.is_given();
+    const auto event = PERFLEET_TRY(choose_page_event(scan, given));
     if (!event.has_value()) {
         return Error{ErrorCode::kNotFound,
                      "no samples are in the selection: nothing to show (perfleet losses lists what there is)"};
@@ -205,12 +213,22 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
     data.side = side_of(scan, choice.name);
     data.side.slices = slices_of(scan, choice.name, options.slice_count);
     data.title = options.title.empty() ? title_of(data) : options.title;
+    if (is_slowest && options.title.empty()) {
+        data.title =
+            fmt::format("Slowest {:g} % of {}: {}", static_cast<double>(100 * options.slowest.slowest->fraction()),
+                        fmt::join(options.slowest.of, " to "), data.title);
+    }
     SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
     FlameGraphMaker maker{symbolizer, scan.memory(), scan.worker_count(), options.each_address};
-    if (Result<Done> counted = count(scan, choice, options, data.side.slices, 0, expansion, maker); !counted.ok()) {
-        return std::move(counted).error();
-    }
     std::uint32_t second_side = data.side.slices.count;
+    if (is_slowest) {
+        data.has_before = true;
+        data.before = data.side;
+        data.before_name = "in other operations";
+        PERFLEET_TRY(count_slowest(scan, choice, options, !data.is_count, data.side.slices, expansion, maker));
+    } else {
+        PERFLEET_TRY(count(scan, choice, options, data.side.slices, 0, expansion, maker));
+    }
     if (before != nullptr) {
         data.has_before = true;
         data.before = side_of(*before, choice.name);
@@ -237,7 +255,7 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
                                                "there were some)"};
     }
     warn_of_graph(data.graph, data.warnings);
-    if (before == nullptr) {  // else what compares the sides says it
+    if (!data.has_before) {  // else what compares the sides says it
         maker.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                                data.warnings);
     }
@@ -245,13 +263,17 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
     finish_profile(scan, choice, symbolizer, ledger, data.warnings);
     data.ledgers.emplace_back("rows", ledger);
     if (before != nullptr) {
-        if (Result<Done> added = add_verdicts(*before, scan, symbolizer, data); !added.ok()) {
-            return std::move(added).error();
-        }
+        DiffOptions judging;
+        judging.subject = DiffSubject::kProfile;
+        add_verdicts(PERFLEET_TRY(make_diff(*before, scan, symbolizer, judging)), data);
         Ledger ledger_before = event_ledger(*before, choice.name, data.warnings);
         data.ledgers.front().first = "after";
         data.ledgers.insert(data.ledgers.begin(), {"before", ledger_before});
         ledger.add(ledger_before);
+    }
+    if (is_slowest) {
+        const SlowestProfileOptions judging{options.slowest, !data.is_count, options.each_address, true, std::nullopt};
+        add_verdicts(PERFLEET_TRY(make_slowest(scan, symbolizer, judging)), data);
     }
     const RowFilter& filter = scan.selection().filter;
     if (filter.has_rows() || filter.has_frames()) {

@@ -1,27 +1,44 @@
 #include "exporters/html/html_options.h"
 
+#include "query-engine/statistic/usage.h"
+
 namespace perfleet {
 
+namespace {
+
+OptionTable<HtmlOptions> make_options() {
+    OptionTable<HtmlOptions> table;
+    table
+        .value({"before", OptionType::kText, "SIDE",
+                "compare with this: a session (digits, last~1), '{version=\"1\"}', -2h..-1h, or several of them; "
+                "what it leaves out is as selected"},
+               &HtmlOptions::before)
+        .value({"title", OptionType::kText, "TEXT", "title of the page (default: what was recorded where)"},
+               &HtmlOptions::title)
+        .value({.name = "slices",
+                .type = OptionType::kCount,
+                .value_name = "N",
+                .summary = "equal parts of time that the page can select, at most; 0: none, and no intervals "
+                           "(default: 100)",
+                .max = kHtmlSlicesMax},
+               &HtmlOptions::slice_count)
+        .flag("addresses", &HtmlOptions::each_address, "show each address that has no symbol, not its image alone")
+        .flag("inlines", &HtmlOptions::has_inlines,
+              "show inlined functions as calls, from debug information (`NAME (inlined)`)")
+        .flag("weight", &HtmlOptions::sum_weights, "sum the event's unit instead of counting samples");
+    add_slowest_options(table, &HtmlOptions::slowest);
+    return table.finish([](const OptionValues&, HtmlOptions& options) -> Result<Done> {
+        if (options.slowest.is_given() && !options.before.empty()) {
+            return usage("--before: not together with --slowest, which compares with the other operations");
+        }
+        return check_slowest(options.slowest);
+    });
+}
+
+}  // namespace
+
 const OptionTable<HtmlOptions>& html_options() {
-    static const OptionTable<HtmlOptions> kTable =
-        OptionTable<HtmlOptions>{}
-            .value({"before", OptionType::kText, "SIDE",
-                    "compare with this: a session (digits, last~1), '{version=\"1\"}', -2h..-1h, or several of them; "
-                    "what it leaves out is as selected"},
-                   &HtmlOptions::before)
-            .value({"title", OptionType::kText, "TEXT", "title of the page (default: what was recorded where)"},
-                   &HtmlOptions::title)
-            .value({.name = "slices",
-                    .type = OptionType::kCount,
-                    .value_name = "N",
-                    .summary = "equal parts of time that the page can select, at most; 0: none, and no intervals "
-                               "(default: 100)",
-                    .max = kHtmlSlicesMax},
-                   &HtmlOptions::slice_count)
-            .flag("addresses", &HtmlOptions::each_address, "show each address that has no symbol, not its image alone")
-            .flag("inlines", &HtmlOptions::has_inlines,
-                  "show inlined functions as calls, from debug information (`NAME (inlined)`)")
-            .flag("weight", &HtmlOptions::sum_weights, "sum the event's unit instead of counting samples");
+    static const OptionTable<HtmlOptions> kTable = make_options();
     return kTable;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "query-engine/option/option.h"
+#include "query-engine/statistic/operations.h"
 
 namespace perfleet {
 
@@ -18,9 +19,10 @@ struct HtmlOptions {
     bool each_address = false;
     bool has_inlines = false;
     bool sum_weights = false;
+    SlowestOptions slowest;  // given: the page is of the slowest operations, compared with the others
 };
 
-// before, title, slices, addresses, inlines, weight.
+// before, title, slices, addresses, inlines, weight, slowest, of.
 [[nodiscard]] const OptionTable<HtmlOptions>& html_options();
 
 }  // namespace perfleet

@@ -133,7 +133,7 @@ class Page {
         const targets = new Set(data.sessions.map((session) => session.target));
         const count = (number, what) => formatCount(number) + ' ' + what + (number === 1 ? '' : 's');
         const named = data.sessions.length === 1 ? 'session ' + (data.sessions[0].name || data.sessions[0].id) : count(data.session_count, 'session') + ' of ' + count(targets.size, 'target');
-        element('subtitle').textContent = `${formatCount(this.tree.total[0])} ${data.unit}, event ${data.event}, ${named}` + (this.isDiff ? `; compared with ${formatCount(this.beforeTotal[0])} ${data.unit} before` : '');
+        element('subtitle').textContent = `${formatCount(this.tree.total[0])} ${data.unit}, event ${data.event}, ${named}` + (this.isDiff ? `; compared with ${formatCount(this.beforeTotal[0])} ${data.unit} ${data.before.name}` : '');
         element('ledger').replaceChildren(...data.ledgers.map((ledger) => paragraph(`${ledger.name}: ${ledger.text}`, ledger.is_whole ? '' : 'lost')));
         element('warnings').replaceChildren(...data.warnings.map((warning) => paragraph('warning: ' + warning)));
     }
@@ -149,8 +149,8 @@ class Page {
         };
         const isDark = this.isDark();
         if (this.colour === 'change') {
-            add(Colours.ofChange(1, 0.1, isDark), 'more than before');
-            add(Colours.ofChange(-1, 0.1, isDark), 'less than before');
+            add(Colours.ofChange(1, 0.1, isDark), 'more than ' + this.data.before.name);
+            add(Colours.ofChange(-1, 0.1, isDark), 'less than ' + this.data.before.name);
             add(Colours.ofChange(0, 0, isDark), 'no difference shown: noise, or too few samples');
             return;
         }
@@ -326,7 +326,7 @@ class Page {
         name.textContent = this.profile.name(number);
         const lines = [this.profile.image(number), this.countText(view, frame)];
         if (this.isDiff && view.tree === this.tree) {
-            lines.push('before ' + this.beforeText(frame), this.verdictOf(number)?.text);
+            lines.push(this.data.before.name + ' ' + this.beforeText(frame), this.verdictOf(number)?.text);
         }
         tip.replaceChildren(name, ...lines.filter(Boolean).map((line) => paragraph(line)));
         const box = tip.getBoundingClientRect();
@@ -387,7 +387,7 @@ class Page {
             add('anywhere', `${formatCount(this.sums.total[number])} ${this.data.unit}, ${formatPercent(this.share(this.sums.total[number]))}`);
         }
         if (this.isDiff && isOfTree) {
-            add('before', this.beforeText(frame));
+            add(this.data.before.name, this.beforeText(frame));
             const verdict = this.profile.verdicts.get(number);
             for (const [figure, said] of Object.entries(verdict || {})) {
                 add('diff, ' + figure, said.text, styleOf(said));

@@ -83,7 +83,7 @@ std::string json_of_before(const PageData& data) {
     for (const PageVerdict& verdict : data.verdicts) {
         texts.push_back(printable(verdict.text));
     }
-    return "{\"slices\":" + json_of(data.before.slices).dump() +
+    return "{\"name\":" + Json(data.before_name).dump() + ",\"slices\":" + json_of(data.before.slices).dump() +
            ",\"sessions\":" + json_of(data.before.sessions).dump() +
            ",\"session_count\":" + std::to_string(data.before.session_count) + ",\"verdicts\":{\"function\":" +
            array_of(data.verdicts, [](const PageVerdict& verdict) { return verdict.function; }) +

@@ -7,7 +7,7 @@
 //    "frames":{"depth":[…],"function":[…]},                  in pre-order; depth 0: commands
 //    "cells":{"frame":[…],"slice":[…],"value":[…]},          ascending; frames as differences to the one before
 //    "slices":{"start_ns":"…","width_ns":"…","count":n},     UTC; decimal text, for numbers of JavaScript are too short
-//    "before":null or {"slices":{…},"sessions":[…],"session_count":n,
+//    "before":null or {"name":…,"slices":{…},"sessions":[…],"session_count":n,
 //                      "verdicts":{"function":[…],"self":[…],"change":[-1|0|1],"text":[…]}},
 //    "cut":{"frames":n,"value":n}, "ledgers":[{"name":…,"text":…,"is_whole":bool}], "warnings":[…]}
 //
@@ -61,6 +61,7 @@ struct PageData {
     PageSide side;
     bool has_before = false;
     PageSide before;
+    std::string before_name = "before";  // behind "more than" and a number of samples
     std::vector<PageVerdict> verdicts;
     FlameGraph graph;
     std::vector<std::pair<std::string, Ledger>> ledgers;

@@ -1,4 +1,6 @@
 // Aligned columns. Numbers stand to the right, text to the left; the last text column isn't padded.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -54,7 +56,8 @@ std::string with_digits(double value, std::size_t digits) {
     return value < 0 && text.find_first_not_of("0.") != std::string::npos ? "-" + text : text;
 }
 
-// Two digits; three that say something where two would show nothing but zeros, except of percentages.
+// Two digits; three that say something where two would show nothing but zeros, except of percentages; 1.2e-14 where the
+// zeros would say no more than that.
 std::string real_text(double value, const std::string& unit) {
     constexpr double kRoundsToZero = 0.005;
     std::size_t digits = 2;
@@ -64,7 +67,8 @@ std::string real_text(double value, const std::string& unit) {
         }
         ++digits;
     }
-    return with_digits(value, digits);
+    constexpr std::size_t kDigitsMax = 12;
+    return digits > kDigitsMax ? fmt::format("{:.1e}", value) : with_digits(value, digits);
 }
 
 std::string cell(const AnswerColumn& column, const AnswerValue& value) {

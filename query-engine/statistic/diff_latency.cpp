@@ -396,6 +396,7 @@ private:
         line.counted =
             fmt::format("{}{} {}", parts_before, parts_before == parts_after ? "" : fmt::format(" and {}", parts_after),
                         pair.by_runs ? "runs" : "values");
+        line.runs = pair.by_runs ? std::min(pair.before_runs, pair.after_runs) : 0;
         line.unknown = pair.unknown;
         line.family = pair.family;
         return line;

@@ -128,6 +128,19 @@ private:
     mutable std::optional<long double> p_value_;
 };
 
+// How many runs would show a change as large as this one: what is detected goes with 1 ÷ √runs.
+std::string needed_runs_text(const DiffLine& line, long double detectable) {
+    constexpr long double kRunsMax = 10'000;  // more say nothing but that there is hardly a change
+    if (line.runs == 0 || !line.change || *line.change == 0) {
+        return "";
+    }
+    const long double factor = detectable / std::abs(*line.change);
+    const long double runs = std::ceil(static_cast<long double>(line.runs) * factor * factor);
+    return factor <= 1 || runs > kRunsMax
+               ? ""
+               : fmt::format("; {:.0f} runs a side would show a change like this one", static_cast<double>(runs));
+}
+
 std::string verdict_of(const JudgedLine& judged, const std::optional<long double>& detectable, long double alpha,
                        std::size_t line_count) {
     const DiffLine& line = *judged.line;
@@ -157,9 +170,10 @@ std::string verdict_of(const JudgedLine& judged, const std::optional<long double
     if (judged.p_value() < alpha) {
         return fmt::format("no difference shown: alone it would be, not among {} comparisons", line_count);
     }
-    return detectable ? fmt::format("no difference shown; {} detect ≥ {} {}", line.counted,
-                                    short_number(*detectable * 100), unit_of_change(line))
-                      : "no difference shown";
+    return detectable
+               ? fmt::format("no difference shown; {} detect ≥ {} {}{}", line.counted, short_number(*detectable * 100),
+                             unit_of_change(line), needed_runs_text(line, *detectable))
+               : "no difference shown";
 }
 
 // One condition about one line.
@@ -281,8 +295,8 @@ std::string outcome_text(Outcome outcome) {
 
 // All verdicts of an answer together: of a hundred answers about equal sides at most five, at 95 %, have any. Series
 // share that equally. Of a series the mean has nine tenths, its other figures the rest; or all of it, once the mean has
-// changed (the fallback procedure: Wiens, 2003). Lines of no series share it equally.
-void judge_together(std::vector<JudgedLine>& judged, long double alpha) {
+// changed (the fallback procedure: Wiens, 2003). Lines of no series share it equally, or have a level for all of them.
+void judge_together(std::vector<JudgedLine>& judged, long double alpha, std::optional<long double> joint_level) {
     constexpr long double kShareOfMean = 0.9L;
     std::map<std::size_t, std::vector<JudgedLine*>> families;
     for (JudgedLine& one : judged) {
@@ -292,6 +306,12 @@ void judge_together(std::vector<JudgedLine>& judged, long double alpha) {
     }
     for (auto& [number, lines] : families) {
         const auto family_count = static_cast<long double>(families.size());
+        if (number == 0 && families.size() == 1 && joint_level) {
+            for (JudgedLine* one : lines) {
+                one->judge(alpha / *joint_level, 0, alpha);
+            }
+            continue;
+        }
         const auto mean = std::find_if(lines.begin(), lines.end(), [](JudgedLine* one) { return one->line->is_mean; });
         long double share = 1;
         long double least = 0;
@@ -332,7 +352,7 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
     for (const DiffLine& line : lines_) {
         judged.emplace_back(line, options.confidence);
     }
-    judge_together(judged, alpha);
+    judge_together(judged, alpha, joint_level_);
     const auto tested_count = static_cast<std::size_t>(
         std::count_if(judged.begin(), judged.end(), [](const JudgedLine& one) { return one.has_p_value(); }));
     if (Result<Done> checked = judge_conditions(options, judged, answer.warnings); !checked.ok()) {

@@ -30,6 +30,7 @@ struct DiffLine {
     std::string word_below;
     std::string effect;              // what a verdict says instead of the change
     std::string counted;             // "30 values": what decides how small a change is seen
+    std::uint64_t runs = 0;          // of the side with fewer of them; 0: values aren't compared by runs
     std::uint64_t count_needed = 0;  // for an interval at all, where there is none
     // Empty where no interval is to be had, however many values there are.
     std::function<Contrast(long double confidence)> contrast_at;
@@ -51,6 +52,9 @@ public:
 
     void add(DiffLine line) { lines_.push_back(std::move(line)); }
     [[nodiscard]] bool empty() const { return lines_.empty(); }
+    // Of lines of no series: the level that p values are held against for all of them together (joint_level.h). None:
+    // each of n lines has an nth.
+    void set_joint_level(std::optional<long double> level) { joint_level_ = level; }
 
     // Columns and rows, in the order in which they were added or, `by_relevance`, first those that fail, then those
     // with a difference by the least that it may be, then the others by how much they changed. Errors: kNotFound when a
@@ -61,6 +65,7 @@ private:
     std::vector<AnswerColumn> identity_;
     std::vector<AnswerColumn> evidence_;
     std::vector<DiffLine> lines_;
+    std::optional<long double> joint_level_;
 };
 
 }  // namespace perfleet

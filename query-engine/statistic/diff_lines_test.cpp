@@ -75,6 +75,10 @@ TEST(DiffLines, VerdictsSayHowMuchAndWhatWouldBeSeen) {
     EXPECT_EQ(finished({line_of("a", -0.031L, 0.004L)}).text(0, "verdict"), "faster by 3.1 % [2.3, 3.9]");
     EXPECT_EQ(finished({line_of("a", 0.004L, 0.00642L)}).text(0, "verdict"),
               "no difference shown; 30 values detect ≥ 1.8 %");
+    DiffLine of_runs = line_of("a", 0.004L, 0.00642L);  // 1.8 / 0.4, squared, is 20
+    of_runs.runs = 8;
+    EXPECT_EQ(finished({of_runs}).text(0, "verdict"),
+              "no difference shown; 30 values detect ≥ 1.8 %; 162 runs a side would show a change like this one");
     DiffLine empty = line_of("a", 0.1L, 0.01L);
     empty.contrast_at = [](long double) { return Contrast{}; };
     EXPECT_EQ(finished({empty}).text(0, "verdict"), "too few values");

@@ -12,6 +12,7 @@
 #include "query-engine/statistic/diff_setting.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_counts.h"
+#include "query-engine/statistic/number/joint_level.h"
 #include "query-engine/statistic/number/share_comparison.h"
 
 namespace perfleet {
@@ -195,6 +196,17 @@ private:
         std::sort(order.begin(), order.end(),
                   [&](std::uint32_t a, std::uint32_t b) { return counts_.compare(a, b) < 0; });
         std::size_t left_out = 0;
+        std::optional<JointLevel> joint = joint_level();
+        const auto add = [&](std::uint32_t row, const char* figure, std::uint64_t FrameTally::*count) {
+            lines_.add(line_of(row, figure, sides_of(hits[row], count)));
+            if (joint) {
+                std::vector<std::uint64_t> by_run(run_hits_.size());
+                for (const Hit& hit : hits[row]) {
+                    by_run[run_places_[places_[hit.place].first]] += hit.tally.*count;
+                }
+                joint->add(by_run);
+            }
+        };
         for (const std::uint32_t row : order) {
             std::uint64_t self = 0;
             std::uint64_t children = 0;
@@ -206,11 +218,14 @@ private:
             }
             left_out += std::max(self, children) < kSamplesMin ? 1 : 0;
             if (self >= kSamplesMin) {
-                lines_.add(line_of(row, "self", sides_of(hits[row], &FrameTally::self)));
+                add(row, "self", &FrameTally::self);
             }
             if (!is_leaf && children >= kSamplesMin) {
-                lines_.add(line_of(row, "children", sides_of(hits[row], &FrameTally::children)));
+                add(row, "children", &FrameTally::children);
             }
+        }
+        if (joint) {
+            lines_.set_joint_level(joint->level(1 - options_.confidence));
         }
         if (left_out != 0) {
             answer_.warnings.push_back(
@@ -218,6 +233,30 @@ private:
                             "left out",
                             left_out, kSamplesMin));
         }
+    }
+
+    // Of runs that are each on one side and have samples; fills run_places_.
+    std::optional<JointLevel> joint_level() {
+        if (!runs_.by_runs) {
+            return std::nullopt;
+        }
+        std::vector<std::uint64_t> counts;
+        std::size_t before_count = 0;
+        run_places_.assign(run_hits_.size(), 0);
+        for (const bool is_after : {false, true}) {
+            for (std::size_t run = 0; run < run_hits_.size(); ++run) {
+                const RunHits& hits = run_hits_[run];
+                if ((hits.before.count != 0) == (hits.after.count != 0)) {
+                    return std::nullopt;
+                }
+                if (is_after == (hits.after.count != 0)) {
+                    run_places_[run] = counts.size();
+                    counts.push_back(hits.before.count + hits.after.count);
+                }
+            }
+            before_count = is_after ? before_count : counts.size();
+        }
+        return JointLevel{std::move(counts), before_count};
     }
 
     struct Hit {
@@ -261,6 +300,7 @@ private:
         line.word_below = "less";
         line.counted = runs_.by_runs ? fmt::format("{} and {} runs", runs_.before_count, runs_.after_count)
                                      : fmt::format("{} and {} samples", sides.before.sum.count, sides.after.sum.count);
+        line.runs = runs_.by_runs ? std::min(runs_.before_count, runs_.after_count) : 0;
         line.unknown = runs_.unknown;
         line.contrast_at = [sides](long double confidence) {
             return share_contrast(sides.before, sides.after, confidence);
@@ -310,6 +350,7 @@ private:
     std::vector<Stratum> before_strata_;  // samples in all, no hits yet
     std::vector<Stratum> after_strata_;
     std::vector<RunHits> run_hits_;                            // likewise, by runs; one of the two is used
+    std::vector<std::size_t> run_places_;                      // of each run in the joint level
     std::vector<std::pair<std::size_t, std::size_t>> places_;  // run, or stratum and cluster, as counts_.groups()
     DiffRuns runs_;
     DiffLines lines_;

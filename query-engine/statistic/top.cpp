@@ -12,8 +12,10 @@
 #include "query-engine/statistic/coverage.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_counts.h"
+#include "query-engine/statistic/slowest.h"
 #include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/usage.h"
 #include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
@@ -227,32 +229,52 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
     return answer;
 }
 
+Result<Done> check_top_options(const OptionValues& values, TopOptions& options) {
+    PERFLEET_TRY(check_slowest(options.slowest));
+    for (const char* name : {"by", "callers", "lines", "inlines"}) {
+        if (options.slowest.is_given() && values.contains(name)) {
+            return usage("--" + std::string{name} + ": not together with --slowest, which has a row a function");
+        }
+    }
+    return Done{};
+}
+
+OptionTable<TopOptions> make_top_options() {
+    OptionTable<TopOptions> table;
+    table
+        .text({.name = "by",
+               .type = OptionType::kText,
+               .value_name = "WHAT",
+               .summary = "symbol, image, command, thread, container, pod, unit, cgroup; several with commas",
+               .aliases = {"s", "sort"},
+               .is_list = true},
+              read_by)
+        .value({"callers", OptionType::kText, "FUNCTION", "instead: who called this function, by samples"},
+               &TopOptions::callers_of)
+        .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
+               &TopOptions::row_count_max)
+        .flag("addresses", &TopOptions::each_address, "show each address that has no symbol, not its image alone")
+        .flag("lines", &TopOptions::has_lines,
+              "a row a source line of each function, from debug information (with --by: of symbol)")
+        .flag("inlines", &TopOptions::has_inlines,
+              "count inlined functions as functions, from debug information (`NAME (inlined)`)")
+        .flag("weight", &TopOptions::sum_weights, "sum the event's unit instead of counting samples");
+    add_slowest_options(table, &TopOptions::slowest);
+    return table.finish(check_top_options);
+}
+
 }  // namespace
 
 const OptionTable<TopOptions>& top_options() {
-    static const OptionTable<TopOptions> kTable =
-        OptionTable<TopOptions>{}
-            .text({.name = "by",
-                   .type = OptionType::kText,
-                   .value_name = "WHAT",
-                   .summary = "symbol, image, command, thread, container, pod, unit, cgroup; several with commas",
-                   .aliases = {"s", "sort"},
-                   .is_list = true},
-                  read_by)
-            .value({"callers", OptionType::kText, "FUNCTION", "instead: who called this function, by samples"},
-                   &TopOptions::callers_of)
-            .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
-                   &TopOptions::row_count_max)
-            .flag("addresses", &TopOptions::each_address, "show each address that has no symbol, not its image alone")
-            .flag("lines", &TopOptions::has_lines,
-                  "a row a source line of each function, from debug information (with --by: of symbol)")
-            .flag("inlines", &TopOptions::has_inlines,
-                  "count inlined functions as functions, from debug information (`NAME (inlined)`)")
-            .flag("weight", &TopOptions::sum_weights, "sum the event's unit instead of counting samples");
+    static const OptionTable<TopOptions> kTable = make_top_options();
     return kTable;
 }
 
 Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options) {
+    if (options.slowest.is_given()) {
+        return make_slowest(scan, symbolizer,
+                            {options.slowest, options.sum_weights, options.each_address, false, options.row_count_max});
+    }
     auto event = PERFLEET_TRY(choose_event(scan));
     Answer answer;
     if (!event.has_value()) {

@@ -11,6 +11,7 @@
 #include "query-engine/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/operations.h"
 #include "query-engine/symbol/symbolizer.h"
 
 namespace perfleet {
@@ -32,11 +33,12 @@ struct TopOptions {
     std::string callers_of;     // not empty: a row a caller of this function (callers.h)
     bool sum_weights = false;   // sums of the event's unit, not numbers of samples
     std::optional<std::uint64_t> row_count_max;
+    SlowestOptions slowest;  // given: instead, what the slowest operations do otherwise (slowest.h)
 
     [[nodiscard]] bool needs_cgroups() const { return by_cgroup || by_container || by_pod || by_unit; }
 };
 
-// by, callers, addresses, lines, inlines, limit, weight.
+// by, callers, addresses, lines, inlines, limit, weight, slowest, of.
 [[nodiscard]] const OptionTable<TopOptions>& top_options();
 
 [[nodiscard]] Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options);

@@ -95,10 +95,12 @@ Result<TracepointPairs> pairs_of_tracepoints(const Scan& scan, std::size_t sessi
         } else {
             log.stop(row.thread, row.ticks);
             ++pairs.stop_count;
+            if (log.entries().size() != pairs.durations.size()) {
+                pairs.durations.push_back(log.entries().back().duration);
+                pairs.ends.push_back(row.ticks);
+                pairs.threads.push_back(row.thread);
+            }
         }
-    }
-    for (const TracepointEntry& entry : log.entries()) {
-        pairs.durations.push_back(entry.duration);
     }
     return pairs;
 }

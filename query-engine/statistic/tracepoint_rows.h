@@ -30,6 +30,8 @@ inline constexpr std::size_t kTracepointRowsMax = 1U << 22;
 // Times from each start event to the next stop event of the same thread, in the order of the stops.
 struct TracepointPairs {
     std::vector<std::uint64_t> durations;  // ticks
+    std::vector<std::uint64_t> ends;       // of each, its stop's ticks
+    std::vector<std::uint64_t> threads;    // of each
     std::uint64_t start_count = 0;
     std::uint64_t stop_count = 0;
 

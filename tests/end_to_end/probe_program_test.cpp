@@ -1,6 +1,8 @@
 // Probes of real programs, from the macro to the table.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -105,6 +107,34 @@ TEST_F(ProbeProgram, CountsEveryPairOfManyThreadsAndTheirThreads) {
         tids.insert(Json::parse(line)["tid"].get<std::uint64_t>());
     }
     EXPECT_EQ(tids.size(), 300U);
+}
+
+TEST_F(ProbeProgram, TheFunctionThatMakesOperationsSlowIsFound) {
+    const Finished recorded =
+        run({program_path("perfleet"), "record", "-e", "cpu-clock", "-e", "perfleet:*", "-F", "997", "-g", "--data",
+             data_, "--", workload_path("probe_workload"), "slow", "1000"});
+    ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    const Json table = query({"top", "--slowest", "5%", "--of", "perfleet:work"});
+    std::map<std::string, std::string> verdicts;  // with what they call
+    for (const auto& row : table["rows"]) {
+        if (row[2] == "children") {
+            verdicts[row[0].get<std::string>()] = row[9].get<std::string>();
+        }
+    }
+    EXPECT_TRUE(verdicts["rare_step"].starts_with("more by ")) << table.dump(1);
+    EXPECT_TRUE(verdicts["usual_step"].starts_with("less by ")) << table.dump(1);
+    EXPECT_TRUE(verdicts["main"].starts_with("no difference shown")) << table.dump(1);
+    EXPECT_EQ(table["ledger"]["produced"], table["ledger"]["stored"]);
+    // The same as a page, whose verdicts are these.
+    const std::string page = folder_ / "page.html";
+    const Finished drawn = run({program_path("perfleet"), "flamegraph", "--slowest", "5%", "--of", "perfleet:work",
+                                "-o", page, "--data", data_});
+    ASSERT_EQ(drawn.ending.status, 0) << drawn.error_output;
+    std::ifstream file{page};
+    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    EXPECT_NE(text.find("\"name\":\"in other operations\""), std::string::npos);
+    EXPECT_NE(text.find("Slowest 5 % of perfleet:work"), std::string::npos);
+    EXPECT_NE(text.find(verdicts["rare_step"]), std::string::npos);
 }
 
 TEST_F(ProbeProgram, CppHasThemToo) {

@@ -7,6 +7,7 @@
 //   flood N               N pairs as fast as possible
 //   values                0 to 9 under "queue"
 //   overhead N            N nested empty pairs
+//   slow N                N pairs of "work" that take 1 ms in usual_step(); of 20 one spends 8 ms in rare_step(), too
 //   hostile SEED          scribbles over all of the shared memory, then ends
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -33,6 +34,30 @@ PERFLEET_TRACE_VALUE_NAME(kQueue, "queue", "items");
 static void spin_us(unsigned us) {
     const uint64_t end = perfleet_probe_now_() + us * 1000U;
     while (perfleet_probe_now_() < end) {
+    }
+}
+
+__attribute__((noinline)) static void usual_step(void) {
+    spin_us(1000);
+    __asm__ volatile("");  // no tail call: it stays on the stack
+}
+
+__attribute__((noinline)) static void rare_step(void) {
+    spin_us(8000);
+    __asm__ volatile("");
+}
+
+static void do_slow(int pairs) {
+    for (int i = 0; i < pairs; ++i) {
+        PERFLEET_TRACE_START(kWork);
+        usual_step();
+        if (i % 20 == 7) {
+            rare_step();
+        }
+        PERFLEET_TRACE_STOP(kWork);
+        if (i % 20 == 13) {
+            spin_us(500);  // in no operation
+        }
     }
 }
 
@@ -147,6 +172,8 @@ int main(int count, char** words) {
         }
     } else if (strcmp(what, "overhead") == 0) {
         perfleet_trace_log_overhead(kInner, kOuter, number);
+    } else if (strcmp(what, "slow") == 0) {
+        do_slow((int)number);
     } else if (strcmp(what, "hostile") == 0) {
         scribble(number);
     } else {

@@ -28,7 +28,7 @@ struct FlameGraphOptions {
 
 // What only the page has: nothing of it may be passed over in silence.
 Result<Done> check_text(const FlameGraphOptions& options) {
-    for (const char* name : {"before", "title", "slices"}) {
+    for (const char* name : {"before", "title", "slices", "slowest", "of"}) {
         if (options.is_given(name)) {
             return Error{ErrorCode::kUsage, std::string{"--"} + name + ": --text doesn't use it (-o FILE.html does)"};
         }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 
@@ -88,6 +89,14 @@ int show_session(const FunctionRun& run, QueryOptions& query, const OutputOption
                  const std::function<int()>& show) {
     query.values["session"] = session_hex(*run.session);
     if (!query.values.contains("histogram")) {
+        constexpr std::array kViews{"table", "kbench", "runs", "sketch", "mode"};
+        const bool has_view =
+            std::any_of(kViews.begin(), kViews.end(), [&](const char* view) { return query.values.contains(view); });
+        if (printing.is_text() && !has_view) {
+            for (std::size_t i = 0; i < run.names.size(); ++i) {
+                (void)print_text(drawn(run.names[i], run.counts[i]));
+            }
+        }
         return show();
     }
     for (std::size_t i = 0; i < run.names.size(); ++i) {

@@ -166,6 +166,23 @@ ClusteredShare clustered_share(std::span<const Stratum> strata) {
     return share;
 }
 
+ClusteredShare clustered_share(const ClusterSums& sums) {
+    ClusteredShare share;
+    share.sum = sums.sum;
+    if (sums.clusters < 2) {
+        return share;
+    }
+    const auto k = static_cast<long double>(sums.clusters);
+    const long double p = share.share();
+    // Residuals are hits − p × count; their mean is 0.
+    const long double squares =
+        k / (k - 1) * std::max(0.0L, sums.hits_squared - 2 * p * sums.hits_by_count + p * p * sums.count_squared);
+    share.degrees = k - 1;
+    const long double independent = static_cast<long double>(share.sum.count) * p * (1 - p);
+    share.effect = independent > 0 ? std::max(1.0L, squares / independent) : 1.0L;
+    return share;
+}
+
 long double effective_count(const ClusteredShare& share, long double confidence) {
     return effective_count_at(share, (1 - confidence) / 2);
 }

@@ -46,6 +46,29 @@ struct ClusteredShare {
 };
 [[nodiscard]] ClusteredShare clustered_share(std::span<const Stratum> strata);
 
+// What the share of one stratum takes of its clusters, where they are too many to be kept.
+struct ClusterSums {
+    std::uint64_t clusters = 0;  // with a count
+    HitCount sum;
+    long double hits_squared = 0;
+    long double hits_by_count = 0;
+    long double count_squared = 0;
+
+    void add_count(std::uint64_t count) {
+        clusters += count != 0 ? 1 : 0;
+        sum.count += count;
+        count_squared += static_cast<long double>(count) * static_cast<long double>(count);
+    }
+    // Of a cluster of `count`, which add_count() has had, once.
+    void add_hits(std::uint64_t hits, std::uint64_t count) {
+        sum.hits += hits;
+        hits_squared += static_cast<long double>(hits) * static_cast<long double>(hits);
+        hits_by_count += static_cast<long double>(hits) * static_cast<long double>(count);
+    }
+};
+// As of a stratum of these clusters.
+[[nodiscard]] ClusteredShare clustered_share(const ClusterSums& sums);
+
 // As RunPair, of hits.
 struct RunHits {
     HitCount before;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include "query-engine/statistic/number/cluster.h"
@@ -140,6 +141,26 @@ TEST(MeanContrast, EqualValuesAreNoCertainty) {
     EXPECT_EQ(near.contrast(mean, 0.95L).difference->high, 2);
     EXPECT_EQ(near.p_value(mean), 1);
     EXPECT_EQ(near.contrast(*parse_figure("median"), 0.95L).difference->low, 0);
+}
+
+TEST(ClusteredShares, OfSumsAreThoseOfTheClusters) {
+    std::mt19937_64 random{1};
+    for (int round = 0; round < 20; ++round) {
+        Stratum clusters(2 + random() % 50);
+        ClusterSums sums;
+        for (HitCount& cluster : clusters) {
+            cluster.count = random() % 20;
+            cluster.hits = cluster.count == 0 ? 0 : random() % (cluster.count + 1);
+            sums.add_count(cluster.count);
+            sums.add_hits(cluster.hits, cluster.count);
+        }
+        const ClusteredShare expected = clustered_share(std::span{&clusters, 1});
+        const ClusteredShare share = clustered_share(sums);
+        EXPECT_EQ(share.sum.hits, expected.sum.hits);
+        EXPECT_EQ(share.sum.count, expected.sum.count);
+        EXPECT_EQ(share.degrees, expected.degrees);
+        EXPECT_NEAR(static_cast<double>(share.effect), static_cast<double>(expected.effect), 1e-9);
+    }
 }
 
 TEST(Cluster, AlikeValuesCountAsOne) {

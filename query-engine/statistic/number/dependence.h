@@ -4,7 +4,7 @@
 // (the integral of the autocorrelation: 1 + 2 Σ ρ), never less than 1: count ÷ factor is the effective sample size. It
 // is the spectral density at frequency 0 of an autoregressive process that is fitted to the values by Yule and
 // Walker's equations, its order chosen by Akaike's criterion among those up to 10 log10 n (Heidelberger and Welch,
-// 1981, estimate the same density from the periodogram).
+// 1981, estimate the same density from the periodogram). Its weights' sum is corrected for the bias of few values.
 #pragma once
 
 #include <cstddef>

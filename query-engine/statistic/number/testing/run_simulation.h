@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 #include <vector>
 
 #include "query-engine/statistic/number/cluster.h"
 #include "query-engine/statistic/number/description.h"
 #include "query-engine/statistic/number/interval.h"
+#include "query-engine/statistic/number/joint_level.h"
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/share_comparison.h"
 #include "query-engine/statistic/number/value_comparison.h"
@@ -147,9 +149,17 @@ inline bool is_profile_change_shown(std::size_t run_count, std::uint64_t sample_
             runs[i].push_back(is_after ? RunHits{{}, counted} : RunHits{counted, {}});
         }
     }
-    return std::any_of(runs.begin(), runs.end(), [](const std::vector<RunHits>& of_function) {
+    JointLevel joint{std::vector<std::uint64_t>(2 * run_count, sample_count), run_count};
+    for (const std::vector<RunHits>& of_function : runs) {
+        std::vector<std::uint64_t> hits;
+        std::transform(of_function.begin(), of_function.end(), std::back_inserter(hits),
+                       [](const RunHits& run) { return run.before.hits + run.after.hits; });
+        joint.add(hits);
+    }
+    const long double level = joint.level(0.05L).value_or(0.05L / std::tuple_size_v<decltype(kShares)>);
+    return std::any_of(runs.begin(), runs.end(), [&](const std::vector<RunHits>& of_function) {
         const SharePair pair = share_pair(of_function);
-        return share_p_value_is_below(pair.before, pair.after, 0.05L / std::tuple_size_v<decltype(kShares)>);
+        return share_p_value_is_below(pair.before, pair.after, level);
     });
 }
 

@@ -1,0 +1,18 @@
+// Counts of a page of the slowest operations: their samples are one side, those of the other operations the other.
+#pragma once
+
+#include "exporters/html/flame_graph.h"
+#include "exporters/html/html_options.h"
+#include "exporters/html/page_data.h"
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/source_expansion.h"
+
+namespace perfleet {
+
+// Slices of the other operations are numbered from `slices.count` on. Errors: those of find_operations() and
+// visit_operation_samples().
+[[nodiscard]] Result<Done> count_slowest(const Scan& scan, const EventChoice& event, const HtmlOptions& options,
+                                         bool sum_weights, const TimeSlices& slices, SourceExpansion& expansion,
+                                         FlameGraphMaker& maker);
+
+}  // namespace perfleet
