@@ -72,6 +72,7 @@ void CommitGroup::leave_shard(std::uint16_t shard, ShardCount shards) {
     }
     size_bytes_ -=
         kEntrySizeBytes * std::erase_if(conflicts_, [&](const auto& conflict) { return is_there(conflict.first); });
+    std::erase_if(late_, [&](const auto& one) { return shard_of(one.first.target, shards) == shard; });
     std::erase_if(ends_, [&](const End& end) { return is_there(end.session); });
     for (const SessionPtr& session : sessions_) {
         if (is_there(session)) {
@@ -146,8 +147,8 @@ SeqProgress CommitGroup::progress_after(const Session& session) const {
     return progress;
 }
 
-Result<CommitGroup::Outcome> CommitGroup::commit(Store& store, SessionTable& table) {
-    auto outcome = try_commit(store, table);
+Result<CommitGroup::Outcome> CommitGroup::commit(Store& store, SessionTable& table, Watermarks watermarks) {
+    auto outcome = try_commit(store, table, watermarks);
     if (!outcome) {
         // What wasn't synced may be gone, and with it what this group defined.
         for (const SessionPtr& session : sessions_) {
@@ -158,19 +159,32 @@ Result<CommitGroup::Outcome> CommitGroup::commit(Store& store, SessionTable& tab
     return outcome;
 }
 
-Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable& table) {
+Result<Done> CommitGroup::write_watermarks(Store& store, Watermarks watermarks) {
+    if (late_.empty() || (watermarks == Watermarks::kLater && ends_.empty() && late_.size() < kLateWatermarksMax)) {
+        return Done{};
+    }
+    std::vector<SessionPrefix> prefixes;
+    prefixes.reserve(late_.size());
+    for (const auto& [session, prefix] : late_) {
+        prefixes.push_back({session.target, session.session, prefix});
+    }
+    PERFLEET_TRY(store.advance_watermarks(prefixes));
+    late_.clear();
+    return Done{};
+}
+
+Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable& table, Watermarks watermarks) {
     PERFLEET_TRY(put(store, table));
     std::vector<SeqProgress> progress;
     progress.reserve(sessions_.size());
-    std::vector<SessionPrefix> prefixes;
     for (const SessionPtr& session : sessions_) {
         progress.push_back(progress_after(*session));
         const Seq prefix = progress.back().prefix();
         if (prefix > session->progress.prefix()) {
-            prefixes.push_back({session->record.target, session->record.session, prefix});
+            late_[{session->record.target, session->record.session}] = prefix;
         }
     }
-    PERFLEET_TRY(prefixes.empty() ? Done{} : store.advance_watermarks(prefixes));
+    PERFLEET_TRY(write_watermarks(store, watermarks));
     PERFLEET_TRY(put_ends(store, table));
     for (const auto& [build_id, content] : images_) {
         PERFLEET_TRY(store.put_image(build_id, content));
@@ -210,7 +224,9 @@ Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable&
         release(session);
     }
     outcome.sessions = std::move(sessions_);
+    auto late = std::move(late_);
     *this = CommitGroup{};
+    late_ = std::move(late);
     return outcome;
 }
 

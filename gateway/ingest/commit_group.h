@@ -51,9 +51,18 @@ public:
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
     [[nodiscard]] std::size_t batch_count() const { return batch_count_; }
 
+    // When watermarks are written. Those that wait can be made again from the batches that are stored, by whoever reads
+    // the session next: a store that others take over needs none to acknowledge.
+    enum class Watermarks : std::uint8_t {
+        kWithBatches,
+        kLater,  // they wait for the next commit that writes them, or a session that ends
+    };
+    [[nodiscard]] bool has_late_watermarks() const { return !late_.empty(); }
+
     // Writes everything and syncs; then moves the sessions' progress on and is empty. After an error everything is
     // still here and can be tried again: what is stored already counts as the same batch.
-    [[nodiscard]] Result<Outcome> commit(Store& store, SessionTable& table);
+    [[nodiscard]] Result<Outcome> commit(Store& store, SessionTable& table,
+                                         Watermarks watermarks = Watermarks::kWithBatches);
 
 private:
     static constexpr std::size_t kEntrySizeBytes = 64;
@@ -70,7 +79,8 @@ private:
         SessionEnd end;
     };
 
-    [[nodiscard]] Result<Outcome> try_commit(Store& store, SessionTable& table);
+    [[nodiscard]] Result<Outcome> try_commit(Store& store, SessionTable& table, Watermarks watermarks);
+    [[nodiscard]] Result<Done> write_watermarks(Store& store, Watermarks watermarks);
     void touch(const SessionPtr& session);
     [[nodiscard]] Result<Done> define(Store& store, SessionTable& table, const Partition& partition, Session& session);
     [[nodiscard]] Result<Done> put(Store& store, SessionTable& table);
@@ -79,12 +89,15 @@ private:
     static void release(Session& session);
     [[nodiscard]] SeqProgress progress_after(const Session& session) const;
 
+    static constexpr std::size_t kLateWatermarksMax = 16'384;  // then they are written
+
     std::map<Partition, Part> parts_;
     std::vector<SessionPtr> sessions_;  // touched, each once
     std::vector<std::pair<SessionPtr, Seq>> conflicts_;
     std::vector<End> ends_;
     std::vector<std::pair<std::string, ImageContent>> images_;
-    std::size_t size_bytes_ = 0;  // of batches as they came, and kEntrySizeBytes for everything else
+    std::map<SessionName, Seq> late_;  // watermarks of earlier commits
+    std::size_t size_bytes_ = 0;       // of batches as they came, and kEntrySizeBytes for everything else
     std::size_t batch_count_ = 0;
 };
 

@@ -116,22 +116,25 @@ void Ingest::State::refuse_batch(Session& session, Seq seq, RefusedReason reason
 bool Ingest::State::is_group_full() const { return group.size_bytes() >= options.memory.group_bytes() && !is_stuck(); }
 
 bool Ingest::State::is_commit_due(const Now& now) const {
-    if (group.is_empty()) {
+    if (group.is_empty() && !(group.has_late_watermarks() && are_watermarks_due(now))) {
         return false;
     }
     return is_stuck() ? now.monotonic_ns >= retry_at_ns
-                      : is_group_full() || now.monotonic_ns - gathering_since_ns >= group_ns();
+                      : group.is_empty() || is_group_full() || now.monotonic_ns - gathering_since_ns >= group_ns();
 }
 
-Result<Done> Ingest::State::commit(const Now& now) {
+Result<Done> Ingest::State::commit(const Now& now, bool writes_watermarks) {
     const std::uint64_t began_ns = time_ns(now);
-    auto outcome = group.commit(store, table);
+    writes_watermarks = writes_watermarks || are_watermarks_due(now);
+    auto outcome = group.commit(
+        store, table, writes_watermarks ? CommitGroup::Watermarks::kWithBatches : CommitGroup::Watermarks::kLater);
     const std::uint64_t ended_ns = time_ns(now);
     if (!outcome) {
         ++counts.commits_failed;
         counts.is_store_stuck = true;
         return wait_for_store(outcome.error(), now);
     }
+    last_watermarks_ns = writes_watermarks ? now.monotonic_ns : last_watermarks_ns;
     counts.commits_took.observe(ended_ns - began_ns);
     ++counts.group_commits;
     counts.batches_stored += outcome->stored;
@@ -239,7 +242,7 @@ Result<Done> Ingest::State::take_shard_news(const Now& now) {
     }
     std::size_t given_up = 0;
     if (!news.surplus.empty() && !is_stuck()) {
-        PERFLEET_TRY(group.is_empty() ? Done{} : commit(now));
+        PERFLEET_TRY(group.is_empty() && !group.has_late_watermarks() ? Done{} : commit(now, true));
         for (const std::uint16_t shard : news.surplus) {
             if (!is_stuck()) {
                 leave_shard(shard);
@@ -380,6 +383,9 @@ std::uint64_t Ingest::next_due_ns(const Now& now) const {
         due_ns =
             std::min(due_ns, until(state.is_stuck() ? state.retry_at_ns : state.gathering_since_ns + state.group_ns()));
     }
+    if (state.group.has_late_watermarks() && !state.is_stuck()) {
+        due_ns = std::min(due_ns, until(state.last_watermarks_ns + intake_limits::kLateWatermarkNs));
+    }
     if (!state.requests.is_empty()) {
         due_ns = std::min(due_ns, until(state.requests.due_ns()));
     }
@@ -390,15 +396,15 @@ bool Ingest::is_group_full() const { return state_->is_group_full(); }
 
 Result<Done> Ingest::finish(const Now& now) {
     State& state = *state_;
-    if (!state.group.is_empty()) {
-        auto outcome = state.commit(now);
+    if (!state.group.is_empty() || state.group.has_late_watermarks()) {
+        auto outcome = state.commit(now, true);
         // Of a shard that was lost nothing can be stored any more, but the rest.
         for (int tries = 0; outcome.ok() && state.is_stuck() && state.leases != nullptr && tries < kFinishTriesMax;
              ++tries) {
             state.last_news_ns = 0;
             outcome = state.take_shard_news(now);
             if (outcome.ok() && state.is_stuck()) {
-                outcome = state.commit(now);
+                outcome = state.commit(now, true);
             }
         }
         if (!outcome) {

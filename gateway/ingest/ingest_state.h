@@ -44,7 +44,8 @@ struct Ingest::State {
     ControlRequestQueue requests;
     std::uint64_t gathering_since_ns = 0;
     std::uint64_t last_round_ns = 0;
-    std::uint64_t last_news_ns = 0;  // of shards
+    std::uint64_t last_news_ns = 0;        // of shards
+    std::uint64_t last_watermarks_ns = 0;  // that were written
     std::uint64_t retry_at_ns = 0;
     std::uint64_t retry_after_ns = 0;   // 0: the store works
     std::string store_trouble;          // why it doesn't
@@ -111,7 +112,10 @@ struct Ingest::State {
     }
     [[nodiscard]] bool is_group_full() const;
     [[nodiscard]] bool is_commit_due(const Now& now) const;
-    Result<Done> commit(const Now& now);
+    [[nodiscard]] bool are_watermarks_due(const Now& now) const {
+        return leases == nullptr || now.monotonic_ns - last_watermarks_ns >= intake_limits::kLateWatermarkNs;
+    }
+    Result<Done> commit(const Now& now, bool writes_watermarks = false);
     // Those who sent something while the store was stuck.
     void ask_again();
     void store_again();

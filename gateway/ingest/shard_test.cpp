@@ -160,6 +160,55 @@ TEST_F(IngestShard, AStuckStoreGoesOnWhenNothingIsLeftToStore) {
     EXPECT_FALSE(ingest_->counts().is_store_stuck);
 }
 
+TEST_F(IngestShard, WatermarksFollowAcknowledgementsAndNobodyNeedsThem) {
+    const auto watermark = [&] { return store_->watermark(kTarget, kSession)->value; };
+    take_shard(kShard);
+    pass(intake_limits::kLateWatermarkNs);
+    say_hello();
+    send_batch(1);
+    pass(intake_limits::kSharedGroupCommitNs);
+    EXPECT_EQ(watermark(), 1U);
+    (void)replies();
+    for (const std::uint64_t seq : {2, 3}) {
+        send_batch(seq);
+        pass(intake_limits::kSharedGroupCommitNs);
+        EXPECT_EQ(replies().front().prefix, seq);
+        EXPECT_EQ(watermark(), 1U);
+    }
+    // Killed there: the next gateway knows from the batches what was acknowledged, and stores none again.
+    open(&shared_);
+    say_hello();
+    EXPECT_EQ(reply().prefix, 3U);
+    send_batch(3);
+    send_batch(4);
+    pass(intake_limits::kSharedGroupCommitNs);
+    EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1, 2, 3, 4}));
+    EXPECT_EQ(watermark(), 4U);
+    send_batch(5);
+    pass(intake_limits::kSharedGroupCommitNs);
+    EXPECT_EQ(watermark(), 4U);
+    pass(intake_limits::kLateWatermarkNs);
+    EXPECT_EQ(watermark(), 5U) << "also when nothing more comes";
+    send_batch(6);
+    pass(intake_limits::kSharedGroupCommitNs);
+    EXPECT_EQ(watermark(), 5U);
+    shared_.news.surplus.push_back(kShard);
+    pass(kSecondNs);
+    EXPECT_EQ(shared_.given_up, std::vector<std::uint16_t>{kShard});
+    EXPECT_EQ(watermark(), 6U);
+}
+
+TEST_F(IngestShard, TheEndWritesWatermarks) {
+    take_shard(kShard);
+    say_hello();
+    for (const std::uint64_t seq : {1, 2}) {
+        send_batch(seq);
+        pass(intake_limits::kSharedGroupCommitNs);
+    }
+    EXPECT_TRUE(ingest_->finish(now_).ok());
+    EXPECT_EQ(store_->watermark(kTarget, kSession)->value, 2U);
+}
+
 TEST_F(IngestShard, ASessionThatComesBackIsKnownFromTheStore) {
     take_shard(kShard);
     say_hello();
