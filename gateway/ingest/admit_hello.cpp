@@ -48,29 +48,31 @@ private:
 };
 
 EventRecord event_of(const EventUntrusted& from, Texts& texts) {
-    EventRecord event;
-    event.name = texts.text("an event's name", from.name, limits::kStringSizeBytesMax);
-    event.unit = texts.name("an event's unit", from.unit);
-    event.format = texts.text("a tracepoint's format", from.format, limits::kEventFormatSizeBytesMax);
+    EventRecord event{
+        .name = texts.text("an event's name", from.name, limits::kStringSizeBytesMax),
+        .kind = from.kind,
+        .perf_type = from.perf_type,
+        .perf_config = from.perf_config,
+        .period = from.period,
+        .is_frequency = from.is_frequency,
+        .exclude_kernel = from.exclude_kernel,
+        .exclude_user = from.exclude_user,
+        .callchain = from.callchain,
+        .unit = texts.name("an event's unit", from.unit),
+        .format = texts.text("a tracepoint's format", from.format, limits::kEventFormatSizeBytesMax),
+        .group = from.group,
+    };
+    const auto kind = static_cast<std::uint8_t>(from.kind);
     if (event.name.empty()) {
         texts.fail(invalid("an event without a name"));
     }
-    if (!is_known_kind(from.kind)) {
+    if (!is_known_kind(kind)) {
         texts.fail(Error{ErrorCode::kUnsupported,
-                         "the event '" + event.name + "' is of the unknown kind " + std::to_string(from.kind) +
+                         "the event '" + event.name + "' is of the unknown kind " + std::to_string(kind) +
                              "; if the collector is newer than this gateway, update the gateway"});
-    } else if (is_definition(static_cast<Kind>(from.kind))) {
-        texts.fail(invalid("an event of kind " + std::to_string(from.kind)));
+    } else if (is_definition(from.kind)) {
+        texts.fail(invalid("an event of kind " + std::to_string(kind)));
     }
-    event.kind = static_cast<Kind>(from.kind);
-    event.perf_type = from.perf_type;
-    event.perf_config = from.perf_config;
-    event.period = from.period;
-    event.is_frequency = from.is_frequency;
-    event.exclude_kernel = from.exclude_kernel;
-    event.exclude_user = from.exclude_user;
-    event.callchain = from.callchain;
-    event.group = from.group;
     return event;
 }
 

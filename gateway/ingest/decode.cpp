@@ -171,10 +171,18 @@ struct Decoder::State {
         const auto event_list = from.getEvents();
         checked_count("events", event_list.size(), limits::kEventsMax);
         for (const auto event : event_list) {
-            events.push_back({text_of(event.getName()), event.getKind(), event.getPerfType(), event.getPerfConfig(),
-                              event.getPeriod(), event.getIsFrequency(), event.getExcludeKernel(),
-                              event.getExcludeUser(), event.getCallchain(), text_of(event.getUnit()),
-                              text_of(event.getFormat()), event.getGroup()});
+            events.push_back({{.name = text_of(event.getName()),
+                               .kind = static_cast<Kind>(event.getKind()),
+                               .perf_type = event.getPerfType(),
+                               .perf_config = event.getPerfConfig(),
+                               .period = event.getPeriod(),
+                               .is_frequency = event.getIsFrequency(),
+                               .exclude_kernel = event.getExcludeKernel(),
+                               .exclude_user = event.getExcludeUser(),
+                               .callchain = event.getCallchain(),
+                               .unit = text_of(event.getUnit()),
+                               .format = text_of(event.getFormat()),
+                               .group = event.getGroup()}});
         }
         read_offers(from.getImageOffers());
         words.clear();

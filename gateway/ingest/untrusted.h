@@ -13,6 +13,7 @@
 
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/event.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/time.h"
@@ -24,20 +25,8 @@ struct LabelUntrusted {
     std::string_view value;
 };
 
-struct EventUntrusted {
-    std::string_view name;
-    std::uint8_t kind = 0;
-    std::uint32_t perf_type = 0;
-    std::uint64_t perf_config = 0;
-    std::uint64_t period = 0;
-    bool is_frequency = false;
-    bool exclude_kernel = false;
-    bool exclude_user = false;
-    bool callchain = false;
-    std::string_view unit;
-    std::string_view format;
-    std::uint16_t group = 0;
-};
+// Its kind may be none.
+struct EventUntrusted : BasicEvent<std::string_view> {};
 
 struct HostUntrusted {
     std::string_view os_release;

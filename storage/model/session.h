@@ -12,29 +12,13 @@
 
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/event.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {
 
-struct EventRecord {
-    std::string name;
-    Kind kind{};
-    std::uint32_t perf_type = 0;
-    std::uint64_t perf_config = 0;
-    std::uint64_t period = 0;  // events, or Hz when is_frequency
-    bool is_frequency = false;
-    bool exclude_kernel = false;
-    bool exclude_user = false;
-    bool callchain = false;
-    std::string unit;
-    std::string format;       // tracepoint format as tracefs gives it, else empty
-    std::uint16_t group = 0;  // from 1: counted all or none with the others of it, which stand side by side; 0: in none
-    std::string attr;         // perf_event_attr of an imported recording, as it was recorded; else empty
-
-    friend bool operator==(const EventRecord&, const EventRecord&) = default;
-};
+using EventRecord = BasicEvent<std::string>;
 
 struct HostRecord {
     std::string os_release;

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/event.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/result.h"
 #include "schemas/vocabulary/time.h"
 #include "schemas/wire/protocol.h"
@@ -20,22 +20,6 @@ namespace perfleet {
 struct LabelDescription {
     std::string_view key{};
     std::string_view value{};
-};
-
-// Its index in HelloDescription::events is the EventNumber.
-struct EventDescription {
-    std::string_view name{};
-    Kind kind = Kind::kSample;  // of its rows
-    std::uint32_t perf_type = 0;
-    std::uint64_t perf_config = 0;
-    std::uint64_t period = 0;  // or frequency in Hz
-    bool is_frequency = false;
-    bool exclude_kernel = false;
-    bool exclude_user = false;
-    bool callchain = false;
-    std::string_view unit{};    // of weight and value
-    std::string_view format{};  // of a tracepoint
-    std::uint16_t group = 0;    // from 1, of events side by side, counted all or none; 0: in none
 };
 
 struct ClockDescription {

@@ -1,0 +1,37 @@
+// An event that a session samples, counts or traces, from its Hello to the store. Its index among the session's events
+// is its EventNumber.
+//
+// Freestanding. The type of its texts says who owns them; EventUntrusted (gateway/ingest) is one that nobody has
+// checked.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "schemas/vocabulary/kind.h"
+
+namespace perfleet {
+
+template <class Text>
+struct BasicEvent {
+    Text name{};
+    Kind kind = Kind::kSample;  // of its rows
+    std::uint32_t perf_type = 0;
+    std::uint64_t perf_config = 0;
+    std::uint64_t period = 0;  // events, or Hz when is_frequency
+    bool is_frequency = false;
+    bool exclude_kernel = false;
+    bool exclude_user = false;
+    bool callchain = false;
+    Text unit{};              // of weight and value
+    Text format{};            // tracepoint format as tracefs gives it, else empty
+    std::uint16_t group = 0;  // from 1: counted all or none with the others of it, which stand side by side; 0: in none
+    Text attr{};  // perf_event_attr of an imported recording, as it was recorded, which no message has; else empty
+
+    friend bool operator==(const BasicEvent&, const BasicEvent&) = default;
+};
+
+// As a collector describes it: the texts are borrowed.
+using EventDescription = BasicEvent<std::string_view>;
+
+}  // namespace perfleet
