@@ -1,5 +1,4 @@
 #include "query-engine/symbol/debug_lines.h"
-#include "schemas/vocabulary/file_descriptor.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -12,10 +11,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
+
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 namespace debug_lines {
@@ -77,6 +80,20 @@ public:
     [[nodiscard]] Dwarf* dwarf() const { return dwarf_; }
     [[nodiscard]] std::uint64_t sections_size_bytes() const {
         return sections_size_bytes_ + (shared_ == nullptr ? 0 : shared_->sections_size_bytes());
+    }
+
+    // A name that libdw found in one of the sections, which may lack its end; empty where it has none.
+    [[nodiscard]] std::string text_at(const char* text) const {
+        for (Elf_Scn* const section : sections_) {
+            const Elf_Data* const data = ::elf_getdata(section, nullptr);
+            const auto* const begin = data == nullptr ? nullptr : static_cast<const char*>(data->d_buf);
+            if (begin != nullptr && std::less_equal<>{}(begin, text) && std::less<>{}(text, begin + data->d_size)) {
+                const std::string_view rest{text, static_cast<std::size_t>(begin + data->d_size - text)};
+                const std::size_t size = rest.substr(0, kNameSizeBytesMax + 1).find('\0');
+                return std::string{size == std::string_view::npos ? "" : rest.substr(0, size)};
+            }
+        }
+        return shared_ == nullptr || text == nullptr ? std::string{} : shared_->text_at(text);
     }
 
     // Of the line program at this place, with its header's first field; all there is where that can't be read.
@@ -141,6 +158,9 @@ private:
                 size_bytes = gnu_size_bytes(section);
             }
             sections_size_bytes_ += at.sh_type == SHT_NOBITS ? 0 : std::min(size_bytes, kDebugSectionsSizeBytesMax + 1);
+            if (at.sh_type != SHT_NOBITS) {
+                sections_.push_back(section);
+            }
             has_info = has_info || (at.sh_type != SHT_NOBITS && text.ends_with("debug_info"));
             lines_ = text == ".debug_line" && at.sh_type != SHT_NOBITS ? section : lines_;
         }
@@ -170,7 +190,8 @@ private:
     }
 
     FileDescriptor descriptor_;
-    std::string bytes_;  // of a file in memory
+    std::string bytes_;               // of a file in memory
+    std::vector<Elf_Scn*> sections_;  // with debug information
     Elf* elf_ = nullptr;
     Dwarf* dwarf_ = nullptr;
     Elf_Scn* lines_ = nullptr;
@@ -218,11 +239,11 @@ inline std::string text_of(const char* text) {
     return size > kNameSizeBytesMax ? std::string{} : std::string(text == nullptr ? "" : text, size);
 }
 
-inline std::string function_name(Dwarf_Die* entry) {
+inline std::string function_name(const DebugFile& file, Dwarf_Die* entry) {
     for (const unsigned attribute : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
         Dwarf_Attribute found{};
         if (::dwarf_attr_integrate(entry, attribute, &found) != nullptr) {
-            if (std::string name = text_of(::dwarf_formstring(&found)); !name.empty()) {
+            if (std::string name = file.text_at(::dwarf_formstring(&found)); !name.empty()) {
                 return name;
             }
         }
@@ -418,7 +439,7 @@ private:
         const auto [known, is_new] = names_.try_emplace(offset);
         Dwarf_Die entry{};
         if (is_new && ::dwarf_offdie(file_->dwarf(), offset, &entry) != nullptr) {
-            known->second = debug_lines::function_name(&entry);
+            known->second = debug_lines::function_name(*file_, &entry);
         }
         return known->second;
     }
