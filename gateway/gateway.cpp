@@ -94,7 +94,7 @@ public:
             PERFLEET_TRY(fill_random(ingest_options.incarnation));
         }
         ingest_options.grant_session = random_session;
-        ingest_options.notice = options.notice;
+        ingest_options.log = options.log;
         ingest_options.memory = options.memory;
         ingest_options.asks_for_symbols = options.asks_for_symbols;
         ingest_options.cardinality.target_sessions_max = options.target_sessions_max;
@@ -107,9 +107,9 @@ public:
             if (control_server) {
                 control_server_ = std::move(*control_server);
                 editor_ = std::make_unique<SessionEditor>(store);
-            } else if (options.notice) {
-                options.notice({LogLevel::kWarning, "control",
-                                "control requests are not possible: " + control_server.error().message});
+            } else if (options.log) {
+                options.log({LogLevel::kWarning, "control",
+                             "control requests are not possible: " + control_server.error().message});
             }
         }
         return Done{};
@@ -239,7 +239,7 @@ Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, St
     reception_options.connections_default_max = options.memory.connections_max();
     reception_options.inbox_size_bytes = options.memory.inbox_bytes();
     reception_options.buffered_size_bytes = options.memory.buffered_bytes();
-    reception_options.notice = options.notice ? options.notice : [](std::string_view) {};
+    reception_options.log = options.log ? options.log : [](std::string_view) {};
     auto reception = PERFLEET_TRY(Reception::open(reception_options));
     auto gateway = std::make_unique<ServingGateway>(std::move(reception));
     PERFLEET_TRY(gateway->start(options, store));

@@ -25,8 +25,8 @@ struct GatewayOptions {
     // Endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback and ipc. May be none where
     // there is a folder.
     std::vector<std::string> listen;
-    // Told what an operator should know ("can't store: …"), on any of the gateway's threads. May be empty.
-    LogSink notice;
+    // Reported what an operator should know ("can't store: …"), on any of the gateway's threads. May be empty.
+    LogSink log;
     // What peers may fill. The part for the store is its owner's to give to it.
     MemoryPlan memory{};
     // Both or none. With them only collectors come in whose NAME.pub stands in the folder, each as the target that its

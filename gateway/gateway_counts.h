@@ -118,7 +118,7 @@ struct CountsByReason {
     }
 };
 
-// Rows that collectors said they lost. The index is the number of the TallyName; the last one takes all that are
+// Rows that collectors said they lost. The index is the number of the CountName; the last one takes all that are
 // higher.
 using LossCounts = std::array<std::uint64_t, 16>;
 

@@ -76,7 +76,7 @@ struct Arguments {
     std::string collectors;
     std::string query_config;  // file; empty: the default ones
     std::string query_key;
-    std::string askers;
+    std::string clients;
     std::size_t connections_max = 0;
     bool asks_for_symbols = true;
     std::string debuginfod;  // servers; empty: none
@@ -115,7 +115,7 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
         return error_from_errno(error.value(), "/proc/self/exe");
     }
     return QueryProcess::start({(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query,
-                                arguments.query_config, arguments.query_key, arguments.askers, arguments.log_level,
+                                arguments.query_config, arguments.query_key, arguments.clients, arguments.log_level,
                                 arguments.log_format, tell});
 }
 
@@ -424,12 +424,12 @@ int main(int argc, char** argv) {
     auto* const query_key = app.add_option("--query-key", arguments.query_key, "The query endpoint's own secret key")
                                 ->check(check_not_empty)
                                 ->type_name("FILE");
-    auto* const askers = app.add_option("--query-clients", arguments.askers,
-                                        "Folder of the public keys of query clients; they have read-only access")
-                             ->check(check_not_empty)
-                             ->type_name("DIR")
-                             ->needs(query_key);
-    query_key->needs(askers);
+    auto* const clients = app.add_option("--query-clients", arguments.clients,
+                                         "Folder of the public keys of query clients; they have read-only access")
+                              ->check(check_not_empty)
+                              ->type_name("DIR")
+                              ->needs(query_key);
+    query_key->needs(clients);
     app.add_option("--connections", arguments.connections_max,
                    "Connections of collectors at once. Default: three quarters of the limit of open files, or what "
                    "--memory is enough for")

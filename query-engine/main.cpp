@@ -242,7 +242,7 @@ int main(int argc, char** argv) {
                                       "listen on every address")
                            ->check(check_not_empty)
                            ->type_name("FILE");
-    key->needs(app.add_option("--query-clients", keys.askers_folder,
+    key->needs(app.add_option("--query-clients", keys.clients_folder,
                               "folder of the public keys (NAME.pub) of query clients; read again when it changes")
                    ->check(check_not_empty)
                    ->type_name("DIR")
@@ -282,7 +282,7 @@ int main(int argc, char** argv) {
         // Whoever should read them and doesn't mustn't hold up queries.
         (void)fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
     }
-    keys.notice = [&log](std::string_view text) { log.write({LogLevel::kWarning, "keys", text}); };
+    keys.log = [&log](std::string_view text) { log.write({LogLevel::kWarning, "keys", text}); };
     return serve(data, listen, keys.key_file.empty() ? nullptr : &keys, paths, memory_size_bytes,
                  tells_counts ? print_counts : QueryServer::CountsLogSink{}, *stop_fd, log);
 }

@@ -9,11 +9,11 @@ namespace perfleet::limits {
 inline constexpr std::uint32_t kQueryChunkRows = 4'096;
 inline constexpr std::size_t kQueryChunkSizeBytes = 64U << 10;
 inline constexpr std::uint32_t kQueryColumnsMax = 256;
-inline constexpr std::uint32_t kQueryChunksAheadMax = 16;  // sent before the asker says that it has taken some
+inline constexpr std::uint32_t kQueryChunksAheadMax = 16;  // sent before the client says that it has taken some
 inline constexpr std::uint32_t kQueriesAtOnceMax = 32;
 inline constexpr std::uint64_t kQueryWorkingIntervalNs = 1'000'000'000;  // a running query says so this often
-inline constexpr std::uint64_t kQueryTimeoutNs = 10'000'000'000;         // an asker waits so long for any word
-inline constexpr std::uint64_t kQueryIdleNs = 60'000'000'000;            // a server for an asker to take chunks
+inline constexpr std::uint64_t kQueryTimeoutNs = 10'000'000'000;         // an client waits so long for any word
+inline constexpr std::uint64_t kQueryIdleNs = 60'000'000'000;            // a server for an client to take chunks
 inline constexpr std::size_t kQueryMemorySizeBytes = 1U << 30;           // for what a query reads and counts
 inline constexpr std::size_t kQueryMemorySizeBytesMin = 1U << 20;
 inline constexpr std::size_t kQueriesMemorySizeBytes = 1U << 30;  // for all queries of a process together

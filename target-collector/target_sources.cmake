@@ -20,7 +20,7 @@ set(perfleet_target_sources
     target-collector/message/patch.cpp
     target-collector/message/reply_reader.cpp
     target-collector/message/sealer.cpp
-    target-collector/message/tally_book.cpp
+    target-collector/message/count_table.cpp
     target-collector/ring/spsc_ring.cpp
     target-collector/wire/delivery.cpp
     target-collector/wire/delivery_journal.cpp

@@ -88,7 +88,7 @@ private:
         return Done{};
     }
 
-    // Of a file without a kernel perf report complains at length, unless its events say that they leave the kernel out.
+    // Of a file without a kernel perf report warns at length, unless its events say that they leave the kernel out.
     Result<Done> look_for_kernel() {
         if (merge_.epochs().empty()) {
             return Done{};
@@ -289,9 +289,9 @@ private:
         std::uint64_t untold = total - std::min(total, stream_.lost_count());
         for (const ExportedEvent& event : events_.events()) {
             if (const std::uint64_t count = lost[event.id - 1]; count > 0) {
-                const std::uint64_t untold_of_event = std::min(count, untold);
-                untold -= untold_of_event;
-                stream_.lost_samples(event, count, untold_of_event, stream_.last_sample_ns());
+                const std::uint64_t unreported_of_event = std::min(count, untold);
+                untold -= unreported_of_event;
+                stream_.lost_samples(event, count, unreported_of_event, stream_.last_sample_ns());
             }
         }
     }

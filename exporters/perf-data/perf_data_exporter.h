@@ -1,5 +1,5 @@
 // Writes what a scan selects as a perf.data file that `perf report`, `perf script` and `perf annotate` open without a
-// complaint. Samples with call chains, tracepoints, names, mappings, build-ids, lost counts, host features.
+// warning. Samples with call chains, tracepoints, names, mappings, build-ids, lost counts, host features.
 //
 // A file has its header first and its features last; a pipe (PerfDataOptions) is written from front to back, with its
 // features as records in front.

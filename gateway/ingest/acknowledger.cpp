@@ -81,7 +81,7 @@ void Acknowledger::serve_line(std::uint64_t now_ns) {
                 return;
             }
             session->send_limit = credit_.raise(session->credit, session->progress.prefix(), session->send_limit,
-                                                CreditBook::kOneBatch, now_ns);
+                                                CreditAccounts::kOneBatch, now_ns);
             session->credit.is_waiting = false;
             line_.pop_front();
             tell(*session, now_ns);

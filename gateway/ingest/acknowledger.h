@@ -6,7 +6,7 @@
 #include <deque>
 #include <vector>
 
-#include "gateway/ingest/credit_book.h"
+#include "gateway/ingest/credit_accounts.h"
 #include "gateway/ingest/peer_link.h"
 #include "gateway/ingest/session_table.h"
 
@@ -15,7 +15,7 @@ namespace perfleet {
 class Acknowledger {
 public:
     // Borrowed.
-    Acknowledger(std::uint64_t incarnation, SessionTable& table, CreditBook& credit, PeerLink& link)
+    Acknowledger(std::uint64_t incarnation, SessionTable& table, CreditAccounts& credit, PeerLink& link)
         : incarnation_{incarnation}, table_{table}, credit_{credit}, link_{link} {}
 
     // As far as the budget allows and nobody who has nothing waits; who got nothing stands in line from then on.
@@ -42,7 +42,7 @@ private:
 
     std::uint64_t incarnation_;
     SessionTable& table_;
-    CreditBook& credit_;
+    CreditAccounts& credit_;
     PeerLink& link_;
     std::vector<SessionPtr> due_;
     std::deque<SessionPtr> line_;  // first come first; those that don't wait any more are passed over

@@ -31,19 +31,19 @@ Result<Done> check_series_name(Series series, const SessionRecord& session) {
     return Done{};
 }
 
-Result<Done> check_tallies(std::span<const Tally> tallies, const SessionRecord& session) {
-    std::vector<std::pair<Series, TallyName>> names;
-    names.reserve(tallies.size());
-    for (const Tally& tally : tallies) {
-        PERFLEET_TRY(check_series_name(tally.series, session));
-        if (static_cast<std::uint16_t>(tally.name) == 0) {
-            return invalid("a tally without a name");
+Result<Done> check_counts(std::span<const CountEntry> counts, const SessionRecord& session) {
+    std::vector<std::pair<Series, CountName>> names;
+    names.reserve(counts.size());
+    for (const CountEntry& entry : counts) {
+        PERFLEET_TRY(check_series_name(entry.series, session));
+        if (static_cast<std::uint16_t>(entry.name) == 0) {
+            return invalid("a entry without a name");
         }
-        names.emplace_back(tally.series, tally.name);
+        names.emplace_back(entry.series, entry.name);
     }
     std::sort(names.begin(), names.end());
     if (std::adjacent_find(names.begin(), names.end()) != names.end()) {
-        return invalid("a tally that is there twice");
+        return invalid("a entry that is there twice");
     }
     return Done{};
 }
@@ -76,7 +76,7 @@ Result<Done> check_numbers(const BatchUntrusted& batch, const SessionRecord& ses
 }
 
 Result<Done> check_seal(const BatchUntrusted& batch) {
-    const std::uint32_t seal = seal_of(batch.header, batch.series, batch.tallies, batch.dropped, batch.clock_points);
+    const std::uint32_t seal = seal_of(batch.header, batch.series, batch.counts, batch.dropped, batch.clock_points);
     if (seal != batch.seal) {
         return Error{ErrorCode::kCorrupt,
                      "the seal is " + std::to_string(batch.seal) + ", but the content has " + std::to_string(seal)};
@@ -112,7 +112,7 @@ Result<Done> BatchAdmission::check(const BatchUntrusted& batch, const SessionRec
     refusal_ = BatchRefusal::kHeader;
     PERFLEET_TRY(check_numbers(batch, session));
     refusal_ = BatchRefusal::kCounters;
-    PERFLEET_TRY(check_tallies(batch.tallies, session));
+    PERFLEET_TRY(check_counts(batch.counts, session));
     refusal_ = BatchRefusal::kRange;
     PERFLEET_TRY(check_ranges(batch.dropped, batch.header.seq.value - 1));
     refusal_ = BatchRefusal::kSeal;
@@ -144,7 +144,7 @@ Result<AdmittedBatch> BatchAdmission::admit(const BatchUntrusted& batch_untruste
     sealed.seal = batch.seal;
     sealed.oldest_retained_seq = batch.oldest_retained_seq;
     sealed.series = batch.series;
-    sealed.tallies = batch.tallies;
+    sealed.counts = batch.counts;
     sealed.dropped = batch.dropped;
     sealed.clock_points = batch.clock_points;
     return make_admitted_batch(sealed);  // refuses a series that is there twice
@@ -159,12 +159,10 @@ Result<SessionEnd> admit_bye(const ByeUntrusted& bye_untrusted, const SessionRec
     if (bye.session != session.session) {
         return invalid("a Bye of another session");
     }
-    PERFLEET_TRY(check_tallies(bye.tallies, session));
+    PERFLEET_TRY(check_counts(bye.counts, session));
     PERFLEET_TRY(check_ranges(bye.dropped, bye.last_seq.value));
-    return SessionEnd{bye.last_seq,
-                      {bye.tallies.begin(), bye.tallies.end()},
-                      {bye.dropped.begin(), bye.dropped.end()},
-                      bye.end_point};
+    return SessionEnd{
+        bye.last_seq, {bye.counts.begin(), bye.counts.end()}, {bye.dropped.begin(), bye.dropped.end()}, bye.end_point};
 }
 
 }  // namespace perfleet

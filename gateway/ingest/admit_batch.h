@@ -14,7 +14,7 @@ namespace perfleet {
 class BatchAdmission {
 public:
     // `session` is the one that the batch names. Limits of vocabulary/batch_limits.h, kinds, events, columns and their
-    // values, seal, ticks, tallies and ranges are checked. Errors: kTooLarge (past a limit), else whatever is wrong, in
+    // values, seal, ticks, counts and ranges are checked. Errors: kTooLarge (past a limit), else whatever is wrong, in
     // words.
     [[nodiscard]] Result<AdmittedBatch> admit(const BatchUntrusted& batch_untrusted, const SessionRecord& session);
 

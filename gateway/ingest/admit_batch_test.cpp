@@ -28,7 +28,7 @@ SampleBatch good_batch(Seq seq = Seq{9}) {
     batch.add_strings({{1, "name"}, {2, "other"}});
     batch.add_images({{0, 0, "build-id", "/bin/true"}});
     batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {1}}, {ColumnId::kTaskOp, {1}}});
-    batch.tally(kSamples, TallyName::kProduced, 3).tally(kSamples, TallyName::kLostKernelRing, 1);
+    batch.entry(kSamples, CountName::kProduced, 3).entry(kSamples, CountName::kLostKernelRing, 1);
     batch.dropped(Seq{2}, Seq{3}).clock_point({Ticks{1}, UtcNs{2}, 3});
     return batch;
 }
@@ -71,7 +71,7 @@ TEST(AdmitBatch, KeepsEverythingAsItWasSealed) {
     ASSERT_TRUE(admitted.ok()) << admitted.error().message;
     EXPECT_EQ(admitted->key, sent.key);
     EXPECT_EQ(admitted->record.seal, sent.record.seal);
-    EXPECT_EQ(admitted->record.tallies, sent.record.tallies);
+    EXPECT_EQ(admitted->record.counts, sent.record.counts);
     EXPECT_EQ(admitted->record.dropped, sent.record.dropped);
     EXPECT_EQ(admitted->record.clock_points, sent.record.clock_points);
     EXPECT_EQ(admitted->record.rows.size(), sent.record.rows.size());
@@ -107,7 +107,7 @@ TEST(AdmitBatch, TakesEveryKind) {
 
 TEST(AdmitBatch, TakesABatchWithoutRows) {
     SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, bucket_of(kNow)};
-    batch.tally(kSamples, TallyName::kProduced, 3);
+    batch.entry(kSamples, CountName::kProduced, 3);
     EXPECT_TRUE(admit(sample::batch(batch.build())).ok());
 }
 
@@ -229,15 +229,15 @@ std::vector<Refusal> refusals() {
              }
          },
          "NUL"},
-        {"TallyOfUnknownKind", [](Batch batch) { batch.getTallies()[0].setKind(200); }, "unknown kind 200",
+        {"CountOfUnknownKind", [](Batch batch) { batch.getCounts()[0].setKind(200); }, "unknown kind 200",
          ErrorCode::kUnsupported},
-        {"TallyOfUnknownEvent", [](Batch batch) { batch.getTallies()[0].setEvent(5); }, "event 5"},
-        {"TallyWithoutName", [](Batch batch) { batch.getTallies()[0].setName(0); }, "without a name"},
-        {"TallyTwice", [](Batch batch) { batch.getTallies()[1].setName(1); }, "twice"},
+        {"CountOfUnknownEvent", [](Batch batch) { batch.getCounts()[0].setEvent(5); }, "event 5"},
+        {"CountWithoutName", [](Batch batch) { batch.getCounts()[0].setName(0); }, "without a name"},
+        {"CountTwice", [](Batch batch) { batch.getCounts()[1].setName(1); }, "twice"},
         {"DroppedBackwards", [](Batch batch) { batch.getDropped()[0].setFirst(4); }, "dropped range"},
         {"DroppedZero", [](Batch batch) { batch.getDropped()[0].setFirst(0); }, "dropped range"},
         {"DroppedItself", [](Batch batch) { batch.getDropped()[0].setLast(9); }, "dropped range"},
-        {"TooManyTallies", [](Batch batch) { batch.initTallies(limits::kTalliesMax + 1); }, "tallies",
+        {"TooManyCounts", [](Batch batch) { batch.initCounts(limits::kCountsMax + 1); }, "counts",
          ErrorCode::kTooLarge},
         {"TooManyRanges", [](Batch batch) { batch.initDropped(limits::kDroppedRangesMax + 1); }, "ranges",
          ErrorCode::kTooLarge},
@@ -292,7 +292,7 @@ TEST(AdmitBatch, RefusesEverySingleBitThatTheSealCovers) {
         }
         ASSERT_EQ(admitted->key, sent.key) << "bit " << bit;
         ASSERT_EQ(admitted->record.seal, sent.record.seal) << "bit " << bit;
-        ASSERT_EQ(admitted->record.tallies, sent.record.tallies) << "bit " << bit;
+        ASSERT_EQ(admitted->record.counts, sent.record.counts) << "bit " << bit;
         ASSERT_EQ(admitted->series.size(), sent.series.size()) << "bit " << bit;
         for (std::size_t i = 0; i < sent.series.size(); ++i) {
             ASSERT_EQ(admitted->series[i].block, sent.series[i].block) << "bit " << bit;

@@ -46,8 +46,8 @@ TEST_F(IngestAhead, PutsTheSessionOffOnceForEachHello) {
         EXPECT_EQ(ingest_->counts().batches_ignored.of(BatchIgnored::kAhead), 2 * i);
     }
     EXPECT_EQ(ingest_->counts().batches_refused.total(), 0U);
-    EXPECT_EQ(notices_.size(), 3U);
-    EXPECT_NE(notices_[0].find("of 3 hours in the future"), std::string::npos) << notices_[0];
+    EXPECT_EQ(logged_.size(), 3U);
+    EXPECT_NE(logged_[0].find("of 3 hours in the future"), std::string::npos) << logged_[0];
 }
 
 TEST_F(IngestAhead, TakesItOnceTheClockIsSet) {

@@ -198,7 +198,7 @@ Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable&
             switch (part.outcomes[i]) {
                 case PutOutcome::kStored:
                     ++outcome.stored;
-                    part.sessions[i]->losses.take(part.batches[i].record.tallies, outcome.rows_lost);
+                    part.sessions[i]->losses.take(part.batches[i].record.counts, outcome.rows_lost);
                     for (const BatchSeries& rows : part.batches[i].series) {
                         outcome.rows_stored += rows.row_count;
                     }
@@ -212,7 +212,7 @@ Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable&
         }
     }
     for (const auto& [session, partition, end] : ends_) {
-        session->losses.take(end.tallies, outcome.rows_lost);
+        session->losses.take(end.counts, outcome.rows_lost);
     }
     for (auto& [build_id, content] : images_) {
         outcome.images.push_back(std::move(build_id));

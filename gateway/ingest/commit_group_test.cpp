@@ -77,8 +77,8 @@ TEST_P(StuckStore, PromisesNothingAndGoesOnLater) {
     }
     EXPECT_EQ(ingest_->counts().batches_ignored.of(BatchIgnored::kStoreStuck), 20U);
     EXPECT_EQ(ingest_->counts().group_commits, 0U);
-    ASSERT_EQ(notices_.size(), 1U);
-    EXPECT_NE(notices_[0].find("the disk is full"), std::string::npos) << notices_[0];
+    ASSERT_EQ(logged_.size(), 1U);
+    EXPECT_NE(logged_[0].find("the disk is full"), std::string::npos) << logged_[0];
 
     failing_.failing = FailingStore::Step::kNone;
     pass(intake_limits::kStoreRetryNsMax);
@@ -87,7 +87,7 @@ TEST_P(StuckStore, PromisesNothingAndGoesOnLater) {
     EXPECT_EQ(said.front().prefix, 1U);
     EXPECT_TRUE(said.front().finished);
     EXPECT_EQ(said.back().type, ReplyType::kHelloAgain) << "for the batch that wasn't taken";
-    EXPECT_EQ(notices_.size(), 2U);
+    EXPECT_EQ(logged_.size(), 2U);
     EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1}));
     EXPECT_EQ(ingest_->counts().batches_stored, 1U);
     EXPECT_EQ(ingest_->counts().batches_duplicate, 0U);

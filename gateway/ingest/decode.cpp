@@ -75,7 +75,7 @@ struct Decoder::State {
     // Reserved once at their limits, so that spans into them stay valid.
     std::vector<ColumnView> columns;
     std::vector<SeriesView> series;
-    std::vector<Tally> tallies;
+    std::vector<CountEntry> counts;
     std::vector<SeqRange> ranges;
     std::vector<ClockPoint> clock_points;
     std::vector<LabelUntrusted> labels;
@@ -88,13 +88,13 @@ struct Decoder::State {
         series.reserve(limits::kBatchSeriesMax);
     }
 
-    void read_tallies(capnp::List<wire::Tally>::Reader list) {
-        tallies.clear();
-        checked_count("tallies", list.size(), limits::kTalliesMax);
-        for (const auto tally : list) {
-            tallies.push_back({{static_cast<Kind>(tally.getKind()), EventNumber{tally.getEvent()}},
-                               static_cast<TallyName>(tally.getName()),
-                               tally.getValue()});
+    void read_counts(capnp::List<wire::CountEntry>::Reader list) {
+        counts.clear();
+        checked_count("counts", list.size(), limits::kCountsMax);
+        for (const auto entry : list) {
+            counts.push_back({{static_cast<Kind>(entry.getKind()), EventNumber{entry.getEvent()}},
+                              static_cast<CountName>(entry.getName()),
+                              entry.getValue()});
         }
     }
 
@@ -127,7 +127,7 @@ struct Decoder::State {
 
     void read_batch_lists(wire::Batch::Reader from, BatchUntrusted& into) {
         read_series(from.getSeries());
-        read_tallies(from.getTallies());
+        read_counts(from.getCounts());
         read_ranges(from.getDropped());
         clock_points.clear();
         const auto points = from.getClockPoints();
@@ -136,7 +136,7 @@ struct Decoder::State {
             clock_points.push_back(clock_point_of(point));
         }
         into.series = series;
-        into.tallies = tallies;
+        into.counts = counts;
         into.dropped = ranges;
         into.clock_points = clock_points;
     }
@@ -230,9 +230,9 @@ struct Decoder::State {
     }
 
     ByeUntrusted bye(wire::Bye::Reader from) {
-        read_tallies(from.getTallies());
+        read_counts(from.getCounts());
         read_ranges(from.getDropped());
-        return {session_of(from.getSession()), Seq{from.getLastSeq()}, tallies, ranges,
+        return {session_of(from.getSession()), Seq{from.getLastSeq()}, counts, ranges,
                 clock_point_of(from.getEndPoint())};
     }
 

@@ -21,9 +21,9 @@ constexpr SessionId kSession{11, 12};
 std::vector<sample::Frame> good_frames() {
     SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, BucketNumber{470'000}};
     batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {40, 30, 50}}});
-    batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, 3).dropped(Seq{1}, Seq{1});
+    batch.entry({Kind::kSample, EventNumber{0}}, CountName::kProduced, 3).dropped(Seq{1}, Seq{1});
     return {sample::batch(batch.build()), sample::hello(sample_session(kTarget, kSession), Seq{1}, {{"build", 1, 10}}),
-            sample::bye(kSession, {Seq{4}, {{{Kind::kTask, kNoEvent}, TallyName::kProduced, 4}}, {}, {}}),
+            sample::bye(kSession, {Seq{4}, {{{Kind::kTask, kNoEvent}, CountName::kProduced, 4}}, {}, {}}),
             sample::image(kSession, {"build", 1, 10}, 0, "content"),
             sample::image_offers(kSession, {{"build", 1, 10}})};
 }
@@ -33,7 +33,7 @@ TEST(Decode, ReadsEveryMessageOfACollector) {
     const auto frames = good_frames();
     EXPECT_EQ(std::get<BatchUntrusted>(*decoder.decode(frames[0])).series.size(), 1U);
     EXPECT_EQ(std::get<HelloUntrusted>(*decoder.decode(frames[1])).image_offers[0].size_bytes, 10U);
-    EXPECT_EQ(std::get<ByeUntrusted>(*decoder.decode(frames[2])).tallies[0].value, 4U);
+    EXPECT_EQ(std::get<ByeUntrusted>(*decoder.decode(frames[2])).counts[0].value, 4U);
     EXPECT_EQ(std::get<ImageUntrusted>(*decoder.decode(frames[3])).bytes, "content");
     EXPECT_EQ(std::get<ImageOffersUntrusted>(*decoder.decode(frames[4])).offers[0].build_id, "build");
 }

@@ -41,8 +41,8 @@ AdmittedBatch batch_of(const Sending& sending) {
 std::string text_of(const BatchRecord& record) {
     std::ostringstream text;
     text << record.seq.value << ' ' << record.epoch.value << ' ' << record.bucket.value << ' ' << record.seal;
-    for (const Tally& tally : record.tallies) {
-        text << " t" << static_cast<unsigned>(tally.name) << '=' << tally.value;
+    for (const CountEntry& entry : record.counts) {
+        text << " t" << static_cast<unsigned>(entry.name) << '=' << entry.value;
     }
     for (const ClockPoint& point : record.clock_points) {
         text << " c" << point.ticks.value << '@' << point.utc_ns.value;

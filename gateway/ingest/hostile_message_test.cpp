@@ -118,11 +118,11 @@ TEST_F(HostileMessage, LiesOfEachSort) {
     expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].setKind(99); }, BatchRefusal::kSeal, false);
     expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].getColumns()[1].setCodec(99); },
                    BatchRefusal::kNewer);
-    expect_refused([](wire::Batch::Builder batch) { batch.getTallies()[0].setEvent(99); }, BatchRefusal::kCounters);
+    expect_refused([](wire::Batch::Builder batch) { batch.getCounts()[0].setEvent(99); }, BatchRefusal::kCounters);
     expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].setEvent(99); }, BatchRefusal::kSeries);
     expect_refused([](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(~0ULL); }, BatchRefusal::kHeader);
     expect_refused([](wire::Batch::Builder batch) { batch.setBucket(4'000'000'000U); }, BatchRefusal::kHeader);
-    expect_refused([](wire::Batch::Builder batch) { batch.getTallies()[0].setKind(99); }, BatchRefusal::kNewer);
+    expect_refused([](wire::Batch::Builder batch) { batch.getCounts()[0].setKind(99); }, BatchRefusal::kNewer);
     expect_refused(
         [](wire::Batch::Builder batch) {
             auto range = batch.initDropped(1)[0];
@@ -131,7 +131,7 @@ TEST_F(HostileMessage, LiesOfEachSort) {
         },
         BatchRefusal::kRange);
     expect_refused([](wire::Batch::Builder batch) { batch.setSeal(batch.getSeal() ^ 1); }, BatchRefusal::kSeal, false);
-    expect_refused([](wire::Batch::Builder batch) { batch.initTallies(limits::kTalliesMax + 1); },
+    expect_refused([](wire::Batch::Builder batch) { batch.initCounts(limits::kCountsMax + 1); },
                    BatchRefusal::kTooLarge, false);
     EXPECT_EQ(ingest_->counts().batches_refused.total(), 14U);
 }
@@ -162,11 +162,11 @@ TEST_F(HostileMessage, SeqsFromThePastTheFutureAndNowhere) {
 }
 
 // A collector that is newer than this gateway counts what has no name here.
-TEST_F(HostileMessage, ATallyOfAnUnknownNameIsKeptAsItsNumber) {
+TEST_F(HostileMessage, ACountOfAnUnknownNameIsKeptAsItsNumber) {
     greet();
-    constexpr auto kFutureName = static_cast<TallyName>(4'321);
+    constexpr auto kFutureName = static_cast<CountName>(4'321);
     SampleBatch batch = sample_batch(kTarget, kSession, Seq{1});
-    batch.tally({Kind::kSample, EventNumber{0}}, kFutureName, 77);
+    batch.entry({Kind::kSample, EventNumber{0}}, kFutureName, 77);
     take("peer", sample::batch(batch.build()));
     take("peer", sample::bye(kSession, {Seq{1}, {{{Kind::kSample, EventNumber{0}}, kFutureName, 78}}, {}, {}}));
     commit();
@@ -176,8 +176,8 @@ TEST_F(HostileMessage, ATallyOfAnUnknownNameIsKeptAsItsNumber) {
     ASSERT_TRUE(store_
                     ->visit_batches(partition_of(kTarget, kSampleBucket), kTarget, kSession,
                                     [&](const BatchRecord& record) {
-                                        for (const Tally& tally : record.tallies) {
-                                            found += tally.name == kFutureName ? tally.value : 0;
+                                        for (const CountEntry& entry : record.counts) {
+                                            found += entry.name == kFutureName ? entry.value : 0;
                                         }
                                         return Visit::kContinue;
                                     })
@@ -185,7 +185,7 @@ TEST_F(HostileMessage, ATallyOfAnUnknownNameIsKeptAsItsNumber) {
     EXPECT_EQ(found, 77U);
     const auto end = store_->session_end(kTarget, kSession);
     ASSERT_TRUE(end.ok() && end->has_value());
-    EXPECT_EQ((*end)->tallies.at(0).name, kFutureName);
+    EXPECT_EQ((*end)->counts.at(0).name, kFutureName);
 }
 
 TEST_F(HostileMessage, HellosPastTheirLimits) {

@@ -68,12 +68,12 @@ using Context = std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)>;
 
 std::optional<ImageRefusal> refusal_of_frame(ZSTD_inBuffer& in, ZSTD_DCtx& context, protocol::ImageType type,
                                              bool is_first_frame, BuildIdFinder& finder) {
-    const unsigned long long told_size =
+    const unsigned long long reported_size =
         ZSTD_getFrameContentSize(static_cast<const char*>(in.src) + in.pos, in.size - in.pos);
-    if (told_size == ZSTD_CONTENTSIZE_UNKNOWN || told_size == ZSTD_CONTENTSIZE_ERROR) {
+    if (reported_size == ZSTD_CONTENTSIZE_UNKNOWN || reported_size == ZSTD_CONTENTSIZE_ERROR) {
         return ImageRefusal::kDamaged;
     }
-    if (told_size > kSymbolsSizeBytesMax) {
+    if (reported_size > kSymbolsSizeBytesMax) {
         return ImageRefusal::kTooLarge;
     }
     std::string piece(ZSTD_DStreamOutSize(), '\0');
@@ -83,18 +83,18 @@ std::optional<ImageRefusal> refusal_of_frame(ZSTD_inBuffer& in, ZSTD_DCtx& conte
         rest = ZSTD_decompressStream(&context, &out, &in);
         const bool is_first = size == 0;
         size += out.pos;
-        if (ZSTD_isError(rest) != 0 || (out.pos == 0 && rest != 0) || size > told_size) {
+        if (ZSTD_isError(rest) != 0 || (out.pos == 0 && rest != 0) || size > reported_size) {
             return ImageRefusal::kDamaged;
         }
         const std::string_view bytes{piece.data(), out.pos};
-        const bool may_be_empty = !is_first_frame && told_size == 0;
+        const bool may_be_empty = !is_first_frame && reported_size == 0;
         if (is_first && !may_be_empty && !begins_as(type, bytes)) {
             return ImageRefusal::kContent;
         }
         finder.add(bytes);
     }
     finder.finish();
-    return size == told_size ? std::nullopt : std::optional{ImageRefusal::kDamaged};
+    return size == reported_size ? std::nullopt : std::optional{ImageRefusal::kDamaged};
 }
 
 }  // namespace

@@ -53,9 +53,9 @@ Ingest::State::State(Options with, Store& into, PeerLink& over)
     counts.credit_bytes_max = credit.budget_bytes();
 }
 
-void Ingest::State::notice(const LogEvent& event) const {
-    if (options.notice) {
-        options.notice(event);
+void Ingest::State::log(const LogEvent& event) const {
+    if (options.log) {
+        options.log(event);
     }
 }
 
@@ -63,21 +63,21 @@ std::uint64_t Ingest::State::time_ns(const Now& now) const {
     return options.monotonic_ns ? options.monotonic_ns() : now.monotonic_ns;
 }
 
-void Ingest::State::complain(std::string text) {
-    if (++complaint_count > intake_limits::kComplaintsMax) {
+void Ingest::State::warn(std::string text) {
+    if (++warning_count > intake_limits::kWarningsMax) {
         return;
     }
     std::replace_if(
         text.begin(), text.end(),
         [](char letter) { return static_cast<unsigned char>(letter) < ' ' || letter == 0x7f; }, '?');
-    notice(text);
+    log(text);
 }
 
 void Ingest::State::misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes) {
     static_assert(kReasonCount<PeerCut> <= AbuseLimiter::kSortsMax);
     if (abuse_limiter.is_enough(routing_id, static_cast<std::size_t>(reason), size_bytes)) {
         counts.peers_cut.add(reason);
-        complain("a peer was cut off: " + std::string{reason_name(reason)});
+        warn("a peer was cut off: " + std::string{reason_name(reason)});
         link.cut(routing_id);
         forget_peer(routing_id);
     }
@@ -92,7 +92,7 @@ void Ingest::State::forget_peer(const std::string& routing_id) {
 void Ingest::State::refuse_session(const std::string& routing_id, SessionId session, SessionRefusal why,
                                    RefusedReason reason, const std::string& message) {
     counts.sessions_refused.add(why);
-    complain("a collector was refused: " + message);
+    warn("a collector was refused: " + message);
     send(routing_id, encode_refused({session, Seq{0}, reason, message}));
     misbehaved(routing_id, PeerCut::kRefused, 0);
 }
@@ -101,7 +101,7 @@ void Ingest::State::refuse_batch(Session& session, Seq seq, RefusedReason reason
     const std::string text =
         "batch " + std::to_string(seq.value) + " of '" + session.record.target_name + "' was refused: " + message;
     if (session.refusals.empty()) {
-        complain(text + " (further ones of this session are only counted)");
+        warn(text + " (further ones of this session are only counted)");
     }
     std::erase_if(session.refusals, [&](const Session::Refusal& refusal) { return refusal.seq == seq; });
     session.refusals.push_back({seq, reason});
@@ -170,7 +170,7 @@ Result<Done> Ingest::State::commit(const Now& now, bool writes_watermarks) {
 void Ingest::State::store_again() {
     retry_after_ns = 0;
     counts.is_store_stuck = false;
-    notice({LogLevel::kNotice, "store", "storing again"});
+    log({LogLevel::kNotice, "store", "storing again"});
     ask_again();
 }
 
@@ -192,10 +192,10 @@ Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {
         return Error{error};
     }
     if (!is_stuck()) {
-        notice({LogLevel::kError, "store",
-                "can't store: " + error.message + "; " + std::to_string(group.batch_count()) +
-                    " batches wait in memory, collectors keep theirs; free space or repair the folder; the gateway "
-                    "retries"});
+        log({LogLevel::kError, "store",
+             "can't store: " + error.message + "; " + std::to_string(group.batch_count()) +
+                 " batches wait in memory, collectors keep theirs; free space or repair the folder; the gateway "
+                 "retries"});
     }
     store_trouble = error.message;
     retry_after_ns = std::clamp(2 * retry_after_ns, intake_limits::kStoreRetryNsMin, intake_limits::kStoreRetryNsMax);
@@ -235,7 +235,7 @@ Result<Done> Ingest::State::take_shard_news(const Now& now) {
         leave_shard(shard);
     }
     if (auto entered = news.taken.empty() ? Done{} : enter_shards(news.taken); !entered) {
-        complain("can't read the sessions of shards, and gives them up: " + entered.error().message);
+        warn("can't read the sessions of shards, and gives them up: " + entered.error().message);
         for (const std::uint16_t shard : news.taken) {
             leases->give_up(shard);
         }
@@ -253,12 +253,12 @@ Result<Done> Ingest::State::take_shard_news(const Now& now) {
     }
     counts.shards_now = leases->held_count();
     if (!news.taken.empty() || !news.lost.empty() || given_up != 0) {
-        notice({LogLevel::kNotice,
-                "shards",
-                "holds " + std::to_string(counts.shards_now) + " shards",
-                {{"taken", std::to_string(news.taken.size())},
-                 {"lost", std::to_string(news.lost.size())},
-                 {"given-up", std::to_string(given_up)}}});
+        log({LogLevel::kNotice,
+             "shards",
+             "holds " + std::to_string(counts.shards_now) + " shards",
+             {{"taken", std::to_string(news.taken.size())},
+              {"lost", std::to_string(news.lost.size())},
+              {"given-up", std::to_string(given_up)}}});
     }
     return Done{};
 }
@@ -269,11 +269,11 @@ void Ingest::State::go_round(const Now& now) {
     for (const std::string& routing_id : images.busy_peers()) {
         ask_for_image(routing_id, now);
     }
-    if (complaint_count > intake_limits::kComplaintsMax) {
-        notice(std::to_string(complaint_count - intake_limits::kComplaintsMax) +
-               " more messages about collectors were left out");
+    if (warning_count > intake_limits::kWarningsMax) {
+        log(std::to_string(warning_count - intake_limits::kWarningsMax) +
+            " more messages about collectors were left out");
     }
-    complaint_count = 0;
+    warning_count = 0;
     last_round_ns = now.monotonic_ns;
 }
 

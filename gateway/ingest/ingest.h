@@ -36,7 +36,7 @@ public:
     struct Options {
         std::uint64_t incarnation = 0;             // of this run: random, not 0
         std::function<SessionId()> grant_session;  // 128 random bits
-        LogSink notice;                            // what an operator should know
+        LogSink log;                               // what an operator should know
         // The time now, told again where something took long. Without it durations are those between calls.
         std::function<std::uint64_t()> monotonic_ns;
         MemoryPlan memory;
@@ -82,7 +82,7 @@ public:
     [[nodiscard]] Result<Done> keep_image(std::string build_id, ImageContent content, const Now& now);
 
     // Does what is due: commits, acknowledges, asks for images. To be called after a few take()s and at next_due_ns().
-    // Errors: of the store, such as can't be survived. One that can (full disk, I/O) is told to `notice` once; the
+    // Errors: of the store, such as can't be survived. One that can (full disk, I/O) is told to `log` once; the
     // group is kept and tried again, and no batch is taken until it is stored.
     [[nodiscard]] Result<Done> tick(const Now& now);
 

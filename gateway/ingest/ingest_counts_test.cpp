@@ -17,14 +17,14 @@ class IngestCountsTest : public testing::Test, protected IngestFixture {
 protected:
     void send(std::uint64_t seq, std::uint64_t ring_full, std::uint64_t quota = 0) {
         SampleBatch batch = sample_batch(kTarget, kSession, Seq{seq});
-        batch.tally(kSamples, TallyName::kLostRingFull, ring_full);
-        batch.tally(kSamples, TallyName::kLate, 1'000);  // not a loss
-        batch.tally(kTasks, TallyName::kLostQuota, quota);
-        batch.tally(kStacks, TallyName::kLostRingFull, 50);  // definitions, not rows
+        batch.entry(kSamples, CountName::kLostRingFull, ring_full);
+        batch.entry(kSamples, CountName::kLate, 1'000);  // not a loss
+        batch.entry(kTasks, CountName::kLostQuota, quota);
+        batch.entry(kStacks, CountName::kLostRingFull, 50);  // definitions, not rows
         take("peer", sample::batch(batch.build()));
     }
 
-    [[nodiscard]] std::uint64_t lost(TallyName reason) const {
+    [[nodiscard]] std::uint64_t lost(CountName reason) const {
         return ingest_->counts().rows_lost.at(static_cast<std::size_t>(reason));
     }
     [[nodiscard]] std::uint64_t lost_in_all() const {
@@ -43,13 +43,13 @@ TEST_F(IngestCountsTest, CumulativeLossesAreCountedOnce) {
     send(2, 10);
     send(3, 25, 4);
     commit();
-    EXPECT_EQ(lost(TallyName::kLostRingFull), 25U);
-    EXPECT_EQ(lost(TallyName::kLostQuota), 4U);
+    EXPECT_EQ(lost(CountName::kLostRingFull), 25U);
+    EXPECT_EQ(lost(CountName::kLostQuota), 4U);
     EXPECT_EQ(lost_in_all(), 29U);
     send(3, 25, 4);  // again
     send(4, 26, 4);
     commit();
-    EXPECT_EQ(lost(TallyName::kLostRingFull), 26U);
+    EXPECT_EQ(lost(CountName::kLostRingFull), 26U);
     EXPECT_EQ(lost_in_all(), 30U);
 }
 
@@ -60,7 +60,7 @@ TEST_F(IngestCountsTest, LossesAreCountedInAnyOrderOfBatches) {
     send(1, 10);
     send(2, 20);
     commit();
-    EXPECT_EQ(lost(TallyName::kLostRingFull), 25U);
+    EXPECT_EQ(lost(CountName::kLostRingFull), 25U);
 }
 
 TEST_F(IngestCountsTest, LossesToldToAGatewayBeforeAreNotCountedAgain) {
@@ -72,7 +72,7 @@ TEST_F(IngestCountsTest, LossesToldToAGatewayBeforeAreNotCountedAgain) {
     EXPECT_EQ(lost_in_all(), 0U);
     send(2, 13);
     commit();
-    EXPECT_EQ(lost(TallyName::kLostRingFull), 3U);
+    EXPECT_EQ(lost(CountName::kLostRingFull), 3U);
 }
 
 TEST_F(IngestCountsTest, LossesOfTheEndAreCounted) {
@@ -80,13 +80,13 @@ TEST_F(IngestCountsTest, LossesOfTheEndAreCounted) {
     send(1, 10);
     SessionEnd end;
     end.last_seq = Seq{1};
-    end.tallies = {{kSamples, TallyName::kProduced, 20},
-                   {kSamples, TallyName::kLostRingFull, 10},
-                   {kSamples, TallyName::kLostUnflushed, 8}};
+    end.counts = {{kSamples, CountName::kProduced, 20},
+                  {kSamples, CountName::kLostRingFull, 10},
+                  {kSamples, CountName::kLostUnflushed, 8}};
     take("peer", sample::bye(kSession, end));
     commit();
-    EXPECT_EQ(lost(TallyName::kLostRingFull), 10U);
-    EXPECT_EQ(lost(TallyName::kLostUnflushed), 8U);
+    EXPECT_EQ(lost(CountName::kLostRingFull), 10U);
+    EXPECT_EQ(lost(CountName::kLostUnflushed), 8U);
 }
 
 TEST_F(IngestCountsTest, AnAcknowledgementIsMeasuredFromTheOldestBatchInIt) {

@@ -95,7 +95,7 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
     }
     auto loaded = table.load(record, store);
     if (!loaded) {
-        complain("can't read what is stored of a session of '" + record.target_name + "': " + loaded.error().message);
+        warn("can't read what is stored of a session of '" + record.target_name + "': " + loaded.error().message);
         return nullptr;
     }
     SessionPtr session = *loaded;
@@ -208,7 +208,7 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
         ignore(routing_id, BatchIgnored::kBeyondCredit, batch);
         return;
     }
-    CreditBook::learn(session->credit, batch.size_bytes, now.monotonic_ns);
+    CreditAccounts::learn(session->credit, batch.size_bytes, now.monotonic_ns);
     auto admitted = admission.admit(batch, session->record);
     if (!admitted) {
         // No prefix passes over it before the collector says that it has let it go: the reply may get lost.
@@ -252,7 +252,7 @@ void Ingest::State::on_batch_ahead(const std::string& routing_id, Session& sessi
         const std::string text = "'" + session.record.target_name + "' sends batches of " + std::to_string(hours) +
                                  " hours in the future, by this machine's clock; it is deferred: set one of "
                                  "the two clocks";
-        complain(text);
+        warn(text);
         send(routing_id, encode_refused({session.record.session, Seq{0}, RefusedReason::kAhead, text}));
     }
     ignore(routing_id, BatchIgnored::kAhead, batch);
@@ -261,8 +261,7 @@ void Ingest::State::on_batch_ahead(const std::string& routing_id, Session& sessi
 std::optional<Partition> Ingest::State::partition_for(Session& session, BucketNumber bucket) {
     auto chosen = choose_partition(session, bucket, store, options.retention_class_of);
     if (!chosen) {
-        complain("can't read where a session of '" + session.record.target_name +
-                 "' is stored: " + chosen.error().message);
+        warn("can't read where a session of '" + session.record.target_name + "' is stored: " + chosen.error().message);
     }
     return chosen ? std::optional{*chosen} : std::nullopt;
 }
@@ -359,8 +358,8 @@ void Ingest::State::on_image(const std::string& routing_id, const ImageUntrusted
     }
     if (taken.refusal.has_value()) {
         counts.images_refused.add(*taken.refusal);
-        complain("the symbols that '" + session->record.target_name +
-                 "' sent of an image are not stored: " + std::string{reason_name(*taken.refusal)});
+        warn("the symbols that '" + session->record.target_name +
+             "' sent of an image are not stored: " + std::string{reason_name(*taken.refusal)});
     }
     ask_for_image(routing_id, now);
 }
@@ -375,7 +374,7 @@ void Ingest::State::on_controlled(const std::string& routing_id, const Controlle
 void Ingest::State::ask_for_image(const std::string& routing_id, const Now& now) {
     auto question = images.next(routing_id, store, now.monotonic_ns);
     if (!question) {
-        complain("can't look for an image: " + question.error().message);
+        warn("can't look for an image: " + question.error().message);
         images.forget(routing_id);
     } else if (question->has_value()) {
         send(routing_id, encode_need_image((*question)->build_id, (*question)->offset));

@@ -11,7 +11,7 @@
 #include "gateway/ingest/admit_batch.h"
 #include "gateway/ingest/commit_group.h"
 #include "gateway/ingest/counters.h"
-#include "gateway/ingest/credit_book.h"
+#include "gateway/ingest/credit_accounts.h"
 #include "gateway/ingest/decode.h"
 #include "gateway/ingest/image_intake.h"
 #include "gateway/ingest/ingest.h"
@@ -33,7 +33,7 @@ struct Ingest::State {
     std::size_t frame_size_bytes = 0;
     Decoder decoder;
     BatchAdmission admission;
-    CreditBook credit;
+    CreditAccounts credit;
     SessionTable table;
     Acknowledger acknowledger;
     AbuseLimiter abuse_limiter{
@@ -47,17 +47,17 @@ struct Ingest::State {
     std::uint64_t last_news_ns = 0;        // of shards
     std::uint64_t last_watermarks_ns = 0;  // that were written
     std::uint64_t retry_at_ns = 0;
-    std::uint64_t retry_after_ns = 0;   // 0: the store works
-    std::string store_trouble;          // why it doesn't
-    std::uint64_t complaint_count = 0;  // since the last round
+    std::uint64_t retry_after_ns = 0;  // 0: the store works
+    std::string store_trouble;         // why it doesn't
+    std::uint64_t warning_count = 0;   // since the last round
     Counters counts;
 
     State(Options with, Store& into, PeerLink& over);
 
-    void notice(const LogEvent& event) const;
+    void log(const LogEvent& event) const;
     [[nodiscard]] std::uint64_t time_ns(const Now& now) const;
     // About what a collector does, in its own words: only some in a while, and nothing that moves a terminal's cursor.
-    void complain(std::string text);
+    void warn(std::string text);
     [[nodiscard]] bool is_stuck() const { return retry_after_ns != 0; }
     void send(const std::string& routing_id, const Frame& frame) const { link.send(routing_id, frame); }
     // The peer goes on doing what it must not: at some time it is enough.

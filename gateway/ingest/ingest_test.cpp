@@ -123,7 +123,7 @@ TEST_F(IngestMonotonicity, ItsClockIsKnownToAGatewayThatStartsAnew) {
     EXPECT_EQ(refused.reason, number_of(RefusedReason::kReplay));
     EXPECT_EQ(answer_to(2'001, 1, "peer").prefix, 2U);
     const ClockPoint end{Ticks{9'000}, UtcNs{kSampleUtcNs}, 1};
-    take("peer", sample::bye(kSession, {.last_seq = Seq{2}, .tallies = {}, .dropped = {}, .end_point = end}));
+    take("peer", sample::bye(kSession, {.last_seq = Seq{2}, .counts = {}, .dropped = {}, .end_point = end}));
     commit();
     open();
     EXPECT_EQ(answer_to(8'999, 3, "again").reason, number_of(RefusedReason::kReplay));
@@ -189,10 +189,10 @@ TEST_F(IngestHello, RefusalsDontFloodTheOperator) {
     take("peer", sample::hello(record));
     record.target = TargetId{99};
     pass(limits::kAckIntervalNs);
-    EXPECT_EQ(notices_.size(), intake_limits::kComplaintsMax + 1);
-    EXPECT_EQ(notices_.back(), "92 more messages about collectors were left out");
+    EXPECT_EQ(logged_.size(), intake_limits::kWarningsMax + 1);
+    EXPECT_EQ(logged_.back(), "92 more messages about collectors were left out");
     take("peer", sample::hello(record));
-    EXPECT_EQ(notices_.back(), "a collector was refused: '?[2J99' names a session of another target");
+    EXPECT_EQ(logged_.back(), "a collector was refused: '?[2J99' names a session of another target");
 }
 
 TEST_F(IngestHello, RefusesAnotherProtocolByName) {
@@ -641,7 +641,7 @@ TEST_F(IngestBye, IsFinishedOnceItIsDurable) {
     say_hello();
     send_batch(1);
     const SessionEnd end{
-        Seq{1}, {{{Kind::kSample, EventNumber{0}}, TallyName::kProduced, 2}}, {}, {Ticks{9}, UtcNs{10}, 11}};
+        Seq{1}, {{{Kind::kSample, EventNumber{0}}, CountName::kProduced, 2}}, {}, {Ticks{9}, UtcNs{10}, 11}};
     replies();
     take("peer", sample::bye(kSession, end));
     EXPECT_TRUE(replies().empty());
@@ -697,11 +697,11 @@ TEST_F(IngestBye, MakesASessionWithoutBatchesKnown) {
     EXPECT_EQ(store_->all_sessions().value().size(), 1U);
 }
 
-TEST_F(IngestBye, WithATallyOfAnUnknownEventRefusesTheSession) {
+TEST_F(IngestBye, WithACountOfAnUnknownEventRefusesTheSession) {
     say_hello();
     replies();
     take("peer",
-         sample::bye(kSession, {Seq{0}, {{{Kind::kSample, EventNumber{77}}, TallyName::kProduced, 2}}, {}, {}}));
+         sample::bye(kSession, {Seq{0}, {{{Kind::kSample, EventNumber{77}}, CountName::kProduced, 2}}, {}, {}}));
     const Reply refused = reply();
     EXPECT_EQ(refused.type, ReplyType::kRefused);
     EXPECT_EQ(refused.seq, 0U);

@@ -46,7 +46,7 @@ inline constexpr std::uint64_t kShardNewsNs = 50'000'000;         // between two
 inline constexpr std::uint64_t kStoreRetryNsMin = 100'000'000;
 inline constexpr std::uint64_t kStoreRetryNsMax = 5'000'000'000;
 inline constexpr std::size_t kReplyTextSizeBytesMax = 1'024;
-inline constexpr std::uint64_t kComplaintsMax =
+inline constexpr std::uint64_t kWarningsMax =
     8;  // lines about collectors for the operator, an acknowledgement interval
 
 // -- orders -----------------------------------------------------------------------------------------------------------

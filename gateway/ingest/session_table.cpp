@@ -23,7 +23,7 @@ Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
             if (!session.progress.is_beyond(record.seq)) {
                 session.progress.settle(record.seq, record.seal);
             }
-            session.losses.know(record.tallies);
+            session.losses.know(record.counts);
             session.monotonicity.take_batch(record.rows);
             return Visit::kContinue;
         });

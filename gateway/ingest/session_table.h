@@ -15,11 +15,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gateway/ingest/credit_book.h"
+#include "gateway/ingest/credit_accounts.h"
 #include "gateway/ingest/intake_limits.h"
+#include "gateway/ingest/reported_losses.h"
 #include "gateway/ingest/seq_progress.h"
 #include "gateway/ingest/session_monotonicity.h"
-#include "gateway/ingest/told_losses.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
@@ -78,7 +78,7 @@ public:
     };
 
     // `credit` is borrowed: who stops speaking for a session gives its credit back.
-    SessionTable(const Limits& table_limits, CreditBook& credit) : limits_{table_limits}, credit_{credit} {}
+    SessionTable(const Limits& table_limits, CreditAccounts& credit) : limits_{table_limits}, credit_{credit} {}
 
     // A session that the store has, to know it when it comes back as another.
     void remember(const SessionRecord& record);
@@ -130,7 +130,7 @@ private:
     [[nodiscard]] bool forget_oldest();
 
     Limits limits_;
-    CreditBook& credit_;
+    CreditAccounts& credit_;
     std::unordered_map<SessionId, SessionPtr, IdHash> sessions_;
     std::unordered_map<std::string, SessionPtr, TextHash, std::equal_to<>> peers_;
     std::unordered_map<SessionId, Known, IdHash> known_;

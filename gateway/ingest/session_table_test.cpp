@@ -16,7 +16,7 @@ SessionPtr session_of(std::uint64_t number, std::size_t size_bytes) {
 
 class SessionTableTest : public testing::Test {
 protected:
-    CreditBook credit_{1 << 20};
+    CreditAccounts credit_{1 << 20};
     SessionTable table_{{3, 1'000}, credit_};
 };
 

@@ -72,7 +72,7 @@ struct BatchUntrusted {
     std::uint64_t oldest_retained_seq = 0;
     std::uint32_t seal = 0;
     std::span<const SeriesView> series;
-    std::span<const Tally> tallies;
+    std::span<const CountEntry> counts;
     std::span<const SeqRange> dropped;
     std::span<const ClockPoint> clock_points;
     std::size_t size_bytes = 0;  // of the frame
@@ -82,7 +82,7 @@ struct BatchUntrusted {
 struct ByeUntrusted {
     SessionId session;
     Seq last_seq;
-    std::span<const Tally> tallies;
+    std::span<const CountEntry> counts;
     std::span<const SeqRange> dropped;
     ClockPoint end_point;
 };

@@ -98,10 +98,10 @@ void add_batches(MetricPage& page, const GatewayCounts& counts) {
 
 void add_losses(MetricPage& page, const GatewayCounts& counts) {
     const std::string help = "Rows that collectors report as lost, excluding definitions.";
-    const std::string_view unknown = tally_name(TallyName{});
+    const std::string_view unknown = count_name(CountName{});
     std::uint64_t other = counts.rows_lost.back();
-    for (std::size_t i = kTallyLostFirst; i + 1 < counts.rows_lost.size(); ++i) {
-        const std::string_view reason = tally_name(static_cast<TallyName>(i));
+    for (std::size_t i = kCountLostFirst; i + 1 < counts.rows_lost.size(); ++i) {
+        const std::string_view reason = count_name(static_cast<CountName>(i));
         if (reason == unknown) {
             other += counts.rows_lost[i];
         } else {

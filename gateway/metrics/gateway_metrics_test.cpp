@@ -48,7 +48,7 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     GatewayReadings readings;
     readings.counts.batches_refused.counts[static_cast<std::size_t>(BatchRefusal::kSeal)] = 3;
     readings.counts.batches_refused.counts[static_cast<std::size_t>(BatchRefusal::kConflict)] = 4;
-    readings.counts.rows_lost[static_cast<std::size_t>(TallyName::kLostQuota)] = 5;
+    readings.counts.rows_lost[static_cast<std::size_t>(CountName::kLostQuota)] = 5;
     readings.counts.rows_lost.back() = 6;
     readings.counts.requests.counts[static_cast<std::size_t>(RequestOutcome::kNoAnswer)] = 14;
     readings.counts.is_store_stuck = true;

@@ -117,7 +117,7 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
     }
     if (!options.key_file.empty()) {
         arguments.insert(arguments.end(),
-                         {"--key", options.key_file.c_str(), "--query-clients", options.askers_folder.c_str()});
+                         {"--key", options.key_file.c_str(), "--query-clients", options.clients_folder.c_str()});
     }
     arguments.insert(arguments.end(),
                      {"--log-level", options.log_level.c_str(), "--log-format", options.log_format.c_str()});
@@ -262,9 +262,9 @@ private:
                 restart_after_ns = kRestartAfterNsMin;
             }
             restart_count_.fetch_add(1, std::memory_order_relaxed);
-            options_.notice({LogLevel::kWarning, "query_process",
-                             "the query process ended (" + what + "); it is started again in " +
-                                 std::to_string(restart_after_ns / kNsPerMs) + " ms"});
+            options_.log({LogLevel::kWarning, "query_process",
+                          "the query process ended (" + what + "); it is started again in " +
+                              std::to_string(restart_after_ns / kNsPerMs) + " ms"});
             if (next_event(nullptr, monotonic_now_ns() + restart_after_ns) == Event::kStop) {
                 return;
             }
@@ -273,10 +273,10 @@ private:
                 if (again.error().code == ErrorCode::kCancelled) {
                     return;
                 }
-                options_.notice({LogLevel::kError, "query_process", again.error().message});
+                options_.log({LogLevel::kError, "query_process", again.error().message});
                 run.reset();
             } else {
-                options_.notice({LogLevel::kNotice, "query_process", "the query process answers again"});
+                options_.log({LogLevel::kNotice, "query_process", "the query process answers again"});
             }
         }
     }

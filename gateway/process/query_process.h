@@ -24,10 +24,10 @@ public:
         std::string listen;       // endpoint; `tcp://127.0.0.1:*` takes a free port
         std::string config_file;  // empty: its default ones
         std::string key_file;     // its secret key, and the folder of those who may ask; both or none
-        std::string askers_folder;
+        std::string clients_folder;
         std::string log_level;  // of what it writes on standard error itself, with which it shares ours; as --log-level
         std::string log_format;
-        LogSink notice;  // called on the watching thread
+        LogSink log;  // called on the watching thread
     };
 
     // Waits for its line `ready query=ENDPOINT`, at most kReadyWithinNs. Errors: kNotFound (no such program), kIo (it
@@ -43,7 +43,7 @@ public:
     // How often it ended and was started again. From any thread.
     [[nodiscard]] virtual std::uint64_t restart_count() const = 0;
 
-    // What its socket saw of askers' connections, a quarter of a second ago; counted from 0 again when it was started
+    // What its socket saw of clients' connections, a quarter of a second ago; counted from 0 again when it was started
     // again. From any thread.
     [[nodiscard]] virtual TransportCounts transport_counts() const = 0;
 

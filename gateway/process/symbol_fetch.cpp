@@ -107,10 +107,10 @@ private:
 
     // Once for each way to fail.
     void report(const std::string& what) {
-        if (options_.notice && std::exchange(reported_, what) != what) {
-            options_.notice({LogLevel::kWarning, "symbols",
-                             "symbols aren't fetched from debuginfod servers: " + options_.program + " symbols fetch " +
-                                 what + "; it is tried again"});
+        if (options_.log && std::exchange(reported_, what) != what) {
+            options_.log({LogLevel::kWarning, "symbols",
+                          "symbols aren't fetched from debuginfod servers: " + options_.program + " symbols fetch " +
+                              what + "; it is tried again"});
         }
     }
 

@@ -18,7 +18,7 @@ public:
         std::string program;  // path of perfleet
         std::string data;
         std::string servers;  // as DEBUGINFOD_URLS has them
-        LogSink notice;       // called on the thread that waits for the program
+        LogSink log;          // called on the thread that waits for the program
         std::chrono::milliseconds pause = kPauseMin;
     };
 

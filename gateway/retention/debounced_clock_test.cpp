@@ -25,8 +25,8 @@ protected:
 
     static constexpr std::int64_t kBeginNs = 1'800'000'000 * kNsPerSecond;
 
-    std::vector<std::pair<LogLevel, std::string>> told_;
-    DebouncedClock clock_{[this](const LogEvent& event) { told_.emplace_back(event.level(), event.text()); }};
+    std::vector<std::pair<LogLevel, std::string>> reported_;
+    DebouncedClock clock_{[this](const LogEvent& event) { reported_.emplace_back(event.level(), event.text()); }};
     std::int64_t passed_ns_ = 0;
     std::int64_t offset_ns_ = 0;
 };
@@ -36,7 +36,7 @@ TEST_F(DebouncedClockTest, FollowsAClockThatIsSlewed) {
         offset_ns_ += kMinuteNs / 2;  // fifty minutes in the end
         expect_after(kMinuteNs, offset_ns_);
     }
-    EXPECT_TRUE(told_.empty());
+    EXPECT_TRUE(reported_.empty());
 }
 
 TEST_F(DebouncedClockTest, AStepThatIsTakenBackWasNeverThere) {
@@ -49,10 +49,10 @@ TEST_F(DebouncedClockTest, AStepThatIsTakenBackWasNeverThere) {
         offset_ns_ = 0;
         expect_after(kMinuteNs, 0);
     }
-    ASSERT_EQ(told_.size(), 2U);
-    EXPECT_EQ(told_[0].first, LogLevel::kWarning);
-    EXPECT_NE(told_[0].second.find("by 72000000 s"), std::string::npos) << told_[0].second;
-    EXPECT_NE(told_[1].second.find("by -10800 s"), std::string::npos) << told_[1].second;
+    ASSERT_EQ(reported_.size(), 2U);
+    EXPECT_EQ(reported_[0].first, LogLevel::kWarning);
+    EXPECT_NE(reported_[0].second.find("by 72000000 s"), std::string::npos) << reported_[0].second;
+    EXPECT_NE(reported_[1].second.find("by -10800 s"), std::string::npos) << reported_[1].second;
 }
 
 TEST_F(DebouncedClockTest, AStepThatStandsIsBelieved) {
@@ -62,8 +62,8 @@ TEST_F(DebouncedClockTest, AStepThatStandsIsBelieved) {
     expect_after(kSettlesAfterNs - 1, 0);
     expect_after(1, offset_ns_);
     expect_after(kMinuteNs, offset_ns_);
-    ASSERT_EQ(told_.size(), 2U);
-    EXPECT_EQ(told_[1].first, LogLevel::kNotice);
+    ASSERT_EQ(reported_.size(), 2U);
+    EXPECT_EQ(reported_[1].first, LogLevel::kNotice);
 }
 
 TEST_F(DebouncedClockTest, AStepAfterAStepBeginsAnew) {
@@ -75,7 +75,7 @@ TEST_F(DebouncedClockTest, AStepAfterAStepBeginsAnew) {
     expect_after(kMinuteNs, 0);
     expect_after(kSettlesAfterNs - kMinuteNs, 0);
     expect_after(kMinuteNs, offset_ns_);
-    EXPECT_EQ(told_.size(), 3U);
+    EXPECT_EQ(reported_.size(), 3U);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ std::string hour_text(BucketNumber bucket) {
 struct Kept {
     std::uint8_t number = 0;
     RetentionPolicy policy;
-    std::optional<BucketNumber> told_bucket;  // which was said to be too large
+    std::optional<BucketNumber> reported_bucket;  // which was said to be too large
 };
 
 using PartitionCounts = std::map<BucketNumber, std::uint64_t>;
@@ -219,10 +219,11 @@ private:
 
     void tell_of_an_hour_too_large(std::size_t index, std::uint64_t left_bytes, UtcNs now) {
         Kept& kept = kept_[index];
-        if (!kept.policy.size_bytes || left_bytes <= *kept.policy.size_bytes || kept.told_bucket == bucket_of(now)) {
+        if (!kept.policy.size_bytes || left_bytes <= *kept.policy.size_bytes ||
+            kept.reported_bucket == bucket_of(now)) {
             return;
         }
-        kept.told_bucket = bucket_of(now);
+        kept.reported_bucket = bucket_of(now);
         tell({LogLevel::kWarning,
               "retention",
               "this hour alone takes more than is to be kept, and stays until it is over",

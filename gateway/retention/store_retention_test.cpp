@@ -60,8 +60,8 @@ protected:
         retention_ = StoreRetention::start(
             *store_, rules,
             [this](const LogEvent& event) {
-                const std::lock_guard lock{told_mutex_};
-                told_.emplace_back(event.text());
+                const std::lock_guard lock{reported_mutex_};
+                reported_.emplace_back(event.text());
             },
             [this] {
                 ++look_count_;
@@ -100,8 +100,8 @@ protected:
     std::unique_ptr<Store> store_;
     std::atomic<std::int64_t> now_ = 0;
     std::atomic<int> look_count_ = 0;
-    std::mutex told_mutex_;
-    std::vector<std::string> told_;
+    std::mutex reported_mutex_;
+    std::vector<std::string> reported_;
     std::unique_ptr<StoreRetention> retention_;
 };
 
@@ -124,9 +124,9 @@ TEST_P(Retention, DropsHoursAsTheyBecomeTooOldAndCountsTheirRows) {
     EXPECT_GT(counts.classes[0].dropped_bytes, 0U);
     EXPECT_EQ(counts.failures, 0U);
     retention_.reset();
-    ASSERT_EQ(told_.size(), 4U);
-    EXPECT_EQ(told_[0], "dropped what was stored of the hour from 2024-10-04T00:00Z on");
-    EXPECT_EQ(told_[3], "dropped what was stored of the hour from 2024-10-04T03:00Z on");
+    ASSERT_EQ(reported_.size(), 4U);
+    EXPECT_EQ(reported_[0], "dropped what was stored of the hour from 2024-10-04T00:00Z on");
+    EXPECT_EQ(reported_[3], "dropped what was stored of the hour from 2024-10-04T03:00Z on");
 }
 
 TEST_P(Retention, CountsLateDataOfADroppedHourAsExpiredOnce) {
@@ -145,8 +145,8 @@ TEST_P(Retention, DropsForBytesAllButTheOpenHourAndTellsThatItIsTooLarge) {
     EXPECT_EQ(hours_left(), Hours{5}) << "the open hour stays";
     wait_for_looks(5);
     retention_.reset();
-    ASSERT_EQ(told_.size(), 6U);
-    EXPECT_NE(told_.back().find("this hour alone takes more"), std::string::npos) << told_.back();
+    ASSERT_EQ(reported_.size(), 6U);
+    EXPECT_NE(reported_.back().find("this hour alone takes more"), std::string::npos) << reported_.back();
 }
 
 TEST_P(Retention, KeepsEachClassByItsOwnRuleAndOneThatNoRuleNames) {
@@ -178,7 +178,7 @@ TEST_P(Retention, KeepsEachClassByItsOwnRuleAndOneThatNoRuleNames) {
         EXPECT_TRUE(GetParam() == TestEngine::kRocksdb || counts.classes[i].kept_bytes_now > 0);
     }
     const auto said = [&](const char* words) {
-        return std::count_if(told_.begin(), told_.end(),
+        return std::count_if(reported_.begin(), reported_.end(),
                              [&](const std::string& text) { return text.find(words) != std::string::npos; });
     };
     EXPECT_EQ(said("the store has rows of retention class 7, which no rule names"), 1);

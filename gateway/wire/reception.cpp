@@ -98,7 +98,7 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
     if (has_keys) {
         keys = {options.key_file, "--collectors", options.collectors_folder};
     }
-    reception->server_ = PERFLEET_TRY(zmtp::Server::open(limits, keys, *reception, options.notice));
+    reception->server_ = PERFLEET_TRY(zmtp::Server::open(limits, keys, *reception, options.log));
     reception->inbox_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (reception->inbox_fd_ < 0) {
         return error_from_errno(errno, "eventfd");
@@ -108,7 +108,7 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
             if (options.endpoints.empty()) {
                 return std::move(listening).error();
             }
-            options.notice("nobody can record into the folder while it is written to: " + listening.error().message);
+            options.log("nobody can record into the folder while it is written to: " + listening.error().message);
         }
     }
     for (const std::string& endpoint : options.endpoints) {

@@ -39,8 +39,8 @@ struct ReceptionOptions {
     std::size_t connections_max = 0;                        // 0: what the process's limit of descriptors allows
     std::size_t connections_default_max = ~std::size_t{0};  // not more unless connections_max says so
     std::size_t inbox_size_bytes = 0;
-    std::size_t buffered_size_bytes = 0;           // of unfinished messages, and of replies that nobody reads
-    std::function<void(std::string_view)> notice;  // called on any thread
+    std::size_t buffered_size_bytes = 0;        // of unfinished messages, and of replies that nobody reads
+    std::function<void(std::string_view)> log;  // called on any thread
 };
 
 class Reception final : private zmtp::Server::Sink {

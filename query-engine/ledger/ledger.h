@@ -14,7 +14,7 @@ struct Ledger {
     std::uint64_t produced = 0;
     std::uint64_t stored = 0;
     std::uint64_t expired = 0;
-    // By tally_name of the reason, and "missing": of an ended session, neither stored nor explained; "damaged": stored,
+    // By count_name of the reason, and "missing": of an ended session, neither stored nor explained; "damaged": stored,
     // but not readable any more. Only reasons with a count.
     std::map<std::string, std::uint64_t> lost;
     std::uint64_t pending = 0;  // of a session that has not ended: produced, and not yet heard of again

@@ -21,7 +21,7 @@ constexpr unsigned kWorkersMax = 64;
 constexpr std::size_t kLooksMax = 8;
 
 std::size_t size_bytes_of(const BatchRecord& batch) {
-    return sizeof(batch) + sizeof(Partition) + batch.tallies.capacity() * sizeof(Tally) +
+    return sizeof(batch) + sizeof(Partition) + batch.counts.capacity() * sizeof(CountEntry) +
            batch.dropped.capacity() * sizeof(SeqRange) + batch.clock_points.capacity() * sizeof(ClockPoint) +
            batch.rows.capacity() * sizeof(BatchRecord::Rows);
 }
@@ -362,8 +362,8 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
 std::vector<Series> Scan::ledger_series(std::size_t session_index) const {
     const ScannedSession& session = sessions_[session_index];
     std::set<Series> all{session.series.begin(), session.series.end()};
-    for (const Tally& tally : last_tallies(session)) {
-        all.insert(tally.series);
+    for (const CountEntry& entry : last_counts(session)) {
+        all.insert(entry.series);
     }
     for (const auto& [series, rows] : session.expired) {
         all.insert(series);

@@ -154,7 +154,7 @@ protected:
         SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{0}, kBucket};
         const std::vector<std::uint64_t> times(seq, seq * 1'000'000'000);
         batch.add(kSamples, {{ColumnId::kTime, times}, {ColumnId::kTid, std::vector<std::uint64_t>(seq, seq)}});
-        batch.tally(kSamples, TallyName::kProduced, seq * (seq + 1) / 2);
+        batch.entry(kSamples, CountName::kProduced, seq * (seq + 1) / 2);
         ASSERT_TRUE(store_->put(partition_, std::vector{batch.build()}).ok());
     }
     void compact(std::uint64_t watermark) {
@@ -352,7 +352,7 @@ TEST_F(ScanOfCompacted, GivesEachBlockToOneOfItsWorkers) {
 TEST_F(ScanOfCompacted, WhatIsDamagedOfABatchThatTheRangeCutsIsNotStored) {
     SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
     batch.add(kSamples, {{ColumnId::kTime, {1 * kNsPerSecond, 9 * kNsPerSecond}}});
-    batch.tally(kSamples, TallyName::kProduced, 2);
+    batch.entry(kSamples, CountName::kProduced, 2);
     ASSERT_TRUE(store_->put(partition_, std::vector{batch.build()}).ok());
     Selection selection;
     selection.from = UtcNs{sample_session(kTarget, kSession).start_point.utc_ns.value + 5 * kNsPerSecond};

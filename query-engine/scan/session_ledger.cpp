@@ -8,26 +8,26 @@
 namespace perfleet {
 namespace {
 
-constexpr TallyName kLostSpoolFull = TallyName::kLostSpoolFull;
+constexpr CountName kLostSpoolFull = CountName::kLostSpoolFull;
 
 // Losses of whole batches: told later than the batch's place among the seqs.
-constexpr std::array kBatchLosses{kLostSpoolFull, TallyName::kLostRefused, TallyName::kLostQuota,
-                                  TallyName::kLostUnflushed, TallyName::kLostKilled};
+constexpr std::array kBatchLosses{kLostSpoolFull, CountName::kLostRefused, CountName::kLostQuota,
+                                  CountName::kLostUnflushed, CountName::kLostKilled};
 
-bool is_batch_loss(TallyName name) {
+bool is_batch_loss(CountName name) {
     return std::find(kBatchLosses.begin(), kBatchLosses.end(), name) != kBatchLosses.end();
 }
 
-std::string reason_of(TallyName name) { return std::string{tally_name(name)}; }
+std::string reason_of(CountName name) { return std::string{count_name(name)}; }
 
 std::uint64_t difference(std::uint64_t greater, std::uint64_t lesser) {
     return greater > lesser ? greater - lesser : 0;
 }
 
-std::uint64_t tally_of(std::span<const Tally> tallies, Series series, TallyName name) {
-    for (const Tally& tally : tallies) {
-        if (tally.series == series && tally.name == name) {
-            return tally.value;
+std::uint64_t count_of(std::span<const CountEntry> entries, Series series, CountName name) {
+    for (const CountEntry& entry : entries) {
+        if (entry.series == series && entry.name == name) {
+            return entry.value;
         }
     }
     return 0;
@@ -124,7 +124,7 @@ void add_unexplained(const ScannedSession& session, std::uint64_t row_count, Led
     }
 }
 
-// Walks the batches in the order of their seqs and shares out what each added to the tallies.
+// Walks the batches in the order of their seqs and shares out what each added to the entries.
 class RangeLedger {
 public:
     RangeLedger(const ScannedSession& session, Series series, std::pair<Ticks, Ticks> range, const Ledger& whole)
@@ -141,10 +141,10 @@ public:
             for (const BatchRecord::Rows& rows : batch.rows) {
                 last = std::max(last, rows.last_ticks);
             }
-            step(batch.seq, batch.tallies, rows_of(batch, series_), last);
+            step(batch.seq, batch.counts, rows_of(batch, series_), last);
         }
         if (session_.end) {
-            step(Seq{~0ULL}, session_.end->tallies, OwnRows{}, std::max(known_until_, session_.end->end_point.ticks));
+            step(Seq{~0ULL}, session_.end->counts, OwnRows{}, std::max(known_until_, session_.end->end_point.ticks));
         } else {
             step_to_expired();
         }
@@ -152,22 +152,22 @@ public:
     }
 
 private:
-    void step(Seq seq, std::span<const Tally> tallies, const OwnRows& own, Ticks known_until) {
+    void step(Seq seq, std::span<const CountEntry> entries, const OwnRows& own, Ticks known_until) {
         const bool counts = overlaps(known_until_, known_until);
         std::uint64_t told = 0;
-        for (const Tally& tally : tallies) {
-            if (tally.series != series_ || !is_loss(tally.name) || is_batch_loss(tally.name)) {
+        for (const CountEntry& entry : entries) {
+            if (entry.series != series_ || !is_loss(entry.name) || is_batch_loss(entry.name)) {
                 continue;
             }
-            const std::uint64_t added = difference(tally.value, tally_of(tallies_, series_, tally.name));
+            const std::uint64_t added = difference(entry.value, count_of(counts_, series_, entry.name));
             told += added;
             if (counts && added != 0) {
                 ledger_.produced += added;
-                ledger_.lost[reason_of(tally.name)] += added;
+                ledger_.lost[reason_of(entry.name)] += added;
             }
         }
-        const std::uint64_t produced = difference(tally_of(tallies, series_, TallyName::kProduced),
-                                                  tally_of(tallies_, series_, TallyName::kProduced));
+        const std::uint64_t produced = difference(count_of(entries, series_, CountName::kProduced),
+                                                  count_of(counts_, series_, CountName::kProduced));
         place_gap(Seq{seq_.value + 1}, Seq{seq.value - 1}, difference(produced, own.row_count + told), counts);
         if (own.row_count != 0 && overlaps(own.first, own.last)) {
             ledger_.produced += own.row_count;
@@ -176,7 +176,7 @@ private:
             ledger_.of_cut_batches += is_cut ? own.row_count : 0;
         }
         seq_ = seq;
-        tallies_ = tallies;
+        counts_ = entries;
         known_until_ = known_until;
     }
 
@@ -215,7 +215,7 @@ private:
         if (counts) {
             ledger_.expired += expired;
         }
-        for (const TallyName name : kBatchLosses) {
+        for (const CountName name : kBatchLosses) {
             place(reason_of(name));
         }
         if (counts) {
@@ -233,39 +233,40 @@ private:
     Ledger ledger_;
 
     Seq seq_{};
-    std::span<const Tally> tallies_;
+    std::span<const CountEntry> counts_;
     Ticks known_until_;
 };
 
 }  // namespace
 
-std::span<const Tally> last_tallies(const ScannedSession& session) {
+std::span<const CountEntry> last_counts(const ScannedSession& session) {
     if (session.end) {
-        return session.end->tallies;
+        return session.end->counts;
     }
-    return session.batches.empty() ? std::span<const Tally>{} : session.batches.back().tallies;
+    return session.batches.empty() ? std::span<const CountEntry>{} : session.batches.back().counts;
 }
 
 bool has_clean_end(const ScannedSession& session) {
     return session.end &&
-           std::none_of(session.end->tallies.begin(), session.end->tallies.end(),
-                        [](const Tally& tally) { return tally.name == TallyName::kUncleanEnd && tally.value != 0; });
+           std::none_of(session.end->counts.begin(), session.end->counts.end(), [](const CountEntry& entry) {
+               return entry.name == CountName::kUncleanEnd && entry.value != 0;
+           });
 }
 
-std::uint64_t last_tally(const ScannedSession& session, Series series, TallyName name) {
-    return tally_of(last_tallies(session), series, name);
+std::uint64_t last_entry(const ScannedSession& session, Series series, CountName name) {
+    return count_of(last_counts(session), series, name);
 }
 
 Ledger session_ledger(const ScannedSession& session, Series series, std::vector<std::string>& warnings) {
     Ledger ledger;
-    ledger.produced = last_tally(session, series, TallyName::kProduced);
+    ledger.produced = last_entry(session, series, CountName::kProduced);
     ledger.expired = expired_rows(session, series);
     if (session.batches.empty() && !session.end) {  // whoever told what it produced has expired, too
         ledger.produced = ledger.expired;
     }
-    for (const Tally& tally : last_tallies(session)) {
-        if (tally.series == series && is_loss(tally.name) && tally.value != 0) {
-            ledger.lost[reason_of(tally.name)] += tally.value;
+    for (const CountEntry& entry : last_counts(session)) {
+        if (entry.series == series && is_loss(entry.name) && entry.value != 0) {
+            ledger.lost[reason_of(entry.name)] += entry.value;
         }
     }
     // A dropped batch may have arrived all the same: then it isn't lost.
@@ -284,7 +285,7 @@ Ledger session_ledger(const ScannedSession& session, Series series, std::vector<
     add_unexplained(session, difference(ledger.produced, accounted), ledger);
     std::uint64_t surplus = difference(accounted, ledger.produced);
     // Batches that arrived before they were dropped or refused, and have expired since, are in two counts.
-    for (const TallyName name : kBatchLosses) {
+    for (const CountName name : kBatchLosses) {
         take_off(ledger, reason_of(name), surplus);
     }
     if (surplus != 0) {

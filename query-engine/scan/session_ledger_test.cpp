@@ -11,20 +11,20 @@ constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 class Scenario {
 public:
     // `lost` so far, by reason; produced is what the sealed batches held and the losses.
-    Scenario& batch(std::uint64_t seq, const std::vector<std::pair<TallyName, std::uint64_t>>& lost = {},
+    Scenario& batch(std::uint64_t seq, const std::vector<std::pair<CountName, std::uint64_t>>& lost = {},
                     std::vector<SeqRange> dropped = {}) {
         BatchRecord record;
         record.seq = Seq{seq};
-        record.tallies = tallies(seq, lost);
+        record.counts = counts(seq, lost);
         record.dropped = std::move(dropped);
         record.rows.push_back({kSamples, 10, Ticks{100 * seq}, Ticks{100 * seq + 90}});
         session.batches.push_back(record);
         session.batch_partitions.emplace_back();
         return *this;
     }
-    Scenario& end(std::uint64_t last_seq, const std::vector<std::pair<TallyName, std::uint64_t>>& lost = {},
+    Scenario& end(std::uint64_t last_seq, const std::vector<std::pair<CountName, std::uint64_t>>& lost = {},
                   std::vector<SeqRange> dropped = {}) {
-        session.end = SessionEnd{Seq{last_seq}, tallies(last_seq, lost), std::move(dropped),
+        session.end = SessionEnd{Seq{last_seq}, counts(last_seq, lost), std::move(dropped),
                                  ClockPoint{Ticks{100 * last_seq + 99}, UtcNs{0}, 0}};
         return *this;
     }
@@ -44,18 +44,19 @@ public:
     std::vector<std::string> warnings;
 
 private:
-    static std::vector<Tally> tallies(std::uint64_t seq, const std::vector<std::pair<TallyName, std::uint64_t>>& lost) {
+    static std::vector<CountEntry> counts(std::uint64_t seq,
+                                          const std::vector<std::pair<CountName, std::uint64_t>>& lost) {
         std::uint64_t produced = 10 * seq;
-        std::vector<Tally> tallies;
+        std::vector<CountEntry> counts;
         for (const auto& [name, value] : lost) {
-            tallies.push_back({kSamples, name, value});
+            counts.push_back({kSamples, name, value});
             // What a dropped, refused or unflushed batch held was produced when it was sealed.
-            const bool sealed = name == TallyName::kLostSpoolFull || name == TallyName::kLostRefused;
+            const bool sealed = name == CountName::kLostSpoolFull || name == CountName::kLostRefused;
             produced += sealed ? 0 : value;
         }
-        tallies.push_back({kSamples, TallyName::kProduced, produced});
-        tallies.push_back({{Kind::kTask, kNoEvent}, TallyName::kProduced, 77});
-        return tallies;
+        counts.push_back({kSamples, CountName::kProduced, produced});
+        counts.push_back({{Kind::kTask, kNoEvent}, CountName::kProduced, 77});
+        return counts;
     }
     static void expect_balanced(const Ledger& ledger) {
         std::uint64_t sum = ledger.stored + ledger.expired + ledger.pending;
@@ -93,8 +94,8 @@ TEST(SessionLedger, DroppedBatchThatArrivedIsNotLost) {
     Scenario scenario;
     scenario.batch(1)
         .batch(3)
-        .batch(5, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}})
-        .end(5, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}});
+        .batch(5, {{CountName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}})
+        .end(5, {{CountName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}});
     const Ledger ledger = scenario.whole();
     EXPECT_EQ(ledger.stored, 30U);
     EXPECT_EQ(ledger.lost, (Lost{{"spool_full", 20}}));
@@ -149,14 +150,14 @@ TEST(SessionLedger, OfRangeSaysHowManyRowsAreOfBatchesThatItCuts) {
 TEST(SessionLedger, OfRangeNamesTheLossesThatOverlapIt) {
     Scenario scenario;
     scenario.batch(1)
-        .batch(2, {{TallyName::kLostKernelRing, 5}})
-        .batch(5, {{TallyName::kLostKernelRing, 5}})
-        .batch(6, {{TallyName::kLostKernelRing, 6}, {TallyName::kLostSpoolFull, 20}}, {{Seq{3}, Seq{4}}})
-        .end(7, {{TallyName::kLostKernelRing, 6}, {TallyName::kLostSpoolFull, 20}, {TallyName::kLostRefused, 10}});
+        .batch(2, {{CountName::kLostKernelRing, 5}})
+        .batch(5, {{CountName::kLostKernelRing, 5}})
+        .batch(6, {{CountName::kLostKernelRing, 6}, {CountName::kLostSpoolFull, 20}}, {{Seq{3}, Seq{4}}})
+        .end(7, {{CountName::kLostKernelRing, 6}, {CountName::kLostSpoolFull, 20}, {CountName::kLostRefused, 10}});
     EXPECT_EQ(scenario.between(0, 100).lost, Lost{});
     EXPECT_EQ(scenario.between(150, 190).lost, Lost{});
     EXPECT_EQ(scenario.between(195, 250).lost, (Lost{{"kernel_ring", 5}}));
-    // Told with batch 6, but lost between 2 and 5.
+    // Reported with batch 6, but lost between 2 and 5.
     EXPECT_EQ(scenario.between(300, 400).lost, (Lost{{"spool_full", 20}}));
     EXPECT_EQ(scenario.between(650, 660).lost, (Lost{{"kernel_ring", 1}}));
     EXPECT_EQ(scenario.between(695, 800).lost, (Lost{{"refused", 10}}));
@@ -169,8 +170,8 @@ TEST(SessionLedger, DroppedBatchesThatArrivedAndMissingOnesAreCountedApart) {
     scenario.batch(1)
         .batch(2)
         .batch(4)
-        .batch(5, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}})
-        .end(6, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}});
+        .batch(5, {{CountName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}})
+        .end(6, {{CountName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}});
     const Ledger ledger = scenario.whole();
     EXPECT_EQ(ledger.stored, 40U);
     EXPECT_EQ(ledger.lost, (Lost{{"spool_full", 10}, {"missing", 10}}));
@@ -183,22 +184,22 @@ TEST(SessionLedger, ADroppedRangeHasBothItsEnds) {
     scenario.batch(1)
         .batch(2)
         .batch(3)
-        .batch(4, {{TallyName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}})
-        .end(4, {{TallyName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}});
+        .batch(4, {{CountName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}})
+        .end(4, {{CountName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}});
     EXPECT_EQ(scenario.whole().lost, Lost{}) << "both arrived";
     EXPECT_EQ(scenario.whole().stored, 40U);
     Scenario behind;
     behind.batch(1)
-        .batch(4, {{TallyName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}})
-        .end(4, {{TallyName::kLostSpoolFull, 20}});
+        .batch(4, {{CountName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}})
+        .end(4, {{CountName::kLostSpoolFull, 20}});
     EXPECT_EQ(behind.whole().lost, (Lost{{"spool_full", 20}})) << "neither of those beside it counts as dropped";
 }
 
 // Two batches arrived, were dropped or refused all the same, and have expired: they are in two counts.
 TEST(SessionLedger, LossesOfBatchesThatExpiredAreTakenOff) {
     Scenario scenario;
-    scenario.batch(3, {{TallyName::kLostSpoolFull, 10}, {TallyName::kLostRefused, 10}})
-        .end(3, {{TallyName::kLostSpoolFull, 10}, {TallyName::kLostRefused, 10}});
+    scenario.batch(3, {{CountName::kLostSpoolFull, 10}, {CountName::kLostRefused, 10}})
+        .end(3, {{CountName::kLostSpoolFull, 10}, {CountName::kLostRefused, 10}});
     scenario.session.expired = {{kSamples, 20}};
     const Ledger ledger = scenario.whole();
     EXPECT_EQ(ledger.produced, 30U);
@@ -210,7 +211,7 @@ TEST(SessionLedger, LossesOfBatchesThatExpiredAreTakenOff) {
 // A batch or an end says what was produced, also where all rows have expired or were lost.
 TEST(SessionLedger, AnEndAloneSaysWhatWasProduced) {
     Scenario scenario;
-    scenario.end(3, {{TallyName::kLostSpoolFull, 10}});
+    scenario.end(3, {{CountName::kLostSpoolFull, 10}});
     scenario.session.expired = {{kSamples, 20}};
     EXPECT_EQ(scenario.whole().produced, 30U);
     EXPECT_EQ(scenario.whole().lost, (Lost{{"spool_full", 10}}));
@@ -240,8 +241,8 @@ TEST(SessionLedger, NamedRangesMayOverlap) {
     scenario.batch(1)
         .batch(5)
         .batch(6)
-        .batch(8, {{TallyName::kLostSpoolFull, 50}}, dropped)
-        .end(8, {{TallyName::kLostSpoolFull, 50}}, dropped);
+        .batch(8, {{CountName::kLostSpoolFull, 50}}, dropped)
+        .end(8, {{CountName::kLostSpoolFull, 50}}, dropped);
     EXPECT_EQ(scenario.whole().stored, 40U);
     EXPECT_EQ(scenario.whole().lost, (Lost{{"spool_full", 40}}));
     EXPECT_TRUE(scenario.warnings.empty());
@@ -252,8 +253,8 @@ TEST(SessionLedger, NamedRangesMayOverlapAtTheirEnds) {
     const std::vector<SeqRange> dropped{{Seq{2}, Seq{4}}, {Seq{3}, Seq{6}}};
     scenario.batch(1)
         .batch(6)
-        .batch(7, {{TallyName::kLostSpoolFull, 50}}, dropped)
-        .end(7, {{TallyName::kLostSpoolFull, 50}}, dropped);
+        .batch(7, {{CountName::kLostSpoolFull, 50}}, dropped)
+        .end(7, {{CountName::kLostSpoolFull, 50}}, dropped);
     EXPECT_EQ(scenario.whole().stored, 30U);
     EXPECT_EQ(scenario.whole().lost, (Lost{{"spool_full", 40}})) << "6 arrived all the same";
 }
@@ -261,7 +262,7 @@ TEST(SessionLedger, NamedRangesMayOverlapAtTheirEnds) {
 // A loss lies between the last row that its session knew before and the batch that tells it, both included.
 TEST(SessionLedger, OfRangeHasTheFirstAndTheLastTickOfALoss) {
     Scenario scenario;
-    scenario.batch(1).batch(2, {{TallyName::kLostKernelRing, 5}}).end(2, {{TallyName::kLostKernelRing, 5}});
+    scenario.batch(1).batch(2, {{CountName::kLostKernelRing, 5}}).end(2, {{CountName::kLostKernelRing, 5}});
     EXPECT_EQ(scenario.between(189, 190).lost, Lost{});
     EXPECT_EQ(scenario.between(190, 191).lost, (Lost{{"kernel_ring", 5}}));
     EXPECT_EQ(scenario.between(290, 291).lost, (Lost{{"kernel_ring", 5}}));
@@ -276,8 +277,8 @@ TEST(SessionLedger, OfRangeHasTheFirstAndTheLastTickOfALoss) {
 TEST(SessionLedger, OfRangeExplainsAGapByWhatTheWholeSessionLost) {
     Scenario scenario;
     scenario.batch(1)
-        .batch(5, {{TallyName::kLostSpoolFull, 10}}, {{Seq{2}, Seq{2}}})
-        .end(7, {{TallyName::kLostSpoolFull, 10}, {TallyName::kLostRefused, 20}}, {{Seq{2}, Seq{2}}});
+        .batch(5, {{CountName::kLostSpoolFull, 10}}, {{Seq{2}, Seq{2}}})
+        .end(7, {{CountName::kLostSpoolFull, 10}, {CountName::kLostRefused, 20}}, {{Seq{2}, Seq{2}}});
     scenario.session.expired = {{kSamples, 10}};
     const Ledger gap = scenario.between(300, 400);
     EXPECT_EQ(gap.expired, 10U);
@@ -292,7 +293,7 @@ TEST(SessionLedger, OfRangeExplainsAGapByWhatTheWholeSessionLost) {
 TEST(SessionLedger, ContradictionBalancesAndWarns) {
     Scenario scenario;
     scenario.batch(1).end(1);
-    scenario.session.end->tallies.clear();
+    scenario.session.end->counts.clear();
     EXPECT_EQ(scenario.whole().produced, 10U);
     ASSERT_FALSE(scenario.warnings.empty());
     EXPECT_NE(scenario.warnings.front().find("more are accounted for"), std::string::npos);
@@ -302,7 +303,7 @@ TEST(SessionLedger, KnowsASessionWhoseCollectorWasKilledFromOneWithACleanEnd) {
     Scenario open;
     EXPECT_FALSE(has_clean_end(open.batch(1).session));
     EXPECT_TRUE(has_clean_end(open.end(1).session));
-    open.session.end->tallies.push_back({{Kind::kTask, kNoEvent}, TallyName::kUncleanEnd, 1});
+    open.session.end->counts.push_back({{Kind::kTask, kNoEvent}, CountName::kUncleanEnd, 1});
     EXPECT_FALSE(has_clean_end(open.session));
 }
 

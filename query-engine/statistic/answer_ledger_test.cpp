@@ -50,7 +50,7 @@ protected:
                     rows[ColumnId::kTestSize].assign(kRows, 1);
                     rows[ColumnId::kTest].assign(kRows, 1);
                 }
-                batch.add(series, rows).tally(series, TallyName::kProduced, seq * kRows);
+                batch.add(series, rows).entry(series, CountName::kProduced, seq * kRows);
             }
             const auto built = batch.build();
             ASSERT_TRUE(store_->put(partition, std::span{&built, 1}).ok());
@@ -58,7 +58,7 @@ protected:
     }
 
     // The third batch's block of the series is damaged.
-    void expect_told(Series damaged, const std::string& command, OptionTexts options) const {
+    void expect_reported(Series damaged, const std::string& command, OptionTexts options) const {
         const TamperedStore store{*store_, [&](Series series, Seq first_seq, std::string_view block) {
                                       std::string bytes{block};
                                       if (series == damaged && first_seq == Seq{3}) {
@@ -95,26 +95,26 @@ TEST_F(AnswerLedgers, OfLatenciesKnowWhatWasDamaged) {
             if (series == kPoints && (name == "kbench" || name == "table")) {
                 continue;  // of accumulated latencies alone
             }
-            expect_told(series, "latency",
-                        {{name, name == "skip"        ? "0"
-                                : name == "histogram" ? "log2"
-                                : name == "mode"      ? "bernat"
-                                                      : "yes"}});
+            expect_reported(series, "latency",
+                            {{name, name == "skip"        ? "0"
+                                    : name == "histogram" ? "log2"
+                                    : name == "mode"      ? "bernat"
+                                                          : "yes"}});
         }
     }
 }
 
 TEST_F(AnswerLedgers, OfComparedLatenciesKnowWhatWasDamaged) {
-    expect_told(kPoints, "diff",
-                {{"before", "{rack=\"3\"}"}, {"after", "{role=\"test\"}"}, {"event", "sched:sched_switch"}});
+    expect_reported(kPoints, "diff",
+                    {{"before", "{rack=\"3\"}"}, {"after", "{role=\"test\"}"}, {"event", "sched:sched_switch"}});
 }
 
 TEST_F(AnswerLedgers, OfOtherRowsKnowWhatWasDamaged) {
-    expect_told(kPoints, "tracepoints", {});
-    expect_told(kCounters, "counters", {});
-    expect_told(kEntries, "kernel-entries", {});
-    expect_told(kEntries, "kernel-entries", {{"table", "durations"}});
-    expect_told(kWindows, "utilisation", {});
+    expect_reported(kPoints, "tracepoints", {});
+    expect_reported(kCounters, "counters", {});
+    expect_reported(kEntries, "kernel-entries", {});
+    expect_reported(kEntries, "kernel-entries", {{"table", "durations"}});
+    expect_reported(kWindows, "utilisation", {});
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ Answer counters_of_epochs(const std::vector<std::vector<Reading>>& epochs, const
     for (std::uint32_t i = 0; i < epochs.size(); ++i) {
         SampleBatch batch{kTarget, kSession, Seq{i + 1ULL}, EpochNumber{i}, kBucket};
         produced += epochs[i].size();
-        batch.add(series, columns_of(epochs[i])).tally(series, TallyName::kProduced, produced);
+        batch.add(series, columns_of(epochs[i])).entry(series, CountName::kProduced, produced);
         batches.push_back(batch.build());
     }
     const std::unique_ptr<Store> store = make_memory_store();
@@ -187,7 +187,7 @@ Result<Answer> grouped_counters_of(const std::vector<std::vector<Reading>>& by_e
     for (std::size_t event = 0; event < by_event.size(); ++event) {
         const SampleIntegers rows = columns_of(by_event[event]);
         const Series series{Kind::kCounter, EventNumber{static_cast<std::uint16_t>(event)}};
-        batch.add(series, rows).tally(series, TallyName::kProduced, by_event[event].size());
+        batch.add(series, rows).entry(series, CountName::kProduced, by_event[event].size());
     }
     const std::vector<AdmittedBatch> batches{batch.build()};
     const std::unique_ptr<Store> store = make_memory_store();

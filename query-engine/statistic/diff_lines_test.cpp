@@ -34,7 +34,7 @@ DiffLine line_of(const std::string& name, long double change, long double deviat
     return line;
 }
 
-struct Told {
+struct Reported {
     Answer answer;
 
     [[nodiscard]] AnswerValue value(std::size_t row, const std::string& column) const {
@@ -53,8 +53,8 @@ struct Told {
     }
 };
 
-Told finished(const std::vector<DiffLine>& lines, const std::string& conditions = "", bool by_relevance = false,
-              std::optional<std::uint64_t> row_count_max = std::nullopt) {
+Reported finished(const std::vector<DiffLine>& lines, const std::string& conditions = "", bool by_relevance = false,
+                  std::optional<std::uint64_t> row_count_max = std::nullopt) {
     DiffLines all{{{"event", ""}}, {}};
     for (const DiffLine& line : lines) {
         all.add(line);
@@ -64,7 +64,7 @@ Told finished(const std::vector<DiffLine>& lines, const std::string& conditions 
         options.conditions = *parse_fail_conditions(conditions);
     }
     options.row_count_max = row_count_max;
-    Told told;
+    Reported told;
     const auto done = all.finish(options, by_relevance, told.answer);
     EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
     return told;
@@ -91,7 +91,7 @@ TEST(DiffLines, OneOfManyCountsForLess) {
     for (int i = 0; i < 9; ++i) {
         lines.push_back(line_of("b", 0.001L, 0.01L));
     }
-    const Told told = finished(lines);
+    const Reported told = finished(lines);
     EXPECT_EQ(told.text(0, "verdict"), "no difference shown: alone it would be, not among 10 comparisons");
     EXPECT_NEAR(std::get<double>(told.value(0, "p_adjusted")), 10 * std::get<double>(told.value(0, "p")), 1e-12);
     // Intervals are those of the verdicts: 1 − 5 % ÷ 10 holds 0.
@@ -106,7 +106,7 @@ TEST(DiffLines, OneRunASideHasNoVerdictAndDecidesNothing) {
     greatest.figure = "max";
     greatest.contrast_at = nullptr;
     greatest.p_value_at = nullptr;
-    const Told told = finished({line, greatest}, "mean > 5%, max > 5%");
+    const Reported told = finished({line, greatest}, "mean > 5%, max > 5%");
     EXPECT_EQ(told.text(0, "verdict"), "unknown: one run a side says nothing of the next");
     EXPECT_EQ(told.text(0, "outcome"), "undecided");
     EXPECT_EQ(told.text(1, "outcome"), "undecided");
@@ -128,7 +128,7 @@ TEST(DiffLines, TheMeanHasNineTenthsAndTheOthersTheRestOrAllOnceItHasChanged) {
         return finished(all);
     };
     EXPECT_TRUE(lines(0.021L, 0).text(0, "verdict").starts_with("slower"));  // p = 0.036
-    const Told changed = lines(0.021L, 0.0252L);                             // p = 0.012 < 5 % ÷ 4
+    const Reported changed = lines(0.021L, 0.0252L);                         // p = 0.012 < 5 % ÷ 4
     EXPECT_TRUE(changed.text(1, "verdict").starts_with("slower"));
     EXPECT_GE(std::get<double>(changed.value(1, "p_adjusted")), std::get<double>(changed.value(0, "p_adjusted")));
     EXPECT_TRUE(lines(0, 0.0252L).text(1, "verdict").starts_with("no difference"));  // not < 0.5 % ÷ 4
@@ -150,13 +150,13 @@ TEST(DiffLines, FindsThePValuesThatDecideAndThoseThatAreShown) {
         line.p_value_is_below = [p_value_at](long double bound) { return p_value_at(0) < bound; };
         lines.push_back(line);
     }
-    const Told few = finished(lines, "", true, 10);
+    const Reported few = finished(lines, "", true, 10);
     EXPECT_EQ(found, 10);  // five of them differ
     std::vector<DiffLine> costly = lines;
     for (DiffLine& line : costly) {
         line.p_value_is_below = nullptr;
     }
-    const Told all = finished(costly, "", true);
+    const Reported all = finished(costly, "", true);
     ASSERT_EQ(few.answer.rows.size(), 10U);
     ASSERT_EQ(all.answer.rows.size(), 500U);
     for (std::size_t row = 0; row < few.answer.rows.size(); ++row) {
@@ -176,7 +176,7 @@ TEST(DiffLines, AConditionHoldsWhenTheWholeIntervalIsBeyond) {
     EXPECT_EQ(outcome(-0.08L, 0.01L, "mean < -5%"), "exceeded");
     EXPECT_EQ(outcome(-0.08L, 0.01L, "mean > 5%"), "within");
     EXPECT_EQ(outcome(0.08L, 0.01L, "mean > 20%, mean > 5%"), "exceeded");
-    const Told told = finished({line_of("a", 0.08L, 0.02L)}, "mean > 5%");
+    const Reported told = finished({line_of("a", 0.08L, 0.02L)}, "mean > 5%");
     ASSERT_EQ(told.answer.warnings.size(), 1U);
     EXPECT_EQ(told.answer.warnings[0],
               "--fail-if mean > 5%: undecided: a mean: +8.0 % [4.1, 11.9]; about 2 times as many values would decide");
@@ -194,12 +194,12 @@ TEST(DiffLines, UndecidedFunctionsAreCountedAndOneThatIsNamedIsTold) {
             return Contrast{Interval{of_1000.low / 1000, of_1000.high / 1000}, std::nullopt};
         };
     }
-    const Told all = finished(lines, "self > 5%");
+    const Reported all = finished(lines, "self > 5%");
     ASSERT_EQ(all.answer.warnings.size(), 1U);
     EXPECT_EQ(all.answer.warnings[0],
               "--fail-if self > 5%: undecided for 2 functions: more samples would decide; self(FUNCTION) says of one "
               "how many");
-    const Told one = finished(lines, "self(f) > 5%");
+    const Reported one = finished(lines, "self(f) > 5%");
     ASSERT_EQ(one.answer.warnings.size(), 1U);
     EXPECT_EQ(one.answer.warnings[0],
               "--fail-if self(f) > 5%: undecided: f self: +8.0 points [4.1, 11.9]; about 2 times as many samples would "
@@ -224,7 +224,7 @@ TEST(DiffLines, WithoutAnIntervalTheMeasuredValueDecidesAndIsSaid) {
     line.figure = "max";
     line.contrast_at = nullptr;
     line.p_value_at = nullptr;
-    const Told told = finished({line}, "max > 5%");
+    const Reported told = finished({line}, "max > 5%");
     EXPECT_EQ(told.text(0, "outcome"), "exceeded");
     EXPECT_EQ(told.text(0, "verdict"), "");
     ASSERT_EQ(told.answer.warnings.size(), 1U);
@@ -243,9 +243,9 @@ TEST(DiffLines, AConditionAboutNothingIsAnError) {
 }
 
 TEST(DiffLines, RelevanceIsTheLeastThatMayHaveChanged) {
-    const Told told = finished({line_of("large and vague", 0.2L, 0.06L), line_of("noise", 0.01L, 0.01L),
-                                line_of("small and sure", 0.12L, 0.001L)},
-                               "", true);
+    const Reported told = finished({line_of("large and vague", 0.2L, 0.06L), line_of("noise", 0.01L, 0.01L),
+                                    line_of("small and sure", 0.12L, 0.001L)},
+                                   "", true);
     EXPECT_EQ(told.text(0, "event"), "small and sure");
     EXPECT_EQ(told.text(1, "event"), "large and vague");
     EXPECT_EQ(told.text(2, "event"), "noise");

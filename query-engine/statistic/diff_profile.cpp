@@ -156,7 +156,7 @@ private:
             answer_.warnings.push_back(unknown_warning(runs_));
         }
         std::map<std::pair<bool, std::size_t>, std::size_t> strata;  // by side and session
-        for (const auto& [key, tallies] : counts_.groups()) {
+        for (const auto& [key, counts] : counts_.groups()) {
             HitCount* place = nullptr;
             if (runs_.by_runs) {
                 const std::size_t run = (key.is_after ? runs_.after : runs_.before).at(key.session_index);
@@ -173,8 +173,8 @@ private:
                 places_.emplace_back(entry->second, side[entry->second].size() - 1);
                 place = &side[entry->second].back();
             }
-            for (const auto& [row, tally] : tallies) {
-                place->count += tally.self;
+            for (const auto& [row, entry] : counts) {
+                place->count += entry.self;
             }
         }
     }
@@ -183,9 +183,9 @@ private:
         // Hits by row and place, for self and with callees.
         std::vector<Hits> hits(counts_.row_count());
         std::size_t place = 0;
-        for (const auto& [key, tallies] : counts_.groups()) {
-            for (const auto& [row, tally] : tallies) {
-                hits[row].push_back({place, key.is_after, tally});
+        for (const auto& [key, counts] : counts_.groups()) {
+            for (const auto& [row, entry] : counts) {
+                hits[row].push_back({place, key.is_after, entry});
             }
             ++place;
         }
@@ -197,12 +197,12 @@ private:
                   [&](std::uint32_t a, std::uint32_t b) { return counts_.compare(a, b) < 0; });
         std::size_t left_out = 0;
         std::optional<JointLevel> joint = joint_level();
-        const auto add = [&](std::uint32_t row, const char* figure, std::uint64_t FrameTally::*count) {
+        const auto add = [&](std::uint32_t row, const char* figure, std::uint64_t FrameCount::*count) {
             lines_.add(line_of(row, figure, sides_of(hits[row], count)));
             if (joint) {
                 std::vector<std::uint64_t> by_run(run_hits_.size());
                 for (const Hit& hit : hits[row]) {
-                    by_run[run_places_[places_[hit.place].first]] += hit.tally.*count;
+                    by_run[run_places_[places_[hit.place].first]] += hit.entry.*count;
                 }
                 joint->add(by_run);
             }
@@ -212,16 +212,16 @@ private:
             std::uint64_t children = 0;
             bool is_leaf = true;
             for (const Hit& hit : hits[row]) {
-                self += hit.tally.self;
-                children += hit.tally.children;
-                is_leaf = is_leaf && hit.tally.self == hit.tally.children;
+                self += hit.entry.self;
+                children += hit.entry.children;
+                is_leaf = is_leaf && hit.entry.self == hit.entry.children;
             }
             left_out += std::max(self, children) < kSamplesMin ? 1 : 0;
             if (self >= kSamplesMin) {
-                add(row, "self", &FrameTally::self);
+                add(row, "self", &FrameCount::self);
             }
             if (!is_leaf && children >= kSamplesMin) {
-                add(row, "children", &FrameTally::children);
+                add(row, "children", &FrameCount::children);
             }
         }
         if (joint) {
@@ -262,16 +262,16 @@ private:
     struct Hit {
         std::size_t place = 0;
         bool is_after = false;
-        FrameTally tally;
+        FrameCount entry;
     };
     using Hits = std::vector<Hit>;
 
-    [[nodiscard]] SharePair sides_of(const Hits& hits, std::uint64_t FrameTally::*count) const {
+    [[nodiscard]] SharePair sides_of(const Hits& hits, std::uint64_t FrameCount::*count) const {
         if (runs_.by_runs) {
             std::vector<RunHits> runs = run_hits_;
             for (const Hit& hit : hits) {
                 RunHits& run = runs[places_[hit.place].first];
-                (hit.is_after ? run.after : run.before).hits += hit.tally.*count;
+                (hit.is_after ? run.after : run.before).hits += hit.entry.*count;
             }
             return share_pair(runs);
         }
@@ -279,7 +279,7 @@ private:
         std::vector<Stratum> after = after_strata_;
         for (const Hit& hit : hits) {
             const auto& [stratum, cluster] = places_[hit.place];
-            (hit.is_after ? after : before)[stratum][cluster].hits += hit.tally.*count;
+            (hit.is_after ? after : before)[stratum][cluster].hits += hit.entry.*count;
         }
         return {clustered_share(before), clustered_share(after)};
     }

@@ -21,7 +21,7 @@
 
 namespace perfleet {
 
-struct FrameTally {
+struct FrameCount {
     std::uint64_t self = 0;
     std::uint64_t children = 0;
 };
@@ -30,7 +30,7 @@ struct FrameTally {
 template <class Group>
 class FrameCounts {
 public:
-    using Tallies = std::unordered_map<std::uint32_t, FrameTally>;  // by number of the row
+    using Counts = std::unordered_map<std::uint32_t, FrameCount>;  // by number of the row
 
     // Names are looked for by `worker_count` threads. With `each_address` those that no symbol covers are rows of their
     // own.
@@ -85,8 +85,8 @@ public:
         return by_image_ ? names_.images().text(first.image) <=> names_.images().text(second.image)
                          : std::strong_ordering::equal;
     }
-    [[nodiscard]] const std::map<Group, Tallies>& groups() const { return groups_; }
-    [[nodiscard]] std::size_t tally_count() const { return tally_count_; }
+    [[nodiscard]] const std::map<Group, Counts>& groups() const { return groups_; }
+    [[nodiscard]] std::size_t entry_count() const { return entry_count_; }
     [[nodiscard]] const FrameNames& names() const { return names_; }
     // Of all groups, samples without a frame included.
     [[nodiscard]] std::uint64_t total() const { return total_; }
@@ -96,18 +96,18 @@ private:
 
     [[nodiscard]] std::size_t size_bytes() const {
         // With its node and its place in the table; a group with its node and a first table.
-        constexpr std::size_t kTallySizeBytes = sizeof(typename Tallies::value_type) + 5 * sizeof(void*);
-        constexpr std::size_t kGroupSizeBytes = sizeof(Group) + sizeof(Tallies) + 24 * sizeof(void*);
+        constexpr std::size_t kCountSizeBytes = sizeof(typename Counts::value_type) + 5 * sizeof(void*);
+        constexpr std::size_t kGroupSizeBytes = sizeof(Group) + sizeof(Counts) + 24 * sizeof(void*);
         return names_.size_bytes() + node_paths_.capacity() * sizeof(std::uint64_t) +
                name_rows_.capacity() * sizeof(std::uint32_t) + row_numbers_.size_bytes() +
-               rows_.capacity() * sizeof(std::uint32_t) + sums_.capacity() * sizeof(FrameTally) +
-               groups_.size() * kGroupSizeBytes + tally_count_ * kTallySizeBytes;
+               rows_.capacity() * sizeof(std::uint32_t) + sums_.capacity() * sizeof(FrameCount) +
+               groups_.size() * kGroupSizeBytes + entry_count_ * kCountSizeBytes;
     }
 
     // Callers come first.
     void add_node(const NodeTotal& node) {
         const std::uint32_t row = row_of(node.node);
-        FrameTally& sum = sums_[row];
+        FrameCount& sum = sums_[row];
         if (sum.self == 0 && sum.children == 0) {
             touched_.push_back(row);
         }
@@ -168,15 +168,15 @@ private:
         return next;
     }
 
-    void flush(Tallies& tallies) {
-        tally_count_ -= tallies.size();
+    void flush(Counts& counts) {
+        entry_count_ -= counts.size();
         for (const std::uint32_t row : touched_) {
-            FrameTally& tally = tallies[row];
-            tally.self += sums_[row].self;
-            tally.children += sums_[row].children;
+            FrameCount& entry = counts[row];
+            entry.self += sums_[row].self;
+            entry.children += sums_[row].children;
             sums_[row] = {};
         }
-        tally_count_ += tallies.size();
+        entry_count_ += counts.size();
         touched_.clear();
     }
 
@@ -189,11 +189,11 @@ private:
     std::vector<std::uint32_t> name_rows_;   // by the name's number
     std::vector<std::uint32_t> rows_;        // the name of each, or of one of them
     FlatTable<std::uint32_t> row_numbers_;   // where several names are one row, by symbol or image: 1 + the row's
-    std::vector<FrameTally> sums_;           // of the runner at hand; as rows_
+    std::vector<FrameCount> sums_;           // of the runner at hand; as rows_
     std::vector<std::uint32_t> touched_;     // rows with a sum
     std::uint64_t total_ = 0;
-    std::map<Group, Tallies> groups_;
-    std::size_t tally_count_ = 0;  // of all groups
+    std::map<Group, Counts> groups_;
+    std::size_t entry_count_ = 0;  // of all groups
     MemoryShare share_;
 };
 

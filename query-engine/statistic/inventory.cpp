@@ -99,27 +99,27 @@ Result<Done> find_damaged_blocks(const Scan& scan) {
 
 struct LossColumn {
     const char* name;
-    TallyName tally;
+    CountName entry;
 };
 
 constexpr std::array kReasons{
-    LossColumn{"kernel_ring", TallyName::kLostKernelRing}, LossColumn{"ring_full", TallyName::kLostRingFull},
-    LossColumn{"spool_full", TallyName::kLostSpoolFull},   LossColumn{"quota", TallyName::kLostQuota},
-    LossColumn{"saturated", TallyName::kLostSaturated},    LossColumn{"refused", TallyName::kLostRefused},
-    LossColumn{"malformed", TallyName::kLostMalformed},    LossColumn{"unflushed", TallyName::kLostUnflushed},
-    LossColumn{"killed", TallyName::kLostKilled},
+    LossColumn{"kernel_ring", CountName::kLostKernelRing}, LossColumn{"ring_full", CountName::kLostRingFull},
+    LossColumn{"spool_full", CountName::kLostSpoolFull},   LossColumn{"quota", CountName::kLostQuota},
+    LossColumn{"saturated", CountName::kLostSaturated},    LossColumn{"refused", CountName::kLostRefused},
+    LossColumn{"malformed", CountName::kLostMalformed},    LossColumn{"unflushed", CountName::kLostUnflushed},
+    LossColumn{"killed", CountName::kLostKilled},
 };
 constexpr std::array kNotes{
-    LossColumn{"frames_unmapped", TallyName::kFramesUnmapped},
-    LossColumn{"frames_truncated", TallyName::kFramesTruncated},
-    LossColumn{"throttled", TallyName::kThrottled},
-    LossColumn{"own_skipped", TallyName::kOwnSkipped},
-    LossColumn{"late", TallyName::kLate},
-    LossColumn{"stacks_no_table", TallyName::kStacksNoTable},
-    LossColumn{"stacks_bad_address", TallyName::kStacksBadAddress},
-    LossColumn{"stacks_not_copied", TallyName::kStacksNotCopied},
-    LossColumn{"unclean_end", TallyName::kUncleanEnd},
-    LossColumn{"stacks_copied", TallyName::kStacksCopied},
+    LossColumn{"frames_unmapped", CountName::kFramesUnmapped},
+    LossColumn{"frames_truncated", CountName::kFramesTruncated},
+    LossColumn{"throttled", CountName::kThrottled},
+    LossColumn{"own_skipped", CountName::kOwnSkipped},
+    LossColumn{"late", CountName::kLate},
+    LossColumn{"stacks_no_table", CountName::kStacksNoTable},
+    LossColumn{"stacks_bad_address", CountName::kStacksBadAddress},
+    LossColumn{"stacks_not_copied", CountName::kStacksNotCopied},
+    LossColumn{"unclean_end", CountName::kUncleanEnd},
+    LossColumn{"stacks_copied", CountName::kStacksCopied},
 };
 
 }  // namespace
@@ -269,7 +269,7 @@ Result<Answer> make_losses(const Scan& scan, bool reads_blocks) {
             row.emplace_back(lost("missing"));
             row.emplace_back(lost("other"));
             for (const LossColumn& note : kNotes) {
-                row.emplace_back(last_tally(session, series, note.tally));
+                row.emplace_back(last_entry(session, series, note.entry));
             }
             answer.rows.push_back(std::move(row));
         }

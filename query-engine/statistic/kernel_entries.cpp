@@ -122,7 +122,7 @@ private:
         add_identity(scan_, log, row);
         row.add("kernel", "", log.description.version.empty() ? AnswerValue{} : AnswerValue{log.description.version});
         const bool was_throttled =
-            last_tally(scan_.sessions()[log.session_index], log.series, TallyName::kThrottled) != 0;
+            last_entry(scan_.sessions()[log.session_index], log.series, CountName::kThrottled) != 0;
         row.add("saturated", "", std::string{log.description.is_saturated || was_throttled ? "yes" : "no"});
         row.add("lost_after", "", std::string{log.description.is_loss_known ? "none" : "unknown"});
         const auto add = [&](const char* name, sel4::EntryPath path) {

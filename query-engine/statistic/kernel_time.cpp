@@ -294,18 +294,18 @@ private:
             std::string symbol;
             std::string image;
             std::string thread;
-            FrameTally tally;
+            FrameCount entry;
         };
         std::vector<Row> rows;
         for (const auto& [thread, frames] : counts.groups()) {
-            for (const auto& [frame, tally] : frames) {
-                rows.push_back({counts.symbol(frame), counts.image(frame), thread, tally});
+            for (const auto& [frame, entry] : frames) {
+                rows.push_back({counts.symbol(frame), counts.image(frame), thread, entry});
             }
         }
         rows.push_back({std::string{kCollectorText}, "", "", {collectors_.ticks, collectors_.ticks}});
         rows.push_back({std::string{kNobodyText}, "", "", {nobodys_.ticks, nobodys_.ticks}});
         const auto order = [](const Row& row) {
-            return std::tuple{~row.tally.self, ~row.tally.children, std::string_view{row.symbol},
+            return std::tuple{~row.entry.self, ~row.entry.children, std::string_view{row.symbol},
                               std::string_view{row.image}, std::string_view{row.thread}};
         };
         std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return order(a) < order(b); });
@@ -316,10 +316,10 @@ private:
             row.add("symbol", "", one.symbol);
             row.add("image", "", one.image);
             row.add("thread", "", one.thread);
-            row.add("self", log_.unit, one.tally.self);
-            row.add("share", "percent", share_of(one.tally.self));
-            row.add("children", log_.unit, one.tally.children);
-            row.add("children_share", "percent", share_of(one.tally.children));
+            row.add("self", log_.unit, one.entry.self);
+            row.add("share", "percent", share_of(one.entry.self));
+            row.add("children", log_.unit, one.entry.children);
+            row.add("children_share", "percent", share_of(one.entry.children));
             row.end();
         }
         return true;

@@ -72,7 +72,7 @@ protected:
             rows[ColumnId::kWeight].push_back(sample.weight);
         }
         if (!samples.empty()) {
-            batch.add(kSamples, rows).tally(kSamples, TallyName::kProduced, samples.size());
+            batch.add(kSamples, rows).entry(kSamples, CountName::kProduced, samples.size());
         }
         SampleIntegers log;
         for (const MadeEntry& entry : entries) {
@@ -81,9 +81,9 @@ protected:
             log[ColumnId::kEntryPath].push_back(entry.path);
             log[ColumnId::kEntryDetail].push_back(entry.detail);
         }
-        batch.add(kEntries, log).tally(kEntries, TallyName::kProduced, entries.size() + lost_entries_);
+        batch.add(kEntries, log).entry(kEntries, CountName::kProduced, entries.size() + lost_entries_);
         if (lost_entries_ != 0) {
-            batch.tally(kEntries, TallyName::kLostSaturated, lost_entries_).tally(kEntries, TallyName::kThrottled, 1);
+            batch.entry(kEntries, CountName::kLostSaturated, lost_entries_).entry(kEntries, CountName::kThrottled, 1);
         }
         const auto built = batch.build();
         ASSERT_TRUE(store_->put(partition, std::span{&built, 1}).ok());

@@ -55,7 +55,7 @@ protected:
             batch.add(kPoints, rows);
             rows[ColumnId::kValue].assign(400, 0);
             batch.add(kOthers, rows);
-            batch.tally(kPoints, TallyName::kProduced, 400 * seq).tally(kOthers, TallyName::kProduced, 400 * seq);
+            batch.entry(kPoints, CountName::kProduced, 400 * seq).entry(kOthers, CountName::kProduced, 400 * seq);
             const auto built = batch.build();
             ASSERT_TRUE(store_->put(partition, std::span{&built, 1}).ok());
             ASSERT_TRUE(store_->put(partition, std::span{&built, 1}).ok());

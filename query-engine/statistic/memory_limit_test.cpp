@@ -100,7 +100,7 @@ std::unique_ptr<Store> store_of_values(std::size_t batch_count, std::size_t targ
                 rows[column].assign(kRows, 0);
             }
             SampleBatch batch{target, kSession, Seq{seq}, EpochNumber{0}, kBucket};
-            batch.add(kPoints, rows).tally(kPoints, TallyName::kProduced, kRows * seq);
+            batch.add(kPoints, rows).entry(kPoints, CountName::kProduced, kRows * seq);
             const auto built = batch.build();
             EXPECT_TRUE(store->put(partition, std::span{&built, 1}).ok());
         }

@@ -35,7 +35,7 @@ struct Stored {
         }
         const Series series{Kind::kControl, kNoEvent};
         SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
-        batch.add(series, rows).tally(series, TallyName::kProduced, changes.size());
+        batch.add(series, rows).entry(series, CountName::kProduced, changes.size());
         const std::vector<AdmittedBatch> batches{batch.build()};
         EXPECT_TRUE(store->define(partition_of(kTarget, kBucket), sample_session(kTarget, kSession)).ok());
         EXPECT_TRUE(store->put(partition_of(kTarget, kBucket), batches).ok());

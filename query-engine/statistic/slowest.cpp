@@ -98,7 +98,7 @@ public:
     }
 
 private:
-    struct Tally {
+    struct CountEntry {
         std::uint64_t self = 0;
         std::uint64_t children = 0;
     };
@@ -106,7 +106,7 @@ private:
         std::array<ClusterSums, 2> self;
         std::array<ClusterSums, 2> children;
         std::uint64_t samples = 0;  // that have it in their chain, whatever they weigh
-        Tally of_operation;         // at hand
+        CountEntry of_operation;    // at hand
         bool is_touched = false;
         std::uint64_t last_sample = 0;  // number of the last one that counted
     };

@@ -83,9 +83,9 @@ protected:
         }
         batch.add(kSamples, samples).add(kDurations, durations).add(kStarts, starts).add(kStops, stops);
         for (const Series series : {kDurations, kStarts, kStops}) {
-            batch.tally(series, TallyName::kProduced, timed_.size());
+            batch.entry(series, CountName::kProduced, timed_.size());
         }
-        batch.tally(kSamples, TallyName::kProduced, samples_.size());
+        batch.entry(kSamples, CountName::kProduced, samples_.size());
         const auto built = batch.build();
         const auto outcomes = store_->put(partition, std::span{&built, 1});
         ASSERT_TRUE(outcomes.ok());

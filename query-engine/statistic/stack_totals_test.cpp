@@ -94,7 +94,7 @@ TEST(FrameCounts, CountAChainOnceForEachOfItsFunctionsHoweverOftenTheyRecur) {
         FrameCounts<std::string> counts{symbolizer, memory, 3, true, true};
         counts.add(epoch, [](const Runner& runner) { return runner.command; });
 
-        std::map<std::tuple<std::string, std::string>, FrameTally> expected;
+        std::map<std::tuple<std::string, std::string>, FrameCount> expected;
         std::uint64_t total = 0;
         FrameNames names{symbolizer, memory, 1};
         names.name_epoch(*epoch.dictionary, epoch.counts);
@@ -114,11 +114,11 @@ TEST(FrameCounts, CountAChainOnceForEachOfItsFunctionsHoweverOftenTheyRecur) {
         }
         EXPECT_EQ(counts.total(), total);
         std::size_t row_count = 0;
-        for (const auto& [command, tallies] : counts.groups()) {
-            for (const auto& [row, tally] : tallies) {
-                const FrameTally& wanted = expected[{command, counts.symbol(row)}];
-                EXPECT_EQ(tally.self, wanted.self) << counts.symbol(row);
-                EXPECT_EQ(tally.children, wanted.children) << counts.symbol(row);
+        for (const auto& [command, entries] : counts.groups()) {
+            for (const auto& [row, entry] : entries) {
+                const FrameCount& wanted = expected[{command, counts.symbol(row)}];
+                EXPECT_EQ(entry.self, wanted.self) << counts.symbol(row);
+                EXPECT_EQ(entry.children, wanted.children) << counts.symbol(row);
                 ++row_count;
             }
         }

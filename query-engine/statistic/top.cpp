@@ -133,23 +133,23 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
     struct Row {
         std::uint32_t frame;
         const TopGroup* group;
-        FrameTally counts;
+        FrameCount counts;
         std::uint64_t runnable;  // of counts.self
     };
     Answer answer;
     std::vector<Row> rows;
-    share.set(counts.tally_count() * sizeof(Row));
+    share.set(counts.entry_count() * sizeof(Row));
     if (share.is_exceeded()) {
         return answer;
     }
-    rows.reserve(counts.tally_count());
+    rows.reserve(counts.entry_count());
     for (const auto& [group, frames] : counts.groups()) {
         const bool is_runnable = group.runner.slice == kRunnableSlice;
         TopGroup other = group;
         other.runner.slice = is_runnable ? 0 : kRunnableSlice;
         const auto twin = counts.groups().find(other);
-        for (const auto& [frame, tally] : frames) {
-            Row row{frame, &group, tally, is_runnable ? tally.self : 0};
+        for (const auto& [frame, entry] : frames) {
+            Row row{frame, &group, entry, is_runnable ? entry.self : 0};
             if (twin != counts.groups().end()) {
                 if (const auto in_twin = twin->second.find(frame); in_twin != twin->second.end()) {
                     if (is_runnable) {

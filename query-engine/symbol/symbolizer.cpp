@@ -26,10 +26,10 @@
 #include "query-engine/symbol/kept_symbols.h"
 #include "query-engine/symbol/kernel_symbols.h"
 #include "query-engine/symbol/mini_debug_info.h"
+#include "query-engine/symbol/reported_files.h"
 #include "query-engine/symbol/source_frames.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "query-engine/symbol/symbol_table.h"
-#include "query-engine/symbol/told_files.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet {

@@ -1,4 +1,4 @@
-// What asker and server say to each other, as plain values; schemas/wire/query.capnp is what travels.
+// What client and server say to each other, as plain values; schemas/wire/query.capnp is what travels.
 #pragma once
 
 #include <cstddef>

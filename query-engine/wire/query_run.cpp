@@ -123,9 +123,9 @@ ProgressReport QueryRun::progress() {
 Result<Done> QueryRun::send_chunk(Body body) {
     {
         std::unique_lock lock{mutex_};
-        const bool is_told = changed_.wait_for(lock, std::chrono::nanoseconds{limits::kQueryIdleNs},
-                                               [this] { return cancelled_.load() || credit_ != 0; });
-        if (!is_told) {
+        const bool is_reported = changed_.wait_for(lock, std::chrono::nanoseconds{limits::kQueryIdleNs},
+                                                   [this] { return cancelled_.load() || credit_ != 0; });
+        if (!is_reported) {
             cancelled_ = true;
         }
         if (cancelled_) {

@@ -1,4 +1,4 @@
-// One query that runs: its thread, the credit of its asker, and the way of its chunks to the socket's thread.
+// One query that runs: its thread, the credit of its client, and the way of its chunks to the socket's thread.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@
 
 namespace perfleet {
 
-// Names a query: the asker's connection and its number of the query.
+// Names a query: the client's connection and its number of the query.
 using QueryName = std::pair<zmtp::ConnectionId, std::uint64_t>;
 
 // From the queries' threads to the socket's thread, which is woken through a descriptor.

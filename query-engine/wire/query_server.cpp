@@ -49,10 +49,9 @@ public:
         server_limits.first_message_ns = kFirstWordNs;
         std::optional<zmtp::KeyPlaces> places;
         if (keys != nullptr) {
-            places = {keys->key_file, "--query-clients", keys->askers_folder};
+            places = {keys->key_file, "--query-clients", keys->clients_folder};
         }
-        auto server =
-            zmtp::Server::open(server_limits, places, *this, keys != nullptr ? keys->notice : zmtp::Server::Notice{});
+        auto server = zmtp::Server::open(server_limits, places, *this, keys != nullptr ? keys->log : LogText{});
         if (!server.ok()) {
             return std::move(server).error();
         }
@@ -172,7 +171,7 @@ private:
         }
     }
 
-    // True: its asker has sent too much of that lately, and is cut off.
+    // True: its client has sent too much of that lately, and is cut off.
     bool count_garbage(zmtp::ConnectionId from, std::size_t size_bytes) {
         ++garbage_count_;
         if (!abuse_limiter_.is_enough(std::to_string(from), 0, size_bytes)) {
@@ -202,7 +201,7 @@ private:
         }
     }
 
-    // False: the asker is gone or doesn't read.
+    // False: the client is gone or doesn't read.
     bool send(const QueryName& name, Body body) {
         return send_bytes(name.first, encode_query_message({name.second, std::move(body)}));
     }

@@ -1,10 +1,10 @@
-// Answers queries over ZeroMQ: several at once, each on its own thread, streamed in chunks, cancelled when the asker
+// Answers queries over ZeroMQ: several at once, each on its own thread, streamed in chunks, cancelled when the client
 // says so or is gone.
 //
 // Bounded: limits::kQueriesAtOnceMax queries (more are refused as kBusy), limits::kQueryChunksAheadMax chunks of
-// limits::kQueryChunkSizeBytes for each: a handler waits until its asker has taken some. An asker that takes nothing
+// limits::kQueryChunkSizeBytes for each: a handler waits until its client has taken some. An client that takes nothing
 // for limits::kQueryIdleNs is given up. Messages that start nothing and belong to no query (not understood, refused,
-// of a query that isn't there) are counted, and an asker that sends too many of them is cut off. Connections are
+// of a query that isn't there) are counted, and an client that sends too many of them is cut off. Connections are
 // bounded by schemas/zmtp/server.h.
 #pragma once
 
@@ -47,14 +47,14 @@ using QueryHandler = std::function<Result<QueryEnd>(const OptionValues&, QueryRe
 // Of an endpoint that asks for keys: its own secret key, and the folder of the public keys of those who may ask.
 struct QueryServerKeys {
     std::string key_file;
-    std::string askers_folder;
-    std::function<void(std::string_view)> notice;  // what an operator should know of the folder; may be empty
+    std::string clients_folder;
+    std::function<void(std::string_view)> log;  // what an operator should know of the folder; may be empty
 };
 
 class QueryServer {
 public:
     static constexpr std::uint64_t kCountsEveryNs = 250'000'000;
-    // Of one asker; half is forgiven every second. Who asks in another release's way sends one and reads the answer.
+    // Of one client; half is forgiven every second. Who asks in another release's way sends one and reads the answer.
     static constexpr AbuseLimiter::Limits kGarbageLimits{16, 256U << 10, 1'024};
 
     // By command. Handlers run on several threads at once.

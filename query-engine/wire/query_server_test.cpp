@@ -11,7 +11,7 @@
 
 #include "query-engine/query_limits.h"
 #include "query-engine/wire/query_client.h"
-#include "query-engine/wire/testing/raw_asker.h"
+#include "query-engine/wire/testing/raw_client.h"
 #include "schemas/zmtp/listener.h"
 
 namespace perfleet {
@@ -110,9 +110,9 @@ protected:
         return std::move(made).value();
     }
 
-    // An asker that does as it likes.
-    std::unique_ptr<RawAsker> socket() { return std::make_unique<RawAsker>(server_->endpoint()); }
-    static Result<QueryMessage> next(RawAsker& socket) {
+    // An query_client that does as it likes.
+    std::unique_ptr<RawClient> socket() { return std::make_unique<RawClient>(server_->endpoint()); }
+    static Result<QueryMessage> next(RawClient& socket) {
         for (int i = 0; i < 1'000; ++i) {
             if (const auto received = socket.receive()) {
                 return decode_query_message_untrusted(std::as_bytes(std::span{*received}));
@@ -133,9 +133,9 @@ protected:
 };
 
 TEST_F(QueryServerTest, TablesOfManyChunksArriveWhole) {
-    const auto asker = client();
+    const auto query_client = client();
     for (const std::uint64_t row_count : {0U, 1U, 50'000U}) {
-        const Result<Answer> answer = asker->ask_table("table", {{"rows", std::uint64_t{row_count}}});
+        const Result<Answer> answer = query_client->ask_table("table", {{"rows", std::uint64_t{row_count}}});
         ASSERT_TRUE(answer.ok()) << answer.error().message;
         ASSERT_EQ(answer->rows.size(), row_count);
         for (std::uint64_t i = 0; i < row_count; ++i) {
@@ -148,15 +148,15 @@ TEST_F(QueryServerTest, TablesOfManyChunksArriveWhole) {
 }
 
 TEST_F(QueryServerTest, ATableStaysWithinTheMemoryOfItsCommand) {
-    const auto asker = client();
+    const auto query_client = client();
     constexpr std::uint64_t kRows = 50'000;
     const Result<Answer> refused =
-        asker->ask_table("table", {{"rows", std::uint64_t{kRows}}, {"memory", std::uint64_t{4U << 20}}});
+        query_client->ask_table("table", {{"rows", std::uint64_t{kRows}}, {"memory", std::uint64_t{4U << 20}}});
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
     EXPECT_NE(refused.error().message.find("--memory 4m: raise that"), std::string::npos) << refused.error().message;
     const Result<Answer> whole =
-        asker->ask_table("table", {{"rows", std::uint64_t{kRows}}, {"memory", std::uint64_t{64U << 20}}});
+        query_client->ask_table("table", {{"rows", std::uint64_t{kRows}}, {"memory", std::uint64_t{64U << 20}}});
     ASSERT_TRUE(whole.ok()) << whole.error().message;
     EXPECT_EQ(whole->rows.size(), kRows);
 }
@@ -183,42 +183,42 @@ TEST_F(QueryServerTest, FilesArriveWhole) {
 }
 
 TEST_F(QueryServerTest, ErrorsKeepTheirCode) {
-    const auto asker = client();
-    const Result<Answer> failed = asker->ask_table("fail", {});
+    const auto query_client = client();
+    const Result<Answer> failed = query_client->ask_table("fail", {});
     ASSERT_FALSE(failed.ok());
     EXPECT_EQ(failed.error().code, ErrorCode::kUsage);
     EXPECT_EQ(failed.error().message, "--event x: there is none");
-    const Result<Answer> unknown = asker->ask_table("nosuch", {});
+    const Result<Answer> unknown = query_client->ask_table("nosuch", {});
     ASSERT_FALSE(unknown.ok());
     EXPECT_EQ(unknown.error().code, ErrorCode::kUsage);
-    EXPECT_TRUE(asker->ask_table("table", {{"rows", std::uint64_t{1}}}).ok());
+    EXPECT_TRUE(query_client->ask_table("table", {{"rows", std::uint64_t{1}}}).ok());
 }
 
 TEST_F(QueryServerTest, TellsHowFarAQueryHasCome) {
-    const auto asker = client();
+    const auto query_client = client();
     std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
-    asker->report_to([&](std::uint64_t done, std::uint64_t total) {
+    query_client->report_to([&](std::uint64_t done, std::uint64_t total) {
         told.emplace_back(done, total);
         if (done != 0 || told.size() > 5) {
             stop();  // ends the query
         }
     });
-    EXPECT_FALSE(asker->ask_table("hang", {}).ok());
+    EXPECT_FALSE(query_client->ask_table("hang", {}).ok());
     ASSERT_FALSE(told.empty());
     EXPECT_EQ(told.back(), std::pair(std::uint64_t{3}, std::uint64_t{9}));
 }
 
-TEST_F(QueryServerTest, SlowAskerHoldsTheHandlerAtItsCredit) {
-    const auto asker = socket();
-    ASSERT_TRUE(asker->send(encode_query_message({1, Ask{"file", {}, 3}})));
+TEST_F(QueryServerTest, SlowClientHoldsTheHandlerAtItsCredit) {
+    const auto query_client = socket();
+    ASSERT_TRUE(query_client->send(encode_query_message({1, Ask{"file", {}, 3}})));
     std::size_t chunks = 0;
     while (chunks < 3) {
-        const Result<QueryMessage> message = next(*asker);
+        const Result<QueryMessage> message = next(*query_client);
         ASSERT_TRUE(message.ok()) << message.error().message;
         chunks += std::holds_alternative<Bytes>(message->body) ? 1 : 0;
     }
     // The next word is the server's sign of life: no chunk goes out without credit.
-    const Result<QueryMessage> working = next(*asker);
+    const Result<QueryMessage> working = next(*query_client);
     ASSERT_TRUE(working.ok());
     EXPECT_TRUE(std::holds_alternative<Working>(working->body));
     while (file_parts_sent_ < 3) {
@@ -226,18 +226,18 @@ TEST_F(QueryServerTest, SlowAskerHoldsTheHandlerAtItsCredit) {
     }
     EXPECT_EQ(file_parts_sent_, 3U);
     // However much credit is asked for, the server looks ahead no further than its limit.
-    ASSERT_TRUE(asker->send(encode_query_message({1, More{~0U}})));
+    ASSERT_TRUE(query_client->send(encode_query_message({1, More{~0U}})));
     while (chunks < 3 + limits::kQueryChunksAheadMax) {
-        const Result<QueryMessage> message = next(*asker);
+        const Result<QueryMessage> message = next(*query_client);
         ASSERT_TRUE(message.ok()) << message.error().message;
         chunks += std::holds_alternative<Bytes>(message->body) ? 1 : 0;
     }
-    const Result<QueryMessage> again = next(*asker);
+    const Result<QueryMessage> again = next(*query_client);
     ASSERT_TRUE(again.ok());
     EXPECT_TRUE(std::holds_alternative<Working>(again->body));
-    ASSERT_TRUE(asker->send(encode_query_message({1, Cancel{}})));
+    ASSERT_TRUE(query_client->send(encode_query_message({1, Cancel{}})));
     while (true) {
-        const Result<QueryMessage> message = next(*asker);
+        const Result<QueryMessage> message = next(*query_client);
         ASSERT_TRUE(message.ok()) << message.error().message;
         if (const auto* error = std::get_if<Error>(&message->body)) {
             EXPECT_EQ(error->code, ErrorCode::kCancelled);
@@ -247,10 +247,10 @@ TEST_F(QueryServerTest, SlowAskerHoldsTheHandlerAtItsCredit) {
     EXPECT_TRUE(file_was_cancelled_);
 }
 
-TEST_F(QueryServerTest, AskerThatIsGoneIsCancelled) {
+TEST_F(QueryServerTest, ClientThatIsGoneIsCancelled) {
     {
-        const auto asker = socket();
-        ASSERT_TRUE(asker->send(encode_query_message({1, Ask{"hang", {}, 3}})));
+        const auto query_client = socket();
+        ASSERT_TRUE(query_client->send(encode_query_message({1, Ask{"hang", {}, 3}})));
         while (hanging_ == 0) {
             std::this_thread::sleep_for(std::chrono::microseconds{50});
         }
@@ -262,12 +262,12 @@ TEST_F(QueryServerTest, AskerThatIsGoneIsCancelled) {
 }
 
 TEST_F(QueryServerTest, MoreQueriesThanTheLimitAreRefused) {
-    const auto asker = socket();
+    const auto query_client = socket();
     for (std::uint64_t i = 1; i <= limits::kQueriesAtOnceMax + 1; ++i) {
-        ASSERT_TRUE(asker->send(encode_query_message({i, Ask{"hang", {}, 1}})));
+        ASSERT_TRUE(query_client->send(encode_query_message({i, Ask{"hang", {}, 1}})));
     }
     while (true) {
-        const Result<QueryMessage> message = next(*asker);
+        const Result<QueryMessage> message = next(*query_client);
         ASSERT_TRUE(message.ok()) << message.error().message;
         if (const auto* error = std::get_if<Error>(&message->body)) {
             EXPECT_EQ(message->query, limits::kQueriesAtOnceMax + 1);
@@ -339,9 +339,9 @@ TEST(QueryClient, NobodyThereIsReportedAfterTheTimeout) {
     // One that listens and never answers: the port is taken, so nobody else can.
     const auto mute = zmtp::Listener::open("--listen", "tcp://127.0.0.1:*");
     ASSERT_TRUE(mute.ok());
-    const auto asker = QueryClient::connect(mute->endpoint(), nullptr, 50'000'000);
-    ASSERT_TRUE(asker.ok());
-    const Result<Answer> answer = (*asker)->ask_table("top", {});
+    const auto query_client = QueryClient::connect(mute->endpoint(), nullptr, 50'000'000);
+    ASSERT_TRUE(query_client.ok());
+    const Result<Answer> answer = (*query_client)->ask_table("top", {});
     ASSERT_FALSE(answer.ok());
     EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
     EXPECT_NE(answer.error().message.find(mute->endpoint()), std::string::npos);
@@ -349,9 +349,9 @@ TEST(QueryClient, NobodyThereIsReportedAfterTheTimeout) {
 
 TEST(QueryClient, EndpointThatIsNoneIsAUsageError) {
     for (const char* endpoint : {"", "localhost", "tcp://", "tcp://127.0.0.1", "udp://127.0.0.1:1"}) {
-        const auto asker = QueryClient::connect(endpoint);
-        ASSERT_FALSE(asker.ok()) << endpoint;
-        EXPECT_EQ(asker.error().code, ErrorCode::kUsage) << asker.error().message;
+        const auto query_client = QueryClient::connect(endpoint);
+        ASSERT_FALSE(query_client.ok()) << endpoint;
+        EXPECT_EQ(query_client.error().code, ErrorCode::kUsage) << query_client.error().message;
     }
 }
 

@@ -31,7 +31,7 @@ private:
 
 }  // namespace
 
-std::uint32_t seal_of(const BatchHeader& header, std::span<const SeriesView> series, std::span<const Tally> tallies,
+std::uint32_t seal_of(const BatchHeader& header, std::span<const SeriesView> series, std::span<const CountEntry> counts,
                       std::span<const SeqRange> dropped, std::span<const ClockPoint> clock_points) {
     Seal seal;
     seal.integer(header.session.high);
@@ -53,11 +53,11 @@ std::uint32_t seal_of(const BatchHeader& header, std::span<const SeriesView> ser
             seal.bytes(column.bytes);
         }
     }
-    for (const Tally& tally : tallies) {
-        seal.integer(static_cast<std::uint8_t>(tally.series.kind));
-        seal.integer(tally.series.event.value);
-        seal.integer(static_cast<std::uint16_t>(tally.name));
-        seal.integer(tally.value);
+    for (const CountEntry& entry : counts) {
+        seal.integer(static_cast<std::uint8_t>(entry.series.kind));
+        seal.integer(entry.series.event.value);
+        seal.integer(static_cast<std::uint16_t>(entry.name));
+        seal.integer(entry.value);
     }
     for (const SeqRange& range : dropped) {
         seal.integer(range.first.value);

@@ -5,7 +5,7 @@
 //   session high, low (u64) · seq (u64) · epoch (u32) · bucket (u32)
 //   for each series: kind (u8) · event (u16) · row_count (u32) · first_ticks, last_ticks (u64) · column count (u16)
 //     for each column: id (u16) · codec (u8) · size (u32) · the bytes
-//   for each tally: kind (u8) · event (u16) · name (u16) · value (u64)
+//   for each entry: kind (u8) · event (u16) · name (u16) · value (u64)
 //   for each dropped range: first, last (u64)
 //   for each clock point: ticks (u64) · utc_ns (i64) · uncertainty_ns (u64)
 // Not in it: oldest_retained_seq, which changes each time it is sent: schemas/wire/checksum.h covers that.
@@ -54,7 +54,7 @@ struct BatchHeader {
 };
 
 [[nodiscard]] std::uint32_t seal_of(const BatchHeader& header, std::span<const SeriesView> series,
-                                    std::span<const Tally> tallies, std::span<const SeqRange> dropped,
+                                    std::span<const CountEntry> counts, std::span<const SeqRange> dropped,
                                     std::span<const ClockPoint> clock_points);
 
 }  // namespace perfleet

@@ -15,12 +15,12 @@ protected:
     std::array<std::byte, 3> bytes_{std::byte{1}, std::byte{2}, std::byte{3}};
     std::array<ColumnView, 1> columns_{ColumnView{ColumnId::kTime, Codec::kRuns, bytes_}};
     std::array<SeriesView, 1> series_{SeriesView{{Kind::kSample, EventNumber{2}}, 9, Ticks{10}, Ticks{20}, columns_}};
-    std::array<Tally, 1> tallies_{Tally{{Kind::kSample, EventNumber{2}}, TallyName::kProduced, 9}};
+    std::array<CountEntry, 1> counts_{CountEntry{{Kind::kSample, EventNumber{2}}, CountName::kProduced, 9}};
     std::array<SeqRange, 1> dropped_{SeqRange{Seq{1}, Seq{2}}};
     std::array<ClockPoint, 1> points_{ClockPoint{Ticks{5}, UtcNs{-1}, 7}};
     BatchHeader header_{SessionId{1, 2}, Seq{3}, EpochNumber{4}, BucketNumber{5}};
 
-    [[nodiscard]] std::uint32_t seal() const { return seal_of(header_, series_, tallies_, dropped_, points_); }
+    [[nodiscard]] std::uint32_t seal() const { return seal_of(header_, series_, counts_, dropped_, points_); }
 };
 
 TEST_F(SealTest, IsTheChecksumOfTheDocumentedBytes) {
@@ -55,7 +55,7 @@ TEST_F(SealTest, ChangesWithEveryPart) {
     expect_changed(series_[0].row_count, 8U);
     expect_changed(columns_[0].codec, Codec::kDelta);
     expect_changed(bytes_[1], std::byte{9});
-    expect_changed(tallies_[0].value, 8U);
+    expect_changed(counts_[0].value, 8U);
     expect_changed(dropped_[0].last, Seq{9});
     expect_changed(points_[0].utc_ns, UtcNs{9});
     EXPECT_EQ(seal(), before);

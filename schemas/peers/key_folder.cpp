@@ -28,7 +28,7 @@ bool is_fresh_time(const timespec& changed) {
 
 }  // namespace
 
-Result<std::unique_ptr<KeyFolder>> KeyFolder::open(std::string_view option, std::string path, Notice notice) {
+Result<std::unique_ptr<KeyFolder>> KeyFolder::open(std::string_view option, std::string path, LogText log) {
     const std::string what = std::string{option} + " " + path;
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
@@ -46,7 +46,7 @@ Result<std::unique_ptr<KeyFolder>> KeyFolder::open(std::string_view option, std:
         return Error{ErrorCode::kPermission,
                      what + ": everybody can write there, and so let themselves in; chmod o-w " + path};
     }
-    std::unique_ptr<KeyFolder> folder{new KeyFolder{std::move(path), std::move(notice)}};
+    std::unique_ptr<KeyFolder> folder{new KeyFolder{std::move(path), std::move(log)}};
     folder->watch();  // before reading: what happens meanwhile is read again
     auto read = folder->read_all();
     if (!read) {
@@ -113,9 +113,9 @@ bool KeyFolder::refresh(std::uint64_t now_ns) {
     if (!changed) {
         const bool is_gone = changed.error().code == ErrorCode::kNotFound;
         if (!is_failing_) {
-            notice_("allow-list " + changed.error().message +
-                    (is_gone ? "; all of its keys are revoked until it is there again"
-                             : "; its last valid state still applies"));
+            log_("allow-list " + changed.error().message +
+                 (is_gone ? "; all of its keys are revoked until it is there again"
+                          : "; its last valid state still applies"));
         }
         is_failing_ = true;
         if (!is_gone || files_.empty()) {
@@ -220,14 +220,14 @@ void KeyFolder::build_set() {
         }
     }
     if (report_count_ > kReportsMax) {
-        notice_("allow-list " + path_ + ": " + std::to_string(bad_file_count_) + " files are left out in all");
+        log_("allow-list " + path_ + ": " + std::to_string(bad_file_count_) + " files are left out in all");
     }
     set_ = std::move(set);
 }
 
 void KeyFolder::report(std::string_view text) {
     if (++report_count_ <= kReportsMax) {
-        notice_("allow-list " + std::string{text});
+        log_("allow-list " + std::string{text});
     }
 }
 

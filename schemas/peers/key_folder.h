@@ -19,6 +19,7 @@
 #include "schemas/peers/key_file.h"
 #include "schemas/peers/public_key.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/log_event.h"
 
 namespace perfleet {
 
@@ -49,12 +50,10 @@ public:
     static constexpr std::size_t kFilesMax = 1U << 18;
     static constexpr std::size_t kReportsMax = 16;  // lines about bad files, of one reading; then their number
 
-    using Notice = std::function<void(std::string_view)>;
-
     // Reads it. `option` is how the user names the folder ("--collectors"). Errors: kNotFound and others of errno,
     // kPermission (others can write there), with the way out.
     [[nodiscard]] static Result<std::unique_ptr<KeyFolder>> open(std::string_view option, std::string path,
-                                                                 Notice notice);
+                                                                 LogText log);
     KeyFolder(const KeyFolder&) = delete;
     KeyFolder& operator=(const KeyFolder&) = delete;
     ~KeyFolder();
@@ -78,7 +77,7 @@ private:
         bool is_seen = false;
     };
 
-    explicit KeyFolder(std::string path, Notice notice) : path_{std::move(path)}, notice_{std::move(notice)} {}
+    explicit KeyFolder(std::string path, LogText log) : path_{std::move(path)}, log_{std::move(log)} {}
 
     [[nodiscard]] Result<bool> read_all();
     [[nodiscard]] bool read_file(const std::string& name, File& file);
@@ -88,7 +87,7 @@ private:
     void report(std::string_view text);
 
     std::string path_;
-    Notice notice_;
+    LogText log_;
     int inotify_ = -1;
     bool is_failing_ = false;  // the folder can't be read, and the operator knows
     bool has_fresh_ = false;

@@ -35,7 +35,7 @@ protected:
 
     void open() {
         auto folder = KeyFolder::open("--collectors", path_.string(),
-                                      [this](std::string_view text) { notices_.emplace_back(text); });
+                                      [this](std::string_view text) { logged_.emplace_back(text); });
         ASSERT_TRUE(folder.ok()) << folder.error().message;
         folder_ = std::move(*folder);
     }
@@ -48,7 +48,7 @@ protected:
 
     std::filesystem::path path_;
     std::unique_ptr<KeyFolder> folder_;
-    std::vector<std::string> notices_;
+    std::vector<std::string> logged_;
     std::uint64_t now_ns_ = 0;
 };
 
@@ -59,7 +59,7 @@ TEST_F(AllowList, FindsByKey) {
     EXPECT_EQ(name_of(1), "a");
     EXPECT_EQ(name_of(2), "b");
     EXPECT_EQ(name_of(3), "");
-    EXPECT_TRUE(notices_.empty());
+    EXPECT_TRUE(logged_.empty());
 }
 
 TEST_F(AllowList, SeesFilesComeChangeAndGo) {
@@ -118,9 +118,9 @@ TEST_F(AllowList, RevokesAllWhileItIsGone) {
     EXPECT_TRUE(refresh());
     EXPECT_FALSE(refresh());
     EXPECT_EQ(name_of(1), "");
-    ASSERT_EQ(notices_.size(), 1U);
-    EXPECT_NE(notices_[0].find(path_.string()), std::string::npos);
-    EXPECT_NE(notices_[0].find("revoked"), std::string::npos);
+    ASSERT_EQ(logged_.size(), 1U);
+    EXPECT_NE(logged_[0].find(path_.string()), std::string::npos);
+    EXPECT_NE(logged_[0].find("revoked"), std::string::npos);
     std::filesystem::rename(away, path_);
     EXPECT_TRUE(refresh());
     EXPECT_EQ(name_of(1), "a");
@@ -135,8 +135,8 @@ TEST_F(AllowList, GoesOnWhileItCantBeRead) {
     EXPECT_FALSE(refresh());
     EXPECT_FALSE(refresh());
     EXPECT_EQ(name_of(1), "a");
-    ASSERT_EQ(notices_.size(), 1U);
-    EXPECT_NE(notices_[0].find("still applies"), std::string::npos);
+    ASSERT_EQ(logged_.size(), 1U);
+    EXPECT_NE(logged_[0].find("still applies"), std::string::npos);
     std::filesystem::remove(path_);
     std::filesystem::rename(away, path_);
     refresh();
@@ -155,14 +155,14 @@ TEST_F(AllowList, ReportsBadFilesByPlaceAndLeavesThemOut) {
     EXPECT_EQ(name_of(1), "good");
     EXPECT_EQ(folder_->set()->size(), 1U);
     EXPECT_EQ(folder_->bad_file_count(), 2U);
-    ASSERT_EQ(notices_.size(), 2U);
-    const std::string all = notices_[0] + notices_[1];
+    ASSERT_EQ(logged_.size(), 2U);
+    const std::string all = logged_[0] + logged_[1];
     EXPECT_NE(all.find((path_ / "bad.pub").string() + ":2: "), std::string::npos) << all;
     EXPECT_NE(all.find("notes.txt"), std::string::npos) << all;
     for (int i = 0; i < 40; ++i) {
         refresh();
     }
-    EXPECT_EQ(notices_.size(), 2U);  // said once
+    EXPECT_EQ(logged_.size(), 2U);  // said once
     enrol("bad", 2);
     EXPECT_TRUE(refresh());
     EXPECT_EQ(name_of(2), "bad");
@@ -209,8 +209,8 @@ TEST_F(AllowList, OneKeyInTwoFilesCountsOnceAndTwoKeysMayHaveOneName) {
     open();
     EXPECT_EQ(name_of(1), "a");
     EXPECT_EQ(name_of(2), "a");
-    ASSERT_EQ(notices_.size(), 1U);
-    EXPECT_NE(notices_[0].find("2.pub"), std::string::npos);
+    ASSERT_EQ(logged_.size(), 1U);
+    EXPECT_NE(logged_[0].find("2.pub"), std::string::npos);
 }
 
 TEST_F(AllowList, ManyBadFilesAreCounted) {
@@ -218,8 +218,8 @@ TEST_F(AllowList, ManyBadFilesAreCounted) {
         write(std::to_string(i) + ".pub", "x");
     }
     open();
-    EXPECT_EQ(notices_.size(), KeyFolder::kReportsMax + 1);
-    EXPECT_NE(notices_.back().find("100"), std::string::npos);
+    EXPECT_EQ(logged_.size(), KeyFolder::kReportsMax + 1);
+    EXPECT_NE(logged_.back().find("100"), std::string::npos);
 }
 
 TEST_F(AllowList, IsRefusedWhereEverybodyCanWrite) {

@@ -32,7 +32,7 @@ struct TransportCounts {
     std::uint64_t handshakes_malformed = 0;       // not ZeroMQ as it should be
     std::uint64_t handshakes_unfinished = 0;      // gave up, or took too long
 
-    std::uint64_t messages_malformed = 0;  // of askers: weren't understood, or had parts
+    std::uint64_t messages_malformed = 0;  // of clients: weren't understood, or had parts
     std::uint64_t messages_revoked = 0;    // were on their way when their key was taken off the allow-list
 
     std::uint64_t keys_enrolled = 0;      // now

@@ -20,28 +20,28 @@ std::string_view kind_name(Kind kind) {
     return "unknown";
 }
 
-std::string_view tally_name(TallyName name) {
+std::string_view count_name(CountName name) {
     switch (name) {
-        case TallyName::kProduced: return "produced";
-        case TallyName::kLostKernelRing: return "kernel_ring";
-        case TallyName::kLostRingFull: return "ring_full";
-        case TallyName::kLostSpoolFull: return "spool_full";
-        case TallyName::kLostQuota: return "quota";
-        case TallyName::kLostSaturated: return "saturated";
-        case TallyName::kLostRefused: return "refused";
-        case TallyName::kLostMalformed: return "malformed";
-        case TallyName::kLostUnflushed: return "unflushed";
-        case TallyName::kLostKilled: return "killed";
-        case TallyName::kFramesUnmapped: return "frames_unmapped";
-        case TallyName::kFramesTruncated: return "frames_truncated";
-        case TallyName::kThrottled: return "throttled";
-        case TallyName::kOwnSkipped: return "own_skipped";
-        case TallyName::kLate: return "late";
-        case TallyName::kStacksNoTable: return "stacks_no_table";
-        case TallyName::kStacksBadAddress: return "stacks_bad_address";
-        case TallyName::kStacksNotCopied: return "stacks_not_copied";
-        case TallyName::kUncleanEnd: return "unclean_end";
-        case TallyName::kStacksCopied: return "stacks_copied";
+        case CountName::kProduced: return "produced";
+        case CountName::kLostKernelRing: return "kernel_ring";
+        case CountName::kLostRingFull: return "ring_full";
+        case CountName::kLostSpoolFull: return "spool_full";
+        case CountName::kLostQuota: return "quota";
+        case CountName::kLostSaturated: return "saturated";
+        case CountName::kLostRefused: return "refused";
+        case CountName::kLostMalformed: return "malformed";
+        case CountName::kLostUnflushed: return "unflushed";
+        case CountName::kLostKilled: return "killed";
+        case CountName::kFramesUnmapped: return "frames_unmapped";
+        case CountName::kFramesTruncated: return "frames_truncated";
+        case CountName::kThrottled: return "throttled";
+        case CountName::kOwnSkipped: return "own_skipped";
+        case CountName::kLate: return "late";
+        case CountName::kStacksNoTable: return "stacks_no_table";
+        case CountName::kStacksBadAddress: return "stacks_bad_address";
+        case CountName::kStacksNotCopied: return "stacks_not_copied";
+        case CountName::kUncleanEnd: return "unclean_end";
+        case CountName::kStacksCopied: return "stacks_copied";
     }
     return "other";
 }

@@ -47,7 +47,7 @@ struct Series {
 // Names of the cumulative counts that every batch carries, per series. 1 is what was produced; 2 to 63 are rows lost,
 // by reason: produced = stored + expired + the sum of these. From 64 on they count things that are not rows of the
 // series.
-enum class TallyName : std::uint16_t {
+enum class CountName : std::uint16_t {
     kProduced = 1,
     kLostKernelRing = 2,    // the kernel's ring was full (PERF_RECORD_LOST, PERF_FORMAT_LOST)
     kLostRingFull = 3,      // the collector's own ring was full
@@ -70,25 +70,25 @@ enum class TallyName : std::uint16_t {
     kUncleanEnd = 72,        // 1: the collector was killed; rows that were still in the kernel's rings are in no count
     kStacksCopied = 73,      // call chains that couldn't be unwound in the kernel, but from a copy of the stack
 };
-inline constexpr std::uint16_t kTallyLostFirst = 2;
-inline constexpr std::uint16_t kTallyLostLast = 63;
+inline constexpr std::uint16_t kCountLostFirst = 2;
+inline constexpr std::uint16_t kCountLostLast = 63;
 
-[[nodiscard]] constexpr bool is_loss(TallyName name) {
+[[nodiscard]] constexpr bool is_loss(CountName name) {
     const auto raw = static_cast<std::uint16_t>(name);
-    return raw >= kTallyLostFirst && raw <= kTallyLostLast;
+    return raw >= kCountLostFirst && raw <= kCountLostLast;
 }
 
 // One cumulative count since the session began. A list of them holds each (series, name) at most once.
-struct Tally {
+struct CountEntry {
     Series series;
-    TallyName name{};
+    CountName name{};
     std::uint64_t value = 0;
 
-    friend constexpr auto operator<=>(const Tally&, const Tally&) = default;
+    friend constexpr auto operator<=>(const CountEntry&, const CountEntry&) = default;
 };
 
 // As printed: "sample", "kernel_entry"; "lost_…" names without their prefix, for they stand under "lost".
 [[nodiscard]] std::string_view kind_name(Kind kind);
-[[nodiscard]] std::string_view tally_name(TallyName name);
+[[nodiscard]] std::string_view count_name(CountName name);
 
 }  // namespace perfleet

@@ -95,7 +95,9 @@ private:
     std::size_t field_count_ = 0;
 };
 
-// How rooms tell. A function that takes a std::string_view will do.
+// How modules log. A function that takes a std::string_view will do.
 using LogSink = std::function<void(const LogEvent&)>;
+// The same where all are of one level and kind.
+using LogText = std::function<void(std::string_view)>;
 
 }  // namespace perfleet

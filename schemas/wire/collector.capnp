@@ -128,10 +128,10 @@ struct SeriesRows {
   columns @5 :List(Column);
 }
 
-struct Tally {
+struct CountEntry {
   kind @0 :UInt8;
   event @1 :UInt16;
-  name @2 :UInt16;             # TallyName
+  name @2 :UInt16;             # CountName
   value @3 :UInt64;            # cumulative since the session began
 }
 
@@ -148,7 +148,7 @@ struct Batch {
   bucket @4 :UInt32;
   seal @5 :UInt32;               # schemas/columns/seal.h
   series @6 :List(SeriesRows);
-  tallies @7 :List(Tally);
+  counts @7 :List(CountEntry);
   dropped @8 :List(SeqRange);
   clockPoints @9 :List(ClockPoint);
 }
@@ -171,7 +171,7 @@ struct Refused {
 struct Bye {
   session @0 :SessionId;
   lastSeq @1 :UInt64;
-  tallies @2 :List(Tally);     # final, over everything
+  counts @2 :List(CountEntry);     # final, over everything
   dropped @3 :List(SeqRange);
   endPoint @4 :ClockPoint;
 }

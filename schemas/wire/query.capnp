@@ -13,11 +13,11 @@ const queryMagic :UInt64 = 0x3179526575714650;  # tells a query from what collec
 struct QueryEnvelope {
   magic @0 :UInt64;
   version @1 :UInt16;
-  query @2 :UInt64;       # the asker's number of the query; every message of it carries it
+  query @2 :UInt64;       # the client's number of the query; every message of it carries it
   union {
-    ask @3 :Ask;          # asker
-    more @4 :UInt32;      # asker: takes so many chunks more
-    cancel @5 :Void;      # asker
+    ask @3 :Ask;          # client
+    more @4 :UInt32;      # client: takes so many chunks more
+    cancel @5 :Void;      # client
     working @6 :Working;  # server, once a second until the query's end
     columns @7 :List(AnswerColumn);  # a chunk, as are rows and bytes
     rows @8 :List(AnswerRow);
@@ -40,7 +40,7 @@ struct Option {
 struct Ask {
   command @0 :Text;
   options @1 :List(Option);
-  chunkCount @2 :UInt32;  # that the asker takes before it says `more`
+  chunkCount @2 :UInt32;  # that the client takes before it says `more`
 }
 
 struct Working {

@@ -130,12 +130,12 @@ std::optional<std::span<const std::byte>> Client::receive() {
 
 bool Client::reconnected() {
     go_on();
-    return step_ == Step::kReady && !std::exchange(is_told_, true);
+    return step_ == Step::kReady && !std::exchange(is_reported_, true);
 }
 
 void Client::wait(int wake_fd, std::uint64_t timeout_ns) {
     go_on();
-    if (step_ == Step::kReady && (has_ended_ || !is_told_ || next_frame().has_value())) {
+    if (step_ == Step::kReady && (has_ended_ || !is_reported_ || next_frame().has_value())) {
         return;
     }
     std::array<pollfd, 2> items{{{-1, POLLIN, 0}, {wake_fd, POLLIN, 0}}};
@@ -259,7 +259,7 @@ void Client::end(std::uint64_t pause_ns) {
     to_use_ = 0;
     out_ = {};
     out_at_ = 0;
-    is_told_ = false;
+    is_reported_ = false;
     has_ended_ = false;
 }
 

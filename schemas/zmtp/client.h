@@ -66,7 +66,7 @@ public:
     // True once after each time that a connection was made.
     [[nodiscard]] bool reconnected();
     // As reconnected() saw it last.
-    [[nodiscard]] bool is_connected() const { return step_ == Step::kReady && is_told_; }
+    [[nodiscard]] bool is_connected() const { return step_ == Step::kReady && is_reported_; }
 
     // Why there is no connection, as far as that is known; empty: nothing is, or there is one.
     [[nodiscard]] const std::string& trouble() const { return trouble_; }
@@ -122,8 +122,8 @@ private:
     std::vector<SocketAddress> addresses_;
     std::size_t next_address_ = 0;
     std::unique_ptr<CurveClient> curve_;
-    bool is_told_ = false;    // reconnected() has told of this connection
-    bool has_ended_ = false;  // the server has hung up; what it sent before is still there
+    bool is_reported_ = false;  // reconnected() has told of this connection
+    bool has_ended_ = false;    // the server has hung up; what it sent before is still there
     bool is_trouble_exact_ = false;
     std::string trouble_;
 

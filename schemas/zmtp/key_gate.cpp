@@ -15,10 +15,10 @@ constexpr std::uint64_t kReportsEveryNs = 10'000'000'000;
 
 }  // namespace
 
-KeyGate::KeyGate(const ServerKeys& own, std::unique_ptr<KeyFolder> allowed, Notice notice)
-    : own_{own}, allowed_{std::move(allowed)}, notice_{std::move(notice)} {}
+KeyGate::KeyGate(const ServerKeys& own, std::unique_ptr<KeyFolder> allowed, LogText log)
+    : own_{own}, allowed_{std::move(allowed)}, log_{std::move(log)} {}
 
-Result<std::unique_ptr<KeyGate>> KeyGate::open(const KeyPlaces& places, const Notice& notice) {
+Result<std::unique_ptr<KeyGate>> KeyGate::open(const KeyPlaces& places, const LogText& log) {
     const auto key = load_secret_key(places.key_file);
     if (!key.ok()) {
         return Error{key.error().code, "--key " + key.error().message};
@@ -29,8 +29,8 @@ Result<std::unique_ptr<KeyGate>> KeyGate::open(const KeyPlaces& places, const No
             ErrorCode::kInvalid,
             places.key_file + ": its public-key isn't that of its secret-key; make a new one: perfleet keygen"};
     }
-    auto folder = PERFLEET_TRY(KeyFolder::open(places.folder_option, places.folder, notice));
-    return std::unique_ptr<KeyGate>{new KeyGate{*own, std::move(folder), notice}};
+    auto folder = PERFLEET_TRY(KeyFolder::open(places.folder_option, places.folder, log));
+    return std::unique_ptr<KeyGate>{new KeyGate{*own, std::move(folder), log}};
 }
 
 KeySet::Entry KeyGate::find(const PublicKey& key, int peer_fd, std::uint64_t now_ns) {
@@ -41,8 +41,8 @@ KeySet::Entry KeyGate::find(const PublicKey& key, int peer_fd, std::uint64_t now
             report_count_ = 0;
         }
         if (++report_count_ <= kReportsMax) {
-            notice_("refused a peer at " + peer_address(peer_fd) + ": its key " + encode_public_key(key) +
-                    " is not on the allow-list");
+            log_("refused a peer at " + peer_address(peer_fd) + ": its key " + encode_public_key(key) +
+                 " is not on the allow-list");
         }
     }
     return entry;

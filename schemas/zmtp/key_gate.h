@@ -14,6 +14,7 @@
 #include "schemas/peers/public_key.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/log_event.h"
 #include "schemas/zmtp/curve_server.h"
 
 namespace perfleet::zmtp {
@@ -27,10 +28,8 @@ struct KeyPlaces {
 
 class KeyGate {
 public:
-    using Notice = std::function<void(std::string_view)>;
-
     // Errors: kInvalid (key file), and those of reading keys.
-    [[nodiscard]] static Result<std::unique_ptr<KeyGate>> open(const KeyPlaces& places, const Notice& notice);
+    [[nodiscard]] static Result<std::unique_ptr<KeyGate>> open(const KeyPlaces& places, const LogText& log);
 
     [[nodiscard]] const ServerKeys& own() const { return own_; }
 
@@ -48,11 +47,11 @@ public:
     void add_to(TransportCounts& counts) const;
 
 private:
-    KeyGate(const ServerKeys& own, std::unique_ptr<KeyFolder> allowed, Notice notice);
+    KeyGate(const ServerKeys& own, std::unique_ptr<KeyFolder> allowed, LogText log);
 
     ServerKeys own_;
     std::unique_ptr<KeyFolder> allowed_;
-    Notice notice_;
+    LogText log_;
     std::unordered_map<PublicKey, std::size_t, PublicKey::Hash> connections_;
     std::uint64_t reports_since_ns_ = 0;
     std::uint64_t report_count_ = 0;

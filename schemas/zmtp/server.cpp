@@ -57,14 +57,14 @@ struct Server::Connection {
     KeySet::Entry peer;
 };
 
-Server::Server(const ServerLimits& limits, Sink& sink, Notice notice)
-    : limits_{limits}, sink_{sink}, notice_{std::move(notice)}, input_(kReadSizeBytes) {}
+Server::Server(const ServerLimits& limits, Sink& sink, LogText log)
+    : limits_{limits}, sink_{sink}, log_{std::move(log)}, input_(kReadSizeBytes) {}
 
 Result<std::unique_ptr<Server>> Server::open(const ServerLimits& limits, const std::optional<KeyPlaces>& keys,
-                                             Sink& sink, const Notice& notice) {
-    std::unique_ptr<Server> server{new Server{limits, sink, notice ? notice : [](std::string_view) {}}};
+                                             Sink& sink, const LogText& log) {
+    std::unique_ptr<Server> server{new Server{limits, sink, log ? log : [](std::string_view) {}}};
     if (keys.has_value()) {
-        server->keys_ = PERFLEET_TRY(KeyGate::open(*keys, server->notice_));
+        server->keys_ = PERFLEET_TRY(KeyGate::open(*keys, server->log_));
     }
     server->epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
     server->wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -35,6 +35,7 @@
 #include "schemas/peers/key_folder.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/log_event.h"
 #include "schemas/zmtp/key_gate.h"
 #include "schemas/zmtp/listener.h"
 #include "schemas/zmtp/peer_protocol.h"
@@ -75,13 +76,12 @@ public:
         kPeerGone,  // nobody has this id any more
         kFull,      // the peer doesn't read; dropped
     };
-    using Notice = KeyGate::Notice;
 
     // With `keys` all but local peers speak CURVE and show a key of that folder. `sink` is borrowed.
     // Errors: kIo, kInvalid (key file), and those of reading keys.
     [[nodiscard]] static Result<std::unique_ptr<Server>> open(const ServerLimits& limits,
                                                               const std::optional<KeyPlaces>& keys, Sink& sink,
-                                                              const Notice& notice);
+                                                              const LogText& log);
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
     ~Server();
@@ -116,7 +116,7 @@ private:
         bool is_local;
     };
 
-    Server(const ServerLimits& limits, Sink& sink, Notice notice);
+    Server(const ServerLimits& limits, Sink& sink, LogText log);
     void accept_from(const Listening& listening);
     void read_begun(std::span<Connection* const> connections);
     [[nodiscard]] std::uint64_t random();
@@ -144,7 +144,7 @@ private:
     ServerLimits limits_;
     std::unique_ptr<KeyGate> keys_;  // null: it asks for none
     Sink& sink_;
-    Notice notice_;
+    LogText log_;
     int epoll_ = -1;
     int wake_ = -1;
     ConnectionId next_id_ = 1;

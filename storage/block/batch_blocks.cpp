@@ -52,7 +52,7 @@ Result<AdmittedBatch> make_admitted_batch(const SealedBatch& batch) {
     admitted.record.bucket = batch.header.bucket;
     admitted.record.seal = batch.seal;
     admitted.record.oldest_retained_seq = batch.oldest_retained_seq;
-    admitted.record.tallies.assign(batch.tallies.begin(), batch.tallies.end());
+    admitted.record.counts.assign(batch.counts.begin(), batch.counts.end());
     admitted.record.dropped.assign(batch.dropped.begin(), batch.dropped.end());
     admitted.record.clock_points.assign(batch.clock_points.begin(), batch.clock_points.end());
     admitted.series.reserve(batch.series.size());

@@ -20,7 +20,7 @@ struct SealedBatch {
     std::uint32_t seal = 0;
     std::uint64_t oldest_retained_seq = 0;
     std::span<const SeriesView> series;
-    std::span<const Tally> tallies;
+    std::span<const CountEntry> counts;
     std::span<const SeqRange> dropped;
     std::span<const ClockPoint> clock_points;
 };

@@ -39,7 +39,7 @@ protected:
         }
         SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{epoch}, kBucket};
         batch.add(kSamples, rows);
-        batch.tally(kSamples, TallyName::kProduced, kRowsABatch * seq);
+        batch.entry(kSamples, CountName::kProduced, kRowsABatch * seq);
         const auto built = batch.build();
         const auto outcomes = store_->put(partition_in(kBucket), std::span{&built, 1});
         ASSERT_TRUE(outcomes.ok());

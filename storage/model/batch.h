@@ -31,7 +31,7 @@ struct BatchRecord {
     BucketNumber bucket;
     std::uint32_t seal = 0;
     std::uint64_t oldest_retained_seq = 0;
-    std::vector<Tally> tallies;  // cumulative
+    std::vector<CountEntry> counts;  // cumulative
     std::vector<SeqRange> dropped;
     std::vector<ClockPoint> clock_points;
     struct Rows {

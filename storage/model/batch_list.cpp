@@ -18,7 +18,7 @@ std::uint64_t sum(std::uint64_t before, std::int64_t difference) {
 // What the next batch is told against. The same steps on both sides.
 struct Before {
     std::vector<BatchRecord::Rows> rows;
-    std::vector<Tally> tallies;
+    std::vector<CountEntry> counts;
     std::uint64_t ticks = 0;  // the last that was told
     ClockPoint point;
     std::uint64_t oldest_retained_seq = 0;
@@ -26,20 +26,21 @@ struct Before {
 
     void move_on(const BatchRecord& batch) {
         rows = batch.rows;
-        tallies = batch.tallies;
+        counts = batch.counts;
         oldest_retained_seq = batch.oldest_retained_seq;
         epoch = batch.epoch.value;
     }
 
     // As it is when nothing was lost: what was produced has grown by the rows of the batch.
-    [[nodiscard]] std::uint64_t expected_tally(std::size_t index, const Tally& tally, const BatchRecord& batch) const {
+    [[nodiscard]] std::uint64_t expected_count(std::size_t index, const CountEntry& entry,
+                                               const BatchRecord& batch) const {
         std::uint64_t expected = 0;
-        if (index < tallies.size() && tallies[index].series == tally.series && tallies[index].name == tally.name) {
-            expected = tallies[index].value;
+        if (index < counts.size() && counts[index].series == entry.series && counts[index].name == entry.name) {
+            expected = counts[index].value;
         }
-        if (tally.name == TallyName::kProduced) {
+        if (entry.name == CountName::kProduced) {
             for (const BatchRecord::Rows& one : batch.rows) {
-                expected += one.series == tally.series ? one.row_count : 0;
+                expected += one.series == entry.series ? one.row_count : 0;
             }
         }
         return expected;
@@ -51,8 +52,8 @@ bool has_same_series(const std::vector<BatchRecord::Rows>& a, const std::vector<
                       [](const auto& one, const auto& other) { return one.series == other.series; });
 }
 
-bool has_same_names(const std::vector<Tally>& a, const std::vector<Tally>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tally& one, const Tally& other) {
+bool has_same_names(const std::vector<CountEntry>& a, const std::vector<CountEntry>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const CountEntry& one, const CountEntry& other) {
         return one.series == other.series && one.name == other.name;
     });
 }
@@ -89,49 +90,49 @@ void read_rows(RecordReader& reader, BatchRecord& batch, Before& before) {
 }
 
 // Of the values only those that aren't as expected, each with the number of others before it.
-void write_tallies(RecordWriter& writer, const BatchRecord& batch, const Before& before) {
-    const bool is_same = has_same_names(batch.tallies, before.tallies);
-    writer.varint(is_same ? kSameShape : 1 + batch.tallies.size());
+void write_counts(RecordWriter& writer, const BatchRecord& batch, const Before& before) {
+    const bool is_same = has_same_names(batch.counts, before.counts);
+    writer.varint(is_same ? kSameShape : 1 + batch.counts.size());
     std::vector<std::size_t> changed;
-    for (std::size_t i = 0; i < batch.tallies.size(); ++i) {
-        const Tally& tally = batch.tallies[i];
+    for (std::size_t i = 0; i < batch.counts.size(); ++i) {
+        const CountEntry& entry = batch.counts[i];
         if (!is_same) {
-            writer.series(tally.series);
-            writer.varint(static_cast<std::uint16_t>(tally.name));
+            writer.series(entry.series);
+            writer.varint(static_cast<std::uint16_t>(entry.name));
         }
-        if (tally.value != before.expected_tally(i, tally, batch)) {
+        if (entry.value != before.expected_count(i, entry, batch)) {
             changed.push_back(i);
         }
     }
     std::size_t next = 0;
     writer.list(changed, [&](std::size_t i) {
         writer.varint(i - next);
-        writer.signed_varint(difference(batch.tallies[i].value, before.expected_tally(i, batch.tallies[i], batch)));
+        writer.signed_varint(difference(batch.counts[i].value, before.expected_count(i, batch.counts[i], batch)));
         next = i + 1;
     });
 }
 
-void read_tallies(RecordReader& reader, BatchRecord& batch, const Before& before) {
-    const std::uint64_t shape = reader.varint(1 + limits::kTalliesMax);
+void read_counts(RecordReader& reader, BatchRecord& batch, const Before& before) {
+    const std::uint64_t shape = reader.varint(1 + limits::kCountsMax);
     const bool is_same = shape == kSameShape;
-    batch.tallies.resize(is_same ? before.tallies.size() : static_cast<std::size_t>(shape - 1));
-    for (std::size_t i = 0; i < batch.tallies.size(); ++i) {
-        Tally& tally = batch.tallies[i];
-        tally.series = is_same ? before.tallies[i].series : reader.series();
-        tally.name = is_same ? before.tallies[i].name : static_cast<TallyName>(reader.varint(0xffff));
-        tally.value = before.expected_tally(i, tally, batch);
+    batch.counts.resize(is_same ? before.counts.size() : static_cast<std::size_t>(shape - 1));
+    for (std::size_t i = 0; i < batch.counts.size(); ++i) {
+        CountEntry& entry = batch.counts[i];
+        entry.series = is_same ? before.counts[i].series : reader.series();
+        entry.name = is_same ? before.counts[i].name : static_cast<CountName>(reader.varint(0xffff));
+        entry.value = before.expected_count(i, entry, batch);
     }
-    const std::uint64_t changed_count = reader.varint(batch.tallies.size());
+    const std::uint64_t changed_count = reader.varint(batch.counts.size());
     std::size_t next = 0;
     for (std::uint64_t k = 0; k < changed_count; ++k) {
-        const std::uint64_t skipped = reader.varint(batch.tallies.size());
+        const std::uint64_t skipped = reader.varint(batch.counts.size());
         const std::int64_t change = reader.signed_varint();
-        if (skipped >= batch.tallies.size() - next) {
-            reader.fail(ErrorCode::kInvalid, "a tally behind the last");
+        if (skipped >= batch.counts.size() - next) {
+            reader.fail(ErrorCode::kInvalid, "a entry behind the last");
             return;
         }
         next += static_cast<std::size_t>(skipped);
-        batch.tallies[next].value = sum(batch.tallies[next].value, change);
+        batch.counts[next].value = sum(batch.counts[next].value, change);
         ++next;
     }
 }
@@ -184,7 +185,7 @@ std::string encode_batches(std::span<const BatchRecord> batches, std::uint64_t c
         writer.signed_varint(difference(batch.epoch.value, before.epoch));
         writer.signed_varint(difference(batch.oldest_retained_seq, before.oldest_retained_seq));
         write_rows(writer, batch, before);
-        write_tallies(writer, batch, before);
+        write_counts(writer, batch, before);
         writer.list(batch.dropped, [&](const SeqRange& range) { writer.seq_range(range); });
         write_clock_points(writer, batch, before);
         before.move_on(batch);
@@ -223,7 +224,7 @@ Result<std::vector<BatchRecord>> decode_batches_untrusted(std::string_view bytes
         batch.epoch.value = static_cast<std::uint32_t>(sum(before.epoch, reader.signed_varint()));
         batch.oldest_retained_seq = sum(before.oldest_retained_seq, reader.signed_varint());
         read_rows(reader, batch, before);
-        read_tallies(reader, batch, before);
+        read_counts(reader, batch, before);
         reader.list(batch.dropped, [&] { return reader.seq_range(); });
         read_clock_points(reader, batch, before);
         before.move_on(batch);

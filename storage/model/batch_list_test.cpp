@@ -31,15 +31,15 @@ std::string hex(std::string_view bytes) {
 
 TEST(BatchList, HasTheGoldenBytes) {
     std::vector<BatchRecord> batches{batch_of(Seq{7}, 5, 100), batch_of(Seq{9}, 6, 110)};
-    batches[0].tallies = {{kSamples, TallyName::kProduced, 50}, {kSamples, TallyName::kLostRingFull, 1}};
-    batches[1].tallies = {{kSamples, TallyName::kProduced, 56}, {kSamples, TallyName::kLostRingFull, 3}};
+    batches[0].counts = {{kSamples, CountName::kProduced, 50}, {kSamples, CountName::kLostRingFull, 1}};
+    batches[1].counts = {{kSamples, CountName::kProduced, 56}, {kSamples, CountName::kLostRingFull, 3}};
     batches[1].dropped = {{Seq{1}, Seq{2}}};
     batches[1].clock_points = {{Ticks{300}, UtcNs{310}, 4}};
     const std::string bytes = encode_batch_list(batches);
     // version 1 · 2 batches
     // 2 seqs before the last · seal · epoch, oldest retained unchanged · 1 series: kind, event, 5 rows, +100, +9 ·
-    //   2 tallies: kind, event, name each · 2 changed: +45, +1 · none dropped · no clock points
-    // +2 · seal · unchanged · the same series: 6 rows, +1, +9 · the same tallies: 1 changed, behind 1 other: +2 ·
+    //   2 counts: kind, event, name each · 2 changed: +45, +1 · none dropped · no clock points
+    // +2 · seal · unchanged · the same series: 6 rows, +1, +9 · the same counts: 1 changed, behind 1 other: +2 ·
     //   1 dropped: 1..2 · 1 clock point: +300, +10 more, +4
     EXPECT_EQ(hex(bytes.substr(0, bytes.size() - 4)),
               "0102"
@@ -86,8 +86,8 @@ TEST(BatchList, GivesBackWhateverWasPutIn) {
             batch.oldest_retained_seq = number();
             for (const Series& one : series) {
                 batch.rows.push_back({one, static_cast<std::uint32_t>(number()), Ticks{number()}, Ticks{number()}});
-                batch.tallies.push_back({one, TallyName::kProduced, number()});
-                batch.tallies.push_back({one, static_cast<TallyName>(1 + random() % 3), number()});
+                batch.counts.push_back({one, CountName::kProduced, number()});
+                batch.counts.push_back({one, static_cast<CountName>(1 + random() % 3), number()});
             }
             for (std::size_t k = 0; k < random() % 3; ++k) {
                 batch.dropped.push_back({Seq{number()}, Seq{number()}});
@@ -107,7 +107,7 @@ TEST(BatchList, TakesAQuarterOfItsRecordsWhenNothingIsLost) {
     for (std::uint64_t seq = 1; seq <= 1'000; ++seq) {
         BatchRecord batch = batch_of(Seq{seq}, 300, seq * 2'000'000'000 + seq * seq % 1'000'000);
         for (std::uint16_t name = 1; name <= 10; ++name) {
-            batch.tallies.push_back({kSamples, static_cast<TallyName>(name), name == 1 ? 300 * seq : name});
+            batch.counts.push_back({kSamples, static_cast<CountName>(name), name == 1 ? 300 * seq : name});
         }
         single_size_bytes += encode_record(batch).size();
         batches.push_back(std::move(batch));

@@ -142,7 +142,7 @@ Result<SessionRecord> decode_session_untrusted(std::string_view bytes) {
 std::string encode_record(const SessionEnd& end) {
     RecordWriter writer;
     writer.varint(end.last_seq.value);
-    writer.list(end.tallies, [&](const Tally& tally) { writer.tally(tally); });
+    writer.list(end.counts, [&](const CountEntry& entry) { writer.entry(entry); });
     writer.list(end.dropped, [&](const SeqRange& range) { writer.seq_range(range); });
     writer.clock_point(end.end_point);
     return writer.finish();
@@ -152,7 +152,7 @@ Result<SessionEnd> decode_session_end_untrusted(std::string_view bytes) {
     RecordReader reader{bytes, "session end"};
     SessionEnd end;
     end.last_seq.value = reader.varint();
-    reader.list(end.tallies, [&] { return reader.tally(); });
+    reader.list(end.counts, [&] { return reader.entry(); });
     reader.list(end.dropped, [&] { return reader.seq_range(); });
     end.end_point = reader.clock_point();
     return finish(reader, std::move(end));

@@ -42,7 +42,7 @@ void RecordWriter::series(Series value) {
     varint(value.event.value);
 }
 
-void RecordWriter::tally(const Tally& value) {
+void RecordWriter::entry(const CountEntry& value) {
     series(value.series);
     varint(static_cast<std::uint16_t>(value.name));
     varint(value.value);
@@ -147,10 +147,10 @@ Series RecordReader::series() {
     return value;
 }
 
-Tally RecordReader::tally() {
-    Tally value;
+CountEntry RecordReader::entry() {
+    CountEntry value;
     value.series = series();
-    value.name = static_cast<TallyName>(varint(0xffff));
+    value.name = static_cast<CountName>(varint(0xffff));
     value.value = varint();
     return value;
 }

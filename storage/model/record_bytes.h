@@ -26,7 +26,7 @@ public:
     void signed_varint(std::int64_t value);  // zigzag
     void text(std::string_view value);       // varint size, the bytes
     void series(Series value);
-    void tally(const Tally& value);
+    void entry(const CountEntry& value);
     void seq_range(const SeqRange& value);
     void clock_point(const ClockPoint& value);
 
@@ -56,7 +56,7 @@ public:
     [[nodiscard]] std::int64_t signed_varint();
     [[nodiscard]] std::string text();
     [[nodiscard]] Series series();
-    [[nodiscard]] Tally tally();
+    [[nodiscard]] CountEntry entry();
     [[nodiscard]] SeqRange seq_range();
     [[nodiscard]] ClockPoint clock_point();
 

@@ -39,8 +39,8 @@ BatchRecord some_batch() {
     batch.seal = 0xa1b2c3d4;
     batch.epoch = EpochNumber{2};
     batch.oldest_retained_seq = 300;
-    batch.tallies = {{{Kind::kSample, EventNumber{1}}, TallyName::kProduced, 1000},
-                     {{Kind::kTask, kNoEvent}, TallyName::kLostRingFull, 0}};
+    batch.counts = {{{Kind::kSample, EventNumber{1}}, CountName::kProduced, 1000},
+                    {{Kind::kTask, kNoEvent}, CountName::kLostRingFull, 0}};
     batch.dropped = {{Seq{1}, Seq{2}}};
     batch.clock_points = {{Ticks{128}, UtcNs{-1}, 64}};
     batch.rows = {{{Kind::kSample, EventNumber{1}}, 5, Ticks{7}, Ticks{~0ULL}}};
@@ -50,7 +50,7 @@ BatchRecord some_batch() {
 SessionEnd some_end() {
     SessionEnd end;
     end.last_seq = Seq{200};
-    end.tallies = {{{Kind::kSample, EventNumber{0}}, TallyName::kProduced, 9}};
+    end.counts = {{{Kind::kSample, EventNumber{0}}, CountName::kProduced, 9}};
     end.dropped = {{Seq{3}, Seq{4}}};
     end.end_point = {Ticks{5}, UtcNs{6}, 7};
     return end;
@@ -210,7 +210,7 @@ TEST(Record, GivesBackWhatWasPutIn) {
     auto batch_back = decode_batch(encode_record(batch), batch.seq, batch.bucket);
     ASSERT_TRUE(batch_back.ok());
     EXPECT_EQ(batch_back->seal, batch.seal);
-    EXPECT_EQ(batch_back->tallies, batch.tallies);
+    EXPECT_EQ(batch_back->counts, batch.counts);
     EXPECT_EQ(batch_back->dropped, batch.dropped);
     EXPECT_EQ(batch_back->clock_points, batch.clock_points);
     EXPECT_EQ(batch_back->rows.at(0).last_ticks, Ticks{~0ULL});

@@ -61,7 +61,7 @@ struct SessionRecord {
 // How a session ended, from its Bye. A session without one is "unclean".
 struct SessionEnd {
     Seq last_seq;
-    std::vector<Tally> tallies;
+    std::vector<CountEntry> counts;
     std::vector<SeqRange> dropped;
     ClockPoint end_point;
 

@@ -16,8 +16,8 @@
 
 namespace perfleet {
 
-// Told the blocks of a visit in the order of their keys: a compacted one stands under the first of its seqs, so before
-// all that it may repeat. Reads again only where seqs overlap.
+// Reported the blocks of a visit in the order of their keys: a compacted one stands under the first of its seqs, so
+// before all that it may repeat. Reads again only where seqs overlap.
 class RepeatedBlocks {
 public:
     explicit RepeatedBlocks(const Engine& engine) : engine_{&engine} {}
@@ -35,7 +35,7 @@ private:
     std::vector<Seq> seqs_;
 };
 
-// Told the batch records of a visit, several of one value in the order of their seqs: such a value stands under the
+// Reported the batch records of a visit, several of one value in the order of their seqs: such a value stands under the
 // last of them, so behind single ones that it may repeat. Remembers as many single ones as a value holds, and more.
 class RepeatedRecords {
 public:

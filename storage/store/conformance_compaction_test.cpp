@@ -325,7 +325,7 @@ TEST_P(StoreCompaction, ChangesNothingOfWhatIsRead) {
                 }
             }
             batch.add(series, integers, bytes);
-            batch.tally(series, TallyName::kProduced, produced += row_count);
+            batch.entry(series, CountName::kProduced, produced += row_count);
         }
         if (random() % 5 == 0) {
             batch.dropped(Seq{seq + 100}, Seq{seq + 100 + random() % 3});

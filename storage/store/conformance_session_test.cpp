@@ -284,7 +284,7 @@ TEST_P(StoreConformance, KeepsTheFirstEndOfASession) {
     EXPECT_FALSE(none->has_value());
     SessionEnd first;
     first.last_seq = Seq{12};
-    first.tallies = {{kSamples, TallyName::kProduced, 99}};
+    first.counts = {{kSamples, CountName::kProduced, 99}};
     first.dropped = {{Seq{3}, Seq{4}}};
     first.end_point = {Ticks{1}, UtcNs{2}, 3};
     SessionEnd second = first;

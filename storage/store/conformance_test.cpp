@@ -100,7 +100,7 @@ TEST_P(StoreConformance, KeepsEverythingOfABatchRecord) {
     SampleBatch sample{kTarget, kSession, Seq{9}, EpochNumber{3}, kBucket};
     sample.add(kSamples, {{ColumnId::kTime, {30, 10, 20}}});
     sample.add_strings({{1, "bash"}});
-    sample.tally(kSamples, TallyName::kProduced, ~0ULL).tally(kSamples, TallyName::kLostRingFull, 0);
+    sample.entry(kSamples, CountName::kProduced, ~0ULL).entry(kSamples, CountName::kLostRingFull, 0);
     sample.dropped(Seq{2}, Seq{4}).clock_point({Ticks{5}, UtcNs{-6}, 7});
     const AdmittedBatch batch = sample.build();
     put({batch});
@@ -115,7 +115,7 @@ TEST_P(StoreConformance, KeepsEverythingOfABatchRecord) {
                                         EXPECT_EQ(record.bucket, kBucket);
                                         EXPECT_EQ(record.seal, batch.record.seal);
                                         EXPECT_EQ(record.oldest_retained_seq, batch.record.oldest_retained_seq);
-                                        EXPECT_EQ(record.tallies, batch.record.tallies);
+                                        EXPECT_EQ(record.counts, batch.record.counts);
                                         EXPECT_EQ(record.dropped, batch.record.dropped);
                                         EXPECT_EQ(record.clock_points, batch.record.clock_points);
                                         EXPECT_EQ(record.rows.size(), 2U);

@@ -24,7 +24,7 @@ void check_caller(const Partition& partition, const AdmittedBatch& batch) {
 }  // namespace
 
 PutCall::~PutCall() {
-    for (const auto& [session, seq] : told_) {
+    for (const auto& [session, seq] : reported_) {
         session->seals.erase(seq);
     }
 }
@@ -55,7 +55,7 @@ Result<PutOutcome> PutCall::judge(const AdmittedBatch& batch) {
                          " is missing: define the session before its rows"};
     }
     known.seals.emplace(batch.key.seq.value, batch.record.seal);
-    told_.emplace_back(&known, batch.key.seq.value);
+    reported_.emplace_back(&known, batch.key.seq.value);
     return is_expired ? PutOutcome::kExpired : PutOutcome::kStored;
 }
 

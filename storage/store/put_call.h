@@ -34,7 +34,7 @@ public:
     [[nodiscard]] const Changes& expired() const { return expired_.changes; }
 
     // What was told to KnownSeqs stays: it was written.
-    void keep() { told_.clear(); }
+    void keep() { reported_.clear(); }
 
 private:
     [[nodiscard]] Result<PutOutcome> judge_resolved(const AdmittedBatch& batch, const KnownSession& known);
@@ -50,7 +50,7 @@ private:
     OwnedChanges changes_;
     OwnedChanges expired_;
     std::vector<SessionName> stored_;
-    std::vector<std::pair<KnownSession*, std::uint64_t>> told_;
+    std::vector<std::pair<KnownSession*, std::uint64_t>> reported_;
 };
 
 }  // namespace perfleet

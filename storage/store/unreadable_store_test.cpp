@@ -142,7 +142,7 @@ TEST_F(UnreadableStore, NamesTheKeyOfEveryDamagedRecord) {
     ASSERT_FALSE(watermark.ok());
     EXPECT_EQ(watermark.error().code, ErrorCode::kTruncated);
     EXPECT_NE(watermark.error().message.find("watermark of"), std::string::npos);
-    const auto is_told = [&](const std::string& what) {
+    const auto is_reported = [&](const std::string& what) {
         const std::vector<std::string> damage = store_->damage();
         return std::any_of(damage.begin(), damage.end(),
                            [&](const std::string& text) { return text.find(what) != std::string::npos; });
@@ -150,11 +150,11 @@ TEST_F(UnreadableStore, NamesTheKeyOfEveryDamagedRecord) {
     const auto all = store_->all_sessions();
     ASSERT_TRUE(all.ok()) << all.error().message;
     EXPECT_TRUE(all->empty());
-    EXPECT_TRUE(is_told("record of target 0000000000000011, " + session));
+    EXPECT_TRUE(is_reported("record of target 0000000000000011, " + session));
     const auto here = store_->sessions(test_writer::partition());
     ASSERT_TRUE(here.ok()) << here.error().message;
     EXPECT_TRUE(here->empty());
-    EXPECT_TRUE(is_told("in partition 480000/0/1"));
+    EXPECT_TRUE(is_reported("in partition 480000/0/1"));
     const auto expired = store_->expired(kTarget, kSession);
     ASSERT_FALSE(expired.ok());
     EXPECT_NE(expired.error().message.find("expired rows of series sample/0"), std::string::npos)

@@ -306,7 +306,7 @@ private:
         }
         // A copy leaves out rows that couldn't be read, all of a batch's at the most.
         if (!series.empty() && series.size() == record.rows.size() &&
-            seal_of({name.key.session, name.key.seq, record.epoch, record.bucket}, series, record.tallies,
+            seal_of({name.key.session, name.key.seq, record.epoch, record.bucket}, series, record.counts,
                     record.dropped, record.clock_points) != record.seal) {
             add({describe_key(key), "its seal doesn't fit its rows and counts",
                  "trust in " + std::to_string(rows_in(record)) + " rows", 0});

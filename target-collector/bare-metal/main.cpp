@@ -124,8 +124,8 @@ std::uint64_t ticks_per_second = 0;
 std::uint64_t begun_ticks = 0;
 std::uint64_t sample_counts[2];
 std::uint64_t circles_measured = 0;
-std::uint64_t seconds_told = 0;
-std::uint64_t acknowledged_told = 0;
+std::uint64_t seconds_reported = 0;
+std::uint64_t acknowledged_reported = 0;
 
 std::span<const std::byte> device_tree() {
     return {reinterpret_cast<const std::byte*>(kDeviceTreeAddress), kDeviceTreeSizeBytesMax};
@@ -342,15 +342,15 @@ void pass_on_circle() {
 
 // A line for each second, and for each batch that the gateway has acknowledged.
 void tell_progress(std::uint64_t seconds) {
-    if (seconds > seconds_told) {
-        seconds_told = seconds;
+    if (seconds > seconds_reported) {
+        seconds_reported = seconds;
         print("second ");
         print_number(seconds);
         print("\n");
     }
-    while (acknowledged_told < collector->status().batches_acknowledged) {
+    while (acknowledged_reported < collector->status().batches_acknowledged) {
         print("acknowledged ");
-        print_number(++acknowledged_told);
+        print_number(++acknowledged_reported);
         print("\n");
     }
 }

@@ -117,7 +117,7 @@ void VirtioSerial::tell(std::uint32_t port, std::uint16_t event, std::uint16_t v
 // -- the connection ---------------------------------------------------------------------------------------------------
 
 void VirtioSerial::follow_host() {
-    bool was_told = false;
+    bool was_reported = false;
     while (control_in_.used_seen != control_in_.ring.used_count) {
         barrier();
         const Ring::Used used = control_in_.ring.used[control_in_.used_seen % kEntries];
@@ -127,9 +127,9 @@ void VirtioSerial::follow_host() {
         obey(std::span<const std::byte>{control_in_.buffers[index]}.first(size));
         give(control_in_, index, control_in_.buffers[index].size(), Direction::kFromDevice);
         control_in_.used_seen = static_cast<std::uint16_t>(control_in_.used_seen + 1);
-        was_told = true;
+        was_reported = true;
     }
-    if (was_told) {
+    if (was_reported) {
         write_device(device_ + kQueueNotify, control_in_.number);
     }
 }

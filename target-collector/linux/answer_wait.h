@@ -1,7 +1,7 @@
 // How long a peer has owed an answer. Somebody who isn't asked anything may be silent: a gateway repeats its last word
 // less and less often.
 //
-// Told once a turn what happened in it; one thread. Times are monotonic nanoseconds.
+// Reported once a turn what happened in it; one thread. Times are monotonic nanoseconds.
 #pragma once
 
 #include <cstdint>

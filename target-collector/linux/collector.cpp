@@ -91,11 +91,11 @@ struct Memory {
 
 class LinuxCollector final : public Collector {
 public:
-    LinuxCollector(CollectorOptions options, LogSink notice)
+    LinuxCollector(CollectorOptions options, LogSink report)
         : options_{std::move(options)},
-          tell_{std::move(notice)},
+          tell_{std::move(report)},
           ring_memory_{std::bit_ceil(options_.collector_ring_size_bytes)},
-          losses_memory_{kLossNoticeRingSizeBytes},
+          losses_memory_{kLossReportRingSizeBytes},
           spool_memory_{options_.spool_folder.empty() ? spool_size_bytes_of(options_) : kImageMemorySizeBytes},
           values_(BatchBuilder::values_count(limits::kBatchRowsMax, kColumnsOfWidestKind, limits::kBatchSeriesMax)),
           bytes_memory_{limits::kSeriesBytesMax},
@@ -105,7 +105,7 @@ public:
           session_{new_session_id(), {}, {}, observe_clocks()},
           sealer_{{session_.session, limits::kBatchRowsMax, limits::kBatchAgeNsMax, &live_counts_},
                   builder_,
-                  tallies_,
+                  counts_,
                   batches_,
                   losses_},
           sink_{sealer_, bucket_clock_},
@@ -127,7 +127,7 @@ public:
 
 private:
     // Called from both threads.
-    void notice(const LogEvent& event) {
+    void report(const LogEvent& event) {
         const std::lock_guard lock{tell_mutex_};
         tell_(event);
     }
@@ -162,7 +162,7 @@ private:
     SpscRing batches_;
     SpscRing losses_;
     BatchBuilder builder_;
-    TallyBook tallies_;
+    SessionCounts counts_;
     CollectorCounters counters_;
     BucketClock bucket_clock_;
     std::vector<ConnectKeys> keys_;
@@ -214,7 +214,7 @@ Result<Done> LinuxCollector::open_spool() {
         return Done{};
     }
     auto spool = DiskSpool::open(options_.spool_folder, spool_size_bytes_of(options_),
-                                 [this](std::string_view text) { notice(text); });
+                                 [this](std::string_view text) { report(text); });
     if (!spool.ok()) {
         return std::move(spool).error();
     }
@@ -263,7 +263,7 @@ Result<Done> LinuxCollector::choose_chains(PerfSourceOptions& source) {
     }
     auto choice = PERFLEET_TRY(choose_call_chains(wish));
     if (!choice.reason.empty()) {
-        notice(choice.reason);
+        report(choice.reason);
     }
     source.events.callchain = choice.has_chains;
     source.events.user_stack_bytes = choice.user_stack_bytes;
@@ -277,7 +277,7 @@ Result<Done> LinuxCollector::choose_off_cpu(const KernelUnwinder::Options& wish,
     if (source.kernel_unwinder == nullptr) {
         auto unwinder = KernelUnwinder::open(wish);
         if (!unwinder.ok()) {
-            notice("--off-cpu without BPF: time blocked includes the wait for a CPU, and who woke whom isn't known (" +
+            report("--off-cpu without BPF: time blocked includes the wait for a CPU, and who woke whom isn't known (" +
                    unwinder.error().message + ")");
         } else {
             source.kernel_unwinder = std::move(*unwinder);
@@ -344,13 +344,13 @@ Result<Done> LinuxCollector::open_source() {
         }
     }
     PERFLEET_TRY(choose_chains(source));
-    auto opened = PerfSource::open(std::move(source), [this](std::string_view text) { notice(text); });
+    auto opened = PerfSource::open(std::move(source), [this](std::string_view text) { report(text); });
     if (!opened.ok()) {
         return std::move(opened).error();
     }
     source_ = std::move(*opened);
     if (source_->kernel().addresses_hidden() && source_->sees_kernel()) {
-        notice("kernel symbols are hidden (kernel.kptr_restrict): kernel frames will have no names");
+        report("kernel symbols are hidden (kernel.kptr_restrict): kernel frames will have no names");
     }
     return Done{};
 }
@@ -393,7 +393,7 @@ Result<Done> LinuxCollector::open_wire() {
     options.requests = &requests_;
     options.delivery.takes_requests = true;
     wire_ = std::make_unique<WireThread>(options, std::move(driver_), batches_, losses_, bucket_clock_, counters_,
-                                         [this](const LogEvent& event) { notice(event); });
+                                         [this](const LogEvent& event) { report(event); });
     return Done{};
 }
 
@@ -505,7 +505,7 @@ void LinuxCollector::collect(Ticks end) {
             publish_rows();
         }
         if (options_.reports_progress && progress.is_log_due(now.value)) {
-            notice({LogLevel::kNotice, "progress", progress.for_log(counts(), peer(), now.value)});
+            report({LogLevel::kNotice, "progress", progress.for_log(counts(), peer(), now.value)});
         }
         wake_wire();
         if (is_over(now, end)) {
@@ -531,7 +531,7 @@ void LinuxCollector::keep_budget(std::uint64_t now_ns) {
         text.data(), text.size(),
         "CPU budget of %.2f %%: used %.2f %% of a core, so that %.1f %% of the frequency is sampled from now on",
         *options_.cpu_budget_percent, budget_->used_share() * 100, *scale * 100);
-    notice({*scale < counters_.frequency_scale() ? LogLevel::kWarning : LogLevel::kNotice, "budget", text.data()});
+    report({*scale < counters_.frequency_scale() ? LogLevel::kWarning : LogLevel::kNotice, "budget", text.data()});
     counters_.publish_frequency_scale(*scale);
 }
 
@@ -539,7 +539,7 @@ void LinuxCollector::publish_rows() {
     std::uint64_t open_count = 0;
     builder_.each_series(
         [&](Series series, std::uint32_t row_count) { open_count += is_definition(series.kind) ? 0 : row_count; });
-    counters_.publish_rows(tallies_.entries(), sealer_.last_sealed(), open_count);
+    counters_.publish_rows(counts_.entries(), sealer_.last_sealed(), open_count);
 }
 
 CollectorCounts LinuxCollector::counts() const {
@@ -595,7 +595,7 @@ void LinuxCollector::end_command() {
     command_->terminate();
     (void)wait_for_end(kCommandTimeoutNs);
     if (!command_->exit_status()) {
-        notice("the command (process " + std::to_string(command_->pid()) + ") goes on after SIGTERM; it is left alone");
+        report("the command (process " + std::to_string(command_->pid()) + ") goes on after SIGTERM; it is left alone");
     }
 }
 
@@ -615,7 +615,7 @@ void LinuxCollector::tell_of_symbols() {
             separator = ", ";
         }
     }
-    notice({LogLevel::kWarning, "end", text + ")"});
+    report({LogLevel::kWarning, "end", text + ")"});
 }
 
 void LinuxCollector::stop() {
@@ -636,7 +636,7 @@ bool LinuxCollector::finish_file(bool is_whole) {
     }
     const auto finished = FallbackLink::finish(options_.unacknowledged_file, is_whole);
     if (!finished.ok()) {
-        notice({LogLevel::kError, "end", finished.error().message});
+        report({LogLevel::kError, "end", finished.error().message});
     }
     return finished.ok() && is_whole;
 }
@@ -653,43 +653,43 @@ CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
     summary.batches_kept = disk_spool_ != nullptr || outcome.is_in_file ? outcome.batches_kept : 0;
     summary.session_refused = outcome.session_refused;
 
-    const auto is_from_wire = [](TallyName name) {
-        return name == TallyName::kLostSpoolFull || name == TallyName::kLostRefused;
+    const auto is_from_wire = [](CountName name) {
+        return name == CountName::kLostSpoolFull || name == CountName::kLostRefused;
     };
     // What the wire lost after the sealer had finished stands in its last notice, which holds all of its losses.
-    std::vector<Tally> from_wire;
-    bool has_notice = false;
+    std::vector<CountEntry> from_wire;
+    bool has_report = false;
     for (auto record = losses_.acquire(); !record.empty(); record = losses_.acquire()) {
-        LossNotice notice;
-        std::memcpy(&notice, record.data(), sizeof(notice));
-        from_wire.resize(notice.tally_count);
-        std::memcpy(from_wire.data(), record.data() + sizeof(notice) + (notice.range_count * sizeof(SeqRange)),
-                    notice.tally_count * sizeof(Tally));
-        has_notice = true;
+        LossReport report;
+        std::memcpy(&report, record.data(), sizeof(report));
+        from_wire.resize(report.entry_count);
+        std::memcpy(from_wire.data(), record.data() + sizeof(report) + (report.range_count * sizeof(SeqRange)),
+                    report.entry_count * sizeof(CountEntry));
+        has_report = true;
         losses_.release();
     }
-    std::map<TallyName, std::uint64_t> lost;
-    const auto take = [&](const Tally& tally) {
-        if (is_definition(tally.series.kind)) {
+    std::map<CountName, std::uint64_t> lost;
+    const auto take = [&](const CountEntry& entry) {
+        if (is_definition(entry.series.kind)) {
             return;
         }
-        if (tally.name == TallyName::kProduced) {
-            summary.rows_produced += tally.value;
-        } else if (is_loss(tally.name) && tally.value > 0) {
-            lost[tally.name] += tally.value;
-            summary.rows_lost += tally.value;
+        if (entry.name == CountName::kProduced) {
+            summary.rows_produced += entry.value;
+        } else if (is_loss(entry.name) && entry.value > 0) {
+            lost[entry.name] += entry.value;
+            summary.rows_lost += entry.value;
         }
     };
-    for (const Tally& tally : tallies_.entries()) {
-        if (!has_notice || !is_from_wire(tally.name)) {
-            take(tally);
+    for (const CountEntry& entry : counts_.entries()) {
+        if (!has_report || !is_from_wire(entry.name)) {
+            take(entry);
         }
     }
-    for (const Tally& tally : from_wire) {
-        take(tally);
+    for (const CountEntry& entry : from_wire) {
+        take(entry);
     }
     // The ledger has no word of its own for them: to it they were dropped from the spool.
-    auto& dropped = lost[TallyName::kLostSpoolFull];
+    auto& dropped = lost[CountName::kLostSpoolFull];
     summary.rows_undelivered = std::min(outcome.rows_given_up, dropped);
     dropped -= summary.rows_undelivered;
     for (const auto& [reason, count] : lost) {
@@ -702,9 +702,9 @@ CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
 
 }  // namespace
 
-Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options, LogSink notice) {
+Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options, LogSink report) {
     PERFLEET_TRY(check_options(options));
-    auto collector = std::make_unique<LinuxCollector>(std::move(options), std::move(notice));
+    auto collector = std::make_unique<LinuxCollector>(std::move(options), std::move(report));
     PERFLEET_TRY(collector->prepare());
     return std::unique_ptr<Collector>(std::move(collector));
 }

@@ -82,7 +82,7 @@ struct CollectorSummary {
     std::uint64_t rows_produced = 0;  // all row series, definitions not counted
     std::uint64_t rows_lost = 0;
     std::uint64_t rows_undelivered = 0;  // of rows_lost: nobody acknowledged them in time, though the spool had room
-    std::vector<std::pair<TallyName, std::uint64_t>> lost_by_reason;  // the others of rows_lost
+    std::vector<std::pair<CountName, std::uint64_t>> lost_by_reason;  // the others of rows_lost
     std::uint64_t batches_sealed = 0;
     std::uint64_t batches_dropped = 0;
     std::uint64_t batches_kept = 0;        // in the spool folder: the next run delivers them; or in the file
@@ -98,9 +98,9 @@ class Collector {
 public:
     // Opens the events and starts the command stopped at its first instruction. Errors: kUsage (event, named, with what
     // to try), kPermission (with the way out), kUnsupported, kNotFound (pid, command), kInvalid (a command that
-    // can't be run). `notice` is told what a user
+    // can't be run). `log` is told what a user
     // should know ("waiting for the gateway at …", "profiling user space only: …").
-    [[nodiscard]] static Result<std::unique_ptr<Collector>> open(CollectorOptions options, LogSink notice);
+    [[nodiscard]] static Result<std::unique_ptr<Collector>> open(CollectorOptions options, LogSink log);
     virtual ~Collector() = default;
 
     [[nodiscard]] virtual SessionId session() const = 0;

@@ -549,7 +549,7 @@ std::string summary_line(const CollectorSummary& summary) {
         separator = ", ";
     }
     for (const auto& [reason, count] : summary.lost_by_reason) {
-        line += separator + std::string(tally_name(reason)) + " " + std::to_string(count);
+        line += separator + std::string(count_name(reason)) + " " + std::to_string(count);
         separator = ", ";
     }
     line += summary.rows_undelivered == 0 && summary.lost_by_reason.empty() ? "" : ")";

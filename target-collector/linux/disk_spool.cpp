@@ -11,12 +11,12 @@ Error of_option(const Error& error) { return {error.code, "--spool: " + error.me
 
 }  // namespace
 
-Result<std::unique_ptr<DiskSpool>> DiskSpool::open(const std::string& folder, std::size_t size_bytes, Notice notice) {
-    auto opened = SpoolFolder::open(folder, size_bytes, notice);
+Result<std::unique_ptr<DiskSpool>> DiskSpool::open(const std::string& folder, std::size_t size_bytes, LogText log) {
+    auto opened = SpoolFolder::open(folder, size_bytes, log);
     if (!opened.ok()) {
         return of_option(opened.error());
     }
-    return std::unique_ptr<DiskSpool>(new DiskSpool(std::move(*opened), std::move(notice)));
+    return std::unique_ptr<DiskSpool>(new DiskSpool(std::move(*opened), std::move(log)));
 }
 
 DiskSpool::~DiskSpool() {
@@ -26,7 +26,7 @@ DiskSpool::~DiskSpool() {
 }
 
 void DiskSpool::deliver_orphans(std::unique_ptr<WaitingDriver> driver) {
-    left_ = std::make_unique<OrphanDelivery>(folder_->left(), std::move(driver), notice_);
+    left_ = std::make_unique<OrphanDelivery>(folder_->left(), std::move(driver), log_);
 }
 
 Result<Done> DiskSpool::prepare(const ClockPoint& start_point, std::span<const std::byte> hello, LiveCounts& counts,
@@ -44,7 +44,7 @@ Result<Done> DiskSpool::prepare(const ClockPoint& start_point, std::span<const s
     options.journal = journal_.get();
     if (sync_interval_ns_ != 0) {
         sync_ = std::make_unique<SpoolSync>(
-            sync_interval_ns_, [this] { return file_->sync(); }, notice_);
+            sync_interval_ns_, [this] { return file_->sync(); }, log_);
     }
     return Done{};
 }
@@ -91,7 +91,7 @@ OrphanDelivery::Outcome DiskSpool::join(bool is_delivered) {
     }
     if (is_delivered) {
         if (const auto removed = file_->remove(); !removed.ok()) {
-            notice_(removed.error().message);
+            log_(removed.error().message);
         }
     }
     return left_ != nullptr ? left_->join() : OrphanDelivery::Outcome{};

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/log_event.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/linux/orphan_delivery.h"
 #include "target-collector/linux/spool_sync.h"
@@ -26,11 +27,9 @@ namespace perfleet {
 
 class DiskSpool {
 public:
-    using Notice = std::function<void(std::string_view)>;
-
-    // Errors: SpoolFolder::open()'s. `notice` is called from other threads, too, as long as this lives.
+    // Errors: SpoolFolder::open()'s. `log` is called from other threads, too, as long as this lives.
     [[nodiscard]] static Result<std::unique_ptr<DiskSpool>> open(const std::string& folder, std::size_t size_bytes,
-                                                                 Notice notice);
+                                                                 LogText log);
     DiskSpool(const DiskSpool&) = delete;
     DiskSpool& operator=(const DiskSpool&) = delete;
     // Takes the file of a session that never began away.
@@ -66,11 +65,10 @@ public:
     [[nodiscard]] SpoolSyncCounts sync_counts() const { return sync_ == nullptr ? SpoolSyncCounts{} : sync_->counts(); }
 
 private:
-    DiskSpool(std::unique_ptr<SpoolFolder> folder, Notice notice)
-        : folder_{std::move(folder)}, notice_{std::move(notice)} {}
+    DiskSpool(std::unique_ptr<SpoolFolder> folder, LogText log) : folder_{std::move(folder)}, log_{std::move(log)} {}
 
     std::unique_ptr<SpoolFolder> folder_;
-    Notice notice_;
+    LogText log_;
     std::unique_ptr<SpoolFile> file_;
     std::unique_ptr<DeliveryJournal> journal_;
     LiveCounts* counts_ = nullptr;

@@ -15,10 +15,10 @@
 
 namespace perfleet {
 
-OrphanDelivery::OrphanDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, Notice notice)
+OrphanDelivery::OrphanDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, LogText log)
     : files_{std::move(files)},
       driver_{std::move(driver)},
-      notice_{std::move(notice)},
+      log_{std::move(log)},
       wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
     PERFLEET_ASSERT(wake_fd_);
 }
@@ -113,7 +113,7 @@ bool OrphanDelivery::deliver(std::size_t index) {
     const std::string& file = files_[index];
     auto left = OrphanSession::open(file, *driver_);
     if (!left.ok()) {
-        notice_(left.error().message + "; it is left as it is");
+        log_(left.error().message + "; it is left as it is");
         return false;
     }
     Delivery& delivery = (*left)->delivery();
@@ -131,14 +131,14 @@ bool OrphanDelivery::deliver(std::size_t index) {
             break;
         }
         if (delivery.status().session_refused) {
-            notice_(driver_->peer() + " refuses " + (*left)->name() + ": " +
-                    std::string(refusal(delivery.status().refused_reason)) + "; its file '" + file +
-                    "' stays, and is offered again at the next start; remove it to give its rows up");
+            log_(driver_->peer() + " refuses " + (*left)->name() + ": " +
+                 std::string(refusal(delivery.status().refused_reason)) + "; its file '" + file +
+                 "' stays, and is offered again at the next start; remove it to give its rows up");
             return false;
         }
         if (delivery.status().is_deferred && !std::exchange(is_deferral_reported, true)) {
-            notice_(driver_->peer() + " doesn't take " + (*left)->name() + " for now: " +
-                    std::string(refusal(delivery.status().refused_reason)) + "; it is asked again every minute");
+            log_(driver_->peer() + " doesn't take " + (*left)->name() + " for now: " +
+                 std::string(refusal(delivery.status().refused_reason)) + "; it is asked again every minute");
         }
         if (is_over(now_ns)) {
             return false;
@@ -154,11 +154,11 @@ bool OrphanDelivery::deliver(std::size_t index) {
     if (reading.rows_killed > 0) {
         text += "; " + std::to_string(reading.rows_killed) + " rows were lost when it was killed";
     }
-    notice_(text);
+    log_(text);
     count_delivered(0, 1);
     publish(index, {});
     if (const auto removed = (*left)->file().remove(); !removed.ok()) {
-        notice_(removed.error().message);
+        log_(removed.error().message);
     }
     return true;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/log_event.h"
 #include "target-collector/linux/waiting_driver.h"
 #include "target-collector/metrics/collector_counts.h"
 #include "target-collector/spool/orphan_session.h"
@@ -22,16 +23,14 @@ namespace perfleet {
 
 class OrphanDelivery {
 public:
-    using Notice = std::function<void(std::string_view)>;
-
     // Valid after join().
     struct Outcome {
         std::uint64_t sessions_left = 0;  // not delivered; their files are still there
         std::uint64_t cpu_ns = 0;
     };
 
-    // `files`: SpoolFolder::left(), whose folder stays locked. `notice` is borrowed, and called from this thread.
-    OrphanDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, Notice notice);
+    // `files`: SpoolFolder::left(), whose folder stays locked. `log` is borrowed, and called from this thread.
+    OrphanDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, LogText log);
     OrphanDelivery(const OrphanDelivery&) = delete;
     OrphanDelivery& operator=(const OrphanDelivery&) = delete;
     ~OrphanDelivery();
@@ -65,7 +64,7 @@ private:
 
     std::vector<std::string> files_;
     std::unique_ptr<WaitingDriver> driver_;
-    Notice notice_;
+    LogText log_;
     FileDescriptor wake_fd_;
     std::thread thread_;
     std::atomic<std::uint64_t> deadline_ns_{~0ULL};

@@ -14,7 +14,7 @@ CollectorCounts counts_of(std::uint64_t sample_count, bool is_connected) {
     counts.rows_produced[static_cast<std::size_t>(Kind::kSample)] = sample_count - 10;
     counts.rows_open = 10;
     counts.rows_produced[static_cast<std::size_t>(Kind::kStack)] = 1'000'000;  // definitions are no rows
-    counts.rows_lost[static_cast<std::size_t>(TallyName::kLostSpoolFull)] = 3;
+    counts.rows_lost[static_cast<std::size_t>(CountName::kLostSpoolFull)] = 3;
     counts.spool_used_bytes = 5U << 10U;
     counts.is_connected = is_connected;
     return counts;

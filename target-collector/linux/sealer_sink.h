@@ -16,10 +16,10 @@ public:
                 std::span<const std::span<const std::byte>> bytes) override {
         sealer_.append(series, now, integers, bytes);
     }
-    void count_lost(Series series, TallyName reason, std::uint64_t row_count) override {
+    void count_lost(Series series, CountName reason, std::uint64_t row_count) override {
         sealer_.count_lost(series, reason, row_count);
     }
-    void count(Series series, TallyName name, std::uint64_t value) override { sealer_.count(series, name, value); }
+    void count(Series series, CountName name, std::uint64_t value) override { sealer_.count(series, name, value); }
     [[nodiscard]] bool epoch_is_over() const override { return sealer_.epoch_is_over(); }
     void begin_epoch(Ticks now) override { sealer_.begin_epoch(now, clock_.now(monotonic_now())); }
 

@@ -57,7 +57,7 @@ std::string cpu_id(std::string_view cpuinfo) {
 }
 
 // The command line is told for people to read: what is too long for a Hello is cut off, and a last word says so.
-std::vector<std::string> told_words(const std::vector<std::string>& words) {
+std::vector<std::string> reported_words(const std::vector<std::string>& words) {
     constexpr std::size_t kWordsMax = hello_limits::kCommandLineWordsMax - 1;
     constexpr std::size_t kWordOverheadBytes = 16;
     constexpr std::size_t kSizeBytesMax = limits::kHelloSizeBytesMax / 4;
@@ -131,7 +131,7 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
         hello.host.memory_kib = std::uint64_t{memory.totalram} * memory.mem_unit / 1'024;
     }
     hello.host.page_size_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
-    const std::vector<std::string> words = told_words(options.own_command_line);
+    const std::vector<std::string> words = reported_words(options.own_command_line);
     const std::vector<std::string_view> command_line(words.begin(), words.end());
     hello.host.command_line = command_line;
 

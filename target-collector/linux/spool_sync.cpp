@@ -6,8 +6,8 @@
 
 namespace perfleet {
 
-SpoolSync::SpoolSync(std::uint64_t interval_ns, std::function<Result<Done>()> sync, Notice notice)
-    : interval_ns_{interval_ns}, sync_{std::move(sync)}, notice_{std::move(notice)} {}
+SpoolSync::SpoolSync(std::uint64_t interval_ns, std::function<Result<Done>()> sync, LogText log)
+    : interval_ns_{interval_ns}, sync_{std::move(sync)}, log_{std::move(log)} {}
 
 SpoolSync::~SpoolSync() { stop(); }
 
@@ -40,7 +40,7 @@ void SpoolSync::run() {
 void SpoolSync::sync() {
     const Result<Done> synced = sync_();
     if (!synced.ok() && !is_failing_) {
-        notice_("--spool-sync: " + synced.error().message + "; a loss of power may take more than it should");
+        log_("--spool-sync: " + synced.error().message + "; a loss of power may take more than it should");
     }
     is_failing_ = !synced.ok();
     const std::lock_guard lock{mutex_};

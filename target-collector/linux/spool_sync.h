@@ -10,16 +10,15 @@
 #include <thread>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/log_event.h"
 #include "target-collector/metrics/collector_counts.h"
 
 namespace perfleet {
 
 class SpoolSync {
 public:
-    using Notice = std::function<void(std::string_view)>;
-
-    // `sync` is called on this one's thread. `notice` is told of a failure, once until it works again.
-    SpoolSync(std::uint64_t interval_ns, std::function<Result<Done>()> sync, Notice notice);
+    // `sync` is called on this one's thread. `log` is told of a failure, once until it works again.
+    SpoolSync(std::uint64_t interval_ns, std::function<Result<Done>()> sync, LogText log);
     SpoolSync(const SpoolSync&) = delete;
     SpoolSync& operator=(const SpoolSync&) = delete;
     ~SpoolSync();
@@ -38,7 +37,7 @@ private:
 
     std::uint64_t interval_ns_;
     std::function<Result<Done>()> sync_;
-    Notice notice_;
+    LogText log_;
     mutable std::mutex mutex_;
     std::condition_variable wake_;
     bool is_over_ = false;

@@ -19,7 +19,7 @@ public:
     // Waits until there is something to do, `wake_fd` (an eventfd, not emptied) is readable, or the time is over.
     virtual void wait(int wake_fd, std::uint64_t timeout_ns) = 0;
 
-    // Told the time at every turn, so that another gateway can be tried when this one is silent.
+    // Reported the time at every turn, so that another gateway can be tried when this one is silent.
     virtual void note_time(std::uint64_t now_ns) = 0;
 
     // True when nothing has come for so long that nobody can be there.

@@ -25,12 +25,12 @@ constexpr std::uint64_t kFallBackNs = 10'000'000'000;  // to write what the spoo
 }  // namespace
 
 WireThread::WireThread(const Options& options, std::unique_ptr<WaitingDriver> driver, SpscRing& batches,
-                       SpscRing& losses, BucketClock& clock, CollectorCounters& counters, Notice notice)
+                       SpscRing& losses, BucketClock& clock, CollectorCounters& counters, LogSink log)
     : options_{options},
       driver_{std::move(driver)},
       clock_{clock},
       counters_{counters},
-      notice_{std::move(notice)},
+      log_{std::move(log)},
       delivery_{options_.delivery, *driver_, batches, losses},
       wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
     PERFLEET_ASSERT(wake_fd_);
@@ -164,11 +164,11 @@ std::uint64_t WireThread::sleep_ns(std::uint64_t now_ns) const {
 
 void WireThread::tell_connected() {
     std::string peer = driver_->peer();
-    if (is_waiting_told_ || (options_.reports_connection && peer != connected_told_)) {
-        notice_({LogLevel::kNotice, "gateway", "connected to " + peer});
+    if (is_waiting_reported_ || (options_.reports_connection && peer != connected_reported_)) {
+        log_({LogLevel::kNotice, "gateway", "connected to " + peer});
     }
-    is_waiting_told_ = false;
-    connected_told_ = std::move(peer);
+    is_waiting_reported_ = false;
+    connected_reported_ = std::move(peer);
 }
 
 std::string WireThread::peer() const {
@@ -183,19 +183,19 @@ void WireThread::tell(std::uint64_t now_ns) {
     }
     if (status.session_refused) {
         if (!session_refused_.exchange(true, std::memory_order_relaxed)) {
-            notice_({LogLevel::kError, "gateway",
-                     driver_->peer() + " refuses this session: " + std::string(refusal(status.refused_reason))});
+            log_({LogLevel::kError, "gateway",
+                  driver_->peer() + " refuses this session: " + std::string(refusal(status.refused_reason))});
         }
         return;
     }
     if (status.is_deferred) {
-        last_told_ns_ = now_ns;  // it does answer
+        last_reported_ns_ = now_ns;  // it does answer
         if (!is_deferral_reported_) {
             is_deferral_reported_ = true;
             deferred_at_ = status.batches_acknowledged;
-            notice_({LogLevel::kWarning, "gateway",
-                     driver_->peer() + " doesn't take this session for now: " +
-                         std::string(refusal(status.refused_reason)) + "; it is asked again every minute"});
+            log_({LogLevel::kWarning, "gateway",
+                  driver_->peer() + " doesn't take this session for now: " +
+                      std::string(refusal(status.refused_reason)) + "; it is asked again every minute"});
         }
         return;
     }
@@ -204,30 +204,30 @@ void WireThread::tell(std::uint64_t now_ns) {
         // A Welcome alone says little: a batch may put it off again.
         if (is_deferral_reported_ && status.batches_acknowledged > deferred_at_) {
             is_deferral_reported_ = false;
-            notice_({LogLevel::kNotice, "gateway", driver_->peer() + " takes this session now"});
+            log_({LogLevel::kNotice, "gateway", driver_->peer() + " takes this session now"});
         }
-        last_told_ns_ = now_ns;
+        last_reported_ns_ = now_ns;
         return;
     }
     const std::string trouble = driver_->trouble();
-    if (is_waiting_told_ && trouble != told_trouble_ && !trouble.empty()) {
-        told_trouble_ = trouble;
-        notice_("waiting for " + driver_->peer() + ": " + trouble);
+    if (is_waiting_reported_ && trouble != reported_trouble_ && !trouble.empty()) {
+        reported_trouble_ = trouble;
+        log_("waiting for " + driver_->peer() + ": " + trouble);
     }
-    const std::uint64_t since = std::max(started_ns_, last_told_ns_);
-    if (now_ns - since < (is_waiting_told_ ? kWordEveryNs : kFirstWordAfterNs)) {
+    const std::uint64_t since = std::max(started_ns_, last_reported_ns_);
+    if (now_ns - since < (is_waiting_reported_ ? kWordEveryNs : kFirstWordAfterNs)) {
         return;
     }
-    last_told_ns_ = now_ns;
-    if (!is_waiting_told_) {
-        told_trouble_ = trouble;
-        notice_("waiting for " + driver_->peer() + (trouble.empty() ? "" : ": " + trouble));
+    last_reported_ns_ = now_ns;
+    if (!is_waiting_reported_) {
+        reported_trouble_ = trouble;
+        log_("waiting for " + driver_->peer() + (trouble.empty() ? "" : ": " + trouble));
     } else {
-        notice_("still waiting for " + driver_->peer() + ": " + std::to_string(status.spool_used_bytes >> 10U) +
-                " KiB are spooled, " + std::to_string(status.batches_dropped) + " batches were dropped" +
-                (trouble.empty() ? "" : "; " + trouble));
+        log_("still waiting for " + driver_->peer() + ": " + std::to_string(status.spool_used_bytes >> 10U) +
+             " KiB are spooled, " + std::to_string(status.batches_dropped) + " batches were dropped" +
+             (trouble.empty() ? "" : "; " + trouble));
     }
-    is_waiting_told_ = true;
+    is_waiting_reported_ = true;
 }
 
 }  // namespace perfleet

@@ -34,7 +34,6 @@ public:
         bool reports_connection = false;      // the first one, and one to another gateway
         bool keeps_rest = false;              // what isn't acknowledged then is in a spool on disk: it isn't lost
     };
-    using Notice = LogSink;
 
     // What became of everything. Valid after join().
     struct Outcome {
@@ -49,9 +48,9 @@ public:
         std::uint64_t cpu_ns = 0;
     };
 
-    // Borrowed: what `options` points to, the rings, the clock, the counters, `notice` (called from this thread).
+    // Borrowed: what `options` points to, the rings, the clock, the counters, `log` (called from this thread).
     WireThread(const Options& options, std::unique_ptr<WaitingDriver> driver, SpscRing& batches, SpscRing& losses,
-               BucketClock& clock, CollectorCounters& counters, Notice notice);
+               BucketClock& clock, CollectorCounters& counters, LogSink log);
     WireThread(const WireThread&) = delete;
     WireThread& operator=(const WireThread&) = delete;
     ~WireThread();
@@ -88,7 +87,7 @@ private:
     std::unique_ptr<WaitingDriver> driver_;
     BucketClock& clock_;
     CollectorCounters& counters_;
-    Notice notice_;
+    LogSink log_;
     Delivery delivery_;
     FileDescriptor wake_fd_;
     std::thread thread_;
@@ -98,14 +97,14 @@ private:
 
     std::uint64_t started_ns_ = 0;
     std::uint64_t deadline_ns_ = 0;  // 0: none yet
-    std::uint64_t last_told_ns_ = 0;
+    std::uint64_t last_reported_ns_ = 0;
     mutable std::mutex peer_mutex_;
     std::string peer_;
-    std::string connected_told_;  // to whom
-    bool is_waiting_told_ = false;
+    std::string connected_reported_;  // to whom
+    bool is_waiting_reported_ = false;
     bool is_deferral_reported_ = false;
     std::uint64_t deferred_at_ = 0;  // batches acknowledged until then
-    std::string told_trouble_;       // why nobody answers, as it was told last
+    std::string reported_trouble_;   // why nobody answers, as it was told last
     bool has_given_up_ = false;
     bool has_fallen_back_ = false;
     std::uint64_t acknowledged_by_gateway_ = 0;  // batches; of has_fallen_back_

@@ -20,14 +20,14 @@ constexpr std::size_t kFixedSizeBytes = 2 * kWordBytes + size_bytes_of(wire_layo
                                         size_bytes_of(wire_layout::batch::kShape) +
                                         size_bytes_of(wire_layout::session_id::kShape) + 4 * kWordBytes;
 
-constexpr std::size_t tail_size_bytes(std::size_t tally_count, std::size_t range_count, std::size_t point_count) {
-    return tally_count * size_bytes_of(wire_layout::tally::kShape) +
+constexpr std::size_t tail_size_bytes(std::size_t entry_count, std::size_t range_count, std::size_t point_count) {
+    return entry_count * size_bytes_of(wire_layout::entry::kShape) +
            range_count * size_bytes_of(wire_layout::seq_range::kShape) +
            point_count * size_bytes_of(wire_layout::clock_point::kShape);
 }
 
-constexpr std::size_t tail_size_bytes_max(std::size_t tally_count_max) {
-    return tail_size_bytes(tally_count_max, limits::kDroppedRangesMax, limits::kClockPointsMax);
+constexpr std::size_t tail_size_bytes_max(std::size_t entry_count_max) {
+    return tail_size_bytes(entry_count_max, limits::kDroppedRangesMax, limits::kClockPointsMax);
 }
 
 // What encode_integers may need beyond 8 bytes a value, and the padding to a word.
@@ -85,7 +85,7 @@ std::uint32_t BatchBuilderCore::slot_of(Series series) const {
 }
 
 bool BatchBuilderCore::charge(std::size_t size_bytes) {
-    if (kFixedSizeBytes + tail_size_bytes_max(tally_count_max_) + series_size_bytes_max_ + size_bytes >
+    if (kFixedSizeBytes + tail_size_bytes_max(entry_count_max_) + series_size_bytes_max_ + size_bytes >
         sealed_size_bytes_limit_) {
         return false;
     }
@@ -209,15 +209,15 @@ std::uint32_t BatchBuilderCore::row_count(Series series) const {
     return index == kNoSlot ? 0 : slots_[index].row_count;
 }
 
-void BatchBuilderCore::limit_sealed_size_bytes(std::size_t size_bytes_max, std::size_t tally_count_max) {
-    tally_count_max_ = tally_count_max < limits::kTalliesMax ? tally_count_max : limits::kTalliesMax;
+void BatchBuilderCore::limit_sealed_size_bytes(std::size_t size_bytes_max, std::size_t entry_count_max) {
+    entry_count_max_ = entry_count_max < limits::kCountsMax ? entry_count_max : limits::kCountsMax;
     sealed_size_bytes_limit_ =
         size_bytes_max < limits::kBatchSizeBytesMax ? size_bytes_max : limits::kBatchSizeBytesMax;
 }
 
-std::size_t BatchBuilderCore::sealed_size_bytes_max(std::size_t tally_count, std::size_t range_count,
+std::size_t BatchBuilderCore::sealed_size_bytes_max(std::size_t entry_count, std::size_t range_count,
                                                     std::size_t point_count) const {
-    return kFixedSizeBytes + series_size_bytes_max_ + tail_size_bytes(tally_count, range_count, point_count);
+    return kFixedSizeBytes + series_size_bytes_max_ + tail_size_bytes(entry_count, range_count, point_count);
 }
 
 bool BatchBuilderCore::order_by_cpu(const Slot& slot) {
@@ -367,13 +367,13 @@ Checked<Done> BatchBuilderCore::write_series(CapnpWriter& writer, CapnpWriter::S
     return Done{};
 }
 
-Checked<std::size_t> BatchBuilderCore::seal(const BatchHeader& header, Ticks now, std::span<const Tally> tallies,
+Checked<std::size_t> BatchBuilderCore::seal(const BatchHeader& header, Ticks now, std::span<const CountEntry> counts,
                                             std::span<const SeqRange> dropped, std::span<const ClockPoint> clock_points,
                                             std::span<std::byte> out) {
     namespace layout = wire_layout::batch;
-    if (tallies.size() > limits::kTalliesMax || dropped.size() > limits::kDroppedRangesMax ||
+    if (counts.size() > limits::kCountsMax || dropped.size() > limits::kDroppedRangesMax ||
         clock_points.size() > limits::kClockPointsMax) {
-        return Fault{ErrorCode::kTooLarge, tallies.size(), dropped.size()};
+        return Fault{ErrorCode::kTooLarge, counts.size(), dropped.size()};
     }
     CapnpWriter writer{out};
     const auto envelope = writer.make_root(wire_layout::envelope::kShape);
@@ -409,7 +409,7 @@ Checked<std::size_t> BatchBuilderCore::seal(const BatchHeader& header, Ticks now
     }
     PERFLEET_ASSERT(written == series_count_);
 
-    write_tallies(writer, batch, layout::kTallies, tallies);
+    write_counts(writer, batch, layout::kCounts, counts);
     write_ranges(writer, batch, layout::kDropped, dropped);
     const auto points =
         writer.make_list(batch, layout::kClockPoints, wire_layout::clock_point::kShape, clock_points.size());
@@ -417,7 +417,7 @@ Checked<std::size_t> BatchBuilderCore::seal(const BatchHeader& header, Ticks now
         write_clock_point(writer, CapnpWriter::element(points, i), clock_points[i]);
     }
     const auto views = std::span<const SeriesView>{views_}.first(written);
-    writer.set(batch, layout::kSeal, seal_of(header, views, tallies, dropped, clock_points));
+    writer.set(batch, layout::kSeal, seal_of(header, views, counts, dropped, clock_points));
     const auto size = writer.finish();
     if (size.ok() && *size > limits::kBatchSizeBytesMax) {
         return Fault{ErrorCode::kTooLarge, *size, limits::kBatchSizeBytesMax};

@@ -76,18 +76,18 @@ public:
     }
 
     // Lowers the bound of a sealed message below limits::kBatchSizeBytesMax: append() says no before it is passed, with
-    // at most so many tallies in it.
-    void limit_sealed_size_bytes(std::size_t size_bytes_max, std::size_t tally_count_max);
+    // at most so many counts in it.
+    void limit_sealed_size_bytes(std::size_t size_bytes_max, std::size_t entry_count_max);
 
     // Upper bound of what seal() needs now.
-    [[nodiscard]] std::size_t sealed_size_bytes_max(std::size_t tally_count, std::size_t range_count,
+    [[nodiscard]] std::size_t sealed_size_bytes_max(std::size_t entry_count, std::size_t range_count,
                                                     std::size_t point_count) const;
 
     // Writes an Envelope with the Batch into `out` and returns its size (a multiple of 8). The rows stay: call clear().
     // Definitions stand before the rows that use them (strings, images, stacks), other series in the order of their
     // first row. `now` stands in for the time of definitions. Faults: kFull, kTooLarge (past a limit of
     // vocabulary/batch_limits.h).
-    [[nodiscard]] Checked<std::size_t> seal(const BatchHeader& header, Ticks now, std::span<const Tally> tallies,
+    [[nodiscard]] Checked<std::size_t> seal(const BatchHeader& header, Ticks now, std::span<const CountEntry> counts,
                                             std::span<const SeqRange> dropped, std::span<const ClockPoint> clock_points,
                                             std::span<std::byte> out);
 
@@ -152,7 +152,7 @@ private:
     std::size_t used_bytes_ = 0;
     std::size_t series_size_bytes_max_ = 0;  // upper bound of the series' part of the message
     std::size_t sealed_size_bytes_limit_ = limits::kBatchSizeBytesMax;
-    std::size_t tally_count_max_ = limits::kTalliesMax;
+    std::size_t entry_count_max_ = limits::kCountsMax;
     mutable std::array<std::uint32_t, kRecentSlots> recent_{};
     std::span<Slot> slots_;
     std::span<SeriesView> views_;  // while sealing

@@ -41,10 +41,10 @@ public:
     BatchBuilder* operator->() { return builder_.get(); }
     BatchBuilder& operator*() { return *builder_; }
 
-    std::vector<std::byte> seal(std::span<const Tally> tallies = {}, std::span<const SeqRange> dropped = {},
+    std::vector<std::byte> seal(std::span<const CountEntry> counts = {}, std::span<const SeqRange> dropped = {},
                                 std::span<const ClockPoint> points = {}) {
-        std::vector<std::byte> message(builder_->sealed_size_bytes_max(tallies.size(), dropped.size(), points.size()));
-        const auto size = builder_->seal(kHeader, Ticks{999}, tallies, dropped, points, message);
+        std::vector<std::byte> message(builder_->sealed_size_bytes_max(counts.size(), dropped.size(), points.size()));
+        const auto size = builder_->seal(kHeader, Ticks{999}, counts, dropped, points, message);
         EXPECT_TRUE(size.ok());
         message.resize(size.ok() ? *size : 0);
         return message;
@@ -116,11 +116,11 @@ std::uint32_t seal_as_read(wire::Batch::Reader batch) {
                           Ticks{rows.getLastTicks()},
                           columns[index++]});
     }
-    std::vector<Tally> tallies;
-    for (const auto tally : batch.getTallies()) {
-        tallies.push_back({{static_cast<Kind>(tally.getKind()), EventNumber{tally.getEvent()}},
-                           static_cast<TallyName>(tally.getName()),
-                           tally.getValue()});
+    std::vector<CountEntry> counts;
+    for (const auto entry : batch.getCounts()) {
+        counts.push_back({{static_cast<Kind>(entry.getKind()), EventNumber{entry.getEvent()}},
+                          static_cast<CountName>(entry.getName()),
+                          entry.getValue()});
     }
     std::vector<SeqRange> dropped;
     for (const auto range : batch.getDropped()) {
@@ -132,7 +132,7 @@ std::uint32_t seal_as_read(wire::Batch::Reader batch) {
     }
     const BatchHeader header{SessionId{batch.getSession().getHigh(), batch.getSession().getLow()}, Seq{batch.getSeq()},
                              EpochNumber{batch.getEpoch()}, BucketNumber{batch.getBucket()}};
-    return seal_of(header, series, tallies, dropped, points);
+    return seal_of(header, series, counts, dropped, points);
 }
 
 // Rows of many cpus, interleaved; the stack tells in which order they came.
@@ -187,10 +187,10 @@ TEST(BatchBuilder, SealsAMessageThatTheLibraryReads) {
         const std::uint64_t row[] = {1'000'000 + i * 37, i % 4, 100, 100 + i % 3, i % 50, 10'101'010};
         ASSERT_TRUE(room->append(kSamples, row));
     }
-    const Tally tallies[] = {{kSamples, TallyName::kProduced, 1'000}, {kTasks, TallyName::kLostKernelRing, 5}};
+    const CountEntry counts[] = {{kSamples, CountName::kProduced, 1'000}, {kTasks, CountName::kLostKernelRing, 5}};
     const SeqRange dropped[] = {{Seq{2}, Seq{4}}};
     const ClockPoint points[] = {{Ticks{11}, UtcNs{-12}, 13}, {Ticks{21}, UtcNs{22}, 23}};
-    const auto message = room.seal(tallies, dropped, points);
+    const auto message = room.seal(counts, dropped, points);
 
     Read read(message);
     EXPECT_EQ(read.envelope().getProtocolVersion(), protocol::kVersion);
@@ -217,11 +217,11 @@ TEST(BatchBuilder, SealsAMessageThatTheLibraryReads) {
         ASSERT_EQ(times[row], 1'000'000 + i * 37);
         ASSERT_EQ(stacks[row], i % 50);
     }
-    ASSERT_EQ(batch.getTallies().size(), 2U);
-    EXPECT_EQ(batch.getTallies()[1].getKind(), static_cast<int>(Kind::kTask));
-    EXPECT_EQ(batch.getTallies()[1].getEvent(), 0xffff);
-    EXPECT_EQ(batch.getTallies()[1].getName(), 2);
-    EXPECT_EQ(batch.getTallies()[1].getValue(), 5U);
+    ASSERT_EQ(batch.getCounts().size(), 2U);
+    EXPECT_EQ(batch.getCounts()[1].getKind(), static_cast<int>(Kind::kTask));
+    EXPECT_EQ(batch.getCounts()[1].getEvent(), 0xffff);
+    EXPECT_EQ(batch.getCounts()[1].getName(), 2);
+    EXPECT_EQ(batch.getCounts()[1].getValue(), 5U);
     ASSERT_EQ(batch.getDropped().size(), 1U);
     EXPECT_EQ(batch.getDropped()[0].getFirst(), 2U);
     EXPECT_EQ(batch.getDropped()[0].getLast(), 4U);
@@ -457,7 +457,7 @@ TEST(BatchBuilder, NeverSealsPastTheSizeOfABatch) {
     std::mt19937_64 random(5);
     for (const std::size_t limit : {std::size_t{40'000}, limits::kBatchSizeBytesMax}) {
         Room room(limits::kBatchRowsMax, 0, 16U << 20);
-        room->limit_sealed_size_bytes(limit, limits::kTalliesMax);
+        room->limit_sealed_size_bytes(limit, limits::kCountsMax);
         const std::string large(60'000, 'x');
         std::size_t rows = 0;
         for (std::uint16_t event = 0;; ++event) {
@@ -475,10 +475,10 @@ TEST(BatchBuilder, NeverSealsPastTheSizeOfABatch) {
             ++rows;
         }
         EXPECT_GT(rows, 10U);
-        const std::vector<Tally> tallies(limits::kTalliesMax, Tally{kSamples, TallyName::kProduced, 1});
+        const std::vector<CountEntry> counts(limits::kCountsMax, CountEntry{kSamples, CountName::kProduced, 1});
         const std::vector<SeqRange> dropped(limits::kDroppedRangesMax);
         const std::vector<ClockPoint> points(limits::kClockPointsMax);
-        EXPECT_LE(room.seal(tallies, dropped, points).size(), limit);
+        EXPECT_LE(room.seal(counts, dropped, points).size(), limit);
     }
 }
 
@@ -487,22 +487,22 @@ TEST(BatchBuilder, TellsAFullOutput) {
     const std::uint64_t row[] = {1, 1, 1, 1, 1, 1};
     ASSERT_TRUE(room->append(kSamples, row));
     const std::size_t enough = room->sealed_size_bytes_max(1, 0, 0);
-    const Tally tallies[] = {{kSamples, TallyName::kProduced, 1}};
+    const CountEntry counts[] = {{kSamples, CountName::kProduced, 1}};
     std::vector<std::byte> out(enough);
-    const auto whole = room->seal(kHeader, Ticks{1}, tallies, {}, {}, out);
+    const auto whole = room->seal(kHeader, Ticks{1}, counts, {}, {}, out);
     ASSERT_TRUE(whole.ok());
     for (std::size_t size = 0; size < *whole; ++size) {
-        const auto result = room->seal(kHeader, Ticks{1}, tallies, {}, {}, std::span{out}.first(size));
+        const auto result = room->seal(kHeader, Ticks{1}, counts, {}, {}, std::span{out}.first(size));
         ASSERT_FALSE(result.ok()) << size;
         EXPECT_EQ(result.error().code, ErrorCode::kFull);
     }
 }
 
-TEST(BatchBuilder, RefusesMoreTalliesThanABatchMayCarry) {
+TEST(BatchBuilder, RefusesMoreCountsThanABatchMayCarry) {
     Room room;
-    const std::vector<Tally> tallies(limits::kTalliesMax + 1);
+    const std::vector<CountEntry> counts(limits::kCountsMax + 1);
     std::vector<std::byte> out(1 << 20);
-    const auto result = room->seal(kHeader, Ticks{1}, tallies, {}, {}, out);
+    const auto result = room->seal(kHeader, Ticks{1}, counts, {}, {}, out);
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(result.error().code, ErrorCode::kTooLarge);
 }

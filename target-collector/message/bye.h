@@ -18,18 +18,18 @@ namespace perfleet {
 struct ByeDescription {
     SessionId session{};
     Seq last_seq{};
-    std::span<const Tally> tallies{};
+    std::span<const CountEntry> counts{};
     std::span<const SeqRange> dropped{};
     ClockPoint end_point{};
 };
 
-// The largest Bye with so many tallies, and the largest there is.
-[[nodiscard]] constexpr std::size_t bye_size_bytes_max(std::size_t tally_count) {
-    return 256 + tally_count * 16 + limits::kDroppedRangesMax * 16;
+// The largest Bye with so many counts, and the largest there is.
+[[nodiscard]] constexpr std::size_t bye_size_bytes_max(std::size_t entry_count) {
+    return 256 + entry_count * 16 + limits::kDroppedRangesMax * 16;
 }
-inline constexpr std::size_t kByeSizeBytesMax = bye_size_bytes_max(limits::kTalliesMax);
+inline constexpr std::size_t kByeSizeBytesMax = bye_size_bytes_max(limits::kCountsMax);
 
-// Writes an Envelope with the Bye into `out` and returns its size. Faults: kFull; kTooLarge (tallies or ranges past
+// Writes an Envelope with the Bye into `out` and returns its size. Faults: kFull; kTooLarge (counts or ranges past
 // their limits).
 [[nodiscard]] Checked<std::size_t> write_bye(const ByeDescription& bye, std::span<std::byte> out);
 

@@ -5,7 +5,7 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/message/tally_book.h"
+#include "target-collector/message/count_table.h"
 
 namespace perfleet {
 namespace {
@@ -17,10 +17,10 @@ constexpr std::size_t kPointSizeBytes = 24;
 constexpr std::size_t kCountsOffset = 64;
 constexpr std::size_t kKeyOffset = 8;
 
-constexpr std::size_t kOverflowEntriesMax = TallyTable::kOverflowEntriesMax;
+constexpr std::size_t kOverflowEntriesMax = CountTable::kOverflowEntriesMax;
 
 // Bytes 8 to 15 of a count, as one word.
-constexpr std::uint64_t key_of(Series series, TallyName name) {
+constexpr std::uint64_t key_of(Series series, CountName name) {
     return static_cast<std::uint64_t>(name) | std::uint64_t{series.event.value} << 16 |
            static_cast<std::uint64_t>(series.kind) << 32;
 }
@@ -55,12 +55,12 @@ void LiveCounts::set_last_seen(const ClockPoint& point) {
     store_word(memory_, number);
 }
 
-void LiveCounts::count(Series series, TallyName name, std::uint64_t value) {
+void LiveCounts::count(Series series, CountName name, std::uint64_t value) {
     const std::uint64_t key = key_of(series, name);
     if (last_index_ >= count_ || keys_[last_index_] != key) {
         last_index_ = index_of(key);
     }
-    std::byte* const at = memory_ + kCountsOffset + last_index_ * kKeptTallySizeBytes;
+    std::byte* const at = memory_ + kCountsOffset + last_index_ * kKeptCountSizeBytes;
     store_word(at, load_little_endian<std::uint64_t>(at) + value);
 }
 
@@ -70,13 +70,13 @@ std::size_t LiveCounts::index_of(std::uint64_t key) {
             return i;
         }
     }
-    const std::uint64_t overflow_key = key_of(kOverflowSeries, static_cast<TallyName>(key & 0xffff));
+    const std::uint64_t overflow_key = key_of(kOverflowSeries, static_cast<CountName>(key & 0xffff));
     if (key != overflow_key && count_ >= keys_.size() - kOverflowEntriesMax) {
         return index_of(overflow_key);
     }
     PERFLEET_ASSERT(count_ < keys_.size());
     keys_[count_] = key;
-    store_word(memory_ + kCountsOffset + count_ * kKeptTallySizeBytes + kKeyOffset, key);
+    store_word(memory_ + kCountsOffset + count_ * kKeptCountSizeBytes + kKeyOffset, key);
     return count_++;
 }
 
@@ -88,16 +88,16 @@ Checked<Done> read_live_counts(std::span<const std::byte> memory_untrusted, Live
     if (const auto number = load_little_endian<std::uint64_t>(memory); number != 0) {
         into.last_seen = load_point(memory + kPointsOffset + kPointSizeBytes * (number % 2));
     }
-    for (std::size_t i = 0; i < limits::kTalliesMax; ++i) {
-        const std::size_t offset = kCountsOffset + i * kKeptTallySizeBytes;
+    for (std::size_t i = 0; i < limits::kCountsMax; ++i) {
+        const std::size_t offset = kCountsOffset + i * kKeptCountSizeBytes;
         if (load_little_endian<std::uint64_t>(memory + offset + kKeyOffset) == 0) {
             break;
         }
-        Tally tally;
-        if (!load_kept_tally(memory + offset, tally)) {
+        CountEntry entry;
+        if (!load_kept_count(memory + offset, entry)) {
             return Fault{ErrorCode::kCorrupt, offset, load_little_endian<std::uint64_t>(memory + offset + kKeyOffset)};
         }
-        into.tallies.add(tally.series, tally.name, tally.value);
+        into.counts.add(entry.series, entry.name, entry.value);
     }
     return Done{};
 }

@@ -4,7 +4,7 @@
 //   byte 0    u64 number of the last clock point; it stands at 8 + 24 × (number % 2). 0: none yet
 //   byte 8    ClockPoint[2]: u64 ticks | i64 utc_ns | u64 uncertainty_ns
 //   byte 56   u64 0
-//   byte 64   limits::kTalliesMax counts of 16 bytes (kept_tally.h); the first without a name ends them
+//   byte 64   limits::kCountsMax counts of 16 bytes (kept_count.h); the first without a name ends them
 //
 // Little-endian. There is no checksum, for each count changes alone, by one store. The layout is part of the spool's
 // format (target-collector/spool/FORMAT.md): it must not change.
@@ -21,12 +21,12 @@
 #include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/result.h"
 #include "schemas/vocabulary/time.h"
-#include "target-collector/message/kept_tally.h"
-#include "target-collector/message/tally_book.h"
+#include "target-collector/message/count_table.h"
+#include "target-collector/message/kept_count.h"
 
 namespace perfleet {
 
-inline constexpr std::size_t kLiveCountsSizeBytes = 64 + limits::kTalliesMax * kKeptTallySizeBytes;
+inline constexpr std::size_t kLiveCountsSizeBytes = 64 + limits::kCountsMax * kKeptCountSizeBytes;
 
 class LiveCounts {
 public:
@@ -38,7 +38,7 @@ public:
     // `memory`: kLiveCountsSizeBytes zeros, aligned to 8. Borrowed. Once, before anything is counted.
     void attach(std::span<std::byte> memory);
 
-    void add(Series series, TallyName name, std::uint64_t value) {
+    void add(Series series, CountName name, std::uint64_t value) {
         if (memory_ != nullptr && value != 0) {
             count(series, name, value);
         }
@@ -48,18 +48,18 @@ public:
     void set_last_seen(const ClockPoint& point);
 
 private:
-    void count(Series series, TallyName name, std::uint64_t value);
+    void count(Series series, CountName name, std::uint64_t value);
     // Index of the count; that of the overflow series where there is no room for another.
     [[nodiscard]] std::size_t index_of(std::uint64_t key);
 
     std::byte* memory_ = nullptr;
-    std::array<std::uint64_t, limits::kTalliesMax> keys_{};  // as they stand in the memory, to be searched
+    std::array<std::uint64_t, limits::kCountsMax> keys_{};  // as they stand in the memory, to be searched
     std::size_t count_ = 0;
     std::size_t last_index_ = 0;
 };
 
 struct LiveCountsRead {
-    TallyBook tallies;
+    SessionCounts counts;
     ClockPoint last_seen;  // all 0: none
 };
 

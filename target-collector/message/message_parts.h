@@ -36,15 +36,15 @@ inline void write_clock_point(CapnpWriter& writer, CapnpWriter::StructPlace plac
     writer.set(place, wire_layout::clock_point::kUncertaintyNs, point.uncertainty_ns);
 }
 
-inline void write_tallies(CapnpWriter& writer, CapnpWriter::StructPlace parent, wire_layout::PointerField field,
-                          std::span<const Tally> tallies) {
-    const auto list = writer.make_list(parent, field, wire_layout::tally::kShape, tallies.size());
-    for (std::size_t i = 0; i < tallies.size(); ++i) {
+inline void write_counts(CapnpWriter& writer, CapnpWriter::StructPlace parent, wire_layout::PointerField field,
+                         std::span<const CountEntry> counts) {
+    const auto list = writer.make_list(parent, field, wire_layout::entry::kShape, counts.size());
+    for (std::size_t i = 0; i < counts.size(); ++i) {
         const auto place = CapnpWriter::element(list, i);
-        writer.set(place, wire_layout::tally::kKind, static_cast<std::uint8_t>(tallies[i].series.kind));
-        writer.set(place, wire_layout::tally::kEvent, tallies[i].series.event.value);
-        writer.set(place, wire_layout::tally::kName, static_cast<std::uint16_t>(tallies[i].name));
-        writer.set(place, wire_layout::tally::kValue, tallies[i].value);
+        writer.set(place, wire_layout::entry::kKind, static_cast<std::uint8_t>(counts[i].series.kind));
+        writer.set(place, wire_layout::entry::kEvent, counts[i].series.event.value);
+        writer.set(place, wire_layout::entry::kName, static_cast<std::uint16_t>(counts[i].name));
+        writer.set(place, wire_layout::entry::kValue, counts[i].value);
     }
 }
 

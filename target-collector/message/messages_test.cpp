@@ -225,10 +225,10 @@ TEST(Hello, TellsTheClockOnlyWhereItIsMeantTo) {
     EXPECT_EQ(Read(message).envelope().getHello().getTargetId(), 0xfeedULL << 40);
 }
 
-constexpr std::array kTallies{Tally{{Kind::kSample, EventNumber{0}}, TallyName::kProduced, 1ULL << 40},
-                              Tally{{Kind::kTask, kNoEvent}, TallyName::kLostKernelRing, 2}};
+constexpr std::array kCounts{CountEntry{{Kind::kSample, EventNumber{0}}, CountName::kProduced, 1ULL << 40},
+                             CountEntry{{Kind::kTask, kNoEvent}, CountName::kLostKernelRing, 2}};
 constexpr std::array kDropped{SeqRange{Seq{3}, Seq{4}}, SeqRange{Seq{8}, Seq{8}}};
-constexpr ByeDescription kBye{SessionId{1, 2}, Seq{99}, kTallies, kDropped, ClockPoint{Ticks{4}, UtcNs{5}, 6}};
+constexpr ByeDescription kBye{SessionId{1, 2}, Seq{99}, kCounts, kDropped, ClockPoint{Ticks{4}, UtcNs{5}, 6}};
 
 TEST(Bye, IsReadByTheLibraryFieldByField) {
     std::vector<std::byte> out(kByeSizeBytesMax);
@@ -240,12 +240,12 @@ TEST(Bye, IsReadByTheLibraryFieldByField) {
     EXPECT_EQ(bye.getSession().getHigh(), 1U);
     EXPECT_EQ(bye.getSession().getLow(), 2U);
     EXPECT_EQ(bye.getLastSeq(), 99U);
-    ASSERT_EQ(bye.getTallies().size(), 2U);
-    EXPECT_EQ(bye.getTallies()[0].getKind(), 1);
-    EXPECT_EQ(bye.getTallies()[0].getEvent(), 0);
-    EXPECT_EQ(bye.getTallies()[0].getName(), 1);
-    EXPECT_EQ(bye.getTallies()[0].getValue(), 1ULL << 40);
-    EXPECT_EQ(bye.getTallies()[1].getEvent(), 0xffff);
+    ASSERT_EQ(bye.getCounts().size(), 2U);
+    EXPECT_EQ(bye.getCounts()[0].getKind(), 1);
+    EXPECT_EQ(bye.getCounts()[0].getEvent(), 0);
+    EXPECT_EQ(bye.getCounts()[0].getName(), 1);
+    EXPECT_EQ(bye.getCounts()[0].getValue(), 1ULL << 40);
+    EXPECT_EQ(bye.getCounts()[1].getEvent(), 0xffff);
     ASSERT_EQ(bye.getDropped().size(), 2U);
     EXPECT_EQ(bye.getDropped()[0].getFirst(), 3U);
     EXPECT_EQ(bye.getDropped()[0].getLast(), 4U);
@@ -256,11 +256,11 @@ TEST(Bye, IsReadByTheLibraryFieldByField) {
 }
 
 TEST(Bye, TheLargestOneFitsItsBound) {
-    const std::vector<Tally> tallies(limits::kTalliesMax, kTallies[0]);
+    const std::vector<CountEntry> counts(limits::kCountsMax, kCounts[0]);
     const std::vector<SeqRange> dropped(limits::kDroppedRangesMax, kDropped[0]);
     std::vector<std::byte> out(kByeSizeBytesMax);
-    EXPECT_TRUE(write_bye({SessionId{1, 2}, Seq{1}, tallies, dropped, {}}, out).ok());
-    const std::vector<Tally> too_many(limits::kTalliesMax + 1, kTallies[0]);
+    EXPECT_TRUE(write_bye({SessionId{1, 2}, Seq{1}, counts, dropped, {}}, out).ok());
+    const std::vector<CountEntry> too_many(limits::kCountsMax + 1, kCounts[0]);
     EXPECT_EQ(write_bye({SessionId{1, 2}, Seq{1}, too_many, dropped, {}}, out).error().code, ErrorCode::kTooLarge);
 }
 
@@ -329,7 +329,7 @@ std::vector<std::byte> sealed_batch(std::span<const std::array<std::uint64_t, 6>
     std::vector<std::byte> out(builder->sealed_size_bytes_max(2, 2, 1));
     const ClockPoint points[] = {{Ticks{1'000}, UtcNs{1'700'000'000'000'000'000}, 50}};
     const auto size = builder->seal({SessionId{1, 2}, Seq{5}, EpochNumber{1}, BucketNumber{472'222}}, Ticks{1'300},
-                                    kTallies, kDropped, points, out);
+                                    kCounts, kDropped, points, out);
     EXPECT_TRUE(size.ok());
     EXPECT_TRUE(set_oldest_retained_seq(std::span{out}.first(*size), Seq{4}).ok());
     out.resize(*size);

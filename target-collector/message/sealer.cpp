@@ -15,22 +15,22 @@ void write_header(std::span<std::byte> record, const SealedRecord& header) {
 
 }  // namespace
 
-SealerCore::SealerCore(const Options& options, BatchBuilderCore& builder, TallyTable& tallies, TallyTable& wire_losses,
+SealerCore::SealerCore(const Options& options, BatchBuilderCore& builder, CountTable& counts, CountTable& wire_losses,
                        SpscRing& batches, SpscRing& losses)
     : session_{options.session},
       batch_rows_max_{options.batch_rows_max},
       batch_age_ticks_max_{options.batch_age_ticks_max},
       live_{options.live},
       builder_{builder},
-      tallies_{tallies},
+      counts_{counts},
       batches_{batches},
       losses_{losses},
       wire_losses_{wire_losses} {
     PERFLEET_ASSERT(batch_rows_max_ > 0 && batch_rows_max_ <= limits::kBatchRowsMax);
-    PERFLEET_ASSERT(batches.memory_size_bytes() >= batch_ring_size_bytes_min(tallies.entry_count_max()));
+    PERFLEET_ASSERT(batches.memory_size_bytes() >= batch_ring_size_bytes_min(counts.entry_count_max()));
     // Whatever is gathered fits into an empty ring.
     builder_.limit_sealed_size_bytes(
-        SpscRing::record_size_bytes_max(batches.memory_size_bytes()) - sizeof(SealedRecord), tallies.entry_count_max());
+        SpscRing::record_size_bytes_max(batches.memory_size_bytes()) - sizeof(SealedRecord), counts.entry_count_max());
 }
 
 void SealerCore::grant_session(SessionId session, UtcNs utc) {
@@ -43,14 +43,14 @@ void SealerCore::grant_session(SessionId session, UtcNs utc) {
 void SealerCore::append(Series series, Ticks now, std::span<const std::uint64_t> integers,
                         std::span<const std::span<const std::byte>> bytes) {
     PERFLEET_ASSERT(has_begun_ && !is_finished_);
-    count_live(series, TallyName::kProduced, 1);
+    count_live(series, CountName::kProduced, 1);
     if (!builder_.append(series, integers, bytes)) {
         seal(now, WhenFull::kCountLost);
         if (!builder_.append(series, integers, bytes)) {
             // A row that no batch of this size takes.
-            tallies_.add(series, TallyName::kProduced, 1);
-            tallies_.add(series, TallyName::kLostRingFull, 1);
-            count_live(series, TallyName::kLostRingFull, 1);
+            counts_.add(series, CountName::kProduced, 1);
+            counts_.add(series, CountName::kLostRingFull, 1);
+            count_live(series, CountName::kLostRingFull, 1);
             has_lost_definition_ = has_lost_definition_ || is_definition(series.kind);
             return;
         }
@@ -64,21 +64,21 @@ void SealerCore::append(Series series, Ticks now, std::span<const std::uint64_t>
     }
 }
 
-void SealerCore::count_lost(Series series, TallyName reason, std::uint64_t row_count) {
-    PERFLEET_ASSERT(is_loss(reason) && reason != TallyName::kLostSpoolFull && reason != TallyName::kLostRefused);
-    tallies_.add(series, TallyName::kProduced, row_count);
-    tallies_.add(series, reason, row_count);
-    count_live(series, TallyName::kProduced, row_count);
+void SealerCore::count_lost(Series series, CountName reason, std::uint64_t row_count) {
+    PERFLEET_ASSERT(is_loss(reason) && reason != CountName::kLostSpoolFull && reason != CountName::kLostRefused);
+    counts_.add(series, CountName::kProduced, row_count);
+    counts_.add(series, reason, row_count);
+    count_live(series, CountName::kProduced, row_count);
     count_live(series, reason, row_count);
 }
 
-void SealerCore::count(Series series, TallyName name, std::uint64_t value) {
-    PERFLEET_ASSERT(!is_loss(name) && name != TallyName::kProduced);
-    tallies_.add(series, name, value);
+void SealerCore::count(Series series, CountName name, std::uint64_t value) {
+    PERFLEET_ASSERT(!is_loss(name) && name != CountName::kProduced);
+    counts_.add(series, name, value);
     count_live(series, name, value);
 }
 
-void SealerCore::count_live(Series series, TallyName name, std::uint64_t value) {
+void SealerCore::count_live(Series series, CountName name, std::uint64_t value) {
     if (live_ != nullptr) {
         live_->add(series, name, value);
     }
@@ -132,7 +132,7 @@ bool SealerCore::finish(const ClockPoint& end) {
     if (!seal(end.ticks, WhenFull::kKeep)) {
         return false;
     }
-    const auto entries = tallies_.entries();
+    const auto entries = counts_.entries();
     const auto record = batches_.reserve(sizeof(SealedRecord) + entries.size_bytes());
     if (record.empty()) {
         return false;
@@ -162,11 +162,10 @@ bool SealerCore::seal(Ticks now, WhenFull when_full) {
         return false;
     }
     // At most one entry a series is new once the rows are counted.
-    const std::size_t tallies_then = tallies_.entries().size() + builder_.series_count_max();
-    const std::size_t tallies_max =
-        tallies_then < tallies_.entry_count_max() ? tallies_then : tallies_.entry_count_max();
+    const std::size_t counts_then = counts_.entries().size() + builder_.series_count_max();
+    const std::size_t counts_max = counts_then < counts_.entry_count_max() ? counts_then : counts_.entry_count_max();
     const auto record = batches_.reserve(
-        sizeof(SealedRecord) + builder_.sealed_size_bytes_max(tallies_max, dropped_count_, clock_point_count_));
+        sizeof(SealedRecord) + builder_.sealed_size_bytes_max(counts_max, dropped_count_, clock_point_count_));
     if (record.empty()) {
         if (when_full == WhenFull::kCountLost) {
             lose_gathered();
@@ -178,12 +177,12 @@ bool SealerCore::seal(Ticks now, WhenFull when_full) {
     header.type = SealedRecord::Type::kBatch;
     header.seq = Seq{last_sealed_.value + 1};
     header.epoch = epoch_;
-    header.notice_number = notice_number_;
+    header.report_number = report_number_;
     builder_.each_series([&](Series series, std::uint32_t row_count) {
         header.rows[header.series_count++] = SealedRecord::Rows{series, row_count};
     });
     write_header(record, header);
-    const auto size = builder_.seal(BatchHeader{session_, header.seq, epoch_, bucket_}, now, tallies_.entries(),
+    const auto size = builder_.seal(BatchHeader{session_, header.seq, epoch_, bucket_}, now, counts_.entries(),
                                     std::span<const SeqRange>{dropped_}.first(dropped_count_),
                                     std::span<const ClockPoint>{clock_points_}.first(clock_point_count_),
                                     record.subspan(sizeof header));
@@ -197,14 +196,14 @@ bool SealerCore::seal(Ticks now, WhenFull when_full) {
 
 void SealerCore::count_gathered() {
     builder_.each_series(
-        [&](Series series, std::uint32_t row_count) { tallies_.add(series, TallyName::kProduced, row_count); });
+        [&](Series series, std::uint32_t row_count) { counts_.add(series, CountName::kProduced, row_count); });
 }
 
 void SealerCore::lose_gathered() {
     count_gathered();
     builder_.each_series([&](Series series, std::uint32_t row_count) {
-        tallies_.add(series, TallyName::kLostRingFull, row_count);
-        count_live(series, TallyName::kLostRingFull, row_count);
+        counts_.add(series, CountName::kLostRingFull, row_count);
+        count_live(series, CountName::kLostRingFull, row_count);
         has_lost_definition_ = has_lost_definition_ || is_definition(series.kind);
     });
     builder_.clear();
@@ -212,32 +211,32 @@ void SealerCore::lose_gathered() {
 
 void SealerCore::take_up_losses() {
     for (auto record = losses_.acquire(); !record.empty(); record = losses_.acquire()) {
-        LossNotice notice;
-        PERFLEET_ASSERT(record.size() >= sizeof notice);
-        std::memcpy(&notice, record.data(), sizeof notice);
-        const std::size_t ranges_size = notice.range_count * sizeof(SeqRange);
-        PERFLEET_ASSERT(notice.range_count <= dropped_.size() &&
-                        record.size() == sizeof notice + ranges_size + notice.tally_count * sizeof(Tally));
-        notice_number_ = notice.number;
-        dropped_count_ = notice.range_count;
+        LossReport report;
+        PERFLEET_ASSERT(record.size() >= sizeof report);
+        std::memcpy(&report, record.data(), sizeof report);
+        const std::size_t ranges_size = report.range_count * sizeof(SeqRange);
+        PERFLEET_ASSERT(report.range_count <= dropped_.size() &&
+                        record.size() == sizeof report + ranges_size + report.entry_count * sizeof(CountEntry));
+        report_number_ = report.number;
+        dropped_count_ = report.range_count;
         if (ranges_size > 0) {
-            std::memcpy(dropped_.data(), record.data() + sizeof notice, ranges_size);
+            std::memcpy(dropped_.data(), record.data() + sizeof report, ranges_size);
         }
-        count_wire_losses(record.subspan(sizeof notice + ranges_size));
-        if (notice.has_lost_definitions && has_begun_ && notice.lost_definitions_epoch == epoch_) {
+        count_wire_losses(record.subspan(sizeof report + ranges_size));
+        if (report.has_lost_definitions && has_begun_ && report.lost_definitions_epoch == epoch_) {
             has_lost_definition_ = true;
         }
         losses_.release();
     }
 }
 
-void SealerCore::count_wire_losses(std::span<const std::byte> tallies) {
-    for (std::size_t at = 0; at < tallies.size(); at += sizeof(Tally)) {
-        Tally tally;
-        std::memcpy(&tally, tallies.data() + at, sizeof tally);
-        const std::uint64_t grown = tally.value - wire_losses_.get(tally.series, tally.name);
-        wire_losses_.add(tally.series, tally.name, grown);
-        tallies_.add(tally.series, tally.name, grown);
+void SealerCore::count_wire_losses(std::span<const std::byte> counts) {
+    for (std::size_t at = 0; at < counts.size(); at += sizeof(CountEntry)) {
+        CountEntry entry;
+        std::memcpy(&entry, counts.data() + at, sizeof entry);
+        const std::uint64_t grown = entry.value - wire_losses_.get(entry.series, entry.name);
+        wire_losses_.add(entry.series, entry.name, grown);
+        counts_.add(entry.series, entry.name, grown);
     }
 }
 

@@ -11,8 +11,8 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/batch_builder.h"
+#include "target-collector/message/count_table.h"
 #include "target-collector/message/live_counts.h"
-#include "target-collector/message/tally_book.h"
 #include "target-collector/ring/spsc_ring.h"
 
 namespace perfleet {
@@ -23,7 +23,7 @@ struct SealedRecord {
     Type type{};
     std::uint32_t series_count = 0;   // kBatch: how many of `rows` are set
     Seq seq;                          // kBatch: of the batch; kFinal: the last that was sealed
-    std::uint64_t notice_number = 0;  // kBatch: the last LossNotice before it, whose ranges it names; 0: none
+    std::uint64_t report_number = 0;  // kBatch: the last LossReport before it, whose ranges it names; 0: none
     ClockPoint end_point;             // kFinal
     EpochNumber epoch;                // kBatch
     struct Rows {
@@ -31,40 +31,40 @@ struct SealedRecord {
         std::uint32_t row_count = 0;
     };
     std::array<Rows, limits::kBatchSeriesMax> rows{};
-    // kBatch: the message follows. kFinal: the tallies (Tally[]) follow, to the record's end.
+    // kBatch: the message follows. kFinal: the counts (CountEntry[]) follow, to the record's end.
 };
 static_assert(sizeof(SealedRecord) % 8 == 0);
 
 // What the wire tells the sealer, through a second, small ring: everything that it lost so far. A state, not an event:
 // each replaces the one before, so that a full ring loses nothing.
-struct LossNotice {
+struct LossReport {
     std::uint64_t number = 0;       // 1, 2, …
     std::uint32_t range_count = 0;  // dropped batches that no acknowledged batch has named yet
-    std::uint32_t tally_count = 0;  // rows lost in the wire since the session began (kLostSpoolFull, kLostRefused)
+    std::uint32_t entry_count = 0;  // rows lost in the wire since the session began (kLostSpoolFull, kLostRefused)
     bool has_lost_definitions = false;
     EpochNumber lost_definitions_epoch;  // the last epoch that lost definitions
-    // SeqRange[range_count] and Tally[tally_count] follow.
+    // SeqRange[range_count] and CountEntry[entry_count] follow.
 };
-static_assert(sizeof(LossNotice) % 8 == 0);
+static_assert(sizeof(LossReport) % 8 == 0);
 
-// The size of that second ring where books have so many entries: two of the largest notices.
-[[nodiscard]] constexpr std::size_t loss_notice_ring_size_bytes(std::size_t tally_count_max) {
-    const std::size_t notice_size_bytes =
-        sizeof(LossNotice) + limits::kDroppedRangesMax * sizeof(SeqRange) + tally_count_max * sizeof(Tally);
+// The size of that second ring where count tables have so many entries: two of the largest reports.
+[[nodiscard]] constexpr std::size_t loss_report_ring_size_bytes(std::size_t entry_count_max) {
+    const std::size_t report_size_bytes =
+        sizeof(LossReport) + limits::kDroppedRangesMax * sizeof(SeqRange) + entry_count_max * sizeof(CountEntry);
     std::size_t size_bytes = 64;
-    while (SpscRing::record_size_bytes_max(size_bytes) < notice_size_bytes) {
+    while (SpscRing::record_size_bytes_max(size_bytes) < report_size_bytes) {
         size_bytes *= 2;
     }
     return size_bytes;
 }
-inline constexpr std::size_t kLossNoticeRingSizeBytes = loss_notice_ring_size_bytes(limits::kTalliesMax);
+inline constexpr std::size_t kLossReportRingSizeBytes = loss_report_ring_size_bytes(limits::kCountsMax);
 
-// A ring of batches must be at least so large: a few rows go into one beside all tallies.
-[[nodiscard]] constexpr std::size_t batch_ring_size_bytes_min(std::size_t tally_count_max) {
-    return std::size_t{2} * (8'192 + sizeof(SealedRecord) + tally_count_max * sizeof(Tally));
+// A ring of batches must be at least so large: a few rows go into one beside all counts.
+[[nodiscard]] constexpr std::size_t batch_ring_size_bytes_min(std::size_t entry_count_max) {
+    return std::size_t{2} * (8'192 + sizeof(SealedRecord) + entry_count_max * sizeof(CountEntry));
 }
 inline constexpr std::size_t kBatchRingSizeBytesMin = 64U << 10;
-static_assert(kBatchRingSizeBytesMin >= batch_ring_size_bytes_min(limits::kTalliesMax));
+static_assert(kBatchRingSizeBytesMin >= batch_ring_size_bytes_min(limits::kCountsMax));
 
 class SealerCore {
 public:
@@ -76,8 +76,8 @@ public:
     };
 
     // Borrowed: `batches` leads to the wire (at least batch_ring_size_bytes_min(); batches close early where it is too
-    // small for full ones), `losses` comes from it. `wire_losses` is a book of its own, as large as `tallies`.
-    SealerCore(const Options& options, BatchBuilderCore& builder, TallyTable& tallies, TallyTable& wire_losses,
+    // small for full ones), `losses` comes from it. `wire_losses` is a table of its own, as large as `counts`.
+    SealerCore(const Options& options, BatchBuilderCore& builder, CountTable& counts, CountTable& wire_losses,
                SpscRing& batches, SpscRing& losses);
 
     // The session that the gateway has granted, once. What was gathered since begin_epoch() lies in the bucket of
@@ -92,10 +92,10 @@ public:
 
     // Counts rows that never became rows here (kernel losses and the like): lost and therefore produced. Not for
     // kLostSpoolFull and kLostRefused, which the wire counts.
-    void count_lost(Series series, TallyName reason, std::uint64_t row_count);
+    void count_lost(Series series, CountName reason, std::uint64_t row_count);
 
     // Counts what is no row (kFramesUnmapped, kThrottled, …).
-    void count(Series series, TallyName name, std::uint64_t value);
+    void count(Series series, CountName name, std::uint64_t value);
 
     // To be called at every turn of the loop. Seals a batch that is old enough, takes up loss notices, and learns the
     // bucket that `utc` lies in.
@@ -116,7 +116,7 @@ public:
     // Seals what there is.
     void flush(Ticks now);
 
-    // Seals what there is and passes on the final tallies; nothing may follow. False while the ring has no room: call
+    // Seals what there is and passes on the final counts; nothing may follow. False while the ring has no room: call
     // again.
     [[nodiscard]] bool finish(const ClockPoint& end);
 
@@ -130,16 +130,16 @@ private:
     bool seal(Ticks now, WhenFull when_full);
     void count_gathered();
     void lose_gathered();
-    void count_live(Series series, TallyName name, std::uint64_t value);
+    void count_live(Series series, CountName name, std::uint64_t value);
     void take_up_losses();
-    void count_wire_losses(std::span<const std::byte> tallies);
+    void count_wire_losses(std::span<const std::byte> counts);
 
     SessionId session_;
     std::uint32_t batch_rows_max_;
     std::uint64_t batch_age_ticks_max_;
     LiveCounts* live_;
     BatchBuilderCore& builder_;
-    TallyTable& tallies_;
+    CountTable& counts_;
     SpscRing& batches_;
     SpscRing& losses_;
 
@@ -156,22 +156,22 @@ private:
     std::array<ClockPoint, limits::kClockPointsMax> clock_points_{};
     std::size_t clock_point_count_ = 0;
 
-    // From the last LossNotice.
-    std::uint64_t notice_number_ = 0;
+    // From the last LossReport.
+    std::uint64_t report_number_ = 0;
     std::array<SeqRange, limits::kDroppedRangesMax> dropped_{};
     std::size_t dropped_count_ = 0;
-    TallyTable& wire_losses_;  // what of it stands in tallies_ already
+    CountTable& wire_losses_;  // what of it stands in counts_ already
 };
 
-struct SealerBook {
-    TallyBook wire_losses;
+struct SealerCounts {
+    SessionCounts wire_losses;
 };
 
-// With a book as large as a batch may carry.
-class Sealer final : private SealerBook, public SealerCore {
+// With a table as large as a batch may carry.
+class Sealer final : private SealerCounts, public SealerCore {
 public:
-    Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies, SpscRing& batches, SpscRing& losses)
-        : SealerCore{options, builder, tallies, wire_losses, batches, losses} {}
+    Sealer(const Options& options, BatchBuilder& builder, SessionCounts& counts, SpscRing& batches, SpscRing& losses)
+        : SealerCore{options, builder, counts, wire_losses, batches, losses} {}
 };
 
 }  // namespace perfleet

@@ -27,15 +27,15 @@ constexpr UtcNs kUtc{1'000 * kHourNs};
 struct Taken {
     SealedRecord record;
     std::vector<std::uint64_t> words;  // the message
-    std::vector<Tally> tallies;        // of the batch, or final
+    std::vector<CountEntry> counts;    // of the batch, or final
     std::vector<SeqRange> dropped;
     std::size_t clock_point_count = 0;
     std::uint32_t bucket = 0;
 
-    [[nodiscard]] std::uint64_t tally(Series series, TallyName name) const {
-        for (const Tally& tally : tallies) {
-            if (tally.series == series && tally.name == name) {
-                return tally.value;
+    [[nodiscard]] std::uint64_t entry(Series series, CountName name) const {
+        for (const CountEntry& entry : counts) {
+            if (entry.series == series && entry.name == name) {
+                return entry.value;
             }
         }
         return 0;
@@ -47,14 +47,14 @@ protected:
     explicit SealerTest(std::size_t ring_size_bytes = 1U << 20, std::uint32_t rows_max = 100,
                         SessionId session = kSession)
         : batch_memory_(ring_size_bytes / 8),
-          loss_memory_(kLossNoticeRingSizeBytes / 8),
+          loss_memory_(kLossReportRingSizeBytes / 8),
           values_(BatchBuilder::values_count(1'000, 14, 16)),
           bytes_(1 << 16),
           batches_(std::as_writable_bytes(std::span{batch_memory_})),
           losses_(std::as_writable_bytes(std::span{loss_memory_})),
           builder_(std::make_unique<BatchBuilder>(values_, bytes_, 1'000)),
-          tallies_(std::make_unique<TallyBook>()),
-          sealer_(std::make_unique<Sealer>(Sealer::Options{session, rows_max, 1'000}, *builder_, *tallies_, batches_,
+          counts_(std::make_unique<SessionCounts>()),
+          sealer_(std::make_unique<Sealer>(Sealer::Options{session, rows_max, 1'000}, *builder_, *counts_, batches_,
                                            losses_)) {
         sealer_->begin_epoch(Ticks{0}, kUtc);
     }
@@ -79,8 +79,8 @@ protected:
         const auto rest = bytes.subspan(sizeof taken.record);
         if (taken.record.type != SealedRecord::Type::kBatch) {
             EXPECT_EQ(taken.record.type, SealedRecord::Type::kFinal);
-            taken.tallies.resize(rest.size() / sizeof(Tally));
-            std::memcpy(taken.tallies.data(), rest.data(), rest.size());
+            taken.counts.resize(rest.size() / sizeof(CountEntry));
+            std::memcpy(taken.counts.data(), rest.data(), rest.size());
         } else {
             taken.words.resize(rest.size() / 8);
             std::memcpy(taken.words.data(), rest.data(), rest.size());
@@ -91,10 +91,10 @@ protected:
             EXPECT_EQ(batch.getEpoch(), taken.record.epoch.value);
             EXPECT_EQ(batch.getSession().getHigh(), kSession.high);
             EXPECT_EQ(batch.getSeries().size(), taken.record.series_count);
-            for (const auto tally : batch.getTallies()) {
-                taken.tallies.push_back({{static_cast<Kind>(tally.getKind()), EventNumber{tally.getEvent()}},
-                                         static_cast<TallyName>(tally.getName()),
-                                         tally.getValue()});
+            for (const auto entry : batch.getCounts()) {
+                taken.counts.push_back({{static_cast<Kind>(entry.getKind()), EventNumber{entry.getEvent()}},
+                                        static_cast<CountName>(entry.getName()),
+                                        entry.getValue()});
             }
             for (const auto range : batch.getDropped()) {
                 taken.dropped.push_back({Seq{range.getFirst()}, Seq{range.getLast()}});
@@ -106,19 +106,19 @@ protected:
         return taken;
     }
 
-    void tell_losses(const LossNotice& notice, std::vector<SeqRange> ranges, std::vector<Tally> tallies) {
-        LossNotice header = notice;
+    void tell_losses(const LossReport& report, std::vector<SeqRange> ranges, std::vector<CountEntry> counts) {
+        LossReport header = report;
         header.range_count = static_cast<std::uint32_t>(ranges.size());
-        header.tally_count = static_cast<std::uint32_t>(tallies.size());
+        header.entry_count = static_cast<std::uint32_t>(counts.size());
         const auto record =
-            losses_.reserve(sizeof header + ranges.size() * sizeof(SeqRange) + tallies.size() * sizeof(Tally));
+            losses_.reserve(sizeof header + ranges.size() * sizeof(SeqRange) + counts.size() * sizeof(CountEntry));
         ASSERT_FALSE(record.empty());
         const auto header_bytes = std::as_bytes(std::span{&header, 1});
         const auto range_bytes = std::as_bytes(std::span{ranges});
-        const auto tally_bytes = std::as_bytes(std::span{tallies});
+        const auto entry_bytes = std::as_bytes(std::span{counts});
         auto at = std::copy(header_bytes.begin(), header_bytes.end(), record.begin());
         at = std::copy(range_bytes.begin(), range_bytes.end(), at);
-        std::copy(tally_bytes.begin(), tally_bytes.end(), at);
+        std::copy(entry_bytes.begin(), entry_bytes.end(), at);
         losses_.commit(record.size());
     }
 
@@ -129,7 +129,7 @@ protected:
     SpscRing batches_;
     SpscRing losses_;
     std::unique_ptr<BatchBuilder> builder_;
-    std::unique_ptr<TallyBook> tallies_;
+    std::unique_ptr<SessionCounts> counts_;
     std::unique_ptr<Sealer> sealer_;
 };
 
@@ -147,15 +147,15 @@ TEST_F(SealerTest, SealsAFullBatchAndCountsItsRowsInIt) {
     EXPECT_EQ(first->record.seq, Seq{1});
     EXPECT_EQ(first->record.rows[0].series, kSamples);
     EXPECT_EQ(first->record.rows[0].row_count, 100U);
-    EXPECT_EQ(first->tally(kSamples, TallyName::kProduced), 100U);
+    EXPECT_EQ(first->entry(kSamples, CountName::kProduced), 100U);
     EXPECT_EQ(first->bucket, 1'000U);
     const auto second = take();
     ASSERT_TRUE(second);
     EXPECT_EQ(second->record.seq, Seq{2});
-    EXPECT_EQ(second->tally(kSamples, TallyName::kProduced), 200U);
+    EXPECT_EQ(second->entry(kSamples, CountName::kProduced), 200U);
     EXPECT_FALSE(take());
     sealer_->flush(Ticks{250});
-    EXPECT_EQ(take()->tally(kSamples, TallyName::kProduced), 250U);
+    EXPECT_EQ(take()->entry(kSamples, CountName::kProduced), 250U);
     EXPECT_EQ(sealer_->last_sealed(), Seq{3});
 }
 
@@ -171,14 +171,14 @@ TEST_F(SealerTest, SealsAnOldBatch) {
 }
 
 TEST_F(SealerTest, CountsLossesAsProducedToo) {
-    sealer_->count_lost(kSamples, TallyName::kLostKernelRing, 7);
-    sealer_->count(kSamples, TallyName::kFramesUnmapped, 3);
+    sealer_->count_lost(kSamples, CountName::kLostKernelRing, 7);
+    sealer_->count(kSamples, CountName::kFramesUnmapped, 3);
     sample(1);
     sealer_->flush(Ticks{1});
     const auto taken = take();
-    EXPECT_EQ(taken->tally(kSamples, TallyName::kProduced), 8U);
-    EXPECT_EQ(taken->tally(kSamples, TallyName::kLostKernelRing), 7U);
-    EXPECT_EQ(taken->tally(kSamples, TallyName::kFramesUnmapped), 3U);
+    EXPECT_EQ(taken->entry(kSamples, CountName::kProduced), 8U);
+    EXPECT_EQ(taken->entry(kSamples, CountName::kLostKernelRing), 7U);
+    EXPECT_EQ(taken->entry(kSamples, CountName::kFramesUnmapped), 3U);
 }
 
 // What another process reads of them while this one runs, or after it was killed.
@@ -187,17 +187,17 @@ TEST_F(SealerTest, CountsLiveWhatItCountsAndWhatItDrops) {
     LiveCounts live;
     live.attach(std::as_writable_bytes(std::span{memory}));
     sealer_ =
-        std::make_unique<Sealer>(Sealer::Options{kSession, 100, 1'000, &live}, *builder_, *tallies_, batches_, losses_);
+        std::make_unique<Sealer>(Sealer::Options{kSession, 100, 1'000, &live}, *builder_, *counts_, batches_, losses_);
     sealer_->begin_epoch(Ticks{0}, kUtc);
-    sealer_->count_lost(kSamples, TallyName::kLostKernelRing, 7);
-    sealer_->count(kSamples, TallyName::kFramesUnmapped, 3);
+    sealer_->count_lost(kSamples, CountName::kLostKernelRing, 7);
+    sealer_->count(kSamples, CountName::kFramesUnmapped, 3);
     sample(1);
     sample(2);
     auto read = std::make_unique<LiveCountsRead>();
     ASSERT_TRUE(read_live_counts(std::as_writable_bytes(std::span{memory}), *read).ok());
-    EXPECT_EQ(read->tallies.get(kSamples, TallyName::kProduced), 9U);
-    EXPECT_EQ(read->tallies.get(kSamples, TallyName::kLostKernelRing), 7U);
-    EXPECT_EQ(read->tallies.get(kSamples, TallyName::kFramesUnmapped), 3U);
+    EXPECT_EQ(read->counts.get(kSamples, CountName::kProduced), 9U);
+    EXPECT_EQ(read->counts.get(kSamples, CountName::kLostKernelRing), 7U);
+    EXPECT_EQ(read->counts.get(kSamples, CountName::kFramesUnmapped), 3U);
 }
 
 TEST_F(SealerTest, AnEpochEndsWithItsBucket) {
@@ -243,45 +243,45 @@ TEST_F(SealerTest, ClockPointsAreThinnedOutWhenNoBatchTakesThem) {
 }
 
 TEST_F(SealerTest, NamesDroppedRangesUntilTheyAreGone) {
-    LossNotice notice;
-    notice.number = 1;
-    const Tally lost{kSamples, TallyName::kLostSpoolFull, 40};
-    tell_losses(notice, {{Seq{1}, Seq{3}}}, {lost});
+    LossReport report;
+    report.number = 1;
+    const CountEntry lost{kSamples, CountName::kLostSpoolFull, 40};
+    tell_losses(report, {{Seq{1}, Seq{3}}}, {lost});
     sealer_->tick(Ticks{1}, kUtc);
     for (int i = 0; i < 2; ++i) {
         sample(1);
         sealer_->flush(Ticks{1});
         const auto taken = take();
         EXPECT_EQ(taken->dropped, (std::vector<SeqRange>{{Seq{1}, Seq{3}}}));
-        EXPECT_EQ(taken->tally(kSamples, TallyName::kLostSpoolFull), 40U);
-        EXPECT_EQ(taken->record.notice_number, 1U);
+        EXPECT_EQ(taken->entry(kSamples, CountName::kLostSpoolFull), 40U);
+        EXPECT_EQ(taken->record.report_number, 1U);
     }
-    notice.number = 2;
-    tell_losses(notice, {}, {{kSamples, TallyName::kLostSpoolFull, 50}, {kSamples, TallyName::kLostRefused, 2}});
-    notice.number = 3;
-    tell_losses(notice, {}, {{kSamples, TallyName::kLostSpoolFull, 60}, {kSamples, TallyName::kLostRefused, 2}});
+    report.number = 2;
+    tell_losses(report, {}, {{kSamples, CountName::kLostSpoolFull, 50}, {kSamples, CountName::kLostRefused, 2}});
+    report.number = 3;
+    tell_losses(report, {}, {{kSamples, CountName::kLostSpoolFull, 60}, {kSamples, CountName::kLostRefused, 2}});
     sealer_->tick(Ticks{2}, kUtc);
     sample(2);
     sealer_->flush(Ticks{2});
     const auto taken = take();
     EXPECT_TRUE(taken->dropped.empty());
-    EXPECT_EQ(taken->tally(kSamples, TallyName::kLostSpoolFull), 60U);
-    EXPECT_EQ(taken->tally(kSamples, TallyName::kLostRefused), 2U);
-    EXPECT_EQ(taken->tally(kSamples, TallyName::kProduced), 3U);
-    EXPECT_EQ(taken->record.notice_number, 3U);
+    EXPECT_EQ(taken->entry(kSamples, CountName::kLostSpoolFull), 60U);
+    EXPECT_EQ(taken->entry(kSamples, CountName::kLostRefused), 2U);
+    EXPECT_EQ(taken->entry(kSamples, CountName::kProduced), 3U);
+    EXPECT_EQ(taken->record.report_number, 3U);
 }
 
 TEST_F(SealerTest, ADroppedDefinitionEndsItsEpochOnly) {
     sealer_->begin_epoch(Ticks{1}, kUtc);
-    LossNotice notice;
-    notice.number = 1;
-    notice.has_lost_definitions = true;
-    notice.lost_definitions_epoch = EpochNumber{0};
-    tell_losses(notice, {{Seq{1}, Seq{1}}}, {});
+    LossReport report;
+    report.number = 1;
+    report.has_lost_definitions = true;
+    report.lost_definitions_epoch = EpochNumber{0};
+    tell_losses(report, {{Seq{1}, Seq{1}}}, {});
     sealer_->tick(Ticks{2}, kUtc);
     EXPECT_FALSE(sealer_->epoch_is_over());
-    notice.lost_definitions_epoch = EpochNumber{1};
-    tell_losses(notice, {{Seq{1}, Seq{1}}}, {});
+    report.lost_definitions_epoch = EpochNumber{1};
+    tell_losses(report, {{Seq{1}, Seq{1}}}, {});
     sealer_->tick(Ticks{3}, kUtc);
     EXPECT_TRUE(sealer_->epoch_is_over());
     sealer_->begin_epoch(Ticks{4}, kUtc);
@@ -300,7 +300,7 @@ TEST_F(SealerWithSmallRing, AFullRingLosesRowsByCountAndNoSeq) {
         sealer_->append(kSamples, Ticks{appended}, row);
         ++appended;
     };
-    while (tallies_->get(kSamples, TallyName::kLostRingFull) == 0) {
+    while (counts_->get(kSamples, CountName::kLostRingFull) == 0) {
         random_sample();
     }
     EXPECT_FALSE(sealer_->epoch_is_over());  // no definition was lost
@@ -317,8 +317,8 @@ TEST_F(SealerWithSmallRing, AFullRingLosesRowsByCountAndNoSeq) {
     ASSERT_TRUE(last);
     EXPECT_EQ(last->record.seq, expected);
     passed_on += last->record.rows[0].row_count;
-    EXPECT_EQ(last->tally(kSamples, TallyName::kProduced), appended);
-    EXPECT_EQ(last->tally(kSamples, TallyName::kLostRingFull) + passed_on, appended);
+    EXPECT_EQ(last->entry(kSamples, CountName::kProduced), appended);
+    EXPECT_EQ(last->entry(kSamples, CountName::kLostRingFull) + passed_on, appended);
 }
 
 TEST_F(SealerWithSmallRing, ALostDefinitionEndsTheEpoch) {
@@ -326,7 +326,7 @@ TEST_F(SealerWithSmallRing, ALostDefinitionEndsTheEpoch) {
         ASSERT_LT(i, 1'000'000U);
         stack(i);
     }
-    EXPECT_GT(tallies_->get(kStacks, TallyName::kLostRingFull), 0U);
+    EXPECT_GT(counts_->get(kStacks, CountName::kLostRingFull), 0U);
     sealer_->begin_epoch(Ticks{1}, kUtc);
     EXPECT_FALSE(sealer_->epoch_is_over());
 }
@@ -339,12 +339,12 @@ TEST_F(SealerWithSmallRing, FinishWaitsForRoomAndLosesNothing) {
         if (appended % 10 == 0) {
             sealer_->flush(Ticks{appended});
         }
-        if (tallies_->get(kSamples, TallyName::kLostRingFull) > 0) {
+        if (counts_->get(kSamples, CountName::kLostRingFull) > 0) {
             break;
         }
     }
     sample(appended++);
-    const std::uint64_t lost = tallies_->get(kSamples, TallyName::kLostRingFull);
+    const std::uint64_t lost = counts_->get(kSamples, CountName::kLostRingFull);
     std::uint64_t passed_on = 0;
     std::optional<Taken> final_record;
     bool waited = false;
@@ -363,8 +363,8 @@ TEST_F(SealerWithSmallRing, FinishWaitsForRoomAndLosesNothing) {
     EXPECT_FALSE(take());
     EXPECT_EQ(final_record->record.seq, sealer_->last_sealed());
     EXPECT_EQ(final_record->record.end_point, end);
-    EXPECT_EQ(final_record->tally(kSamples, TallyName::kProduced), appended);
-    EXPECT_EQ(final_record->tally(kSamples, TallyName::kLostRingFull), lost);
+    EXPECT_EQ(final_record->entry(kSamples, CountName::kProduced), appended);
+    EXPECT_EQ(final_record->entry(kSamples, CountName::kLostRingFull), lost);
     EXPECT_EQ(passed_on + lost, appended);
 }
 
@@ -387,8 +387,8 @@ TEST_F(SealerWithoutSessionTest, SealsNothingBeforeTheGrantAndThenAllThatIsThere
     ASSERT_TRUE(batch.has_value());
     EXPECT_EQ(batch->record.seq, Seq{1});
     EXPECT_EQ(batch->bucket, 1'003U);
-    EXPECT_EQ(batch->tally(kSamples, TallyName::kProduced), 1U);
-    EXPECT_EQ(batch->tally(kSamples, TallyName::kLostRingFull), 0U);
+    EXPECT_EQ(batch->entry(kSamples, CountName::kProduced), 1U);
+    EXPECT_EQ(batch->entry(kSamples, CountName::kLostRingFull), 0U);
 }
 
 TEST_F(SealerWithoutSessionTest, KeepsNoMoreThanABatchAndCountsTheRest) {
@@ -404,8 +404,8 @@ TEST_F(SealerWithoutSessionTest, KeepsNoMoreThanABatchAndCountsTheRest) {
     const auto batch = take();
     ASSERT_TRUE(batch.has_value());
     EXPECT_EQ(batch->record.seq, Seq{1});
-    EXPECT_EQ(batch->tally(kSamples, TallyName::kProduced), 151U);
-    EXPECT_EQ(batch->tally(kSamples, TallyName::kLostRingFull), 150U);
+    EXPECT_EQ(batch->entry(kSamples, CountName::kProduced), 151U);
+    EXPECT_EQ(batch->entry(kSamples, CountName::kLostRingFull), 150U);
 }
 
 }  // namespace

@@ -168,13 +168,13 @@ inline constexpr Field<std::uint64_t> kLastTicks{16};
 inline constexpr PointerField kColumns{0};
 }  // namespace series_rows
 
-namespace tally {
+namespace entry {
 inline constexpr Shape kShape{2, 0};
 inline constexpr Field<std::uint8_t> kKind{0};
 inline constexpr Field<std::uint16_t> kEvent{2};
 inline constexpr Field<std::uint16_t> kName{4};
 inline constexpr Field<std::uint64_t> kValue{8};
-}  // namespace tally
+}  // namespace entry
 
 namespace seq_range {
 inline constexpr Shape kShape{2, 0};
@@ -191,7 +191,7 @@ inline constexpr Field<std::uint32_t> kBucket{20};
 inline constexpr Field<std::uint32_t> kSeal{24};
 inline constexpr PointerField kSession{0};
 inline constexpr PointerField kSeries{1};
-inline constexpr PointerField kTallies{2};
+inline constexpr PointerField kCounts{2};
 inline constexpr PointerField kDropped{3};
 inline constexpr PointerField kClockPoints{4};
 }  // namespace batch
@@ -217,7 +217,7 @@ namespace bye {
 inline constexpr Shape kShape{1, 4};
 inline constexpr Field<std::uint64_t> kLastSeq{0};
 inline constexpr PointerField kSession{0};
-inline constexpr PointerField kTallies{1};
+inline constexpr PointerField kCounts{1};
 inline constexpr PointerField kDropped{2};
 inline constexpr PointerField kEndPoint{3};
 }  // namespace bye

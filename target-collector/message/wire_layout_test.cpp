@@ -33,7 +33,7 @@ bool is_signed(capnp::schema::Type::Reader type) {
     return type.isInt8() || type.isInt16() || type.isInt32() || type.isInt64();
 }
 
-// One struct: every field is asked for, or done() complains.
+// One struct: every field is asked for, or done() warns.
 class Struct {
 public:
     template <class Type>
@@ -173,11 +173,11 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("lastTicks", layout::series_rows::kLastTicks)
         .has("columns", layout::series_rows::kColumns)
         .done();
-    Struct::of<wire::Tally>(layout::tally::kShape)
-        .has("kind", layout::tally::kKind)
-        .has("event", layout::tally::kEvent)
-        .has("name", layout::tally::kName)
-        .has("value", layout::tally::kValue)
+    Struct::of<wire::CountEntry>(layout::entry::kShape)
+        .has("kind", layout::entry::kKind)
+        .has("event", layout::entry::kEvent)
+        .has("name", layout::entry::kName)
+        .has("value", layout::entry::kValue)
         .done();
     Struct::of<wire::SeqRange>(layout::seq_range::kShape)
         .has("first", layout::seq_range::kFirst)
@@ -191,7 +191,7 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("bucket", layout::batch::kBucket)
         .has("seal", layout::batch::kSeal)
         .has("series", layout::batch::kSeries)
-        .has("tallies", layout::batch::kTallies)
+        .has("counts", layout::batch::kCounts)
         .has("dropped", layout::batch::kDropped)
         .has("clockPoints", layout::batch::kClockPoints)
         .done();
@@ -211,7 +211,7 @@ TEST(WireLayout, IsThatOfTheSchema) {
     Struct::of<wire::Bye>(layout::bye::kShape)
         .has("session", layout::bye::kSession)
         .has("lastSeq", layout::bye::kLastSeq)
-        .has("tallies", layout::bye::kTallies)
+        .has("counts", layout::bye::kCounts)
         .has("dropped", layout::bye::kDropped)
         .has("endPoint", layout::bye::kEndPoint)
         .done();

@@ -9,16 +9,16 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 
 }  // namespace
 
-void CollectorCounters::publish_rows(std::span<const Tally> tallies, Seq last_sealed, std::uint64_t rows_open) {
+void CollectorCounters::publish_rows(std::span<const CountEntry> entries, Seq last_sealed, std::uint64_t rows_open) {
     CollectorCounts counts;
-    for (const Tally& tally : tallies) {
-        if (tally.name == TallyName::kProduced) {
-            counts.rows_produced.at(static_cast<std::size_t>(tally.series.kind)) += tally.value;
-        } else if (is_loss(tally.name) && is_definition(tally.series.kind)) {
-            counts.definitions_lost += tally.value;
-        } else if (is_loss(tally.name)) {
-            counts.rows_lost[std::min(static_cast<std::size_t>(tally.name), counts.rows_lost.size() - 1)] +=
-                tally.value;
+    for (const CountEntry& entry : entries) {
+        if (entry.name == CountName::kProduced) {
+            counts.rows_produced.at(static_cast<std::size_t>(entry.series.kind)) += entry.value;
+        } else if (is_loss(entry.name) && is_definition(entry.series.kind)) {
+            counts.definitions_lost += entry.value;
+        } else if (is_loss(entry.name)) {
+            counts.rows_lost[std::min(static_cast<std::size_t>(entry.name), counts.rows_lost.size() - 1)] +=
+                entry.value;
         }
     }
     for (std::size_t i = 0; i < rows_produced_.size(); ++i) {

@@ -30,7 +30,7 @@ struct SpoolSyncCounts {
 
 struct CollectorCounts {
     std::array<std::uint64_t, kKindLast + 1> rows_produced{};  // by the number of the Kind
-    std::array<std::uint64_t, 16> rows_lost{};  // by the number of the TallyName, the last one takes all that are
+    std::array<std::uint64_t, 16> rows_lost{};  // by the number of the CountName, the last one takes all that are
                                                 // higher; definitions not counted
     std::uint64_t rows_open = 0;                // that are in no batch yet, and in no other count
     std::uint64_t definitions_lost = 0;
@@ -59,7 +59,7 @@ public:
     static constexpr std::uint64_t kPublishEveryNs = 100'000'000;
 
     // The source's thread.
-    void publish_rows(std::span<const Tally> tallies, Seq last_sealed, std::uint64_t rows_open);
+    void publish_rows(std::span<const CountEntry> counts, Seq last_sealed, std::uint64_t rows_open);
 
     void publish_frequency_scale(double scale);
     [[nodiscard]] double frequency_scale() const { return frequency_scale_.load(std::memory_order_relaxed); }

@@ -19,14 +19,14 @@ void add_rows(const CollectorCounts& counts, MetricPage& page) {
             }
         }
     }
-    const std::string_view unknown = tally_name(TallyName{});
+    const std::string_view unknown = count_name(CountName{});
     std::uint64_t other = counts.rows_lost.back();
     const auto add_lost = [&](std::string_view reason, std::uint64_t count) {
         page.counter("perfleet_collector_rows_lost_total", "Rows lost, excluding definitions.", count,
                      {{"reason", std::string{reason}}});
     };
-    for (std::size_t i = kTallyLostFirst; i + 1 < counts.rows_lost.size(); ++i) {
-        const std::string_view reason = tally_name(static_cast<TallyName>(i));
+    for (std::size_t i = kCountLostFirst; i + 1 < counts.rows_lost.size(); ++i) {
+        const std::string_view reason = count_name(static_cast<CountName>(i));
         if (reason == unknown) {
             other += counts.rows_lost[i];
         } else {

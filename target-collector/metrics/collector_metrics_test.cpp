@@ -35,19 +35,19 @@ TEST(CollectorMetrics, EveryFamilyIsThereFromTheStartOnceWith0) {
     }
 }
 
-TEST(CollectorMetrics, TalliesStandUnderKindAndReason) {
-    const std::vector<Tally> tallies{
-        {{Kind::kSample, EventNumber{0}}, TallyName::kProduced, 100},
-        {{Kind::kSample, EventNumber{1}}, TallyName::kProduced, 20},
-        {{Kind::kSample, EventNumber{1}}, TallyName::kLostKernelRing, 3},
-        {{Kind::kTracepoint, EventNumber{2}}, TallyName::kLostKernelRing, 4},
-        {{Kind::kTracepoint, EventNumber{2}}, static_cast<TallyName>(kTallyLostLast), 5},
-        {{Kind::kTracepoint, EventNumber{2}}, TallyName::kThrottled, 6},
-        {{Kind::kStack, kNoEvent}, TallyName::kProduced, 7},
-        {{Kind::kStack, kNoEvent}, TallyName::kLostRingFull, 8},
+TEST(CollectorMetrics, CountsStandUnderKindAndReason) {
+    const std::vector<CountEntry> counts{
+        {{Kind::kSample, EventNumber{0}}, CountName::kProduced, 100},
+        {{Kind::kSample, EventNumber{1}}, CountName::kProduced, 20},
+        {{Kind::kSample, EventNumber{1}}, CountName::kLostKernelRing, 3},
+        {{Kind::kTracepoint, EventNumber{2}}, CountName::kLostKernelRing, 4},
+        {{Kind::kTracepoint, EventNumber{2}}, static_cast<CountName>(kCountLostLast), 5},
+        {{Kind::kTracepoint, EventNumber{2}}, CountName::kThrottled, 6},
+        {{Kind::kStack, kNoEvent}, CountName::kProduced, 7},
+        {{Kind::kStack, kNoEvent}, CountName::kLostRingFull, 8},
     };
     CollectorCounters counters;
-    counters.publish_rows(tallies, Seq{9}, 0);
+    counters.publish_rows(counts, Seq{9}, 0);
     Delivery::Status status;
     status.batches_acknowledged = 10;
     status.welcomed = true;

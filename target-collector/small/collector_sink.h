@@ -17,10 +17,10 @@ public:
                 std::span<const std::span<const std::byte>> bytes) override {
         collector_.append(series, now, integers, bytes);
     }
-    void count_lost(Series series, TallyName reason, std::uint64_t row_count) override {
+    void count_lost(Series series, CountName reason, std::uint64_t row_count) override {
         collector_.count_lost(series, reason, row_count);
     }
-    void count(Series series, TallyName name, std::uint64_t value) override { collector_.count(series, name, value); }
+    void count(Series series, CountName name, std::uint64_t value) override { collector_.count(series, name, value); }
     // The collector begins its epochs itself.
     [[nodiscard]] bool epoch_is_over() const override { return false; }
     void begin_epoch(Ticks /*now*/) override {}

@@ -122,7 +122,7 @@ TEST(FileSink, HoldsAWholeSessionHoweverManyBytesTheStreamTakes) {
         EXPECT_EQ(frames.front().tag, wire_layout::MessageTag::kHello);
         EXPECT_EQ(frames.front().session, (SessionId{3, 4}));
         EXPECT_EQ(frames.back().tag, wire_layout::MessageTag::kBye);
-        EXPECT_EQ(frames.back().tally(kSamples, TallyName::kProduced), 600U);
+        EXPECT_EQ(frames.back().entry(kSamples, CountName::kProduced), 600U);
         EXPECT_EQ(samples_in(frames), 600U);
         for (std::size_t i = 1; i + 1 < frames.size(); ++i) {
             EXPECT_EQ(frames[i].seq, Seq{i}) << "each once, in order";

@@ -30,7 +30,7 @@ SmallCollector::SmallCollector(const SmallTarget& target, NetworkDriver& driver)
                .batch_rows_max = kBatchRowsMax,
                .batch_age_ticks_max = limits::kBatchAgeNsMax / kNsPerSecondUnsigned * target.clock.ticks_per_second},
               builder_,
-              tallies_,
+              counts_,
               wire_losses_,
               batches_,
               losses_},
@@ -40,7 +40,7 @@ SmallCollector::SmallCollector(const SmallTarget& target, NetworkDriver& driver)
                  .spool = spool_.bytes,
                  .images = {},
                  .takes_requests = target.taker != nullptr},
-                books_.all(),
+                delivery_memory_.all(),
                 driver_,
                 batches_,
                 losses_} {
@@ -143,7 +143,7 @@ void SmallCollector::sample(const SmallSample& sample) {
 }
 
 void SmallCollector::count_lost(EventNumber event, std::uint64_t sample_count) {
-    sealer_.count_lost({Kind::kSample, event}, TallyName::kLostRingFull, sample_count);
+    sealer_.count_lost({Kind::kSample, event}, CountName::kLostRingFull, sample_count);
 }
 
 void SmallCollector::append(Series series, Ticks time, std::span<const std::uint64_t> integers,
@@ -152,11 +152,11 @@ void SmallCollector::append(Series series, Ticks time, std::span<const std::uint
     sealer_.append(series, time, integers, bytes);
 }
 
-void SmallCollector::count_lost(Series series, TallyName reason, std::uint64_t row_count) {
+void SmallCollector::count_lost(Series series, CountName reason, std::uint64_t row_count) {
     sealer_.count_lost(series, reason, row_count);
 }
 
-void SmallCollector::count(Series series, TallyName name, std::uint64_t value) { sealer_.count(series, name, value); }
+void SmallCollector::count(Series series, CountName name, std::uint64_t value) { sealer_.count(series, name, value); }
 
 std::uint32_t SmallCollector::pid_of(std::uint32_t tid) const {
     for (const SmallThread& thread : target_.threads) {
@@ -199,10 +199,10 @@ bool SmallCollector::intern_stack(const SmallSample& sample, std::uint32_t pid, 
         into = node.number;
     }
     if (unmapped > 0) {
-        sealer_.count(series, TallyName::kFramesUnmapped, unmapped);
+        sealer_.count(series, CountName::kFramesUnmapped, unmapped);
     }
     if (count < sample.addresses.size()) {
-        sealer_.count(series, TallyName::kFramesTruncated, sample.addresses.size() - count);
+        sealer_.count(series, CountName::kFramesTruncated, sample.addresses.size() - count);
     }
     return true;
 }

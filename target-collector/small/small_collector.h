@@ -12,8 +12,8 @@
 #include <span>
 
 #include "target-collector/message/batch_builder.h"
+#include "target-collector/message/count_table.h"
 #include "target-collector/message/sealer.h"
-#include "target-collector/message/tally_book.h"
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/small/small_target.h"
 #include "target-collector/small/stack_table.h"
@@ -29,7 +29,7 @@ public:
     static constexpr std::size_t kRingSizeBytes = 32U << 10;    // between sealing and sending, a power of two
     static constexpr std::uint32_t kBatchRowsMax = 256;
     static constexpr std::size_t kSeriesMax = 12;            // in one batch
-    static constexpr std::size_t kTalliesMax = 96;           // counts of a session, of which 32 are kept for overflow
+    static constexpr std::size_t kCountsMax = 96;            // counts of a session, of which 32 are kept for overflow
     static constexpr std::size_t kTextSizeBytesMax = 2'048;  // of paths and names in one batch
     static constexpr std::size_t kHelloSizeBytesMax = 4U << 10;
     static constexpr std::size_t kFramesMax = 64;  // of one call chain; deeper ones lose their outermost frames
@@ -47,8 +47,8 @@ public:
     // are the collector's own.
     void append(Series series, Ticks time, std::span<const std::uint64_t> integers,
                 std::span<const std::span<const std::byte>> bytes = {});
-    void count_lost(Series series, TallyName reason, std::uint64_t row_count);
-    void count(Series series, TallyName name, std::uint64_t value);
+    void count_lost(Series series, CountName reason, std::uint64_t row_count);
+    void count(Series series, CountName name, std::uint64_t value);
 
     void step(Ticks now);
 
@@ -94,12 +94,12 @@ private:
     UtcNs gateway_utc_;               // as the delivery told it last
     std::int64_t utc_offset_ns_ = 0;  // UTC less the session's clock in ns
     StackTable stacks_;
-    SizedTallyBook<kTalliesMax> tallies_;
-    SizedTallyBook<kTalliesMax> wire_losses_;
-    DeliveryBooks<kTalliesMax> books_;
+    SizedCountTable<kCountsMax> counts_;
+    SizedCountTable<kCountsMax> wire_losses_;
+    DeliveryMemory<kCountsMax> delivery_memory_;
     BatchBuilderCore::Tables<kSeriesMax> tables_;
     Memory<kRingSizeBytes> ring_memory_;
-    Memory<loss_notice_ring_size_bytes(kTalliesMax)> loss_memory_;
+    Memory<loss_report_ring_size_bytes(kCountsMax)> loss_memory_;
     Memory<kSpoolSizeBytes> spool_;
     Memory<kHelloSizeBytesMax> hello_;
     std::array<std::uint64_t, kValues> values_{};

@@ -24,10 +24,10 @@ public:
                         std::span<const std::span<const std::byte>> bytes) = 0;
 
     // Rows that were lost before they became rows: lost and therefore produced.
-    virtual void count_lost(Series series, TallyName reason, std::uint64_t row_count) = 0;
+    virtual void count_lost(Series series, CountName reason, std::uint64_t row_count) = 0;
 
     // What is counted and is no row of the series.
-    virtual void count(Series series, TallyName name, std::uint64_t value) = 0;
+    virtual void count(Series series, CountName name, std::uint64_t value) = 0;
 
     // True when the running epoch can't go on: the source calls begin_epoch() and defines everything anew.
     [[nodiscard]] virtual bool epoch_is_over() const = 0;

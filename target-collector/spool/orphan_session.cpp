@@ -24,7 +24,7 @@ OrphanSession::OrphanSession(std::unique_ptr<SpoolFile> file, std::unique_ptr<Sp
       reading_{std::move(reading)},
       hello_(reading_->hello.begin(), reading_->hello.end()),
       batches_memory_(kIdleRingSizeBytes / sizeof(std::uint64_t)),
-      losses_memory_(kLossNoticeRingSizeBytes / sizeof(std::uint64_t)),
+      losses_memory_(kLossReportRingSizeBytes / sizeof(std::uint64_t)),
       batches_{std::as_writable_bytes(std::span{batches_memory_})},
       losses_{std::as_writable_bytes(std::span{losses_memory_})},
       journal_{file_->journal(), reading_->entry.number} {
@@ -35,7 +35,7 @@ OrphanSession::OrphanSession(std::unique_ptr<SpoolFile> file, std::unique_ptr<Sp
     options.spool = file_->records();
     options.journal = &journal_;
     options.left = &reading_->entry;
-    options.final_tallies = reading_->final_tallies.entries();
+    options.final_counts = reading_->final_counts.entries();
     options.end_point = reading_->end_point;
     delivery_.emplace(options, driver, batches_, losses_);
 }

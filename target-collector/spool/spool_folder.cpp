@@ -54,13 +54,13 @@ struct SpoolFolder::Found {
 };
 
 Result<std::unique_ptr<SpoolFolder>> SpoolFolder::open(const std::string& path, std::size_t size_bytes,
-                                                       const Notice& notice) {
+                                                       const LogText& log) {
     if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST) {
         return error_from_errno(errno, "can't make the spool folder '" + path + "'");
     }
     std::unique_ptr<SpoolFolder> folder(new SpoolFolder(path));
     PERFLEET_TRY(folder->lock());
-    PERFLEET_TRY(folder->look(size_bytes, notice));
+    PERFLEET_TRY(folder->look(size_bytes, log));
     return folder;
 }
 
@@ -94,7 +94,7 @@ Result<Done> SpoolFolder::lock() {
     return Done{};
 }
 
-Result<Done> SpoolFolder::look(std::size_t size_bytes, const Notice& notice) {
+Result<Done> SpoolFolder::look(std::size_t size_bytes, const LogText& log) {
     // Never finished: their sessions never began.
     auto unfinished = files_in(path_, ".spool.new");
     auto paths = files_in(path_, ".spool");
@@ -112,7 +112,7 @@ Result<Done> SpoolFolder::look(std::size_t size_bytes, const Notice& notice) {
             return std::move(left).error();
         }
         if (!left.ok()) {
-            notice(left.error().message + "; it is left as it is");
+            log(left.error().message + "; it is left as it is");
             continue;
         }
         const SpoolReading& reading = (*left)->reading();
@@ -121,17 +121,17 @@ Result<Done> SpoolFolder::look(std::size_t size_bytes, const Notice& notice) {
             for (const SpoolHole& hole : reading.holes) {
                 lost_bytes += hole.size_bytes;
             }
-            notice("spool file '" + path + "' is damaged in " + std::to_string(reading.holes.size()) + " places (" +
-                   std::to_string(lost_bytes) + " bytes): batches there are lost, their rows are counted as killed");
+            log("spool file '" + path + "' is damaged in " + std::to_string(reading.holes.size()) + " places (" +
+                std::to_string(lost_bytes) + " bytes): batches there are lost, their rows are counted as killed");
         }
         (*left)->file().give_back_around(reading.entry.places);
         found.push_back({path, reading.head.ordinal, (*left)->delivery().status().spool_used_bytes});
     }
     std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.ordinal < b.ordinal; });
     while (found.size() > limits::kSpoolSessionsMax) {
-        notice("more than " + std::to_string(limits::kSpoolSessionsMax) + " ended sessions wait in the spool folder '" +
-               path_ + "': the oldest, '" + found.front().path + "', is given up with " +
-               mib(found.front().used_bytes) + " of batches");
+        log("more than " + std::to_string(limits::kSpoolSessionsMax) + " ended sessions wait in the spool folder '" +
+            path_ + "': the oldest, '" + found.front().path + "', is given up with " + mib(found.front().used_bytes) +
+            " of batches");
         ::unlink(found.front().path.c_str());
         found.erase(found.begin());
     }
@@ -152,8 +152,8 @@ Result<Done> SpoolFolder::look(std::size_t size_bytes, const Notice& notice) {
         Delivery& delivery = left->delivery();
         delivery.shrink_to(one.used_bytes > excess ? one.used_bytes - excess : 0);
         used_bytes -= one.used_bytes - delivery.status().spool_used_bytes;
-        notice("the spool folder '" + path_ + "' is full: " + std::to_string(delivery.status().batches_dropped) +
-               " batches of " + left->name() + " were dropped");
+        log("the spool folder '" + path_ + "' is full: " + std::to_string(delivery.status().batches_dropped) +
+            " batches of " + left->name() + " were dropped");
         auto reading = read_spool(left->file().bytes());
         if (reading.ok()) {
             left->file().give_back_around((*reading)->entry.places);

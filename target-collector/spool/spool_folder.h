@@ -16,6 +16,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/log_event.h"
 #include "schemas/wire/delivery_limits.h"
 #include "target-collector/spool/spool_file.h"
 
@@ -26,15 +27,13 @@ inline constexpr std::size_t kSpoolFolderSizeBytesMin = 1U << 20U;
 
 class SpoolFolder {
 public:
-    using Notice = std::function<void(std::string_view)>;
-
     // Makes the folder if it isn't there (its parent is), locks it, and looks at what earlier runs left. What they left
     // may take half of `size_bytes`: of more, the oldest batches of the oldest session are dropped, and counted as the
-    // spool's bound. `notice` is told of that, of damage, and of files that can't be delivered; those stay. Errors:
+    // spool's bound. `log` is told of that, of damage, and of files that can't be delivered; those stay. Errors:
     // kBusy (another collector uses it), kUnsupported (a file of a newer version), kPermission, kIo; all name the
     // place.
     [[nodiscard]] static Result<std::unique_ptr<SpoolFolder>> open(const std::string& path, std::size_t size_bytes,
-                                                                   const Notice& notice);
+                                                                   const LogText& log);
     SpoolFolder(const SpoolFolder&) = delete;
     SpoolFolder& operator=(const SpoolFolder&) = delete;
     ~SpoolFolder();
@@ -51,7 +50,7 @@ private:
     struct Found;
     explicit SpoolFolder(std::string path) : path_{std::move(path)} {}
     [[nodiscard]] Result<Done> lock();
-    [[nodiscard]] Result<Done> look(std::size_t size_bytes, const Notice& notice);
+    [[nodiscard]] Result<Done> look(std::size_t size_bytes, const LogText& log);
 
     std::string path_;
     int lock_fd_ = -1;

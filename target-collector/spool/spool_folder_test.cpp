@@ -101,13 +101,13 @@ TEST(SpoolFolder, LeavesForeignFilesAloneAndNamesThem) {
     std::ofstream(place / "empty.spool") << "";
     std::ofstream(place / "half.spool.new") << "never finished";
     ::mkdir((place / "folder.spool").c_str(), 0700);
-    std::vector<std::string> notices;
-    const auto folder = open_folder(place.path(), kSizeBytes, &notices);
+    std::vector<std::string> logged;
+    const auto folder = open_folder(place.path(), kSizeBytes, &logged);
     EXPECT_EQ(folder->left(), std::vector<std::string>{place / name_of(1)});
-    ASSERT_EQ(notices.size(), 3U);
-    EXPECT_NE(notices[0].find("empty.spool"), std::string::npos) << notices[0];
-    EXPECT_NE(notices[1].find("folder.spool"), std::string::npos) << notices[1];
-    EXPECT_NE(notices[2].find("foreign.spool' is no spool file"), std::string::npos) << notices[2];
+    ASSERT_EQ(logged.size(), 3U);
+    EXPECT_NE(logged[0].find("empty.spool"), std::string::npos) << logged[0];
+    EXPECT_NE(logged[1].find("folder.spool"), std::string::npos) << logged[1];
+    EXPECT_NE(logged[2].find("foreign.spool' is no spool file"), std::string::npos) << logged[2];
     EXPECT_TRUE(std::filesystem::exists(place / "foreign.spool"));
     EXPECT_TRUE(std::filesystem::exists(place / "notes.txt"));
     EXPECT_FALSE(std::filesystem::exists(place / "half.spool.new"));
@@ -138,11 +138,11 @@ TEST(SpoolFolder, AFileWithoutAWholeJournalIsNamedAndStays) {
             file << "torn";
         }
     }
-    std::vector<std::string> notices;
-    const auto folder = open_folder(place.path(), kSizeBytes, &notices);
+    std::vector<std::string> logged;
+    const auto folder = open_folder(place.path(), kSizeBytes, &logged);
     EXPECT_TRUE(folder->left().empty());
-    ASSERT_EQ(notices.size(), 1U);
-    EXPECT_NE(notices[0].find(name_of(1)), std::string::npos);
+    ASSERT_EQ(logged.size(), 1U);
+    EXPECT_NE(logged[0].find(name_of(1)), std::string::npos);
     EXPECT_TRUE(std::filesystem::exists(place / name_of(1)));
 }
 
@@ -151,8 +151,8 @@ TEST(SpoolFolder, KeepsHalfItsSizeForANewSession) {
     for (std::uint64_t number = 1; number <= 4; ++number) {
         leave_session(place.path(), number, 200);
     }
-    std::vector<std::string> notices;
-    const auto folder = open_folder(place.path(), kSizeBytes, &notices);
+    std::vector<std::string> logged;
+    const auto folder = open_folder(place.path(), kSizeBytes, &logged);
     Silence silence;
     std::uint64_t used_bytes = 0;
     for (const std::string& path : folder->left()) {
@@ -161,18 +161,18 @@ TEST(SpoolFolder, KeepsHalfItsSizeForANewSession) {
         used_bytes += (*left)->delivery().status().spool_used_bytes;
         // Whatever went is counted: nothing of it as killed.
         const SpoolReading& reading = (*left)->reading();
-        EXPECT_EQ(reading.final_tallies.get(kSamples, TallyName::kProduced), 2'000U);
+        EXPECT_EQ(reading.final_counts.get(kSamples, CountName::kProduced), 2'000U);
         EXPECT_EQ(reading.rows_killed, 0U);
-        EXPECT_EQ(reading.final_tallies.get({Kind::kTask, kNoEvent}, TallyName::kUncleanEnd), 1U)
+        EXPECT_EQ(reading.final_counts.get({Kind::kTask, kNoEvent}, CountName::kUncleanEnd), 1U)
             << "whoever made room in it since hasn't ended it";
-        EXPECT_EQ(reading.entry.lost.get(kSamples, TallyName::kLostSpoolFull) + 10 * reading.batch_count, 2'000U);
+        EXPECT_EQ(reading.entry.lost.get(kSamples, CountName::kLostSpoolFull) + 10 * reading.batch_count, 2'000U);
     }
     EXPECT_LE(used_bytes, kSizeBytes / 2);
     EXPECT_GT(used_bytes, kSizeBytes / 4);
-    EXPECT_FALSE(notices.empty());
+    EXPECT_FALSE(logged.empty());
     // The first ones had been emptied already by those who came after them.
-    for (const std::string& notice : notices) {
-        EXPECT_EQ(notice.find(": 0 batches"), std::string::npos) << notice;
+    for (const std::string& log : logged) {
+        EXPECT_EQ(log.find(": 0 batches"), std::string::npos) << log;
     }
     const auto file = folder->create(SessionId{9, 9}, hello_of({9, 9}));
     ASSERT_TRUE(file.ok());
@@ -185,11 +185,11 @@ TEST(SpoolFolder, GivesUpTheOldestOfTooManySessions) {
     for (std::uint64_t number = 1; number <= limits::kSpoolSessionsMax + 2; ++number) {
         leave_session(place.path(), number, 0);
     }
-    std::vector<std::string> notices;
-    const auto folder = open_folder(place.path(), kSizeBytes, &notices);
+    std::vector<std::string> logged;
+    const auto folder = open_folder(place.path(), kSizeBytes, &logged);
     EXPECT_EQ(folder->left().size(), limits::kSpoolSessionsMax);
-    ASSERT_FALSE(notices.empty());
-    EXPECT_NE(notices[0].find(name_of(2)), std::string::npos) << notices[0];
+    ASSERT_FALSE(logged.empty());
+    EXPECT_NE(logged[0].find(name_of(2)), std::string::npos) << logged[0];
     EXPECT_FALSE(std::filesystem::exists(place / name_of(2)));
     EXPECT_TRUE(std::filesystem::exists(place / name_of(3)));
 }

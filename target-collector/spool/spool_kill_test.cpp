@@ -128,16 +128,16 @@ TEST(SpoolKill, NothingIsForgottenAtAnyInstruction) {
         ASSERT_TRUE(reading.ok()) << reading.error().where;
         EXPECT_TRUE((*reading)->holes.empty());
         const std::uint64_t last = (*reading)->entry.last_sealed.value;
-        const std::uint64_t produced = (*reading)->final_tallies.get(kSamples, TallyName::kProduced);
+        const std::uint64_t produced = (*reading)->final_counts.get(kSamples, CountName::kProduced);
         // The kill may have come between our count and its.
         EXPECT_LE(witness->rows - produced, 1U);
         EXPECT_GE(last, witness->last_sent);
         // Every batch up to the last is acknowledged, dropped, or here; the rest of the rows died.
-        const std::uint64_t acknowledged_rows = (*reading)->entry.acknowledged.get(kSamples, TallyName::kProduced) +
-                                                (*reading)->entry.since_drop.get(kSamples, TallyName::kProduced);
-        const std::uint64_t dropped_rows = (*reading)->entry.lost.get(kSamples, TallyName::kLostSpoolFull);
+        const std::uint64_t acknowledged_rows = (*reading)->entry.acknowledged.get(kSamples, CountName::kProduced) +
+                                                (*reading)->entry.since_drop.get(kSamples, CountName::kProduced);
+        const std::uint64_t dropped_rows = (*reading)->entry.lost.get(kSamples, CountName::kLostSpoolFull);
         EXPECT_EQ(acknowledged_rows + dropped_rows + kRowsABatch * (*reading)->batch_count, kRowsABatch * last);
-        EXPECT_EQ((*reading)->final_tallies.get(kSamples, TallyName::kLostKilled), produced - kRowsABatch * last);
+        EXPECT_EQ((*reading)->final_counts.get(kSamples, CountName::kLostKilled), produced - kRowsABatch * last);
         dropped += dropped_rows;
         acknowledged += acknowledged_rows;
         ASSERT_FALSE(HasFailure()) << "round " << round;

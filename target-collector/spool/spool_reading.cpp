@@ -18,7 +18,7 @@ constexpr std::size_t kVersionOffset = 8;
 constexpr std::size_t kChecksumOffset = 12;
 constexpr std::size_t kBodyOffset = 16;
 constexpr std::uint64_t kRecordsSizeBytesMax = std::uint64_t{1} << 36U;
-constexpr Series kOverflowSeries{Kind::kTask, kNoEvent};  // of a tally book
+constexpr Series kOverflowSeries{Kind::kTask, kNoEvent};  // of a count table
 
 std::uint32_t checksum_of(std::span<const std::byte> head) {
     return crc32c(crc32c(0, head.first(kChecksumOffset)), head.subspan(kBodyOffset, kSpoolHeadSizeBytes - kBodyOffset));
@@ -39,17 +39,17 @@ bool are_possible(const DeliverySpool::Places& places, std::uint64_t size_bytes)
     return places.tail < places.head && places.used_bytes == places.head - places.tail;
 }
 
-bool is_counted_by_wire(TallyName name) { return name == TallyName::kLostSpoolFull || name == TallyName::kLostRefused; }
+bool is_counted_by_wire(CountName name) { return name == CountName::kLostSpoolFull || name == CountName::kLostRefused; }
 
 using RowCounts = std::map<Series, std::uint64_t>;
 
 // What was produced = what is accounted for + what the kill took. Where more is accounted for than was counted (after a
 // loss of power the counts may be older than the rest), the counts are raised.
-void settle(SpoolReading& reading, const TallyBook& counted, const RowCounts& rows_kept) {
+void settle(SpoolReading& reading, const SessionCounts& counted, const RowCounts& rows_kept) {
     RowCounts produced;
-    for (const Tally& tally : counted.entries()) {
-        if (tally.name == TallyName::kProduced) {
-            produced[tally.series] = tally.value;
+    for (const CountEntry& entry : counted.entries()) {
+        if (entry.name == CountName::kProduced) {
+            produced[entry.series] = entry.value;
         }
     }
     RowCounts accounted;
@@ -57,18 +57,18 @@ void settle(SpoolReading& reading, const TallyBook& counted, const RowCounts& ro
         const bool is_overflow = !produced.contains(series) && produced.contains(kOverflowSeries);
         accounted[is_overflow ? kOverflowSeries : series] += rows;
     };
-    for (const Tally& tally : counted.entries()) {
-        if (is_counted_by_wire(tally.name) || tally.name == TallyName::kLostKilled) {
+    for (const CountEntry& entry : counted.entries()) {
+        if (is_counted_by_wire(entry.name) || entry.name == CountName::kLostKilled) {
             continue;
         }
-        reading.final_tallies.add(tally.series, tally.name, tally.value);
-        if (is_loss(tally.name)) {
-            account(tally.series, tally.value);
+        reading.final_counts.add(entry.series, entry.name, entry.value);
+        if (is_loss(entry.name)) {
+            account(entry.series, entry.value);
         }
     }
-    for (const TallyBook* book : {&reading.entry.acknowledged, &reading.entry.since_drop, &reading.entry.lost}) {
-        for (const Tally& tally : book->entries()) {
-            account(tally.series, tally.value);
+    for (const SessionCounts* table : {&reading.entry.acknowledged, &reading.entry.since_drop, &reading.entry.lost}) {
+        for (const CountEntry& entry : table->entries()) {
+            account(entry.series, entry.value);
         }
     }
     for (const auto& [series, rows] : rows_kept) {
@@ -76,17 +76,17 @@ void settle(SpoolReading& reading, const TallyBook& counted, const RowCounts& ro
     }
     for (const auto& [series, rows] : produced) {
         if (const std::uint64_t known = accounted[series]; rows > known) {
-            reading.final_tallies.add(series, TallyName::kLostKilled, rows - known);
+            reading.final_counts.add(series, CountName::kLostKilled, rows - known);
             reading.rows_killed += is_definition(series.kind) ? 0 : rows - known;
         }
     }
     for (const auto& [series, rows] : accounted) {
         if (const std::uint64_t known = produced[series]; rows > known) {
-            reading.final_tallies.add(series, TallyName::kProduced, rows - known);
+            reading.final_counts.add(series, CountName::kProduced, rows - known);
         }
     }
     if (!reading.entry.has_final) {
-        reading.final_tallies.add(kOverflowSeries, TallyName::kUncleanEnd, 1);
+        reading.final_counts.add(kOverflowSeries, CountName::kUncleanEnd, 1);
     }
 }
 
@@ -171,7 +171,7 @@ Checked<std::unique_ptr<SpoolReading>> read_spool(std::span<const std::byte> fil
         return Fault{ErrorCode::kCorrupt, kSpoolJournalOffset, places.used_bytes};
     }
     reading->end_point = reading->entry.has_final ? reading->entry.end_point : counts->last_seen;
-    settle(*reading, counts->tallies, walk.rows_kept());
+    settle(*reading, counts->counts, walk.rows_kept());
     return reading;
 }
 

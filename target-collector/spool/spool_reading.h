@@ -68,7 +68,7 @@ struct SpoolReading {
     std::uint64_t batch_count = 0;  // whole ones that wait
     // The session's final counts but for what stands in entry.lost: as counted when it ended; what is neither
     // acknowledged, kept nor lost otherwise is kLostKilled.
-    TallyBook final_tallies;
+    SessionCounts final_counts;
     ClockPoint end_point;
     std::uint64_t rows_killed = 0;  // definitions not counted
 };

@@ -136,11 +136,11 @@ protected:
     }
     static void expect_exact(const SpoolReading& reading, std::uint64_t whole_batches) {
         EXPECT_EQ(reading.batch_count, whole_batches);
-        EXPECT_EQ(reading.final_tallies.get(kSamples, TallyName::kProduced), 83U);
+        EXPECT_EQ(reading.final_counts.get(kSamples, CountName::kProduced), 83U);
         // Two batches were acknowledged.
-        EXPECT_EQ(reading.final_tallies.get(kSamples, TallyName::kLostKilled), 83U - (2 + whole_batches) * kRowsABatch);
+        EXPECT_EQ(reading.final_counts.get(kSamples, CountName::kLostKilled), 83U - (2 + whole_batches) * kRowsABatch);
         EXPECT_EQ(reading.rows_killed, 83U - (2 + whole_batches) * kRowsABatch);
-        EXPECT_EQ(reading.final_tallies.get({Kind::kTask, kNoEvent}, TallyName::kUncleanEnd), 1U)
+        EXPECT_EQ(reading.final_counts.get({Kind::kTask, kNoEvent}, CountName::kUncleanEnd), 1U)
             << "what was in the kernel's rings is in no count";
     }
     void write_back() {
@@ -173,8 +173,8 @@ TEST_F(OrphanFile, HasProducedWhatIsKeptWhereItsCountsAreLost) {
     const auto reading = read_spool(file_);
     ASSERT_TRUE(reading.ok());
     EXPECT_EQ((*reading)->batch_count, 6U);
-    EXPECT_EQ((*reading)->final_tallies.get(kSamples, TallyName::kProduced), 8 * kRowsABatch);
-    EXPECT_EQ((*reading)->final_tallies.get(kSamples, TallyName::kLostKilled), 0U);
+    EXPECT_EQ((*reading)->final_counts.get(kSamples, CountName::kProduced), 8 * kRowsABatch);
+    EXPECT_EQ((*reading)->final_counts.get(kSamples, CountName::kLostKilled), 0U);
     EXPECT_EQ((*reading)->rows_killed, 0U);
 }
 
@@ -194,8 +194,8 @@ TEST_F(OrphanFile, IsDeliveredUnderItsOwnSession) {
     const SeenFrame& bye = gateway.frames.back();
     EXPECT_EQ(bye.tag, wire_layout::MessageTag::kBye);
     EXPECT_EQ(bye.seq, Seq{8});
-    EXPECT_EQ(bye.tally(kSamples, TallyName::kProduced), 83U);
-    EXPECT_EQ(bye.tally(kSamples, TallyName::kLostKilled), 3U);
+    EXPECT_EQ(bye.entry(kSamples, CountName::kProduced), 83U);
+    EXPECT_EQ(bye.entry(kSamples, CountName::kLostKilled), 3U);
     EXPECT_EQ(bye.end_point, (ClockPoint{Ticks{7}, UtcNs{8}, 9}));
 }
 
@@ -249,11 +249,11 @@ TEST_F(OrphanFile, WhatStandsAroundAHoleIsDelivered) {
                     std::byte{0xee});
     }
     write_back();
-    std::vector<std::string> notices;
-    ASSERT_NE(open_folder(folder_.path(), kSizeBytes, &notices), nullptr);
-    ASSERT_EQ(notices.size(), 1U);
-    EXPECT_NE(notices[0].find(path_), std::string::npos);
-    EXPECT_NE(notices[0].find("3 places"), std::string::npos) << notices[0];
+    std::vector<std::string> logged;
+    ASSERT_NE(open_folder(folder_.path(), kSizeBytes, &logged), nullptr);
+    ASSERT_EQ(logged.size(), 1U);
+    EXPECT_NE(logged[0].find(path_), std::string::npos);
+    EXPECT_NE(logged[0].find("3 places"), std::string::npos) << logged[0];
     ScriptedGateway gateway;
     gateway.prefix = Seq{2};
     auto left = OrphanSession::open(path_, gateway);
@@ -263,8 +263,8 @@ TEST_F(OrphanFile, WhatStandsAroundAHoleIsDelivered) {
     }
     EXPECT_TRUE((*left)->delivery().status().finished);
     EXPECT_EQ(gateway.batches(), (std::vector<std::uint64_t>{4, 7}));
-    EXPECT_EQ(gateway.frames.back().tally(kSamples, TallyName::kLostKilled), 43U);
-    EXPECT_EQ(gateway.frames.back().tally(kSamples, TallyName::kProduced), 83U);
+    EXPECT_EQ(gateway.frames.back().entry(kSamples, CountName::kLostKilled), 43U);
+    EXPECT_EQ(gateway.frames.back().entry(kSamples, CountName::kProduced), 83U);
 }
 
 TEST_F(OrphanFile, AFileCutAtAnyLengthIsAnErrorOrHasHoles) {

@@ -67,9 +67,9 @@ public:
         EXPECT_TRUE(gateway_.bye != nullptr);
         if (gateway_.bye != nullptr) {
             check(gateway_, produced_, last_status_);
-            reached_.dropped = gateway_.bye->tally(kSamples, TallyName::kLostSpoolFull);
-            reached_.refused = gateway_.bye->tally(kSamples, TallyName::kLostRefused);
-            reached_.killed_rows = gateway_.bye->tally(kSamples, TallyName::kLostKilled);
+            reached_.dropped = gateway_.bye->entry(kSamples, CountName::kLostSpoolFull);
+            reached_.refused = gateway_.bye->entry(kSamples, CountName::kLostRefused);
+            reached_.killed_rows = gateway_.bye->entry(kSamples, CountName::kLostKilled);
         }
         EXPECT_TRUE(open_folder(folder_.path(), size_bytes())->left().empty());
         return reached_;
@@ -116,7 +116,7 @@ private:
             }
         }
         if (chance_.one_in(20)) {
-            sealer.count_lost(kSamples, TallyName::kLostKernelRing, 3);
+            sealer.count_lost(kSamples, CountName::kLostKernelRing, 3);
             produced_.kernel_losses += 3;
         }
         sealer.tick(Ticks{now_ns_}, kUtc);

@@ -49,27 +49,28 @@ DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, Network
                            SpscRing& losses)
     : driver_{driver},
       batches_{batches},
-      loss_notices_{losses},
+      loss_reports_{losses},
       hello_{options.hello},
       images_{options.images},
       image_buffer_{options.image_memory.empty() ? image_part_of(options) : options.image_memory},
       timeout_{options.resend_after_ns},
       journal_{options.journal},
       spool_{options.spool.subspan(image_part_of(options).size()), options.journal != nullptr},
-      losses_{memory.tallies.first(memory.tallies.size() / kBooks * DeliveryLosses::kBooks)},
+      losses_{memory.counts.first(memory.counts.size() / kCountTables * DeliveryLosses::kCountTables)},
       requests_{taken_by(options)},
       image_bytes_per_second_{options.image_bytes_per_second},
       images_wait_ns_{options.images_wait_ns},
       late_images_{options.late_images},
-      final_tallies_{memory.tallies.last(memory.tallies.size() / kBooks)},
-      bye_tallies_{memory.tallies.last(memory.tallies.size() / kBooks * 2).first(memory.tallies.size() / kBooks)},
+      final_counts_{memory.counts.last(memory.counts.size() / kCountTables)},
+      bye_counts_{
+          memory.counts.last(memory.counts.size() / kCountTables * 2).first(memory.counts.size() / kCountTables)},
       bye_buffer_{memory.bye} {
-    const std::size_t entries = final_tallies_.entry_count_max();
+    const std::size_t entries = final_counts_.entry_count_max();
     PERFLEET_ASSERT(kHasJournal || (options.journal == nullptr && options.left == nullptr));
     PERFLEET_ASSERT(kSuppliesImages || (options.images.empty() && options.late_images == nullptr));
     PERFLEET_ASSERT(memory.bye.size() >= bye_size_bytes_max(entries));
     PERFLEET_ASSERT(options.journal == nullptr || image_part_of(options).empty());
-    PERFLEET_ASSERT(losses.memory_size_bytes() >= loss_notice_ring_size_bytes(entries));
+    PERFLEET_ASSERT(losses.memory_size_bytes() >= loss_report_ring_size_bytes(entries));
     PERFLEET_ASSERT(set_hello_state(hello_, options.session, Seq{1}).ok());
     status_.session = options.session;
     if (kHasJournal && options.left != nullptr) {
@@ -84,8 +85,8 @@ void DeliveryCore::restore(const Options& options) {
     spool_.restore(left.places);
     losses_.restore({std::span{left.ranges}.first(left.range_count), left.lost.entries(), left.acknowledged.entries(),
                      left.since_drop.entries(), left.last_dropped});
-    for (const Tally& tally : options.final_tallies) {
-        final_tallies_.add(tally.series, tally.name, tally.value);
+    for (const CountEntry& entry : options.final_counts) {
+        final_counts_.add(entry.series, entry.name, entry.value);
     }
     end_point_ = options.end_point;
     has_final_ = true;
@@ -112,7 +113,7 @@ void DeliveryCore::write_journal() {
     const SpooledBatch* const front = spool_.front();
     const Seq first_kept = front != nullptr ? front->seq : Seq{0};
     journal_->write({spool_.places(), status_.last_sealed, losses_.last_dropped(), first_kept, has_ended_itself_,
-                     end_point_, losses_.ranges(), losses_.acknowledged(), losses_.since_drop(), losses_.tallies()});
+                     end_point_, losses_.ranges(), losses_.acknowledged(), losses_.since_drop(), losses_.counts()});
     is_journal_due_ = false;
 }
 
@@ -138,7 +139,7 @@ bool DeliveryCore::step(std::uint64_t now_ns) {
         has_done = send_image_chunk(now_ns) || has_done;
         has_done = say_bye(now_ns) || has_done;
     }
-    has_done = losses_.tell(loss_notices_) || has_done;
+    has_done = losses_.tell(loss_reports_) || has_done;
     write_journal();
     status_.spool_used_bytes = spool_.used_bytes();
     return has_done;
@@ -386,12 +387,12 @@ bool DeliveryCore::keep(const SealedRecord& header, std::span<const std::byte> m
     return true;
 }
 
-void DeliveryCore::take_final(const SealedRecord& header, std::span<const std::byte> tallies) {
-    for (std::size_t at = 0; at < tallies.size(); at += sizeof(Tally)) {
-        Tally tally;
-        std::memcpy(&tally, tallies.data() + at, sizeof tally);
-        if (tally.name != TallyName::kLostSpoolFull && tally.name != TallyName::kLostRefused) {
-            final_tallies_.add(tally.series, tally.name, tally.value);
+void DeliveryCore::take_final(const SealedRecord& header, std::span<const std::byte> counts) {
+    for (std::size_t at = 0; at < counts.size(); at += sizeof(CountEntry)) {
+        CountEntry entry;
+        std::memcpy(&entry, counts.data() + at, sizeof entry);
+        if (entry.name != CountName::kLostSpoolFull && entry.name != CountName::kLostRefused) {
+            final_counts_.add(entry.series, entry.name, entry.value);
         }
     }
     end_point_ = header.end_point;
@@ -402,7 +403,7 @@ void DeliveryCore::take_final(const SealedRecord& header, std::span<const std::b
 
 bool DeliveryCore::drop_oldest() {
     SpooledBatch* const batch = spool_.front();
-    const TallyName reason = status_.session_refused ? TallyName::kLostRefused : TallyName::kLostSpoolFull;
+    const CountName reason = status_.session_refused ? CountName::kLostRefused : CountName::kLostSpoolFull;
     if (batch == nullptr || !losses_.drop_oldest(batch->seq, batch->epoch, DeliverySpool::rows_of(*batch), reason)) {
         return false;
     }
@@ -461,7 +462,7 @@ void DeliveryCore::acknowledge(Seq prefix) {
                     timeout_.learn(now_ns_ - batch->sent_ns);
                 }
             }
-            losses_.acknowledge(batch->notice_number);
+            losses_.acknowledge(batch->report_number);
             losses_.count_acknowledged(DeliverySpool::rows_of(*batch));
         }
         pop_front();
@@ -496,7 +497,7 @@ bool DeliveryCore::say_hello(std::uint64_t now_ns) {
     if (!driver_.send(hello_)) {
         return false;
     }
-    told_oldest_ = oldest;
+    reported_oldest_ = oldest;
     is_hello_due_ = false;
     status_.is_deferred = false;
     hello_sent_ns_ = now_ns;
@@ -531,7 +532,7 @@ bool DeliveryCore::send_batches(std::uint64_t now_ns) {
     int sent_count = 0;
     // The gateway waits for batches before the oldest one that are gone (refused, dropped, damaged on disk), and no
     // other batch is there to tell it.
-    const bool is_gap_unreported = front->seq.value > gateway_prefix_.value + 1 && front->seq > told_oldest_;
+    const bool is_gap_unreported = front->seq.value > gateway_prefix_.value + 1 && front->seq > reported_oldest_;
     if (is_gap_unreported && front->is_sent && (to_send_ == nullptr || to_send_->seq > send_limit_) &&
         driver_.borrowed().empty()) {
         sent_count += send_batch(*front, now_ns) ? 1 : 0;
@@ -562,7 +563,7 @@ bool DeliveryCore::send_batch(SpooledBatch& batch, std::uint64_t now_ns) {
     if (!driver_.send(message)) {
         return false;
     }
-    told_oldest_ = oldest;
+    reported_oldest_ = oldest;
     status_.batches_resent += batch.was_sent ? 1 : 0;
     batch.was_repeated = batch.was_sent;
     batch.was_sent = true;
@@ -667,12 +668,12 @@ bool DeliveryCore::say_bye(std::uint64_t now_ns) {
     if (now_ns - bye_ready_ns_ < images_wait_ns_ && waits_for_images(now_ns)) {
         return false;
     }
-    bye_tallies_.take(final_tallies_);
-    for (const Tally& tally : losses_.tallies()) {
-        bye_tallies_.add(tally.series, tally.name, tally.value);
+    bye_counts_.take(final_counts_);
+    for (const CountEntry& entry : losses_.counts()) {
+        bye_counts_.add(entry.series, entry.name, entry.value);
     }
     const auto size = write_bye(
-        ByeDescription{status_.session, status_.last_sealed, bye_tallies_.entries(), losses_.ranges(), end_point_},
+        ByeDescription{status_.session, status_.last_sealed, bye_counts_.entries(), losses_.ranges(), end_point_},
         bye_buffer_);
     PERFLEET_ASSERT(size.ok());
     if (!driver_.send(bye_buffer_.first(*size))) {

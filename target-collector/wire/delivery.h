@@ -15,8 +15,8 @@
 #include "schemas/vocabulary/time.h"
 #include "schemas/wire/delivery_limits.h"
 #include "target-collector/message/bye.h"
+#include "target-collector/message/count_table.h"
 #include "target-collector/message/reply_reader.h"
-#include "target-collector/message/tally_book.h"
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/wire/delivery_journal.h"
 #include "target-collector/wire/delivery_losses.h"
@@ -54,11 +54,11 @@ protected:
 
 class DeliveryCore {
 public:
-    // What it counts and says last, in memory that the caller supplies: kBooks books of one size, and a Bye that
+    // What it counts and says last, in memory that the caller supplies: kCountTables tables of one size, and a Bye that
     // carries one (bye_size_bytes_max()), aligned to 8. Borrowed.
-    static constexpr std::size_t kBooks = DeliveryLosses::kBooks + 2;
+    static constexpr std::size_t kCountTables = DeliveryLosses::kCountTables + 2;
     struct Memory {
-        std::span<Tally> tallies;
+        std::span<CountEntry> counts;
         std::span<std::byte> bye;
     };
 
@@ -84,7 +84,7 @@ public:
         // without what the wire lost. Its source has ended; `batches` stays empty. Borrowed until the constructor
         // returns; null: a new session.
         const JournalEntry* left = nullptr;
-        std::span<const Tally> final_tallies{};
+        std::span<const CountEntry> final_counts{};
         ClockPoint end_point{};
         // Whether the user asks for requests and answers them; else the gateway's operator is told that nobody does.
         bool takes_requests = false;
@@ -175,7 +175,7 @@ private:
     void write_journal();
     [[nodiscard]] bool take_from_ring();
     [[nodiscard]] bool keep(const SealedRecord& header, std::span<const std::byte> message);
-    void take_final(const SealedRecord& header, std::span<const std::byte> tallies);
+    void take_final(const SealedRecord& header, std::span<const std::byte> counts);
     // Makes room. False: nothing may be dropped now.
     [[nodiscard]] bool drop_oldest();
     // All that is kept, for good.
@@ -197,7 +197,7 @@ private:
 
     NetworkDriver& driver_;
     SpscRing& batches_;
-    SpscRing& loss_notices_;
+    SpscRing& loss_reports_;
     std::span<std::byte> hello_;
     std::span<const ImageSupply> images_;
     std::span<std::byte> image_buffer_;
@@ -220,7 +220,7 @@ private:
     std::uint64_t incarnation_ = 0;
     Seq send_limit_;
     Seq gateway_prefix_;               // as this incarnation has told it
-    Seq told_oldest_;                  // the last oldestRetainedSeq that was sent
+    Seq reported_oldest_;              // the last oldestRetainedSeq that was sent
     Seq resolvable_;                   // no promise about a later batch can be true: it was neither sent nor dropped
     SpooledBatch* to_send_ = nullptr;  // all before it were sent since the last Welcome; null: all were
 
@@ -241,23 +241,23 @@ private:
     bool was_bye_sent_ = false;
     std::uint64_t bye_sent_ns_ = 0;
     ClockPoint end_point_;
-    TallyTable final_tallies_;  // without what the wire counts
-    TallyTable bye_tallies_;
+    CountTable final_counts_;  // without what the wire counts
+    CountTable bye_counts_;
     std::span<std::byte> bye_buffer_;
     alignas(8) std::array<std::byte, limits::kReplySizeBytesMax> reply_buffer_{};
 };
 
-// Memory for books of so many entries.
+// Memory for count tables of so many entries.
 template <std::size_t kEntries>
-struct DeliveryBooks {
-    std::array<Tally, DeliveryCore::kBooks * kEntries> tallies{};
+struct DeliveryMemory {
+    std::array<CountEntry, DeliveryCore::kCountTables * kEntries> counts{};
     alignas(8) std::array<std::byte, bye_size_bytes_max(kEntries)> bye{};
 
-    [[nodiscard]] DeliveryCore::Memory all() { return {tallies, bye}; }
+    [[nodiscard]] DeliveryCore::Memory all() { return {counts, bye}; }
 };
 
-// With books as large as a Bye may carry.
-class Delivery final : private DeliveryBooks<limits::kTalliesMax>, public DeliveryCore {
+// With tables as large as a Bye may carry.
+class Delivery final : private DeliveryMemory<limits::kCountsMax>, public DeliveryCore {
 public:
     Delivery(const Options& options, NetworkDriver& driver, SpscRing& batches, SpscRing& losses)
         : DeliveryCore{options, all(), driver, batches, losses} {}

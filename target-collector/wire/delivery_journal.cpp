@@ -3,7 +3,7 @@
 #include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/message/kept_tally.h"
+#include "target-collector/message/kept_count.h"
 #include "target-collector/message/little_endian.h"
 
 namespace perfleet {
@@ -18,17 +18,17 @@ constexpr std::uint32_t kFlagWrapped = 1;
 constexpr std::uint32_t kFlagFinal = 2;
 
 static_assert(kRangesOffset + limits::kDroppedRangesMax * kRangeSizeBytes +
-                  3 * limits::kTalliesMax * kKeptTallySizeBytes <=
+                  3 * limits::kCountsMax * kKeptCountSizeBytes <=
               kJournalSlotSizeBytes);
 
 std::uint32_t checksum_of(std::span<const std::byte> slot, std::size_t body_size_bytes) {
     return crc32c(crc32c(0, slot.first(kChecksumOffset)), slot.subspan(kBodyOffset, body_size_bytes));
 }
 
-std::byte* store_tallies(std::byte* at, std::span<const Tally> tallies) {
-    for (const Tally& tally : tallies) {
-        store_kept_tally(at, tally);
-        at += kKeptTallySizeBytes;
+std::byte* store_counts(std::byte* at, std::span<const CountEntry> counts) {
+    for (const CountEntry& entry : counts) {
+        store_kept_count(at, entry);
+        at += kKeptCountSizeBytes;
     }
     return at;
 }
@@ -45,14 +45,14 @@ std::uint64_t number_of(std::span<const std::byte> slot, std::uint64_t index) {
     return number <= kJournalNumberMax && number % 2 == index ? number : 0;
 }
 
-bool load_tallies(const std::byte*& at, std::uint32_t count, TallyBook& into) {
+bool load_counts(const std::byte*& at, std::uint32_t count, SessionCounts& into) {
     for (std::uint32_t i = 0; i < count; ++i) {
-        Tally tally;
-        if (!load_kept_tally(at, tally)) {
+        CountEntry entry;
+        if (!load_kept_count(at, entry)) {
             return false;
         }
-        into.add(tally.series, tally.name, tally.value);
-        at += kKeptTallySizeBytes;
+        into.add(entry.series, entry.name, entry.value);
+        at += kKeptCountSizeBytes;
     }
     return true;
 }
@@ -91,16 +91,16 @@ bool load_body(std::span<const std::byte> slot, JournalEntry& into) {
     const std::uint32_t acknowledged_count = half(96);
     const std::uint32_t since_drop_count = half(100);
     const std::uint32_t lost_count = half(104);
-    if (range_count > limits::kDroppedRangesMax || acknowledged_count > limits::kTalliesMax ||
-        since_drop_count > limits::kTalliesMax || lost_count > limits::kTalliesMax ||
+    if (range_count > limits::kDroppedRangesMax || acknowledged_count > limits::kCountsMax ||
+        since_drop_count > limits::kCountsMax || lost_count > limits::kCountsMax ||
         kRangesOffset - kBodyOffset + range_count * kRangeSizeBytes +
-                (acknowledged_count + since_drop_count + lost_count) * kKeptTallySizeBytes !=
+                (acknowledged_count + since_drop_count + lost_count) * kKeptCountSizeBytes !=
             size_bytes) {
         return false;
     }
     at += kRangesOffset;
-    return load_ranges(at, range_count, into) && load_tallies(at, acknowledged_count, into.acknowledged) &&
-           load_tallies(at, since_drop_count, into.since_drop) && load_tallies(at, lost_count, into.lost);
+    return load_ranges(at, range_count, into) && load_counts(at, acknowledged_count, into.acknowledged) &&
+           load_counts(at, since_drop_count, into.since_drop) && load_counts(at, lost_count, into.lost);
 }
 
 }  // namespace
@@ -140,9 +140,9 @@ void DeliveryJournal::write(const DeliveryState& state) {
         store_little_endian(end + 8, range.last.value);
         end += kRangeSizeBytes;
     }
-    end = store_tallies(end, state.acknowledged);
-    end = store_tallies(end, state.since_drop);
-    end = store_tallies(end, state.lost);
+    end = store_counts(end, state.acknowledged);
+    end = store_counts(end, state.since_drop);
+    end = store_counts(end, state.lost);
     const auto size_bytes = static_cast<std::uint32_t>(end - at) - static_cast<std::uint32_t>(kBodyOffset);
     store(8, size_bytes);
     store(kChecksumOffset, checksum_of(slot, size_bytes));

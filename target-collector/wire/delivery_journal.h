@@ -12,7 +12,7 @@
 //   byte 92   u32 range_count | u32 acknowledged_count | u32 since_drop_count | u32 lost_count
 //   byte 108  u32 kept_seqs       the oldest kept batch is last_sealed + 1 − this; 0: none is kept
 //   byte 112  range_count × { u64 first, u64 last }: dropped, not yet named in an acknowledged batch
-//   …         counts of 16 bytes (message/kept_tally.h): acknowledged rows (as produced) that no dropped range covers,
+//   …         counts of 16 bytes (message/kept_count.h): acknowledged rows (as produced) that no dropped range covers,
 //   up
 //             to the last drop of an oldest batch and since then;
 //             rows lost here
@@ -33,7 +33,7 @@
 #include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/result.h"
 #include "schemas/vocabulary/time.h"
-#include "target-collector/message/tally_book.h"
+#include "target-collector/message/count_table.h"
 #include "target-collector/wire/delivery_spool.h"
 
 namespace perfleet {
@@ -51,9 +51,9 @@ struct DeliveryState {
     bool has_final = false;
     ClockPoint end_point;  // has_final
     std::span<const SeqRange> ranges;
-    std::span<const Tally> acknowledged;
-    std::span<const Tally> since_drop;
-    std::span<const Tally> lost;
+    std::span<const CountEntry> acknowledged;
+    std::span<const CountEntry> since_drop;
+    std::span<const CountEntry> lost;
 };
 
 class DeliveryJournal {
@@ -85,9 +85,9 @@ struct JournalEntry {
     ClockPoint end_point;
     std::array<SeqRange, limits::kDroppedRangesMax> ranges{};
     std::size_t range_count = 0;
-    TallyBook acknowledged;
-    TallyBook since_drop;
-    TallyBook lost;
+    SessionCounts acknowledged;
+    SessionCounts since_drop;
+    SessionCounts lost;
 };
 
 // The newest whole entry. Faults: kTruncated (less memory than a journal has), kCorrupt (no slot is whole).

@@ -17,8 +17,8 @@ namespace {
 
 constexpr Series kSamples{Kind::kSample, EventNumber{2}};
 constexpr std::array<SeqRange, 1> kRanges{SeqRange{Seq{3}, Seq{5}}};
-constexpr std::array<Tally, 1> kAcknowledged{Tally{kSamples, TallyName::kProduced, 100}};
-constexpr std::array<Tally, 1> kLost{Tally{kSamples, TallyName::kLostSpoolFull, 7}};
+constexpr std::array<CountEntry, 1> kAcknowledged{CountEntry{kSamples, CountName::kProduced, 100}};
+constexpr std::array<CountEntry, 1> kLost{CountEntry{kSamples, CountName::kLostSpoolFull, 7}};
 
 DeliveryState state(std::uint64_t last_sealed) {
     DeliveryState made;
@@ -76,8 +76,8 @@ TEST_F(Journal, GivesTheNewestEntryBack) {
     EXPECT_EQ(entry_->places.used_bytes, 4'032U);
     ASSERT_EQ(entry_->range_count, 1U);
     EXPECT_EQ(entry_->ranges[0], kRanges[0]);
-    EXPECT_EQ(entry_->acknowledged.get(kSamples, TallyName::kProduced), 100U);
-    EXPECT_EQ(entry_->lost.get(kSamples, TallyName::kLostSpoolFull), 7U);
+    EXPECT_EQ(entry_->acknowledged.get(kSamples, CountName::kProduced), 100U);
+    EXPECT_EQ(entry_->lost.get(kSamples, CountName::kLostSpoolFull), 7U);
     EXPECT_FALSE(entry_->has_final);
 }
 
@@ -144,28 +144,28 @@ TEST_F(Journal, AnEntryInTheOtherSlotIsPassedOver) {
 
 TEST_F(Journal, HoldsTheMostThereMayBe) {
     std::vector<SeqRange> ranges;
-    std::vector<Tally> tallies;
+    std::vector<CountEntry> counts;
     for (std::uint64_t i = 0; i < limits::kDroppedRangesMax; ++i) {
         ranges.push_back({Seq{10 * i + 1}, Seq{10 * i + 2}});
     }
-    for (std::uint16_t i = 0; i < limits::kTalliesMax - 32; ++i) {
-        tallies.push_back({{Kind::kTracepoint, EventNumber{i}}, TallyName::kProduced, i + 1U});
+    for (std::uint16_t i = 0; i < limits::kCountsMax - 32; ++i) {
+        counts.push_back({{Kind::kTracepoint, EventNumber{i}}, CountName::kProduced, i + 1U});
     }
     DeliveryState full;
     full.last_sealed = Seq{10'000};
     full.ranges = ranges;
-    full.acknowledged = tallies;
-    full.since_drop = tallies;
-    full.lost = tallies;
+    full.acknowledged = counts;
+    full.since_drop = counts;
+    full.lost = counts;
     DeliveryJournal journal(bytes());
     journal.write(full);
     ASSERT_TRUE(read_journal(bytes(), *entry_).ok());
     EXPECT_EQ(entry_->range_count, ranges.size());
-    EXPECT_TRUE(std::equal(tallies.begin(), tallies.end(), entry_->lost.entries().begin()));
+    EXPECT_TRUE(std::equal(counts.begin(), counts.end(), entry_->lost.entries().begin()));
 }
 
 TEST_F(Journal, AnEntryOfMoreThanThereMayBeIsRefused) {
-    const std::vector<Tally> tallies(limits::kTalliesMax + 1, kLost[0]);
+    const std::vector<CountEntry> counts(limits::kCountsMax + 1, kLost[0]);
     std::vector<SeqRange> ranges;
     for (std::uint64_t i = 0; i <= limits::kDroppedRangesMax; ++i) {
         ranges.push_back({Seq{10 * i + 1}, Seq{10 * i + 2}});
@@ -178,9 +178,9 @@ TEST_F(Journal, AnEntryOfMoreThanThereMayBeIsRefused) {
         return !read_journal(bytes(), *entry_).ok();
     };
     EXPECT_FALSE(is_refused([](DeliveryState&) {}));
-    EXPECT_TRUE(is_refused([&](DeliveryState& more) { more.acknowledged = tallies; }));
-    EXPECT_TRUE(is_refused([&](DeliveryState& more) { more.since_drop = tallies; }));
-    EXPECT_TRUE(is_refused([&](DeliveryState& more) { more.lost = tallies; }));
+    EXPECT_TRUE(is_refused([&](DeliveryState& more) { more.acknowledged = counts; }));
+    EXPECT_TRUE(is_refused([&](DeliveryState& more) { more.since_drop = counts; }));
+    EXPECT_TRUE(is_refused([&](DeliveryState& more) { more.lost = counts; }));
     EXPECT_TRUE(is_refused([&](DeliveryState& more) { more.ranges = ranges; }));
 }
 

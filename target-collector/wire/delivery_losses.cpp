@@ -6,10 +6,10 @@
 
 namespace perfleet {
 
-DeliveryLosses::DeliveryLosses(std::span<Tally> memory)
-    : tallies_{memory.first(memory.size() / kBooks)},
-      acknowledged_{memory.subspan(memory.size() / kBooks, memory.size() / kBooks)},
-      since_drop_{memory.last(memory.size() / kBooks)} {}
+DeliveryLosses::DeliveryLosses(std::span<CountEntry> memory)
+    : counts_{memory.first(memory.size() / kCountTables)},
+      acknowledged_{memory.subspan(memory.size() / kCountTables, memory.size() / kCountTables)},
+      since_drop_{memory.last(memory.size() / kCountTables)} {}
 
 std::size_t DeliveryLosses::range_near(Seq seq) const {
     std::size_t index = 0;
@@ -28,7 +28,7 @@ bool DeliveryLosses::has_neighbour(Seq seq) const {
 void DeliveryLosses::erase_ranges(std::size_t first, std::size_t last) {
     for (std::size_t i = last; i < range_count_; ++i) {
         ranges_[first + i - last] = ranges_[i];
-        told_by_[first + i - last] = told_by_[i];
+        reported_by_[first + i - last] = reported_by_[i];
     }
     range_count_ -= last - first;
 }
@@ -39,7 +39,7 @@ void DeliveryLosses::add_to_ranges(Seq seq) {
         SeqRange& range = ranges_[index];
         range.first = seq < range.first ? seq : range.first;
         range.last = seq > range.last ? seq : range.last;
-        told_by_[index] = next_number_;
+        reported_by_[index] = next_number_;
         if (index + 1 < range_count_ && ranges_[index + 1].first.value <= range.last.value + 1) {
             range.last = ranges_[index + 1].last > range.last ? ranges_[index + 1].last : range.last;
             erase_ranges(index + 1, index + 2);
@@ -49,10 +49,10 @@ void DeliveryLosses::add_to_ranges(Seq seq) {
     PERFLEET_ASSERT(range_count_ < ranges_.size());
     for (std::size_t i = range_count_; i > index; --i) {
         ranges_[i] = ranges_[i - 1];
-        told_by_[i] = told_by_[i - 1];
+        reported_by_[i] = reported_by_[i - 1];
     }
     ranges_[index] = SeqRange{seq, seq};
-    told_by_[index] = next_number_;
+    reported_by_[index] = next_number_;
     ++range_count_;
 }
 
@@ -65,8 +65,8 @@ bool DeliveryLosses::join_to_last_dropped(Seq seq) {
         last_dropped_ >= seq) {
         return false;
     }
-    for (const Tally& tally : since_drop_.entries()) {
-        tallies_.add(tally.series, TallyName::kLostSpoolFull, tally.value);
+    for (const CountEntry& entry : since_drop_.entries()) {
+        counts_.add(entry.series, CountName::kLostSpoolFull, entry.value);
     }
     since_drop_.clear();
     // Ranges of batches that were never kept may lie in between.
@@ -79,9 +79,9 @@ bool DeliveryLosses::join_to_last_dropped(Seq seq) {
     return true;
 }
 
-void DeliveryLosses::count(TallyName reason, EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {
+void DeliveryLosses::count(CountName reason, EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {
     for (const SealedRecord::Rows& part : rows) {
-        tallies_.add(part.series, reason, part.row_count);
+        counts_.add(part.series, reason, part.row_count);
         if (is_definition(part.series.kind) && (!has_lost_definitions_ || lost_definitions_epoch_ < epoch)) {
             has_lost_definitions_ = true;
             lost_definitions_epoch_ = epoch;
@@ -91,15 +91,15 @@ void DeliveryLosses::count(TallyName reason, EpochNumber epoch, std::span<const 
 }
 
 bool DeliveryLosses::drop_oldest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows,
-                                 TallyName reason) {
+                                 CountName reason) {
     if (range_count_ == ranges_.size() && !has_neighbour(seq) && !join_to_last_dropped(seq)) {
         return false;
     }
     add_to_ranges(seq);
     count(reason, epoch, rows);
     last_dropped_ = seq;
-    for (const Tally& tally : since_drop_.entries()) {
-        acknowledged_.add(tally.series, tally.name, tally.value);
+    for (const CountEntry& entry : since_drop_.entries()) {
+        acknowledged_.add(entry.series, entry.name, entry.value);
     }
     since_drop_.clear();
     return true;
@@ -110,13 +110,13 @@ bool DeliveryLosses::drop_newest(Seq seq, EpochNumber epoch, std::span<const Sea
         return false;
     }
     add_to_ranges(seq);
-    count(TallyName::kLostSpoolFull, epoch, rows);
+    count(CountName::kLostSpoolFull, epoch, rows);
     return true;
 }
 
 void DeliveryLosses::count_acknowledged(std::span<const SealedRecord::Rows> rows) {
     for (const SealedRecord::Rows& part : rows) {
-        since_drop_.add(part.series, TallyName::kProduced, part.row_count);
+        since_drop_.add(part.series, CountName::kProduced, part.row_count);
     }
 }
 
@@ -124,30 +124,30 @@ void DeliveryLosses::restore(const Left& left) {
     PERFLEET_ASSERT(range_count_ == 0 && left.ranges.size() <= ranges_.size());
     for (const SeqRange& range : left.ranges) {
         ranges_[range_count_] = range;
-        told_by_[range_count_] = ~0ULL;
+        reported_by_[range_count_] = ~0ULL;
         ++range_count_;
     }
-    const auto take_over = [](std::span<const Tally> tallies, TallyTable& into) {
-        for (const Tally& tally : tallies) {
-            into.add(tally.series, tally.name, tally.value);
+    const auto take_over = [](std::span<const CountEntry> counts, CountTable& into) {
+        for (const CountEntry& entry : counts) {
+            into.add(entry.series, entry.name, entry.value);
         }
     };
-    take_over(left.tallies, tallies_);
+    take_over(left.counts, counts_);
     take_over(left.acknowledged, acknowledged_);
     take_over(left.since_drop, since_drop_);
     last_dropped_ = left.last_dropped;
 }
 
 void DeliveryLosses::count_refused(EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {
-    count(TallyName::kLostRefused, epoch, rows);
+    count(CountName::kLostRefused, epoch, rows);
 }
 
-void DeliveryLosses::acknowledge(std::uint64_t notice_number) {
+void DeliveryLosses::acknowledge(std::uint64_t report_number) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < range_count_; ++i) {
-        if (told_by_[i] > notice_number) {
+        if (reported_by_[i] > report_number) {
             ranges_[kept] = ranges_[i];
-            told_by_[kept] = told_by_[i];
+            reported_by_[kept] = reported_by_[i];
             ++kept;
         }
     }
@@ -160,26 +160,26 @@ bool DeliveryLosses::tell(SpscRing& losses) {
         return false;
     }
     const auto ranges = this->ranges();
-    const auto tallies = this->tallies();
-    const auto record = losses.reserve(sizeof(LossNotice) + ranges.size_bytes() + tallies.size_bytes());
+    const auto counts = this->counts();
+    const auto record = losses.reserve(sizeof(LossReport) + ranges.size_bytes() + counts.size_bytes());
     if (record.empty()) {
         return false;
     }
-    LossNotice notice;
-    notice.number = next_number_++;
-    notice.range_count = static_cast<std::uint32_t>(ranges.size());
-    notice.tally_count = static_cast<std::uint32_t>(tallies.size());
-    notice.has_lost_definitions = has_lost_definitions_;
-    notice.lost_definitions_epoch = lost_definitions_epoch_;
+    LossReport report;
+    report.number = next_number_++;
+    report.range_count = static_cast<std::uint32_t>(ranges.size());
+    report.entry_count = static_cast<std::uint32_t>(counts.size());
+    report.has_lost_definitions = has_lost_definitions_;
+    report.lost_definitions_epoch = lost_definitions_epoch_;
     std::byte* at = record.data();
-    std::memcpy(at, &notice, sizeof notice);
-    at += sizeof notice;
+    std::memcpy(at, &report, sizeof report);
+    at += sizeof report;
     if (!ranges.empty()) {
         std::memcpy(at, ranges.data(), ranges.size_bytes());
         at += ranges.size_bytes();
     }
-    if (!tallies.empty()) {
-        std::memcpy(at, tallies.data(), tallies.size_bytes());
+    if (!counts.empty()) {
+        std::memcpy(at, counts.data(), counts.size_bytes());
     }
     losses.commit(record.size());
     is_news_ = false;

@@ -13,24 +13,24 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
+#include "target-collector/message/count_table.h"
 #include "target-collector/message/sealer.h"
-#include "target-collector/message/tally_book.h"
 #include "target-collector/ring/spsc_ring.h"
 
 namespace perfleet {
 
 class DeliveryLosses {
 public:
-    // `memory` is shared out to kBooks books. Borrowed.
-    static constexpr std::size_t kBooks = 3;
-    explicit DeliveryLosses(std::span<Tally> memory);
+    // `memory` is shared out to kCountTables books. Borrowed.
+    static constexpr std::size_t kCountTables = 3;
+    explicit DeliveryLosses(std::span<CountEntry> memory);
 
     // The oldest batch that was kept is dropped. Where limits::kDroppedRangesMax ranges wait already, it is joined to
     // the one before it, with the acknowledged batches in between: their rows count as lost, too, for whoever makes a
     // ledger takes the rows of held batches in named ranges off. False (and nothing has happened) when there is nothing
     // to join it to. `reason`: why its rows are lost.
     [[nodiscard]] bool drop_oldest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows,
-                                   TallyName reason = TallyName::kLostSpoolFull);
+                                   CountName reason = CountName::kLostSpoolFull);
 
     // A batch that could not be kept at all, newer than all that are. False when limits::kDroppedRangesMax ranges wait
     // to be acknowledged, none of them its neighbour.
@@ -43,25 +43,25 @@ public:
     void count_refused(EpochNumber epoch, std::span<const SealedRecord::Rows> rows);
 
     // A batch that was sealed after this notice is durable: what the notice named needs no naming any more.
-    void acknowledge(std::uint64_t notice_number);
+    void acknowledge(std::uint64_t report_number);
 
     // Passes the state on when it has changed. True when it did; a full ring is tried again with the next call.
     bool tell(SpscRing& losses);
 
-    [[nodiscard]] std::span<const Tally> tallies() const { return tallies_.entries(); }
+    [[nodiscard]] std::span<const CountEntry> counts() const { return counts_.entries(); }
     [[nodiscard]] std::span<const SeqRange> ranges() const { return {ranges_.data(), range_count_}; }
     // Rows of acknowledged batches that no dropped range covers, as kProduced: up to the last drop of an oldest batch,
     // and since then; and that batch, 0: none.
-    [[nodiscard]] std::span<const Tally> acknowledged() const { return acknowledged_.entries(); }
-    [[nodiscard]] std::span<const Tally> since_drop() const { return since_drop_.entries(); }
+    [[nodiscard]] std::span<const CountEntry> acknowledged() const { return acknowledged_.entries(); }
+    [[nodiscard]] std::span<const CountEntry> since_drop() const { return since_drop_.entries(); }
     [[nodiscard]] Seq last_dropped() const { return last_dropped_; }
 
     // Goes on from what another counted; its ranges are named to the end.
     struct Left {
         std::span<const SeqRange> ranges;
-        std::span<const Tally> tallies;
-        std::span<const Tally> acknowledged;
-        std::span<const Tally> since_drop;
+        std::span<const CountEntry> counts;
+        std::span<const CountEntry> acknowledged;
+        std::span<const CountEntry> since_drop;
         Seq last_dropped;
     };
     void restore(const Left& left);
@@ -70,18 +70,18 @@ private:
     [[nodiscard]] bool has_neighbour(Seq seq) const;
     [[nodiscard]] bool join_to_last_dropped(Seq seq);
     void erase_ranges(std::size_t first, std::size_t last);
-    void count(TallyName reason, EpochNumber epoch, std::span<const SealedRecord::Rows> rows);
+    void count(CountName reason, EpochNumber epoch, std::span<const SealedRecord::Rows> rows);
     void add_to_ranges(Seq seq);
     // Index of the first range that ends at `seq` − 1 or later.
     [[nodiscard]] std::size_t range_near(Seq seq) const;
 
     // Ascending, with a gap between each two. Each with the first notice that tells all of it.
     std::array<SeqRange, limits::kDroppedRangesMax> ranges_{};
-    std::array<std::uint64_t, limits::kDroppedRangesMax> told_by_{};
+    std::array<std::uint64_t, limits::kDroppedRangesMax> reported_by_{};
     std::size_t range_count_ = 0;
-    TallyTable tallies_;
-    TallyTable acknowledged_;
-    TallyTable since_drop_;
+    CountTable counts_;
+    CountTable acknowledged_;
+    CountTable since_drop_;
     Seq last_dropped_;
     bool has_lost_definitions_ = false;
     EpochNumber lost_definitions_epoch_;

@@ -19,16 +19,16 @@ std::array<SealedRecord::Rows, 1> rows(std::uint64_t seq) {
     return {SealedRecord::Rows{kSamples, static_cast<std::uint32_t>(seq % 97 + 1)}};
 }
 
-std::uint64_t sum(std::span<const Tally> tallies) {
+std::uint64_t sum(std::span<const CountEntry> counts) {
     std::uint64_t value = 0;
-    for (const Tally& tally : tallies) {
-        value += tally.value;
+    for (const CountEntry& entry : counts) {
+        value += entry.value;
     }
     return value;
 }
 
 struct LossesMemory {
-    std::array<Tally, DeliveryLosses::kBooks * limits::kTalliesMax> entries{};
+    std::array<CountEntry, DeliveryLosses::kCountTables * limits::kCountsMax> entries{};
 };
 struct LossesInMemory : private LossesMemory, DeliveryLosses {
     LossesInMemory() : DeliveryLosses{entries} {}
@@ -55,12 +55,12 @@ TEST(DeliveryLosses, JoinsRangesBeyondTheMostThereMayBe) {
     }
     EXPECT_EQ(losses.ranges().size(), limits::kDroppedRangesMax);
     constexpr std::uint64_t kLast = 2 * limits::kDroppedRangesMax + 1;
-    const std::uint64_t lost_before = sum(losses.tallies());
+    const std::uint64_t lost_before = sum(losses.counts());
     ASSERT_TRUE(losses.drop_oldest(Seq{kLast}, kEpoch, rows(kLast)));
     EXPECT_EQ(losses.ranges().size(), limits::kDroppedRangesMax);
     EXPECT_EQ(losses.ranges().back(), (SeqRange{Seq{kLast - 2}, Seq{kLast}}));
     // The batch in between counts as lost, too.
-    EXPECT_EQ(sum(losses.tallies()), lost_before + rows(kLast)[0].row_count + rows(kLast - 1)[0].row_count);
+    EXPECT_EQ(sum(losses.counts()), lost_before + rows(kLast)[0].row_count + rows(kLast - 1)[0].row_count);
 }
 
 TEST(DeliveryLosses, ARangeGrowsAtBothEndsAndJoinsItsNeighbours) {
@@ -109,9 +109,9 @@ TEST(DeliveryLosses, StaysExactHoweverBatchesAreDroppedAndAcknowledged) {
             stored += count;
             held_in_named += is_named(losses, seq) ? count : 0;
         }
-        EXPECT_EQ(stored + sum(losses.tallies()) - held_in_named, produced) << seed;
+        EXPECT_EQ(stored + sum(losses.counts()) - held_in_named, produced) << seed;
         // What is neither named nor lost was acknowledged.
-        EXPECT_EQ(sum(losses.acknowledged()) + sum(losses.since_drop()) + sum(losses.tallies()), produced) << seed;
+        EXPECT_EQ(sum(losses.acknowledged()) + sum(losses.since_drop()) + sum(losses.counts()), produced) << seed;
         for (std::size_t i = 1; i < losses.ranges().size(); ++i) {
             EXPECT_GT(losses.ranges()[i].first.value, losses.ranges()[i - 1].last.value + 1);
         }
@@ -126,11 +126,11 @@ TEST(DeliveryLosses, GoesOnFromWhatAnotherCounted) {
     ASSERT_TRUE(first.drop_oldest(Seq{3}, kEpoch, rows(3)));
     first.count_acknowledged(rows(4));
     LossesInMemory second;
-    second.restore({first.ranges(), first.tallies(), first.acknowledged(), first.since_drop(), first.last_dropped()});
+    second.restore({first.ranges(), first.counts(), first.acknowledged(), first.since_drop(), first.last_dropped()});
     second.acknowledge(~0ULL - 1);  // no batch of the process before can have named them for sure
     ASSERT_TRUE(second.drop_oldest(Seq{5}, kEpoch, rows(5)));
     EXPECT_EQ(second.ranges().size(), 3U);
-    EXPECT_EQ(sum(second.tallies()), rows(1)[0].row_count + rows(3)[0].row_count + rows(5)[0].row_count);
+    EXPECT_EQ(sum(second.counts()), rows(1)[0].row_count + rows(3)[0].row_count + rows(5)[0].row_count);
     EXPECT_EQ(sum(second.acknowledged()), rows(2)[0].row_count + rows(4)[0].row_count);
     EXPECT_EQ(second.last_dropped(), Seq{5});
 }
@@ -144,11 +144,11 @@ TEST(DeliveryLosses, TellsTheLastEpochOfWhichDefinitionsAreLost) {
     LossesInMemory losses;
     const auto told = [&] {
         EXPECT_TRUE(losses.tell(ring));
-        LossNotice notice;
+        LossReport report;
         const auto record = ring.acquire();
-        std::memcpy(&notice, record.data(), sizeof notice);
+        std::memcpy(&report, record.data(), sizeof report);
         ring.release();
-        return notice;
+        return report;
     };
     losses.count_refused(EpochNumber{4}, rows(1));
     EXPECT_FALSE(told().has_lost_definitions);

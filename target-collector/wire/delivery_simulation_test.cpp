@@ -20,7 +20,7 @@ class Collector {
 public:
     Collector(NetworkDriver& driver, std::size_t ring_size_bytes, std::size_t spool_size_bytes)
         : batch_memory_(ring_size_bytes / 8),
-          loss_memory_(kLossNoticeRingSizeBytes / 8),
+          loss_memory_(kLossReportRingSizeBytes / 8),
           values_(BatchBuilder::values_count(200, 14, 8)),
           bytes_(1 << 12),
           spool_(spool_size_bytes / 8),
@@ -28,8 +28,8 @@ public:
           batches_(std::as_writable_bytes(std::span{batch_memory_})),
           losses_(std::as_writable_bytes(std::span{loss_memory_})),
           builder_(std::make_unique<BatchBuilder>(values_, bytes_, 200)),
-          tallies_(std::make_unique<TallyBook>()),
-          sealer(std::make_unique<Sealer>(Sealer::Options{kSession, 100, 1'000 * kMs}, *builder_, *tallies_, batches_,
+          counts_(std::make_unique<SessionCounts>()),
+          sealer(std::make_unique<Sealer>(Sealer::Options{kSession, 100, 1'000 * kMs}, *builder_, *counts_, batches_,
                                           losses_)) {
         HelloDescription hello;
         hello.session = kSession;
@@ -52,7 +52,7 @@ private:
     SpscRing batches_;
     SpscRing losses_;
     std::unique_ptr<BatchBuilder> builder_;
-    std::unique_ptr<TallyBook> tallies_;
+    std::unique_ptr<SessionCounts> counts_;
 
 public:
     std::unique_ptr<Sealer> sealer;
@@ -125,7 +125,7 @@ Reached simulate(std::uint64_t seed) {
             }
         }
         if (chance.one_in(20)) {
-            sealer.count_lost(kSamples, TallyName::kLostKernelRing, 3);
+            sealer.count_lost(kSamples, CountName::kLostKernelRing, 3);
             produced.kernel_losses += 3;
         }
         sealer.tick(Ticks{now_ns}, utc);
@@ -158,7 +158,7 @@ Reached simulate(std::uint64_t seed) {
     }
     const auto& status = delivery.status();
     return {status.batches_dropped, status.batches_resent, status.batches_refused,
-            gateway.bye == nullptr ? 0 : gateway.bye->tally(kSamples, TallyName::kLostRingFull), sealer.epoch().value};
+            gateway.bye == nullptr ? 0 : gateway.bye->entry(kSamples, CountName::kLostRingFull), sealer.epoch().value};
 }
 
 TEST(DeliverySimulation, EveryRowIsStoredOrItsLossIsCounted) {

@@ -97,7 +97,7 @@ SpooledBatch* DeliverySpool::push(const SealedRecord& record, std::span<const st
     }
     auto* const batch = new (memory_.data() + head_) SpooledBatch{};
     batch->seq = record.seq;
-    batch->notice_number = record.notice_number;
+    batch->report_number = record.report_number;
     batch->epoch = record.epoch;
     batch->series_count = record.series_count;
     batch->message_size_bytes = static_cast<std::uint32_t>(message.size());

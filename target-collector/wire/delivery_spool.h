@@ -10,7 +10,7 @@
 //   byte 0    u32 0x42534650      "PFSB"
 //   byte 4    u32 head_checksum   crc32c of bytes 8 to 39
 //   byte 8    u64 seq
-//   byte 16   u64 notice_number   the last LossNotice that the sealer knew
+//   byte 16   u64 report_number   the last LossReport that the sealer knew
 //   byte 24   u32 epoch
 //   byte 28   u32 series_count
 //   byte 32   u32 message_size_bytes
@@ -43,7 +43,7 @@ struct SpooledBatch {
     std::uint32_t magic = kMagic;
     std::uint32_t head_checksum = 0;
     Seq seq;
-    std::uint64_t notice_number = 0;
+    std::uint64_t report_number = 0;
     EpochNumber epoch;
     std::uint32_t series_count = 0;
     std::uint32_t message_size_bytes = 0;

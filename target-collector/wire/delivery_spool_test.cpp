@@ -16,7 +16,7 @@ SealedRecord record(std::uint64_t seq) {
     SealedRecord made;
     made.type = SealedRecord::Type::kBatch;
     made.seq = Seq{seq};
-    made.notice_number = 2;
+    made.report_number = 2;
     made.epoch = EpochNumber{1};
     made.series_count = 1;
     made.rows[0].series = {Kind::kSample, EventNumber{7}};

@@ -74,7 +74,7 @@ TEST_F(DeliveryTest, DeliversAndSaysGoodbye) {
     EXPECT_EQ(bye.session, kSession);
     EXPECT_EQ(bye.seq, Seq{2});
     EXPECT_EQ(bye.end_point, end);
-    EXPECT_EQ(bye.tally(kSamples, TallyName::kProduced), 2U);
+    EXPECT_EQ(bye.entry(kSamples, CountName::kProduced), 2U);
     EXPECT_EQ(delivery_->status().spool_used_bytes, 0U);
     // Repeated each second until the gateway says that it has it.
     expect_silence();
@@ -370,9 +370,9 @@ TEST_F(DeliveryTest, AFullSpoolDropsTheOldestAndSaysSo) {
         last = expect(MessageTag::kBatch);
     }
     EXPECT_EQ(last.dropped, (std::vector<SeqRange>{{Seq{1}, Seq{dropped}}}));
-    EXPECT_EQ(last.tally(kSamples, TallyName::kLostSpoolFull), dropped - 1);
-    EXPECT_EQ(last.tally(kStacks, TallyName::kLostSpoolFull), 1U);
-    EXPECT_EQ(last.tally(kSamples, TallyName::kProduced), 11U);
+    EXPECT_EQ(last.entry(kSamples, CountName::kLostSpoolFull), dropped - 1);
+    EXPECT_EQ(last.entry(kStacks, CountName::kLostSpoolFull), 1U);
+    EXPECT_EQ(last.entry(kSamples, CountName::kProduced), 11U);
 
     // What an acknowledged batch has named is not named again.
     ack({{}, 1, Seq{12}, Seq{64}});
@@ -381,13 +381,13 @@ TEST_F(DeliveryTest, AFullSpoolDropsTheOldestAndSaysSo) {
     seal();
     const SeenFrame after = expect(MessageTag::kBatch);
     EXPECT_EQ(after.dropped.empty(), dropped_in_all == dropped);
-    EXPECT_EQ(after.tally(kSamples, TallyName::kLostSpoolFull), dropped_in_all - 1);
+    EXPECT_EQ(after.entry(kSamples, CountName::kLostSpoolFull), dropped_in_all - 1);
 
     ASSERT_TRUE(sealer_->finish({}));
     ack({{}, 1, Seq{13}, Seq{64}});
     const SeenFrame bye = expect(MessageTag::kBye);
-    EXPECT_EQ(bye.tally(kSamples, TallyName::kLostSpoolFull), dropped_in_all - 1);
-    EXPECT_EQ(bye.tally(kSamples, TallyName::kProduced), 12U);
+    EXPECT_EQ(bye.entry(kSamples, CountName::kLostSpoolFull), dropped_in_all - 1);
+    EXPECT_EQ(bye.entry(kSamples, CountName::kProduced), 12U);
     EXPECT_TRUE(bye.dropped.empty());
 }
 
@@ -410,7 +410,7 @@ TEST_F(DeliveryTest, ABatchTooLargeForTheSpoolIsDroppedAlone) {
     ack({{}, 1, Seq{3}});
     const SeenFrame bye = expect(MessageTag::kBye);
     EXPECT_EQ(bye.dropped, (std::vector<SeqRange>{{Seq{2}, Seq{2}}}));
-    EXPECT_EQ(bye.tally(kSamples, TallyName::kLostSpoolFull), 500U);
+    EXPECT_EQ(bye.entry(kSamples, CountName::kLostSpoolFull), 500U);
 }
 
 TEST_F(DeliveryTest, CountsARefusedBatchAndGoesOn) {
@@ -432,14 +432,14 @@ TEST_F(DeliveryTest, CountsARefusedBatchAndGoesOn) {
     expect_batch(3);  // not 2
     seal();
     const SeenFrame next_batch = expect(MessageTag::kBatch);
-    EXPECT_EQ(next_batch.tally(kStacks, TallyName::kLostRefused), 1U);
+    EXPECT_EQ(next_batch.entry(kStacks, CountName::kLostRefused), 1U);
     EXPECT_TRUE(next_batch.dropped.empty());
     ASSERT_TRUE(sealer_->finish({}));
     ack({{}, 1, Seq{4}});
     const SeenFrame bye = expect(MessageTag::kBye);
-    EXPECT_EQ(bye.tally(kStacks, TallyName::kLostRefused), 1U);
-    EXPECT_EQ(bye.tally(kStacks, TallyName::kProduced), 1U);
-    EXPECT_EQ(bye.tally(kSamples, TallyName::kProduced), 3U);
+    EXPECT_EQ(bye.entry(kStacks, CountName::kLostRefused), 1U);
+    EXPECT_EQ(bye.entry(kStacks, CountName::kProduced), 1U);
+    EXPECT_EQ(bye.entry(kSamples, CountName::kProduced), 3U);
 }
 
 TEST_F(DeliveryTest, TellsAtOnceThatNothingIsLeftBeforeTheOldest) {
@@ -555,7 +555,7 @@ TEST_F(DeliveryTest, GivingUpDropsWhatIsLeftAndSaysGoodbye) {
     EXPECT_TRUE(delivery_->step(now_ns_)) << "it isn't idle";
     const SeenFrame bye = expect(MessageTag::kBye);
     EXPECT_EQ(bye.dropped, (std::vector<SeqRange>{{Seq{1}, Seq{2}}}));
-    EXPECT_EQ(bye.tally(kSamples, TallyName::kLostSpoolFull), 2U);
+    EXPECT_EQ(bye.entry(kSamples, CountName::kLostSpoolFull), 2U);
     EXPECT_EQ(delivery_->status().rows_given_up, 2U);
     ack({{}, 1, Seq{2}, Seq{64}, true});
     run_until([&] { return delivery_->status().finished; });

@@ -63,14 +63,14 @@ protected:
     template <class Between>
     Delivery::Status run_session(FileDriver& driver, int batch_count, Between between) {
         std::vector<std::uint64_t> batch_memory((1U << 20) / 8);
-        std::vector<std::uint64_t> loss_memory(kLossNoticeRingSizeBytes / 8);
+        std::vector<std::uint64_t> loss_memory(kLossReportRingSizeBytes / 8);
         std::vector<std::uint64_t> values(BatchBuilder::values_count(100, 6, 2));
         std::vector<std::uint64_t> spool((1U << 20) / 8);
         SpscRing batches(std::as_writable_bytes(std::span{batch_memory}));
         SpscRing losses(std::as_writable_bytes(std::span{loss_memory}));
         BatchBuilder builder(values, {}, 100);
-        TallyBook tallies;
-        Sealer sealer({kSession, 100, 1'000}, builder, tallies, batches, losses);
+        SessionCounts counts;
+        Sealer sealer({kSession, 100, 1'000}, builder, counts, batches, losses);
         const std::string build_id = "build-id";
         const std::string content(300'000, 's');
         const ImageSupply images[] = {{std::as_bytes(std::span{build_id}), 1, std::as_bytes(std::span{content})}};
@@ -120,7 +120,7 @@ TEST_F(FileDriverTest, KeepsAWholeSession) {
     EXPECT_EQ(frames.front().tag, MessageTag::kHello);
     EXPECT_EQ(frames.front().session, kSession);
     EXPECT_EQ(frames.back().tag, MessageTag::kBye);
-    EXPECT_EQ(frames.back().tally(kSamples, TallyName::kProduced), 100U);
+    EXPECT_EQ(frames.back().entry(kSamples, CountName::kProduced), 100U);
     std::uint64_t seq = 0;
     std::string content;
     for (const SeenFrame& frame : frames) {

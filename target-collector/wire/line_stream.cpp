@@ -20,7 +20,7 @@ std::uint64_t LineStream::connection() {
 void LineStream::open() {
     number_ += end_ == End::kTarget ? 1 : 0;
     is_open_ = true;
-    told_ = 0;
+    reported_ = 0;
 }
 
 bool LineStream::end_connection() {
@@ -85,9 +85,9 @@ std::size_t LineStream::read(std::span<std::byte> into) {
         return 0;
     }
     std::size_t taken = 0;
-    while (taken < into.size() && told_ < last_.size()) {
+    while (taken < into.size() && reported_ < last_.size()) {
         // The signature has been taken from the line already; what has come since stands behind it.
-        into[taken++] = last_[told_++];
+        into[taken++] = last_[reported_++];
     }
     while (taken < into.size() && refill() && is_open_) {
         const std::byte byte = input_[input_begin_++];

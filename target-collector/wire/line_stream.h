@@ -64,9 +64,9 @@ private:
     LinePort& port_;
     End end_;
     std::uint64_t number_;
-    bool is_open_ = false;     // the peer's greeting has come
-    bool is_new_due_ = false;  // another greeting came: the next connection() tells
-    std::size_t told_ = 0;     // bytes of the signature that were read, kSignatureSizeBytes: all
+    bool is_open_ = false;      // the peer's greeting has come
+    bool is_new_due_ = false;   // another greeting came: the next connection() tells
+    std::size_t reported_ = 0;  // bytes of the signature that were read, kSignatureSizeBytes: all
     std::array<std::byte, kSignatureSizeBytes> last_{};  // bytes that came, the newest last
     std::array<std::byte, 128> input_{};
     std::size_t input_begin_ = 0;

@@ -146,6 +146,10 @@ GIVEN_UP_NAMES = [
     (re.compile(r"\b(?:\w*St[o]ry|st[o]ry_\w*|\w+_st[o]ry|\w*Work[s]hop|\w+Rig)\b"), "scenario, fixture"),
     (re.compile(r"\b(?:Image|File|Reply)S[o]rt\b"), "type"),
     (re.compile(r"\bdo[u]bts?_\w*"), "validity_warning"),
+    (re.compile(r"\b\w*(?:T[a]lly|T[a]llies|Credit[B]ook)\w*|\bt[a]ll(?:y|ies)_?\b"), "CountName, CountTable, counts, "
+     "CreditAccounts"),
+    (re.compile(r"\b\w*(?:[Aa]sk[e]rs?)\b"), "client"),
+    (re.compile(r"\bN[o]tice\b|\bn[o]tice_|Loss[N]otice"), "LogText, LogSink, LossReport"),
 ]
 BINARY = re.compile(rb"\0")
 

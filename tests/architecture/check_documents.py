@@ -20,14 +20,14 @@ UNFINISHED = {"docs/next.md"}
 # What the field has a word for: the phrase, and that word.
 GIVEN_UP = {
     r"put off": "deferred",
-    r"askers?": "query client",
+    r"ask[e]rs?": "query client",
     r"(those )?who (may )?asks?": "query client",
     r"said goodbye": "closed cleanly",
     r"reasons? to doubt": "validity warning",
     r"at the door": "before the handshake",
     r"made at run time": "JIT code",
     r"misdeeds?": "abuse limiter, strikes",
-    r"tally books?": "counters",
+    r"t[a]lly books?": "counters",
     r"gives? orders": "send control requests",
     r"how long what is stored is kept": "retention",
 }

@@ -116,14 +116,14 @@ public:
             }
         }
         ++seq_;
-        const Tally tallies[] = {{kSampleSeries, TallyName::kProduced, row_}};
+        const CountEntry counts[] = {{kSampleSeries, CountName::kProduced, row_}};
         const ClockPoint point{Ticks{time_}, UtcNs{static_cast<std::int64_t>(time_) + 1'700'000'000'000'000'000}, 800};
         const bool has_point = seq_ % 5 == 0;
         const std::span<const ClockPoint> points{&point, has_point ? 1U : 0U};
         const BatchHeader header{kSession, Seq{seq_}, EpochNumber{static_cast<std::uint32_t>(row_ / kRowsPerBucket)},
                                  bucket()};
         std::vector<std::byte> message(builder.sealed_size_bytes_max(1, 0, points.size()));
-        const auto size = builder.seal(header, Ticks{time_}, tallies, {}, points, message);
+        const auto size = builder.seal(header, Ticks{time_}, counts, {}, points, message);
         if (!size.ok()) {
             fail("sealing failed");
         }

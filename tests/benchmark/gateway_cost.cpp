@@ -120,10 +120,10 @@ public:
             }
         }
         produced_ += row_count;
-        const Tally tallies[] = {{samples, TallyName::kProduced, produced_}};
+        const CountEntry counts[] = {{samples, CountName::kProduced, produced_}};
         const BatchHeader header{session_, Seq{seq_}, EpochNumber{0}, bucket_of(UtcNs{start_utc_ns_})};
         std::vector<std::byte> message(builder.sealed_size_bytes_max(1, 0, 0));
-        auto size = builder.seal(header, Ticks{time_ns_}, tallies, {}, {}, message);
+        auto size = builder.seal(header, Ticks{time_ns_}, counts, {}, {}, message);
         if (!size.ok()) {
             std::fprintf(stderr, "sealing failed: code %d\n", static_cast<int>(size.error().code));
             std::exit(1);

@@ -79,7 +79,7 @@ void store_rows(Store& store, std::uint64_t row_count) {
         }
         const BucketNumber bucket{kFirstBucket + hour};
         SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{hour}, bucket};
-        batch.add(kPoints, rows).tally(kPoints, TallyName::kProduced, row + kRowsABatch);
+        batch.add(kPoints, rows).entry(kPoints, CountName::kProduced, row + kRowsABatch);
         const Partition partition = partition_of(kTarget, bucket);
         checked(store.define(partition, sample_session(kTarget, kSession)));
         checked(store.put(partition, std::vector{batch.build()}));

@@ -41,7 +41,7 @@ std::unique_ptr<Store> filled_store(std::uint64_t batch_count) {
                                   {ColumnId::kTid, rows.tid},
                                   {ColumnId::kStack, rows.stack},
                                   {ColumnId::kWeight, rows.weight}});
-        batch.tally(kSampleSeries, TallyName::kProduced, seq * rows.row_count());
+        batch.entry(kSampleSeries, CountName::kProduced, seq * rows.row_count());
         PERFLEET_ASSERT(store->put(partition, std::vector{batch.build()}).ok());
     }
     return store;

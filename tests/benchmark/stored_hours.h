@@ -88,7 +88,7 @@ inline void store_session(Store& store, std::uint64_t number, std::uint64_t row_
                                   {ColumnId::kTid, rows.tid},
                                   {ColumnId::kStack, stacks},
                                   {ColumnId::kWeight, rows.weight}});
-        batch.tally(kSampleSeries, TallyName::kProduced, row + rows.row_count());
+        batch.entry(kSampleSeries, CountName::kProduced, row + rows.row_count());
         checked_or_stop(store.put(partition_of(target, bucket), std::vector{batch.build()}));
         if (seq % 64 == 0) {
             checked_or_stop(store.advance_watermark(target, session, Seq{seq}));

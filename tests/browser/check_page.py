@@ -242,7 +242,7 @@ def is_dark_where_the_reader_likes(pages, picture):
         browser.open(pages.page("dark.html", "--session", "last"))
         check(browser.run("return document.documentElement.dataset.theme") == "dark", "the page is light")
         picture(browser, "dark")
-        check(not browser.console(), "the page complains")
+        check(not browser.console(), "the page warns")
 
 
 def fits_a_phone(pages, picture):
@@ -280,8 +280,8 @@ def main():
             for step in (shows_what_top_counts, searches, walks_by_keyboard, selects_time, compares, inverts, links_lead_to_a_view,
                          everything_has_a_name):
                 attempt(step.__name__, lambda step=step: (step(browser, pages), picture(browser, step.__name__)))
-                complaints = browser.console()
-                attempt(step.__name__ + ", console", lambda lines=complaints: check(not lines, lines))
+                warnings = browser.console()
+                attempt(step.__name__ + ", console", lambda lines=warnings: check(not lines, lines))
             for kind in ("mouse", "touch"):
                 attempt("zooms by " + kind, lambda kind=kind: zooms_by_pointer(browser, pages, kind))
             attempt("loads_nothing", lambda: loads_nothing(browser, pages))

@@ -195,10 +195,10 @@ private:
         return Done{};
     }
 
-    void say(const std::string& whose, const std::vector<std::string>& complaints) {
-        for (const std::string& complaint : complaints) {
+    void say(const std::string& whose, const std::vector<std::string>& warnings) {
+        for (const std::string& warning : warnings) {
             is_wrong_ = true;
-            std::printf("%s: %s\n", whose.c_str(), complaint.c_str());
+            std::printf("%s: %s\n", whose.c_str(), warning.c_str());
         }
     }
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "query-engine/wire/query_message.h"
-#include "query-engine/wire/testing/raw_asker.h"
+#include "query-engine/wire/testing/raw_client.h"
 #include "tests/chaos/test_world.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
@@ -113,11 +113,11 @@ TEST_F(GatewayStop, EndsRunningQueries) {
     peer.greet(sample_session(kTarget, kSession));
     peer.send(batch(1));
     peer.wait_for_prefix(1);
-    RawAsker asker{query_};
+    RawClient client{query_};
     // It may send nothing before it is asked for more, which never comes.
-    ASSERT_TRUE(asker.send(encode_query_message({1, query_message::Ask{"sessions", {}, 0}})));
-    asker.wait(end_to_end::kTimeoutS * 1'000);
-    EXPECT_TRUE(asker.receive().has_value()) << "not at work";
+    ASSERT_TRUE(client.send(encode_query_message({1, query_message::Ask{"sessions", {}, 0}})));
+    client.wait(end_to_end::kTimeoutS * 1'000);
+    EXPECT_TRUE(client.receive().has_value()) << "not at work";
     EXPECT_EQ(stop().status, 0) << gateway_->error_output();
     expect_stored(1);
 }

@@ -67,7 +67,7 @@ public:
     explicit Source(const Arguments& arguments)
         : arguments_{arguments},
           ring_memory_(std::bit_ceil(arguments.ring_size_bytes)),
-          losses_memory_(kLossNoticeRingSizeBytes),
+          losses_memory_(kLossReportRingSizeBytes),
           spool_memory_(arguments.spool_size_bytes),
           values_(BatchBuilder::values_count(limits::kBatchRowsMax, kColumnsOfWidestKind, limits::kBatchSeriesMax)),
           bytes_(kBytesSizeBytes),
@@ -78,7 +78,7 @@ public:
           log_{source_log_path(arguments.logs, session_)},
           sealer_{{session_, arguments.batch_rows, arguments.batch_age_ms * 1'000'000, &live_counts_},
                   builder_,
-                  tallies_,
+                  counts_,
                   batches_,
                   losses_},
           random_{arguments.seed} {}
@@ -285,7 +285,7 @@ private:
     SpscRing batches_;
     SpscRing losses_;
     BatchBuilder builder_;
-    TallyBook tallies_;
+    SessionCounts counts_;
     SessionId session_;
     SourceLogWriter log_;
     LiveCounts live_counts_;

@@ -37,7 +37,7 @@ Result<std::uint64_t> read_count(const fs::path& path) {
 }
 
 // These go on being counted by whoever delivers the rest.
-bool is_counted_by_wire(TallyName name) { return name == TallyName::kLostSpoolFull || name == TallyName::kLostRefused; }
+bool is_counted_by_wire(CountName name) { return name == CountName::kLostSpoolFull || name == CountName::kLostRefused; }
 
 Result<KeptSession::Batch> read_batch(SpooledBatch& spooled, Decoder& decoder) {
     const auto message = PERFLEET_TRY(decoder.decode(DeliverySpool::message_of(spooled)));
@@ -64,12 +64,12 @@ Result<KeptSession> read_kept(const fs::path& path) {
     const JournalEntry& entry = (*reading)->entry;
     kept.first_kept = entry.first_kept;
     kept.dropped.assign(entry.ranges.begin(), entry.ranges.begin() + static_cast<std::ptrdiff_t>(entry.range_count));
-    kept.has_refused = std::any_of(entry.lost.entries().begin(), entry.lost.entries().end(), [](const Tally& tally) {
-        return tally.name == TallyName::kLostRefused && tally.value != 0;
-    });
-    for (const Tally& tally : (*reading)->final_tallies.entries()) {
-        if (!is_counted_by_wire(tally.name)) {
-            kept.own_tallies.push_back(tally);
+    kept.has_refused =
+        std::any_of(entry.lost.entries().begin(), entry.lost.entries().end(),
+                    [](const CountEntry& count) { return count.name == CountName::kLostRefused && count.value != 0; });
+    for (const CountEntry& count : (*reading)->final_counts.entries()) {
+        if (!is_counted_by_wire(count.name)) {
+            kept.own_counts.push_back(count);
         }
     }
     DeliverySpool spool{file->records(), true};

@@ -39,8 +39,8 @@ struct KeptSession {
     bool has_refused = false;       // the gateway had refused some
     // Its disk had lost power before, so that some of what is gone may have been forgotten: those rows are "killed".
     bool is_since_power_loss = false;
-    std::map<Seq, Batch> batches;    // those that wait for their acknowledgement
-    std::vector<Tally> own_tallies;  // as its end must say: all but what the wire loses
+    std::map<Seq, Batch> batches;        // those that wait for their acknowledgement
+    std::vector<CountEntry> own_counts;  // as its end must say: all but what the wire loses
 };
 
 struct TracedLog {

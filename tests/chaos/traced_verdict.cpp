@@ -53,7 +53,7 @@ public:
             judge_sums();
             judge_produced();
         } else if (log_.has_spool && !has_lost_power_) {
-            complain() << "has no end, though its counters were on disk";
+            warn() << "has no end, though its counters were on disk";
         }
         for (const KeptSession& kept : log_.kept) {
             if (kept.session == stored_.session) {
@@ -64,18 +64,18 @@ public:
 
     // Whose calls it has rows of; nothing when there are none.
     [[nodiscard]] std::optional<std::uint64_t> run() const { return run_; }
-    [[nodiscard]] std::uint64_t produced() const { return told(kTracedCalls, TallyName::kProduced); }
+    [[nodiscard]] std::uint64_t produced() const { return told(kTracedCalls, CountName::kProduced); }
 
-    [[nodiscard]] std::vector<std::string> complaints() const {
-        std::vector<std::string> complaints;
-        for (const std::ostringstream& text : complaints_) {
-            complaints.push_back(name_of(stored_.session) + ": " + text.str());
+    [[nodiscard]] std::vector<std::string> warnings() const {
+        std::vector<std::string> warnings;
+        for (const std::ostringstream& text : warnings_) {
+            warnings.push_back(name_of(stored_.session) + ": " + text.str());
         }
-        return complaints;
+        return warnings;
     }
 
 private:
-    std::ostream& complain() { return complaints_.emplace_back(); }
+    std::ostream& warn() { return warnings_.emplace_back(); }
 
     void add_named(const std::vector<SeqRange>& ranges) {
         for (const SeqRange& range : ranges) {
@@ -85,28 +85,28 @@ private:
         }
     }
 
-    [[nodiscard]] std::uint64_t told(Series series, TallyName name) const {
+    [[nodiscard]] std::uint64_t told(Series series, CountName name) const {
         if (!stored_.end.has_value()) {
             return 0;
         }
-        for (const Tally& tally : stored_.end->tallies) {
-            if (tally.series == series && tally.name == name) {
-                return tally.value;
+        for (const CountEntry& entry : stored_.end->counts) {
+            if (entry.series == series && entry.name == name) {
+                return entry.value;
             }
         }
         return 0;
     }
-    [[nodiscard]] std::uint64_t told_lost(Series series) const {
+    [[nodiscard]] std::uint64_t reported_lost(Series series) const {
         std::uint64_t lost = 0;
-        for (const Tally& tally : stored_.end->tallies) {
-            lost += tally.series == series && is_loss(tally.name) ? tally.value : 0;
+        for (const CountEntry& entry : stored_.end->counts) {
+            lost += entry.series == series && is_loss(entry.name) ? entry.value : 0;
         }
         return lost;
     }
     [[nodiscard]] bool has_refusals() const {
         return !stored_.end.has_value() ||
-               std::any_of(stored_.end->tallies.begin(), stored_.end->tallies.end(), [](const Tally& tally) {
-                   return tally.name == TallyName::kLostRefused && tally.value != 0;
+               std::any_of(stored_.end->counts.begin(), stored_.end->counts.end(), [](const CountEntry& entry) {
+                   return entry.name == CountName::kLostRefused && entry.value != 0;
                });
     }
 
@@ -119,13 +119,13 @@ private:
         std::set<Seq> seen;
         for (const BatchRecord& batch : stored_.batches) {
             if (!seen.insert(batch.seq).second) {
-                complain() << "batch " << batch.seq.value << " is stored twice";
+                warn() << "batch " << batch.seq.value << " is stored twice";
             }
             for (const BatchRecord::Rows& rows : batch.rows) {
                 const std::uint64_t there = in_blocks[{batch.seq, rows.series}];
                 if (there != rows.row_count) {
-                    complain() << "batch " << batch.seq.value << " should have " << rows.row_count << " rows of "
-                               << name_of(rows.series) << ", its block has " << there;
+                    warn() << "batch " << batch.seq.value << " should have " << rows.row_count << " rows of "
+                           << name_of(rows.series) << ", its block has " << there;
                 }
             }
         }
@@ -152,10 +152,10 @@ private:
             }
         }
         if (twice != 0) {
-            complain() << twice << " rows of calls are there twice";
+            warn() << twice << " rows of calls are there twice";
         }
         if (unknown != 0) {
-            complain() << unknown << " rows are of no call that its workload made";
+            warn() << unknown << " rows are of no call that its workload made";
         }
         if (!seen.empty()) {
             last_call_ = *seen.rbegin() % kCallsPerRun;
@@ -176,21 +176,22 @@ private:
                 all_series.insert(rows.series);
             }
         }
-        for (const Tally& tally : stored_.end->tallies) {
-            all_series.insert(tally.series);
+        for (const CountEntry& entry : stored_.end->counts) {
+            all_series.insert(entry.series);
         }
         for (const Series series : all_series) {
-            const std::uint64_t produced = told(series, TallyName::kProduced);
+            const std::uint64_t produced = told(series, CountName::kProduced);
             const std::uint64_t expired = value_of(stored_.expired, series);
-            const std::uint64_t sum = value_of(stored, series) + expired + told_lost(series) - value_of(held, series);
-            const std::uint64_t twice_max = has_drops_ ? told(series, TallyName::kLostSpoolFull) : 0;
-            if (has_lost_power_ ? told_lost(series) > produced : sum < produced || sum > produced + twice_max) {
-                complain() << name_of(series) << ": produced " << produced << ", but stored "
-                           << value_of(stored, series) << " + expired " << expired << " + lost " << told_lost(series)
-                           << " - held though dropped " << value_of(held, series) << " = " << sum;
+            const std::uint64_t sum =
+                value_of(stored, series) + expired + reported_lost(series) - value_of(held, series);
+            const std::uint64_t twice_max = has_drops_ ? told(series, CountName::kLostSpoolFull) : 0;
+            if (has_lost_power_ ? reported_lost(series) > produced : sum < produced || sum > produced + twice_max) {
+                warn() << name_of(series) << ": produced " << produced << ", but stored " << value_of(stored, series)
+                       << " + expired " << expired << " + lost " << reported_lost(series) << " - held though dropped "
+                       << value_of(held, series) << " = " << sum;
             }
             if (expired != 0 && !has_drops_) {
-                complain() << name_of(series) << ": " << expired << " rows expired, though no partition was dropped";
+                warn() << name_of(series) << ": " << expired << " rows expired, though no partition was dropped";
             }
         }
     }
@@ -203,14 +204,14 @@ private:
         }
         const auto begun = log_.begun.find(*run_);
         if (produced() < last_call_ || (begun != log_.begun.end() && produced() > begun->second)) {
-            complain() << "the end says produced " << produced() << ", its last row is call " << last_call_ << " of "
-                       << (begun == log_.begun.end() ? 0 : begun->second);
+            warn() << "the end says produced " << produced() << ", its last row is call " << last_call_ << " of "
+                   << (begun == log_.begun.end() ? 0 : begun->second);
         }
-        const std::uint64_t lost = told_lost(kTracedCalls) - told(kTracedCalls, TallyName::kLostKilled) +
+        const std::uint64_t lost = reported_lost(kTracedCalls) - told(kTracedCalls, CountName::kLostKilled) +
                                    value_of(stored_.expired, kTracedCalls);
         if (missing_before_last_ > lost) {
-            complain() << missing_before_last_ << " calls are missing before its last row, and " << lost
-                       << " were counted as lost or expired";
+            warn() << missing_before_last_ << " calls are missing before its last row, and " << lost
+                   << " were counted as lost or expired";
         }
     }
 
@@ -222,7 +223,7 @@ private:
             const auto found = records_.find(seq);
             if (found == records_.end()) {
                 if (!named_.contains(seq) && !may_be_gone(batch.bucket) && !has_refusals() && !has_lost_power_) {
-                    complain() << "batch " << seq.value << " stood in the spool, and is neither there nor named";
+                    warn() << "batch " << seq.value << " stood in the spool, and is neither there nor named";
                 }
                 continue;
             }
@@ -232,7 +233,7 @@ private:
                 row_counts[rows.series] = rows.row_count;
             }
             if (record.seal != batch.seal || row_counts != batch.row_counts) {
-                complain() << "batch " << seq.value << " isn't the one that stood in the spool";
+                warn() << "batch " << seq.value << " isn't the one that stood in the spool";
             }
         }
         const auto is_dropped = [&](Seq seq) {
@@ -243,15 +244,15 @@ private:
         const bool is_known = !has_drops_ && !kept.has_refused && !kept.is_since_power_loss;
         for (Seq seq{1}; seq < kept.first_kept && is_known; ++seq.value) {
             if (!records_.contains(seq) && !is_dropped(seq)) {
-                complain() << "batch " << seq.value << " had left the spool of a killed collector, which kept "
-                           << kept.first_kept.value << " and later ones, and is neither there nor named";
+                warn() << "batch " << seq.value << " had left the spool of a killed collector, which kept "
+                       << kept.first_kept.value << " and later ones, and is neither there nor named";
                 break;
             }
         }
-        for (const Tally& tally : kept.own_tallies) {
-            if (stored_.end.has_value() && !has_lost_power_ && told(tally.series, tally.name) != tally.value) {
-                complain() << name_of(tally.series) << ": the end says " << tally_name(tally.name) << ' '
-                           << told(tally.series, tally.name) << ", on disk it was " << tally.value;
+        for (const CountEntry& entry : kept.own_counts) {
+            if (stored_.end.has_value() && !has_lost_power_ && told(entry.series, entry.name) != entry.value) {
+                warn() << name_of(entry.series) << ": the end says " << count_name(entry.name) << ' '
+                       << told(entry.series, entry.name) << ", on disk it was " << entry.value;
             }
         }
     }
@@ -266,14 +267,14 @@ private:
     std::optional<std::uint64_t> run_;
     std::uint64_t last_call_ = 0;
     std::uint64_t missing_before_last_ = 0;
-    std::vector<std::ostringstream> complaints_;
+    std::vector<std::ostringstream> warnings_;
 };
 
 }  // namespace
 
 std::vector<std::string> judge_traced(const TracedLog& log, std::span<const StoredSession> sessions,
                                       const Circumstances& circumstances) {
-    std::vector<std::string> complaints;
+    std::vector<std::string> warnings;
     std::map<std::uint64_t, std::uint64_t> produced;  // by run
     std::multiset<std::uint64_t> produced_unknown;    // of sessions without rows of any run
     std::set<SessionId> known;
@@ -281,18 +282,18 @@ std::vector<std::string> judge_traced(const TracedLog& log, std::span<const Stor
         TracedJudge judge{log, stored, circumstances};
         judge.judge();
         known.insert(stored.session);
-        for (std::string& complaint : judge.complaints()) {
-            complaints.push_back(std::move(complaint));
+        for (std::string& warning : judge.warnings()) {
+            warnings.push_back(std::move(warning));
         }
         if (!judge.run().has_value()) {
             produced_unknown.insert(judge.produced());
         } else if (!produced.emplace(*judge.run(), judge.produced()).second) {
-            complaints.push_back("the calls of run " + std::to_string(*judge.run()) + " stand in two sessions");
+            warnings.push_back("the calls of run " + std::to_string(*judge.run()) + " stand in two sessions");
         }
     }
     for (const KeptSession& kept : log.kept) {
         if (!known.contains(kept.session) && !log.power_lost.contains(kept.session)) {
-            complaints.push_back(name_of(kept.session) + ": stood in the spool, and the store doesn't know it");
+            warnings.push_back(name_of(kept.session) + ": stood in the spool, and the store doesn't know it");
         }
     }
     for (const auto& [run, calls] : log.finished) {
@@ -301,12 +302,12 @@ std::vector<std::string> judge_traced(const TracedLog& log, std::span<const Stor
         if (found == produced.end() && unknown != produced_unknown.end()) {
             produced_unknown.erase(unknown);  // its rows are gone
         } else if (found == produced.end() || found->second != calls) {
-            complaints.push_back("run " + std::to_string(run) + ": " + std::to_string(calls) +
-                                 " calls were made, its session says produced " +
-                                 (found == produced.end() ? "nothing" : std::to_string(found->second)));
+            warnings.push_back("run " + std::to_string(run) + ": " + std::to_string(calls) +
+                               " calls were made, its session says produced " +
+                               (found == produced.end() ? "nothing" : std::to_string(found->second)));
         }
     }
-    return complaints;
+    return warnings;
 }
 
 }  // namespace perfleet::chaos

@@ -29,9 +29,9 @@ protected:
             store(seq, kRun * kCallsPerRun + 10 * (seq - 1) + (seq > 2 ? 4 : 1));
         }
         stored_.end = SessionEnd{Seq{4},
-                                 {{kTracedCalls, TallyName::kProduced, 45},
-                                  {kTracedCalls, TallyName::kLostKernelRing, 3},
-                                  {kTracedCalls, TallyName::kLostKilled, 2}},
+                                 {{kTracedCalls, CountName::kProduced, 45},
+                                  {kTracedCalls, CountName::kLostKernelRing, 3},
+                                  {kTracedCalls, CountName::kLostKilled, 2}},
                                  {},
                                  {}};
         log_.has_spool = true;
@@ -39,7 +39,7 @@ protected:
         KeptSession kept;
         kept.session = kSession;
         kept.first_kept = Seq{3};
-        kept.own_tallies = stored_.end->tallies;
+        kept.own_counts = stored_.end->counts;
         for (const std::uint64_t seq : {3U, 4U}) {
             kept.batches[Seq{seq}] = {static_cast<std::uint32_t>(seq), kPartition.bucket, {{kTracedCalls, 10}}};
         }
@@ -63,18 +63,18 @@ protected:
         std::erase_if(stored_.blocks, [&](const StoredSession::Block& block) { return block.first_seq.value == seq; });
     }
 
-    [[nodiscard]] std::vector<std::string> complaints() const {
+    [[nodiscard]] std::vector<std::string> warnings() const {
         return judge_traced(log_, {&stored_, 1}, circumstances_);
     }
     void expect_sound() const {
-        for (const std::string& complaint : complaints()) {
-            ADD_FAILURE() << complaint;
+        for (const std::string& warning : warnings()) {
+            ADD_FAILURE() << warning;
         }
     }
     void expect_noticed(const std::string& words) const {
         std::string all;
-        for (const std::string& complaint : complaints()) {
-            all += complaint + "\n";
+        for (const std::string& warning : warnings()) {
+            all += warning + "\n";
         }
         EXPECT_NE(all.find(words), std::string::npos) << (all.empty() ? "nothing was noticed" : all);
     }
@@ -127,14 +127,14 @@ TEST_F(TracedVerdict, NoticesASpooledBatchThatIsAnother) {
 }
 
 TEST_F(TracedVerdict, NoticesAnEndThatSaysOtherwiseThanTheDisk) {
-    stored_.end->tallies[0].value = 44;
-    stored_.end->tallies[2].value = 1;
+    stored_.end->counts[0].value = 44;
+    stored_.end->counts[2].value = 1;
     expect_noticed("says produced 44, on disk it was 45");
 }
 
 TEST_F(TracedVerdict, NoticesMoreThanThereWasToSee) {
-    stored_.end->tallies[0].value = 55;
-    stored_.end->tallies[2].value = 12;
+    stored_.end->counts[0].value = 55;
+    stored_.end->counts[2].value = 12;
     log_.kept.clear();
     expect_noticed("the end says produced 55");
 }
@@ -148,8 +148,8 @@ TEST_F(TracedVerdict, NoticesASessionWithoutItsEnd) {
 }
 
 TEST_F(TracedVerdict, NoticesASessionThatNobodyStored) {
-    for (const std::string& complaint : judge_traced(log_, {}, circumstances_)) {
-        EXPECT_NE(complaint.find("the store doesn't know it"), std::string::npos) << complaint;
+    for (const std::string& warning : judge_traced(log_, {}, circumstances_)) {
+        EXPECT_NE(warning.find("the store doesn't know it"), std::string::npos) << warning;
     }
     EXPECT_EQ(judge_traced(log_, {}, circumstances_).size(), 1U);
     log_.power_lost.insert(kSession);
@@ -174,7 +174,7 @@ TEST_F(TracedVerdict, HoldsARunThatFinishedToAllItsCalls) {
 
 TEST_F(TracedVerdict, KnowsWhatTheCollectorDropped) {
     unstore(2);
-    stored_.end->tallies.push_back({kTracedCalls, TallyName::kLostSpoolFull, 10});
+    stored_.end->counts.push_back({kTracedCalls, CountName::kLostSpoolFull, 10});
     stored_.end->dropped = {{Seq{2}, Seq{2}}};
     expect_sound();
     unstore(3);

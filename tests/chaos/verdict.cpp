@@ -15,19 +15,19 @@ std::uint64_t value_of(const std::map<Series, std::uint64_t>& counts, Series ser
     return found == counts.end() ? 0 : found->second;
 }
 
-std::uint64_t tally_of(std::span<const Tally> tallies, Series series, TallyName name) {
-    for (const Tally& tally : tallies) {
-        if (tally.series == series && tally.name == name) {
-            return tally.value;
+std::uint64_t count_of(std::span<const CountEntry> counts, Series series, CountName name) {
+    for (const CountEntry& entry : counts) {
+        if (entry.series == series && entry.name == name) {
+            return entry.value;
         }
     }
     return 0;
 }
 
-std::uint64_t lost_of(std::span<const Tally> tallies, Series series) {
+std::uint64_t lost_of(std::span<const CountEntry> counts, Series series) {
     std::uint64_t lost = 0;
-    for (const Tally& tally : tallies) {
-        lost += tally.series == series && is_loss(tally.name) ? tally.value : 0;
+    for (const CountEntry& entry : counts) {
+        lost += entry.series == series && is_loss(entry.name) ? entry.value : 0;
     }
     return lost;
 }
@@ -49,7 +49,7 @@ public:
         judge_batches();
         judge_rows();
         judge_acknowledged();
-        judge_tallies();
+        judge_counts();
         if (!circumstances_.has_lost_power) {
             judge_dropped();
         }
@@ -58,20 +58,20 @@ public:
         } else if (stored_.end.has_value()) {
             judge_ledger();
         } else if (log_.is_finish_acknowledged) {
-            complain() << "the Bye was acknowledged, and there is no end";
+            warn() << "the Bye was acknowledged, and there is no end";
         } else if (circumstances_.has_disk_spool) {
-            complain() << "the session has no end, though its counters were on disk";
+            warn() << "the session has no end, though its counters were on disk";
         }
-        std::vector<std::string> complaints;
-        complaints.reserve(complaints_.size());
-        for (const std::ostringstream& text : complaints_) {
-            complaints.push_back(text.str());
+        std::vector<std::string> warnings;
+        warnings.reserve(warnings_.size());
+        for (const std::ostringstream& text : warnings_) {
+            warnings.push_back(text.str());
         }
-        return complaints;
+        return warnings;
     }
 
 private:
-    std::ostream& complain() { return complaints_.emplace_back(); }
+    std::ostream& warn() { return warnings_.emplace_back(); }
 
     void add_named(const std::vector<SeqRange>& ranges) {
         for (const SeqRange& range : ranges) {
@@ -96,16 +96,16 @@ private:
         std::set<std::uint64_t> seen;
         for (const BatchRecord& batch : stored_.batches) {
             if (!seen.insert(batch.seq.value).second) {
-                complain() << "batch " << batch.seq.value << " is stored twice";
+                warn() << "batch " << batch.seq.value << " is stored twice";
             }
             if (batch.seq.value == 0 || batch.seq.value > last_sealable()) {
-                complain() << "batch " << batch.seq.value << " is stored and was never sealed";
+                warn() << "batch " << batch.seq.value << " is stored and was never sealed";
             }
             for (const BatchRecord::Rows& rows : batch.rows) {
                 const std::uint64_t there = rows_in_blocks[{batch.seq.value, rows.series}];
                 if (there != rows.row_count) {
-                    complain() << "batch " << batch.seq.value << " should have " << rows.row_count << " rows of "
-                               << name_of(rows.series) << ", its block has " << there;
+                    warn() << "batch " << batch.seq.value << " should have " << rows.row_count << " rows of "
+                           << name_of(rows.series) << ", its block has " << there;
                 }
             }
         }
@@ -129,18 +129,18 @@ private:
                 unknown += value == 0 || value > value_of(log_.produced, block.series) ? 1 : 0;
             }
             if (twice != 0) {
-                complain() << "batch " << block.first_seq.value << ": " << twice << " rows of " << name_of(block.series)
-                           << " are there twice";
+                warn() << "batch " << block.first_seq.value << ": " << twice << " rows of " << name_of(block.series)
+                       << " are there twice";
             }
             if (unknown != 0) {
-                complain() << "batch " << block.first_seq.value << ": " << unknown << " rows of "
-                           << name_of(block.series) << " were never produced";
+                warn() << "batch " << block.first_seq.value << ": " << unknown << " rows of " << name_of(block.series)
+                       << " were never produced";
             }
             std::vector<std::uint64_t> ordered = block.values;
             std::ranges::sort(ordered);  // samples stand by processor in their batch
             if (ordered != expected_values(block)) {
-                complain() << "batch " << block.first_seq.value << ": the rows of " << name_of(block.series)
-                           << " are not those that were sealed";
+                warn() << "batch " << block.first_seq.value << ": the rows of " << name_of(block.series)
+                       << " are not those that were sealed";
             }
         }
     }
@@ -169,14 +169,14 @@ private:
 
     void judge_acknowledged() {
         if (log_.acknowledged > last_sealable()) {
-            complain() << "batch " << log_.acknowledged << " was acknowledged and never sealed";
+            warn() << "batch " << log_.acknowledged << " was acknowledged and never sealed";
         }
         // What is there is as good as the watermark: a gateway that starts finds both.
         for (std::uint64_t seq = stored_.watermark.value + 1; seq <= std::min(log_.acknowledged, last_sealable());
              ++seq) {
             if (!stored_seqs_.contains(seq) && !may_be_expired(seq)) {
-                complain() << "acknowledged up to " << log_.acknowledged << ", but the watermark is "
-                           << stored_.watermark.value << ", and " << seq << " is not there";
+                warn() << "acknowledged up to " << log_.acknowledged << ", but the watermark is "
+                       << stored_.watermark.value << ", and " << seq << " is not there";
                 break;
             }
         }
@@ -189,12 +189,12 @@ private:
             }
         }
         if (missing != 0) {
-            complain() << missing << " acknowledged batches are not there, the first is " << first_missing << " of "
-                       << log_.acknowledged;
+            warn() << missing << " acknowledged batches are not there, the first is " << first_missing << " of "
+                   << log_.acknowledged;
         }
         if (log_.end == "finished" && log_.acknowledged < last_sealable()) {
-            complain() << "the source finished with " << log_.acknowledged << " of " << last_sealable()
-                       << " batches acknowledged";
+            warn() << "the source finished with " << log_.acknowledged << " of " << last_sealable()
+                   << " batches acknowledged";
         }
     }
 
@@ -203,7 +203,7 @@ private:
             // What was dropped between a Hello and its Welcome, which knew it already, shows in nothing that was sent:
             // but then it is there.
             if (!log_.dropped.contains(seq) && !stored_seqs_.contains(seq) && !may_be_expired(seq)) {
-                complain() << "batch " << seq << " is named as dropped, and wasn't";
+                warn() << "batch " << seq << " is named as dropped, and wasn't";
             }
         }
         if (!stored_.end.has_value() || !circumstances_.dropped_buckets.empty()) {
@@ -211,49 +211,48 @@ private:
         }
         for (const std::uint64_t seq : log_.dropped) {
             if (!named_.contains(seq)) {
-                complain() << "batch " << seq << " was dropped, and nobody names it";
+                warn() << "batch " << seq << " was dropped, and nobody names it";
             }
         }
     }
 
     // What each batch says of the session so far.
-    void judge_tallies() {
+    void judge_counts() {
         for (const BatchRecord& batch : stored_.batches) {
             const auto sealed = log_.sealed.find(batch.seq.value);
             if (sealed == log_.sealed.end()) {
                 continue;
             }
             for (const auto& [series, ignored] : log_.produced) {
-                expect_tally(batch, series, TallyName::kProduced, value_of(sealed->second.produced, series));
-                expect_tally(batch, series, TallyName::kLostRingFull, value_of(sealed->second.ring_full, series));
+                expect_count(batch, series, CountName::kProduced, value_of(sealed->second.produced, series));
+                expect_count(batch, series, CountName::kLostRingFull, value_of(sealed->second.ring_full, series));
             }
         }
     }
 
-    void expect_tally(const BatchRecord& batch, Series series, TallyName name, std::uint64_t expected) {
-        const std::uint64_t told = tally_of(batch.tallies, series, name);
+    void expect_count(const BatchRecord& batch, Series series, CountName name, std::uint64_t expected) {
+        const std::uint64_t told = count_of(batch.counts, series, name);
         if (told != expected) {
-            complain() << "batch " << batch.seq.value << " says " << tally_name(name) << ' ' << told << " of "
-                       << name_of(series) << ", it was " << expected;
+            warn() << "batch " << batch.seq.value << " says " << count_name(name) << ' ' << told << " of "
+                   << name_of(series) << ", it was " << expected;
         }
     }
 
     // Produced = stored + expired + lost, and each of them is what the source knows.
     void judge_ledger() {
         for (const auto& [series, produced_written] : log_.produced) {
-            const std::span<const Tally> tallies = stored_.end->tallies;
-            const std::uint64_t produced = tally_of(tallies, series, TallyName::kProduced);
+            const std::span<const CountEntry> counts = stored_.end->counts;
+            const std::uint64_t produced = count_of(counts, series, CountName::kProduced);
             // A killed source had said what it was going to produce, and not yet what became of all of it.
             const std::uint64_t produced_min = log_.end.empty() ? value_of(log_.settled, series) : produced_written;
             if (produced < produced_min || produced > produced_written) {
-                complain() << name_of(series) << ": the end says produced " << produced << ", it was "
-                           << produced_written;
+                warn() << name_of(series) << ": the end says produced " << produced << ", it was " << produced_written;
             }
-            const std::uint64_t ring_full = tally_of(tallies, series, TallyName::kLostRingFull);
+            const std::uint64_t ring_full = count_of(counts, series, CountName::kLostRingFull);
             const std::uint64_t ring_full_min = value_of(log_.ring_full, series);
             if (ring_full < ring_full_min || ring_full > ring_full_min + unsettled(series)) {
-                complain() << name_of(series) << ": the end says lost(ring_full) " << ring_full << ", it was "
-                           << value_of(log_.ring_full, series);
+                warn() << name_of(series) << ": the end says lost(ring_full) " << ring_full << ", it was "
+                       << value_of(log_.ring_full, series);
             }
             judge_sum(series, produced, judge_wire_losses(series));
         }
@@ -267,17 +266,17 @@ private:
                 refused += sealed_rows(seq, series);
             }
             const std::uint64_t produced_max = produced_written + refused;
-            const std::span<const Tally> tallies = stored_.end->tallies;
-            const std::uint64_t produced = tally_of(tallies, series, TallyName::kProduced);
-            const std::uint64_t lost = lost_of(tallies, series);
-            const std::uint64_t ring_full = tally_of(tallies, series, TallyName::kLostRingFull);
+            const std::span<const CountEntry> counts = stored_.end->counts;
+            const std::uint64_t produced = count_of(counts, series, CountName::kProduced);
+            const std::uint64_t lost = lost_of(counts, series);
+            const std::uint64_t ring_full = count_of(counts, series, CountName::kLostRingFull);
             if (produced > produced_max || lost > produced) {
-                complain() << name_of(series) << ": the end says produced " << produced << " and lost " << lost
-                           << ", there were " << produced_written << " rows";
+                warn() << name_of(series) << ": the end says produced " << produced << " and lost " << lost
+                       << ", there were " << produced_written << " rows";
             }
             if (ring_full > value_of(log_.ring_full, series) + unsettled(series)) {
-                complain() << name_of(series) << ": the end says lost(ring_full) " << ring_full << ", it was "
-                           << value_of(log_.ring_full, series);
+                warn() << name_of(series) << ": the end says lost(ring_full) " << ring_full << ", it was "
+                       << value_of(log_.ring_full, series);
             }
         }
     }
@@ -307,8 +306,8 @@ private:
         for (const std::uint64_t seq : gone) {
             expected += sealed_rows(seq, series);
         }
-        const std::uint64_t told = tally_of(stored_.end->tallies, series, TallyName::kLostSpoolFull) +
-                                   tally_of(stored_.end->tallies, series, TallyName::kLostRefused);
+        const std::uint64_t told = count_of(stored_.end->counts, series, CountName::kLostSpoolFull) +
+                                   count_of(stored_.end->counts, series, CountName::kLostRefused);
         std::uint64_t more_max = unsettled(series);
         for (const auto& [seq, sealed] : log_.sealed) {
             more_max +=
@@ -317,8 +316,7 @@ private:
                     : 0;
         }
         if (told < expected || told > expected + more_max) {
-            complain() << name_of(series) << ": the end says lost(spool_full, refused) " << told << ", it was "
-                       << expected;
+            warn() << name_of(series) << ": the end says lost(spool_full, refused) " << told << ", it was " << expected;
         }
         return told > expected ? told - expected : 0;
     }
@@ -342,14 +340,14 @@ private:
             twice_max += may_be_expired(seq) && !stored_seqs_.contains(seq) ? sealed_rows(seq, series) : 0;
         }
         const std::uint64_t expired = value_of(stored_.expired, series);
-        const std::uint64_t lost = lost_of(stored_.end->tallies, series);
+        const std::uint64_t lost = lost_of(stored_.end->counts, series);
         const std::uint64_t sum = stored + expired + lost - held;
         if (sum < produced || sum > produced + twice_max) {
-            complain() << name_of(series) << ": produced " << produced << ", but stored " << stored << " + expired "
-                       << expired << " + lost " << lost << " - held though dropped " << held << " = " << sum;
+            warn() << name_of(series) << ": produced " << produced << ", but stored " << stored << " + expired "
+                   << expired << " + lost " << lost << " - held though dropped " << held << " = " << sum;
         }
         if (expired != 0 && circumstances_.dropped_buckets.empty()) {
-            complain() << name_of(series) << ": " << expired << " rows expired, though no partition was dropped";
+            warn() << name_of(series) << ": " << expired << " rows expired, though no partition was dropped";
         }
     }
 
@@ -358,7 +356,7 @@ private:
     const Circumstances& circumstances_;
     std::set<std::uint64_t> stored_seqs_;
     std::set<std::uint64_t> named_;  // as dropped, by stored batches or the end
-    std::vector<std::ostringstream> complaints_;
+    std::vector<std::ostringstream> warnings_;
 };
 
 }  // namespace

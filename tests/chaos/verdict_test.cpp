@@ -47,9 +47,9 @@ protected:
         stored_.session = kSession;
         stored_.watermark = Seq{5};
         stored_.end = SessionEnd{Seq{5},
-                                 {{kSamples, TallyName::kProduced, 55},
-                                  {kSamples, TallyName::kLostRingFull, 5},
-                                  {kSamples, TallyName::kLostSpoolFull, 10}},
+                                 {{kSamples, CountName::kProduced, 55},
+                                  {kSamples, CountName::kLostRingFull, 5},
+                                  {kSamples, CountName::kLostSpoolFull, 10}},
                                  {{Seq{3}, Seq{3}}},
                                  {}};
     }
@@ -69,8 +69,8 @@ protected:
         record.seq = Seq{seq};
         record.bucket = kBucket;
         record.rows.push_back({kSamples, 10, Ticks{seq}, Ticks{seq}});
-        record.tallies.push_back({kSamples, TallyName::kProduced, sealed.produced.at(kSamples)});
-        record.tallies.push_back({kSamples, TallyName::kLostRingFull, sealed.ring_full.at(kSamples)});
+        record.counts.push_back({kSamples, CountName::kProduced, sealed.produced.at(kSamples)});
+        record.counts.push_back({kSamples, CountName::kLostRingFull, sealed.ring_full.at(kSamples)});
         stored_.batches.push_back(record);
         StoredSession::Block block{kPartition, kSamples, Seq{seq}, Seq{seq}, std::vector<std::uint64_t>(10)};
         std::iota(block.values.begin(), block.values.end(), sealed.rows.at(kSamples).first);
@@ -82,21 +82,21 @@ protected:
         std::erase_if(stored_.blocks, [&](const StoredSession::Block& block) { return block.first_seq.value == seq; });
     }
 
-    Tally& end_tally(TallyName name) {
-        return *std::find_if(stored_.end->tallies.begin(), stored_.end->tallies.end(),
-                             [&](const Tally& tally) { return tally.name == name; });
+    CountEntry& end_count(CountName name) {
+        return *std::find_if(stored_.end->counts.begin(), stored_.end->counts.end(),
+                             [&](const CountEntry& entry) { return entry.name == name; });
     }
 
     void expect_sound() const {
-        for (const std::string& complaint : judge(log_, &stored_, circumstances_)) {
-            ADD_FAILURE() << complaint;
+        for (const std::string& warning : judge(log_, &stored_, circumstances_)) {
+            ADD_FAILURE() << warning;
         }
     }
 
     void expect_noticed(const std::string& words) const {
         std::string all;
-        for (const std::string& complaint : judge(log_, &stored_, circumstances_)) {
-            all += complaint + "\n";
+        for (const std::string& warning : judge(log_, &stored_, circumstances_)) {
+            all += warning + "\n";
         }
         EXPECT_NE(all.find(words), std::string::npos) << (all.empty() ? "nothing was noticed" : all);
     }
@@ -171,21 +171,21 @@ TEST_F(Verdict, NoticesAnEndThatIsGone) {
 
 TEST_F(Verdict, NoticesASessionThatIsGone) { EXPECT_FALSE(judge(log_, nullptr, circumstances_).empty()); }
 
-TEST_F(Verdict, NoticesEachTallyThatIsOff) {
-    for (const TallyName name : {TallyName::kProduced, TallyName::kLostRingFull, TallyName::kLostSpoolFull}) {
+TEST_F(Verdict, NoticesEachCountThatIsOff) {
+    for (const CountName name : {CountName::kProduced, CountName::kLostRingFull, CountName::kLostSpoolFull}) {
         for (const int change : {-1, 1}) {
-            const std::uint64_t before = end_tally(name).value;
-            end_tally(name).value += static_cast<std::uint64_t>(change);
+            const std::uint64_t before = end_count(name).value;
+            end_count(name).value += static_cast<std::uint64_t>(change);
             expect_noticed("sample/0");
-            end_tally(name).value = before;
+            end_count(name).value = before;
         }
     }
-    ++stored_.batches[2].tallies[0].value;
+    ++stored_.batches[2].counts[0].value;
     expect_noticed("batch 4 says produced 41");
 }
 
 TEST_F(Verdict, NoticesALossThatNobodyKnows) {
-    stored_.end->tallies.push_back({kSamples, TallyName::kLostQuota, 1});
+    stored_.end->counts.push_back({kSamples, CountName::kLostQuota, 1});
     expect_noticed("produced 55, but stored 40");
 }
 
@@ -228,18 +228,18 @@ TEST_F(Verdict, WantsAnEndOfAKilledSourceWithADiskSpool) {
 TEST_F(Verdict, AllowsAnOldEndWhereThePowerWasLost) {
     log_.end.clear();
     log_.is_finish_acknowledged = false;
-    end_tally(TallyName::kProduced).value = 30;
-    end_tally(TallyName::kLostRingFull).value = 0;
-    end_tally(TallyName::kLostSpoolFull).value = 0;
+    end_count(CountName::kProduced).value = 30;
+    end_count(CountName::kLostRingFull).value = 0;
+    end_count(CountName::kLostSpoolFull).value = 0;
     expect_noticed("the end says produced 30");
     circumstances_.has_lost_power = true;
     expect_sound();
     stored_.end->dropped.clear();
     expect_sound();
-    end_tally(TallyName::kProduced).value = 56;
+    end_count(CountName::kProduced).value = 56;
     expect_noticed("the end says produced 56");
-    end_tally(TallyName::kProduced).value = 4;
-    end_tally(TallyName::kLostRingFull).value = 5;
+    end_count(CountName::kProduced).value = 4;
+    end_count(CountName::kLostRingFull).value = 5;
     expect_noticed("produced 4 and lost 5");
     stored_.end.reset();
     expect_sound();

@@ -80,7 +80,7 @@ private:
                                             const std::vector<std::string>& more) {
         const std::string virtio =
             " -serial stdio -device virtio-serial-device -device virtserialport,chardev=telemetry,nr=1,name=telemetry";
-        // What the image says to the host comes out as its console does, not among QEMU's own complaints.
+        // What the image says to the host comes out as its console does, not among QEMU's own warnings.
         const std::string uart =
             " -serial chardev:telemetry -chardev stdio,id=host -semihosting-config "
             "enable=on,target=native,chardev=host";

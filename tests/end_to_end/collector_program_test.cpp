@@ -44,15 +44,15 @@ struct Recorded {
     bool has_bye = false;
 };
 
-void take_tallies(const capnp::List<wire::Tally>::Reader& tallies, Recorded& recorded) {
+void take_counts(const capnp::List<wire::CountEntry>::Reader& counts, Recorded& recorded) {
     recorded.produced.clear();
     recorded.lost.clear();
-    for (const auto tally : tallies) {
-        const std::pair series{tally.getKind(), tally.getEvent()};
-        if (tally.getName() == static_cast<std::uint16_t>(TallyName::kProduced)) {
-            recorded.produced[series] += tally.getValue();
-        } else if (is_loss(static_cast<TallyName>(tally.getName()))) {
-            recorded.lost[series] += tally.getValue();
+    for (const auto entry : counts) {
+        const std::pair series{entry.getKind(), entry.getEvent()};
+        if (entry.getName() == static_cast<std::uint16_t>(CountName::kProduced)) {
+            recorded.produced[series] += entry.getValue();
+        } else if (is_loss(static_cast<CountName>(entry.getName()))) {
+            recorded.lost[series] += entry.getValue();
         }
     }
 }
@@ -91,7 +91,7 @@ Recorded read_recorded(const std::string& path) {
             ++recorded.images;
         } else if (envelope.isBye()) {
             recorded.has_bye = true;
-            take_tallies(envelope.getBye().getTallies(), recorded);
+            take_counts(envelope.getBye().getCounts(), recorded);
         }
     }
 }

@@ -52,7 +52,7 @@ AdmittedBatch batch_of(std::uint64_t number, std::uint32_t hour, std::uint32_t b
     if (batch_of_hour == 0) {
         batch.add_images({{0, 0, std::string(20, 'b'), "/nowhere/service"}}).add_stacks(stacks);
     }
-    return batch.add(kSamples, rows).tally(kSamples, TallyName::kProduced, kStacks * seq).build();
+    return batch.add(kSamples, rows).entry(kSamples, CountName::kProduced, kStacks * seq).build();
 }
 
 void make_store(const std::string& data) {

@@ -63,7 +63,7 @@ TEST_F(GatewayMetrics, CountWhatAPeerSent) {
     constexpr std::uint64_t kRows = 2 * kBatches;
     for (std::uint64_t seq = 1; seq <= kBatches; ++seq) {
         AdmittedBatch batch = sample_batch(kTarget, kSession, Seq{seq}, kBucket);
-        batch.record.tallies.push_back({kSamples, TallyName::kLostKernelRing, 7 * seq});
+        batch.record.counts.push_back({kSamples, CountName::kLostKernelRing, 7 * seq});
         send(sample::resealed_batch(batch));
     }
     peer.wait_for_prefix(kBatches);
@@ -71,7 +71,7 @@ TEST_F(GatewayMetrics, CountWhatAPeerSent) {
         send(sample::batch(sample_batch(kTarget, kSession, Seq{seq}, kBucket)));  // again
     }
     AdmittedBatch damaged = sample_batch(kTarget, kSession, Seq{kBatches + 1}, kBucket);
-    damaged.record.tallies.front().value += 1;  // without a new seal
+    damaged.record.counts.front().value += 1;  // without a new seal
     send(sample::batch(damaged));
     peer.wait_for(sample::ReplyType::kRefused);
     send(sample::Frame(13));  // no multiple of 8

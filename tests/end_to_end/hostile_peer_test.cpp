@@ -126,7 +126,7 @@ TEST_F(HostilePeer, MayLieInItsBatches) {
     expect_refused();
     send_changed([](AdmittedBatch& batch) { batch.series[0].series.event = EventNumber{200}; });
     expect_refused();
-    send_changed([](AdmittedBatch& batch) { batch.record.tallies.resize(100'000); });
+    send_changed([](AdmittedBatch& batch) { batch.record.counts.resize(100'000); });
     expect_refused();
     // It has let go of all of them, so the session isn't stuck.
     AdmittedBatch sound = batch_of(kOtherSession, ++seq);

@@ -107,15 +107,15 @@ TEST_F(KeyedGateway, TellsWhyItRefusesACollector) {
     keys_.make("stranger");
     keys_.make("other-gateway");
     const std::string waiting = "perfleet-collector: waiting for the gateway at " + gateway_.listen() + ": ";
-    const auto expect_told = [&](const std::vector<std::string>& options, const std::string& why) {
+    const auto expect_reported = [&](const std::vector<std::string>& options, const std::string& why) {
         Process process{collector(gateway_.listen(), options)};  // goes on trying until it is killed
         EXPECT_TRUE(process.wait_for_error(waiting + why).has_value()) << process.error_output();
     };
     SamplePeer good = peer("a");
     expect_served(good, "a", kSessionA);
-    expect_told({"--key", keys_.secret("stranger"), "--gateway-key", keys_.pub("gateway")}, "it refuses this key");
-    expect_told({"--key", keys_.secret("a"), "--gateway-key", keys_.pub("other-gateway")}, "it ends the handshake");
-    expect_told({}, "it ");  // asks for a key, or ends the handshake: the gateway may close before it has spoken
+    expect_reported({"--key", keys_.secret("stranger"), "--gateway-key", keys_.pub("gateway")}, "it refuses this key");
+    expect_reported({"--key", keys_.secret("a"), "--gateway-key", keys_.pub("other-gateway")}, "it ends the handshake");
+    expect_reported({}, "it ");  // asks for a key, or ends the handshake: the gateway may close before it has spoken
     EXPECT_TRUE(
         gateway_.process().wait_for_error("perfleet-gateway: refused a peer at 127.0.0.1: its key").has_value());
     expect_served(good, "a", kSessionA);

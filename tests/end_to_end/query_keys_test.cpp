@@ -16,7 +16,7 @@
 #include "query-engine/query_limits.h"
 #include "query-engine/wire/query_message.h"
 #include "query-engine/wire/query_server.h"
-#include "query-engine/wire/testing/raw_asker.h"
+#include "query-engine/wire/testing/raw_client.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/process.h"
@@ -30,9 +30,9 @@ constexpr std::string_view kUnknownKeys = "perfleet_gateway_query_handshakes_fai
 constexpr std::string_view kRevoked = "perfleet_gateway_query_connections_refused_total{reason=\"revoked\"}";
 
 // Asks over one socket, which connects again by itself.
-class Asker {
+class Client {
 public:
-    Asker(const std::string& endpoint, const ConnectKeys* keys) : socket_{endpoint, keys} {}
+    Client(const std::string& endpoint, const ConnectKeys* keys) : socket_{endpoint, keys} {}
 
     // False: it isn't let in.
     bool ask(const std::string& command) {
@@ -61,13 +61,13 @@ public:
     }
 
 private:
-    RawAsker socket_;
+    RawClient socket_;
     std::uint64_t query_ = 0;
 };
 
 // The folder serves as that of those who ask.
-struct AskersKeys : TestKeys {
-    AskersKeys() {
+struct ClientKeys : TestKeys {
+    ClientKeys() {
         make("query");
         enrol("me");
         make("stranger");
@@ -76,9 +76,9 @@ struct AskersKeys : TestKeys {
 
 class QueryKeys : public testing::Test {
 protected:
-    Asker asker(const std::string& name) {
+    Client client(const std::string& name) {
         const ConnectKeys keys = keys_.connect_keys(name, "query");
-        return Asker{gateway_.query(), &keys};
+        return Client{gateway_.query(), &keys};
     }
 
     // Of one sample, or over all of a family.
@@ -97,7 +97,7 @@ protected:
     }
 
     TemporaryFolder folder_;
-    AskersKeys keys_;
+    ClientKeys keys_;
     GatewayProgram gateway_{
         folder_ / "data",
         "tcp://127.0.0.1:*",
@@ -121,32 +121,32 @@ TEST_F(QueryKeys, WhoIsEnrolledAsks) {
     EXPECT_NE(remote.error_output.find("keygen"), std::string::npos) << remote.error_output;
 }
 
-TEST_F(QueryKeys, AnUnknownAskerHearsNothingAndIsCountedUntilItIsEnrolled) {
-    Asker stranger = asker("stranger");
+TEST_F(QueryKeys, AnUnknownClientHearsNothingAndIsCountedUntilItIsEnrolled) {
+    Client stranger = client("stranger");
     EXPECT_FALSE(stranger.ask("targets"));
     wait_for_metric(kUnknownKeys, 1);
     EXPECT_FALSE(stranger.has_heard());
     keys_.enrol("stranger");
     wait_for_metric("perfleet_gateway_query_keys_enrolled", 2);
-    Asker enrolled = asker("stranger");
+    Client enrolled = client("stranger");
     EXPECT_TRUE(enrolled.ask("targets"));
     enrolled.expect_heard();
 }
 
-TEST_F(QueryKeys, AnAskerWithoutAKeyHearsNothingAndIsCounted) {
-    Asker keyless{gateway_.query(), nullptr};
+TEST_F(QueryKeys, AClientWithoutAKeyHearsNothingAndIsCounted) {
+    Client keyless{gateway_.query(), nullptr};
     EXPECT_FALSE(keyless.ask("targets"));
-    // As `no_key`, or as `unfinished` when the asker is the first to see that they don't fit.
+    // As `no_key`, or as `unfinished` when the client is the first to see that they don't fit.
     wait_for_metric("perfleet_gateway_query_handshakes_failed_total", 1);
     EXPECT_FALSE(keyless.has_heard());
 }
 
-TEST_F(QueryKeys, ARevokedAskerIsCutOffAndTheOthersGoOn) {
+TEST_F(QueryKeys, ARevokedClientIsCutOffAndTheOthersGoOn) {
     keys_.enrol("other");
     wait_for_metric("perfleet_gateway_query_keys_enrolled", 2);
-    Asker me = asker("me");
-    Asker other = asker("other");
-    for (Asker* const both : {&me, &other}) {
+    Client me = client("me");
+    Client other = client("other");
+    for (Client* const both : {&me, &other}) {
         EXPECT_TRUE(both->ask("targets"));
         both->expect_heard();
     }
@@ -166,7 +166,7 @@ TEST_F(QueryKeys, ARevokedAskerIsCutOffAndTheOthersGoOn) {
 
 TEST(QueryProcessLog, HasTheGatewaysLevelAndFormat) {
     const TemporaryFolder folder;
-    const AskersKeys keys;
+    const ClientKeys keys;
     std::ofstream{keys.folder() + "/bad.pub"} << "no key";
     const auto said_with = [&](const std::string& level, const std::string& format) {
         GatewayProgram gateway{folder / "data",
@@ -188,8 +188,8 @@ TEST(QueryProcessLog, HasTheGatewaysLevelAndFormat) {
     EXPECT_EQ(said_with("error", "text"), "");
 }
 
-TEST(QueryServerKeys, AQueryEndsWhenItsAskerIsRevoked) {
-    const AskersKeys keys;
+TEST(QueryServerKeys, AQueryEndsWhenItsClientIsRevoked) {
+    const ClientKeys keys;
     std::atomic<bool> is_running{false};
     std::atomic<bool> was_cancelled{false};
     QueryServer::Handlers handlers;
@@ -210,7 +210,7 @@ TEST(QueryServerKeys, AQueryEndsWhenItsAskerIsRevoked) {
     std::thread thread{[&] { EXPECT_TRUE((*server)->serve(stop_fd).ok()); }};
     {
         const ConnectKeys own = keys.connect_keys("me", "query");
-        Asker me{(*server)->endpoint(), &own};
+        Client me{(*server)->endpoint(), &own};
         EXPECT_TRUE(me.ask("hang"));
         is_running.wait(false);
         keys.revoke("me");

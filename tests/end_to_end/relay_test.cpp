@@ -163,15 +163,15 @@ TEST_F(RelayTest, AKeyThatIsNotEnrolledIsToldAndNoTargetIsGreeted) {
     start_relay({"--listen", "tcp://127.0.0.1:*"}, "stranger");
     SocketStream stream{listen_};
     SampledTarget target{stream, small_target(SessionId{7, 1})};
-    bool is_told = false;
+    bool is_reported = false;
     std::jthread reader{[&] {
-        is_told =
+        is_reported =
             relay_->wait_for_error("perfleet relay: " + address_.endpoint() + ": it refuses this key").has_value();
         relay_->send_signal(SIGTERM);
     }};
     target.run_until([&] { return stream.connection() == 0; });  // the relay has ended
     reader.join();
-    EXPECT_TRUE(is_told) << relay_->error_output();
+    EXPECT_TRUE(is_reported) << relay_->error_output();
     EXPECT_EQ(target.driver.counts().handshakes, 0U);
     EXPECT_TRUE(stream.read_bytes.empty());
 }

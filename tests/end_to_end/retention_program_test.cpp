@@ -43,7 +43,7 @@ AdmittedBatch old_batch(std::uint64_t seq, BucketNumber bucket) {
     }
     SampleBatch batch{kTarget, kOldSession, Seq{seq}, EpochNumber{bucket.value - kOldBucket.value}, bucket};
     batch.add(kSamples, {{ColumnId::kTime, times}});
-    batch.tally(kSamples, TallyName::kProduced, kRowsPerBatch * seq);
+    batch.entry(kSamples, CountName::kProduced, kRowsPerBatch * seq);
     return batch.build();
 }
 

@@ -54,11 +54,11 @@ AdmittedBatch batch_of(std::uint64_t seq) {
         rows[ColumnId::kWeight].push_back(1);
     }
     SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{hour}, bucket};
-    batch.add(kSamples, rows).tally(kSamples, TallyName::kProduced, kRowsABatch * seq);
+    batch.add(kSamples, rows).entry(kSamples, CountName::kProduced, kRowsABatch * seq);
     for (std::uint64_t row = 0; row < kRowsABatch; ++row) {
         rows[ColumnId::kValue].push_back(1'000 + (row + seq) % 50);
     }
-    batch.add(kPoints, rows).tally(kPoints, TallyName::kProduced, kRowsABatch * seq);
+    batch.add(kPoints, rows).entry(kPoints, CountName::kProduced, kRowsABatch * seq);
     return batch.build();
 }
 

@@ -20,12 +20,12 @@
 
 namespace perfleet::end_to_end {
 
-// Two samples at ticks that follow from the seq, and the tally of all rows up to here.
+// Two samples at ticks that follow from the seq, and the entry of all rows up to here.
 inline AdmittedBatch sample_batch(TargetId target, SessionId session, Seq seq, BucketNumber bucket) {
     const std::uint64_t ticks = seq.value * 1'000;
     SampleBatch batch{target, session, seq, EpochNumber{0}, bucket};
     batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {ticks, ticks + 1}}});
-    batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, 2 * seq.value);
+    batch.entry({Kind::kSample, EventNumber{0}}, CountName::kProduced, 2 * seq.value);
     return batch.build();
 }
 

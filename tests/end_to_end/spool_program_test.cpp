@@ -258,8 +258,8 @@ TEST_F(SpoolProgram, SigtermWithNoGatewayLeavesTheRestInTheSpool) {
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     expect_all_exact(2, false);
     for (const StoredLedger& ledger : ledgers_of(data_)) {
-        EXPECT_FALSE(ledger.lost.contains(TallyName::kLostKilled));
-        EXPECT_FALSE(ledger.lost.contains(TallyName::kLostSpoolFull));
+        EXPECT_FALSE(ledger.lost.contains(CountName::kLostKilled));
+        EXPECT_FALSE(ledger.lost.contains(CountName::kLostSpoolFull));
     }
 }
 
@@ -282,7 +282,7 @@ TEST_F(SpoolProgram, ASessionTooManyForNowStaysUntilThereIsRoomForIt) {
         EXPECT_EQ(ledger.series.at(kCallRows).produced, kCalls);
         for (const auto& [name, count] : ledger.lost) {
             // A slow collector loses rows before they are sealed.
-            EXPECT_TRUE(count == 0 || name == TallyName::kLostKernelRing || name == TallyName::kLostRingFull)
+            EXPECT_TRUE(count == 0 || name == CountName::kLostKernelRing || name == CountName::kLostRingFull)
                 << count << " by reason " << static_cast<int>(name);
         }
     }
@@ -341,7 +341,7 @@ TEST_F(SpoolProgram, AFullSpoolDropsTheOldestAndStaysExactOverAKill) {
     expect_all_exact(2);
     std::uint64_t dropped = 0;
     for (const StoredLedger& ledger : ledgers_of(data_)) {
-        const auto found = ledger.lost.find(TallyName::kLostSpoolFull);
+        const auto found = ledger.lost.find(CountName::kLostSpoolFull);
         dropped += found == ledger.lost.end() ? 0 : found->second;
     }
     EXPECT_GT(dropped, 0U);

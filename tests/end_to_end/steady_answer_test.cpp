@@ -44,7 +44,7 @@ void put(Store& store, TargetId target, SessionId session, std::uint64_t first_s
             batch.add_images({{1, 0, "\x12\x34", "/bin/bash"}});
             batch.add_stacks({{1, 0, 1, 0x10}, {2, 1, 1, 0x20}, {3, 2, 1, 0x30}, {4, 1, 1, 0x40}, {5, 0, 1, 0x50}});
         }
-        batch.tally(kSamples, TallyName::kProduced, kBatchRows * seq);
+        batch.entry(kSamples, CountName::kProduced, kBatchRows * seq);
         const std::vector batches{batch.build()};
         ASSERT_TRUE(store.put(partition, batches).ok());
     }
@@ -71,7 +71,7 @@ TEST(SteadyAnswer, IsTheSameBytesDuringCompactionRetentionBackupAndCopy) {
     ASSERT_TRUE((*store)
                     ->end_session(kOtherTarget, kOtherSession,
                                   {Seq{kBatches},
-                                   {{kSamples, TallyName::kProduced, kBatches * kBatchRows}},
+                                   {{kSamples, CountName::kProduced, kBatches * kBatchRows}},
                                    {},
                                    {Ticks{kBatches * kNsPerSecond}, {}, 0}})
                     .ok());

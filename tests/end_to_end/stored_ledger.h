@@ -27,7 +27,7 @@ struct StoredLedger {
     Seq watermark;
     std::map<Series, Counts> series;
     std::map<std::uint64_t, int> seqs;  // how often each is stored
-    std::map<TallyName, std::uint64_t> lost;
+    std::map<CountName, std::uint64_t> lost;
 
     // Produced = stored + lost for every series, every batch stored once, and a clean end.
     void expect_exact() const {
@@ -76,12 +76,12 @@ inline StoredLedger ledger_of(const StoreReader& store, const SessionRecord& ses
             held_though_dropped[rows.series] += is_dropped ? rows.row_count : 0;
         }
     }
-    for (const Tally& tally : end.tallies) {
-        if (tally.name == TallyName::kProduced) {
-            ledger.series[tally.series].produced += tally.value;
-        } else if (is_loss(tally.name)) {
-            ledger.series[tally.series].lost += tally.value;
-            ledger.lost[tally.name] += tally.value;
+    for (const CountEntry& entry : end.counts) {
+        if (entry.name == CountName::kProduced) {
+            ledger.series[entry.series].produced += entry.value;
+        } else if (is_loss(entry.name)) {
+            ledger.series[entry.series].lost += entry.value;
+            ledger.lost[entry.name] += entry.value;
         }
     }
     for (const auto& [series, row_count] : held_though_dropped) {

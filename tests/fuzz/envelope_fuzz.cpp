@@ -18,7 +18,7 @@ void take(BatchUntrusted batch) {
     }
     static BatchAdmission admission;
     const SessionRecord session = sample_session(TargetId{1}, batch.header.session);
-    batch.seal = seal_of(batch.header, batch.series, batch.tallies, batch.dropped, batch.clock_points);
+    batch.seal = seal_of(batch.header, batch.series, batch.counts, batch.dropped, batch.clock_points);
     const auto admitted = admission.admit(batch, session);
     if (!admitted.ok()) {
         PERFLEET_ASSERT(!admitted.error().message.empty());

@@ -31,10 +31,10 @@ public:
         PERFLEET_ASSERT(now.value == integers[0] && now.value >= began_ns_ && now.value <= now_ns());
         PERFLEET_ASSERT(std::ranges::all_of(integers.subspan(1, 3), [](auto id) { return id <= 0xffff'ffff; }));
     }
-    void count_lost(Series series, TallyName, std::uint64_t row_count) override {
+    void count_lost(Series series, CountName, std::uint64_t row_count) override {
         PERFLEET_ASSERT(series.event.value < kEventCount && row_count < 1ULL << 62U);
     }
-    void count(Series, TallyName, std::uint64_t) override {}
+    void count(Series, CountName, std::uint64_t) override {}
     [[nodiscard]] bool epoch_is_over() const override { return false; }
     void begin_epoch(Ticks) override {}
 

@@ -1,4 +1,4 @@
-// What askers and perfleet-query say to each other. What decodes is within its limits and says the same after being
+// What clients and perfleet-query say to each other. What decodes is within its limits and says the same after being
 // encoded and decoded again.
 #include <string>
 

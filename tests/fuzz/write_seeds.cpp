@@ -145,11 +145,11 @@ void write_records(SeedFolder& seeds) {
     const Partition partition = partition_of(target, BucketNumber{480'000});
     SampleBatch batch{target, session, Seq{4}, EpochNumber{0}, BucketNumber{480'000}};
     batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10, 20}}});
-    batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, 2).dropped(Seq{1}, Seq{2});
+    batch.entry({Kind::kSample, EventNumber{0}}, CountName::kProduced, 2).dropped(Seq{1}, Seq{2});
     const AdmittedBatch admitted = batch.build();
     // The first byte is twice the record's number, and odd.
     seeds.write("records", '\x01' + encode_record(sample_session(target, session)));
-    seeds.write("records", '\x03' + encode_record(SessionEnd{Seq{4}, admitted.record.tallies, {}, {}}));
+    seeds.write("records", '\x03' + encode_record(SessionEnd{Seq{4}, admitted.record.counts, {}, {}}));
     seeds.write("records", '\x05' + encode_record(admitted.record));
     seeds.write("records", '\x07' + encode_record(ExpiredBatch{5, {{{Kind::kSample, EventNumber{0}}, 6}}}));
     seeds.write("records", '\x0b' + encode_record(std::uint64_t{300}));
@@ -240,12 +240,12 @@ void write_envelopes(SeedFolder& seeds) {
     batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10, 20}}, {ColumnId::kStack, {1, 2}}});
     batch.add_strings({{1, "main"}}).add_images({{0, 0, std::string(20, 'b'), "/bin/true"}});
     batch.add_stacks({{1, 0, 0, 0x10}, {2, 1, 0, 0x20}});
-    batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, 2).dropped(Seq{1}, Seq{2});
+    batch.entry({Kind::kSample, EventNumber{0}}, CountName::kProduced, 2).dropped(Seq{1}, Seq{2});
     batch.clock_point({Ticks{10}, UtcNs{1'728'000'000'000'000'000}, 50});
     const AdmittedBatch admitted = batch.build();
     write(sample::batch(admitted));
     write(sample::hello(sample_session(target, session), Seq{1}, {{std::string(20, 'k'), 1, 100}}));
-    write(sample::bye(session, SessionEnd{Seq{4}, admitted.record.tallies, {}, {}}));
+    write(sample::bye(session, SessionEnd{Seq{4}, admitted.record.counts, {}, {}}));
     write(sample::image(session, {std::string(20, 'k'), 1, 100}, 0, "0 T _stext\n"));
     write(sample::probe());
 }

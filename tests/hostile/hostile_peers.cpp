@@ -43,7 +43,7 @@ AdmittedBatch good_batch(TargetId target, SessionId session, std::uint64_t seq, 
         ticks.push_back(seq * 100'000 + row * 7);
     }
     batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, ticks}});
-    batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, seq * row_count);
+    batch.entry({Kind::kSample, EventNumber{0}}, CountName::kProduced, seq * row_count);
     return batch.build();
 }
 
@@ -143,7 +143,7 @@ void send_lies(Socket& socket, Random& random, std::uint64_t turn) {
         case 2: batch.series[0].series.event = EventNumber{static_cast<std::uint16_t>(random())}; break;
         case 3: batch.series[0].series.kind = static_cast<Kind>(random()); break;
         case 4: batch.record.bucket = BucketNumber{4'000'000'000U}; break;
-        case 5: batch.record.tallies.resize(20'000); break;
+        case 5: batch.record.counts.resize(20'000); break;
         default: batch.series[0].last_ticks = Ticks{random()}; break;
     }
     socket.send(sample::resealed_batch(batch));

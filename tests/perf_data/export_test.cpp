@@ -405,13 +405,13 @@ TEST_F(PerfDataExport, SaysHowManySamplesWereLost) {
     define(sample_session(kTarget, kSession));
     SampleBatch first = first_batch();
     add_samples(first, {2, 3});
-    first.tally(kClock, TallyName::kProduced, 12).tally(kClock, TallyName::kLostRingFull, 10);
+    first.entry(kClock, CountName::kProduced, 12).entry(kClock, CountName::kLostRingFull, 10);
     put(first);
     SampleBatch second = batch(2);
     second.add(
         kTasks,
         {{ColumnId::kTime, {kT0 + 500}}, {ColumnId::kTaskOp, {7}}, {ColumnId::kSize, {4}}, {ColumnId::kValue, {0}}});
-    second.tally(kClock, TallyName::kProduced, 12).tally(kClock, TallyName::kLostRingFull, 10);
+    second.entry(kClock, CountName::kProduced, 12).entry(kClock, CountName::kLostRingFull, 10);
     put(second);
     const ExportSummary summary = exported();
     EXPECT_EQ(summary.sample_count, 2U);

@@ -85,14 +85,14 @@ public:
         least = std::min(least, value);
         greatest = std::max(greatest, value);
     }
-    void count_lost(Series, TallyName reason, std::uint64_t lost_count) override { lost[reason] += lost_count; }
-    void count(Series, TallyName, std::uint64_t) override {}
+    void count_lost(Series, CountName reason, std::uint64_t lost_count) override { lost[reason] += lost_count; }
+    void count(Series, CountName, std::uint64_t) override {}
     [[nodiscard]] bool epoch_is_over() const override { return false; }
     void begin_epoch(Ticks) override {}
 
     std::vector<std::vector<std::uint64_t>> rows;
     std::vector<std::uint64_t> values;
-    std::map<TallyName, std::uint64_t> lost;
+    std::map<CountName, std::uint64_t> lost;
     std::uint64_t row_count = 0;
     std::uint64_t sum = 0;
     std::uint64_t least = ~0ULL;

@@ -38,17 +38,17 @@ std::vector<std::string> unstored_files(const std::string& data_folder) {
 }
 
 // What earlier recordings could not store.
-void store_unstored(const std::string& data_folder, Store& store, const LogSink& notice) {
+void store_unstored(const std::string& data_folder, Store& store, const LogSink& log) {
     for (const std::string& file : unstored_files(data_folder)) {
         const auto imported = import_frames(file, std::nullopt, utc_now(), store);
         if (!imported.ok()) {
-            notice({LogLevel::kWarning, "store",
-                    "can't store what an earlier recording left: " + imported.error().message});
+            log({LogLevel::kWarning, "store",
+                 "can't store what an earlier recording left: " + imported.error().message});
             continue;
         }
         ::unlink(file.c_str());
-        notice({LogLevel::kNotice, "store",
-                "stored " + std::to_string(imported->row_count) + " rows that an earlier recording left in " + file});
+        log({LogLevel::kNotice, "store",
+             "stored " + std::to_string(imported->row_count) + " rows that an earlier recording left in " + file});
     }
     ::rmdir(unstored_folder(data_folder).c_str());  // where nothing is left in it
 }
@@ -57,13 +57,13 @@ void store_unstored(const std::string& data_folder, Store& store, const LogSink&
 
 std::string unstored_folder(const std::string& data_folder) { return data_folder + "/unstored"; }
 
-LocalGateway::LocalGateway(std::string folder, LogSink notice)
-    : folder_{std::move(folder)}, notice_{std::move(notice)}, stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
+LocalGateway::LocalGateway(std::string folder, LogSink log)
+    : folder_{std::move(folder)}, log_{std::move(log)}, stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
 
 LocalGateway::~LocalGateway() { (void)stop(); }
 
-Result<std::unique_ptr<LocalGateway>> LocalGateway::open(std::string folder, LogSink notice) {
-    std::unique_ptr<LocalGateway> gateway{new LocalGateway{std::move(folder), std::move(notice)}};
+Result<std::unique_ptr<LocalGateway>> LocalGateway::open(std::string folder, LogSink log) {
+    std::unique_ptr<LocalGateway> gateway{new LocalGateway{std::move(folder), std::move(log)}};
     if (!gateway->stop_fd_) {
         return error_from_errno(errno, "eventfd");
     }
@@ -82,7 +82,7 @@ Result<Done> LocalGateway::try_to_open() {
     }
     GatewayOptions options;
     options.folder = folder_;
-    options.notice = notice_;
+    options.log = log_;
     auto gateway = PERFLEET_TRY(Gateway::open(options, **store));
     store_ = std::move(*store);
     gateway_ = std::move(gateway);
@@ -110,7 +110,7 @@ void LocalGateway::run() {
         if (store_ == nullptr) {
             const auto opened = try_to_open();
             if (!opened.ok() && (!error_.has_value() || error_->message != opened.error().message)) {
-                notice_({LogLevel::kWarning, "store", opened.error().message});
+                log_({LogLevel::kWarning, "store", opened.error().message});
                 error_ = opened.error();
             }
         }
@@ -124,7 +124,7 @@ void LocalGateway::run() {
 
 void LocalGateway::serve() {
     error_.reset();
-    store_unstored(folder_, *store_, notice_);
+    store_unstored(folder_, *store_, log_);
     if (const auto served = gateway_->serve(stop_, stop_fd_.get()); !served.ok()) {
         error_ = served.error();
     }

@@ -22,9 +22,9 @@ namespace perfleet {
 
 class LocalGateway {
 public:
-    // Opens the store if nobody else has it. `notice` is called from any thread. Errors: those
+    // Opens the store if nobody else has it. `log` is called from any thread. Errors: those
     // of the store, and of the socket.
-    [[nodiscard]] static Result<std::unique_ptr<LocalGateway>> open(std::string folder, LogSink notice);
+    [[nodiscard]] static Result<std::unique_ptr<LocalGateway>> open(std::string folder, LogSink log);
     LocalGateway(const LocalGateway&) = delete;
     LocalGateway& operator=(const LocalGateway&) = delete;
     ~LocalGateway();
@@ -36,14 +36,14 @@ public:
     [[nodiscard]] std::optional<Error> stop();
 
 private:
-    LocalGateway(std::string folder, LogSink notice);
+    LocalGateway(std::string folder, LogSink log);
     [[nodiscard]] Result<Done> try_to_open();
     void run();
     void serve();
     void wait() const;
 
     std::string folder_;
-    LogSink notice_;
+    LogSink log_;
     std::unique_ptr<Store> store_;      // null: another process has it
     std::unique_ptr<Gateway> gateway_;  // with store_
     std::optional<Error> error_;        // the last one

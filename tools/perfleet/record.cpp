@@ -71,10 +71,10 @@ std::string unstored_file(const std::string& data_folder) {
 
 }  // namespace
 
-Result<Recording> record(CollectorOptions options, const std::string& data_folder, const LogSink& notice,
+Result<Recording> record(CollectorOptions options, const std::string& data_folder, const LogSink& log,
                          LiveLine* live_line) {
     options.symbol_program = "/proc/self/exe";
-    auto gateway = PERFLEET_TRY(LocalGateway::open(data_folder, notice));
+    auto gateway = PERFLEET_TRY(LocalGateway::open(data_folder, log));
     const auto socket = PERFLEET_TRY(LocalSocket::in(data_folder, kGatewaySocketName));
     options.gateways = {socket.endpoint()};
     options.is_symbol_rate_limited = false;
@@ -83,7 +83,7 @@ Result<Recording> record(CollectorOptions options, const std::string& data_folde
     options.unacknowledged_file = unstored;
 
     // Opened before the gateway's thread starts: the command is forked from a process with as few threads as can be.
-    auto collector = PERFLEET_TRY(Collector::open(std::move(options), notice));
+    auto collector = PERFLEET_TRY(Collector::open(std::move(options), log));
     gateway->start();
     Result<CollectorSummary> summary = [&] {
         const SignalsStop signals{*collector};

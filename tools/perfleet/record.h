@@ -23,7 +23,7 @@ struct Recording {
 // folder. SIGINT, SIGTERM and SIGHUP end the collection in order;
 // a second one stops waiting, but for SIGHUP. Errors, before anything was collected: those of the store, the gateway
 // and the collector. `live_line` shows how it goes; null: nothing does.
-[[nodiscard]] Result<Recording> record(CollectorOptions options, const std::string& data_folder, const LogSink& notice,
+[[nodiscard]] Result<Recording> record(CollectorOptions options, const std::string& data_folder, const LogSink& log,
                                        LiveLine* live_line);
 
 }  // namespace perfleet

@@ -32,7 +32,7 @@ int relay(RelayOptions options) {
         return report_error(signals.error());
     }
     raise_descriptor_limit();  // each target takes some
-    options.notice = say_of_relay;
+    options.log = say_of_relay;
     const auto relay = Relay::open(options);
     if (!relay) {
         return report_error(relay.error());

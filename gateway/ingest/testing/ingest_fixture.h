@@ -20,7 +20,7 @@ namespace perfleet {
 inline constexpr std::int64_t kSampleUtcNs = 1'700'003'600'000'000'000;
 inline constexpr BucketNumber kSampleBucket = bucket_of(UtcNs{kSampleUtcNs});
 
-// `row_count` samples at ticks that follow from the seq, and the tally of all rows up to this batch.
+// `row_count` samples at ticks that follow from the seq, and the entry of all rows up to this batch.
 inline SampleBatch sample_batch(TargetId target, SessionId session, Seq seq, std::uint64_t row_count = 2,
                                 BucketNumber bucket = kSampleBucket) {
     SampleBatch batch{target, session, seq, EpochNumber{0}, bucket};
@@ -29,7 +29,7 @@ inline SampleBatch sample_batch(TargetId target, SessionId session, Seq seq, std
         ticks.push_back(seq.value * 1'000 + row);
     }
     batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, ticks}});
-    batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, seq.value * row_count);
+    batch.entry({Kind::kSample, EventNumber{0}}, CountName::kProduced, seq.value * row_count);
     return batch;
 }
 
@@ -56,7 +56,7 @@ public:
     void open(Store* store = nullptr, Ingest::Options options = {}) {
         options.incarnation = ++incarnation_;
         options.grant_session = [this] { return SessionId{99, ++granted_}; };
-        options.notice = [this](std::string_view text) { notices_.emplace_back(text); };
+        options.log = [this](std::string_view text) { logged_.emplace_back(text); };
         auto ingest = Ingest::open(std::move(options), store == nullptr ? *store_ : *store, link_);
         PERFLEET_ASSERT(ingest.ok());
         ingest_ = std::move(*ingest);
@@ -120,7 +120,7 @@ public:
     RecordingLink link_;
     std::unique_ptr<Ingest> ingest_;
     Ingest::Now now_{1'000'000'000'000, UtcNs{kSampleUtcNs}};
-    std::vector<std::string> notices_;
+    std::vector<std::string> logged_;
     std::uint64_t incarnation_ = 0;
     std::uint64_t granted_ = 0;
 };

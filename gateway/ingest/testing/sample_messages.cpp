@@ -33,12 +33,12 @@ void set_point(wire::ClockPoint::Builder into, const ClockPoint& point) {
     into.setUncertaintyNs(point.uncertainty_ns);
 }
 
-void set_tallies(capnp::List<wire::Tally>::Builder into, const std::vector<Tally>& tallies) {
-    for (unsigned i = 0; i < tallies.size(); ++i) {
-        into[i].setKind(static_cast<std::uint8_t>(tallies[i].series.kind));
-        into[i].setEvent(tallies[i].series.event.value);
-        into[i].setName(static_cast<std::uint16_t>(tallies[i].name));
-        into[i].setValue(tallies[i].value);
+void set_counts(capnp::List<wire::CountEntry>::Builder into, const std::vector<CountEntry>& counts) {
+    for (unsigned i = 0; i < counts.size(); ++i) {
+        into[i].setKind(static_cast<std::uint8_t>(counts[i].series.kind));
+        into[i].setEvent(counts[i].series.event.value);
+        into[i].setName(static_cast<std::uint16_t>(counts[i].name));
+        into[i].setValue(counts[i].value);
     }
 }
 
@@ -137,7 +137,7 @@ void fill_batch(wire::Batch::Builder into, const AdmittedBatch& batch) {
             columns[j].setBytes({reinterpret_cast<const unsigned char*>(column.bytes.data()), column.bytes.size()});
         }
     }
-    set_tallies(into.initTallies(count_of(batch.record.tallies.size())), batch.record.tallies);
+    set_counts(into.initCounts(count_of(batch.record.counts.size())), batch.record.counts);
     set_ranges(into.initDropped(count_of(batch.record.dropped.size())), batch.record.dropped);
     auto points = into.initClockPoints(count_of(batch.record.clock_points.size()));
     for (unsigned i = 0; i < points.size(); ++i) {
@@ -207,11 +207,11 @@ void reseal(wire::Batch::Builder builder) {
                           Ticks{rows.getLastTicks()},
                           views});
     }
-    std::vector<Tally> tallies;
-    for (const auto tally : batch.getTallies()) {
-        tallies.push_back({{static_cast<Kind>(tally.getKind()), EventNumber{tally.getEvent()}},
-                           static_cast<TallyName>(tally.getName()),
-                           tally.getValue()});
+    std::vector<CountEntry> counts;
+    for (const auto entry : batch.getCounts()) {
+        counts.push_back({{static_cast<Kind>(entry.getKind()), EventNumber{entry.getEvent()}},
+                          static_cast<CountName>(entry.getName()),
+                          entry.getValue()});
     }
     std::vector<SeqRange> ranges;
     for (const auto range : batch.getDropped()) {
@@ -223,7 +223,7 @@ void reseal(wire::Batch::Builder builder) {
     }
     const BatchHeader header{session_of(batch.getSession()), Seq{batch.getSeq()}, EpochNumber{batch.getEpoch()},
                              BucketNumber{batch.getBucket()}};
-    builder.setSeal(seal_of(header, series, tallies, ranges, points));
+    builder.setSeal(seal_of(header, series, counts, ranges, points));
 }
 
 Frame bye(SessionId session, const SessionEnd& end) {
@@ -231,7 +231,7 @@ Frame bye(SessionId session, const SessionEnd& end) {
         auto bye = root.initBye();
         set_session(bye.initSession(), session);
         bye.setLastSeq(end.last_seq.value);
-        set_tallies(bye.initTallies(count_of(end.tallies.size())), end.tallies);
+        set_counts(bye.initCounts(count_of(end.counts.size())), end.counts);
         set_ranges(bye.initDropped(count_of(end.dropped.size())), end.dropped);
         set_point(bye.initEndPoint(), end.end_point);
     });

@@ -556,16 +556,16 @@ TEST(RankSketch, StaysWithinItsBoundAndMergesInAnyOrder) {
 TEST(Coverage, Of95PercentIntervalsIs94To96Percent) {
     constexpr int kRounds = 10'000;
     RandomStream random{2'026};
-    struct Tally {
+    struct CountEntry {
         const char* name;
         int hits = 0;
     };
-    Tally student{"t of the mean, n = 20"};
-    Tally normal{"z of the mean, n = 200"};
-    Tally median{"ranks of the median, n = 200"};
-    Tally tail{"ranks of p90, n = 200"};
-    Tally difference{"Welch's difference, n = 20 and 30"};
-    Tally ratio{"Fieller's ratio, n = 20 and 30"};
+    CountEntry student{"t of the mean, n = 20"};
+    CountEntry normal{"z of the mean, n = 200"};
+    CountEntry median{"ranks of the median, n = 200"};
+    CountEntry tail{"ranks of p90, n = 200"};
+    CountEntry difference{"Welch's difference, n = 20 and 30"};
+    CountEntry ratio{"Fieller's ratio, n = 20 and 30"};
     // Normal values as integers: fine enough for the rounding not to show.
     const auto draw = [&](long double mean, long double deviation) {
         return static_cast<std::uint64_t>(mean + deviation *
@@ -602,10 +602,10 @@ TEST(Coverage, Of95PercentIntervalsIs94To96Percent) {
         median.hits += ranks_hold(median_ranks, kMean);
         tail.hits += ranks_hold(tail_ranks, kMean + kDeviation * normal_quantile(0.9L));
     }
-    for (const Tally& tally : {student, normal, median, tail, difference, ratio}) {
-        EXPECT_GE(tally.hits, kRounds * 94 / 100) << tally.name;
-        EXPECT_LE(tally.hits, kRounds * 96 / 100) << tally.name;
-        RecordProperty(tally.name, tally.hits);
+    for (const CountEntry& entry : {student, normal, median, tail, difference, ratio}) {
+        EXPECT_GE(entry.hits, kRounds * 94 / 100) << entry.name;
+        EXPECT_LE(entry.hits, kRounds * 96 / 100) << entry.name;
+        RecordProperty(entry.name, entry.hits);
     }
 }
 

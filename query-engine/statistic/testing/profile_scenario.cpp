@@ -96,10 +96,10 @@ public:
             const Series samples{Kind::kSample, EventNumber{0}};
             if (is_last && session_.kernel_lost != 0) {
                 produced_[samples] += session_.kernel_lost;
-                batch.tally(samples, TallyName::kLostKernelRing, session_.kernel_lost);
+                batch.entry(samples, CountName::kLostKernelRing, session_.kernel_lost);
             }
             for (const auto& [series, row_count] : produced_) {
-                batch.tally(series, TallyName::kProduced, row_count);
+                batch.entry(series, CountName::kProduced, row_count);
             }
             batches.push_back(batch.build());
         }
@@ -269,7 +269,7 @@ void deliver(const ProfileScenario& scenario, const DeliveryOrder& delivery, Sto
         if (session.has_ended) {
             SessionEnd end;
             end.last_seq = Seq{seq};
-            end.tallies = batches.back().record.tallies;
+            end.counts = batches.back().record.counts;
             end.end_point = session.record.start_point;
             end.end_point.ticks.value += session.epochs.size() * kScenarioEpochTicks;
             end.end_point.utc_ns.value += static_cast<std::int64_t>(session.epochs.size() * kScenarioEpochTicks);

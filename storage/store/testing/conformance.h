@@ -25,7 +25,7 @@ inline AdmittedBatch sample_batch(Seq seq, std::vector<std::uint64_t> times, Buc
                                   SessionId session = kSession, TargetId target = kTarget) {
     SampleBatch batch{target, session, seq, EpochNumber{bucket.value - kBucket.value}, bucket};
     batch.add(kSamples, {{ColumnId::kTime, std::move(times)}});
-    batch.tally(kSamples, TallyName::kProduced, 10 * seq.value);
+    batch.entry(kSamples, CountName::kProduced, 10 * seq.value);
     return batch.build();
 }
 

@@ -35,7 +35,7 @@ inline AdmittedBatch batch(std::uint64_t seq, BucketNumber bucket) {
     if (seq == kFirstSeq) {
         batch.add_strings({{1, "bash"}}).add_images({{1, 0, "\x12\x34", "/bin/bash"}}).add_stacks({{1, 0, 1, 0x40}});
     }
-    batch.tally(kSamples, TallyName::kProduced, 3 * seq);
+    batch.entry(kSamples, CountName::kProduced, 3 * seq);
     batch.clock_point({Ticks{1'000 * seq}, UtcNs{1'700'000'000'000'000'000}, 50});
     return batch.build();
 }

@@ -97,8 +97,8 @@ SampleBatch& SampleBatch::add_strings(const std::vector<String>& strings) {
     return add({Kind::kString, kNoEvent}, columns, bytes);
 }
 
-SampleBatch& SampleBatch::tally(Series series, TallyName name, std::uint64_t value) {
-    tallies_.push_back({series, name, value});
+SampleBatch& SampleBatch::entry(Series series, CountName name, std::uint64_t value) {
+    counts_.push_back({series, name, value});
     return *this;
 }
 
@@ -127,10 +127,10 @@ AdmittedBatch SampleBatch::build() const {
     SealedBatch sealed;
     sealed.target = target_;
     sealed.header = header_;
-    sealed.seal = seal_of(header_, series, tallies_, dropped_, clock_points_);
+    sealed.seal = seal_of(header_, series, counts_, dropped_, clock_points_);
     sealed.oldest_retained_seq = 1;
     sealed.series = series;
-    sealed.tallies = tallies_;
+    sealed.counts = counts_;
     sealed.dropped = dropped_;
     sealed.clock_points = clock_points_;
     auto batch = make_admitted_batch(sealed);

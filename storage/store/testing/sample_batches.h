@@ -3,7 +3,7 @@
 //   SampleBatch batch{target, session, Seq{1}, EpochNumber{0}, BucketNumber{480'000}};
 //   batch.add({Kind::kCounter, EventNumber{0}},
 //             {{ColumnId::kTime, {10, 20}}, {ColumnId::kCpu, {0, 1}}, {ColumnId::kValue, {5, 6}}});
-//   batch.tally({…}, TallyName::kProduced, 2);
+//   batch.entry({…}, CountName::kProduced, 2);
 //   auto outcomes = store->put(partition_of(target, bucket), std::vector{batch.build()});
 //
 // Columns that a kind has but that weren't given are all 0 (byte columns: empty). Everything is encoded and sealed as
@@ -55,7 +55,7 @@ public:
     };
     SampleBatch& add_strings(const std::vector<String>& strings);
 
-    SampleBatch& tally(Series series, TallyName name, std::uint64_t value);  // cumulative
+    SampleBatch& entry(Series series, CountName name, std::uint64_t value);  // cumulative
     SampleBatch& dropped(Seq first, Seq last);
     SampleBatch& clock_point(const ClockPoint& point);
 
@@ -78,7 +78,7 @@ private:
     TargetId target_;
     BatchHeader header_;
     std::vector<Rows> rows_;
-    std::vector<Tally> tallies_;
+    std::vector<CountEntry> counts_;
     std::vector<SeqRange> dropped_;
     std::vector<ClockPoint> clock_points_;
 };

@@ -66,7 +66,7 @@ seL4_CPtr Objects::make(seL4_Word type, seL4_Word size_bits) {
     const seL4_CPtr slot = take_slot();
     const seL4_Word count = info_.untyped.end - info_.untyped.start;
     for (seL4_Word i = 0; i < count; ++i) {
-        // A kernel that prints complains of each that is too small.
+        // A kernel that prints warns of each that is too small.
         if (info_.untypedList[i].isDevice == 0 && info_.untypedList[i].sizeBits >= bits_of(type, size_bits) &&
             retype(info_.untyped.start + i, type, size_bits, slot) == seL4_NoError) {
             return slot;

@@ -26,8 +26,8 @@ class NoSink final : public RowSink {
 public:
     void append(Series /*series*/, Ticks /*time*/, std::span<const std::uint64_t> /*integers*/,
                 std::span<const std::span<const std::byte>> /*bytes*/) override {}
-    void count_lost(Series /*series*/, TallyName /*reason*/, std::uint64_t /*row_count*/) override {}
-    void count(Series /*series*/, TallyName /*name*/, std::uint64_t /*value*/) override {}
+    void count_lost(Series /*series*/, CountName /*reason*/, std::uint64_t /*row_count*/) override {}
+    void count(Series /*series*/, CountName /*name*/, std::uint64_t /*value*/) override {}
     [[nodiscard]] bool epoch_is_over() const override { return false; }
     void begin_epoch(Ticks /*now*/) override {}
 };

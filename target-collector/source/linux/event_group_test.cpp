@@ -137,14 +137,14 @@ TEST(EventGroup, RecordsThatAreLostAreCountedByTheirEvents) {
         (*source)->read_counters();  // and nothing is drained: rings and memory fill up
     } while (totals_of(sink).at(0).value < kFaults);
     for (std::uint16_t event = 0; event < 2; ++event) {
-        EXPECT_GT(sink.count_of({Kind::kSample, EventNumber{event}}, TallyName::kLostKernelRing), 0U) << event;
+        EXPECT_GT(sink.count_of({Kind::kSample, EventNumber{event}}, CountName::kLostKernelRing), 0U) << event;
     }
     ::close(end[1]);
     worker.wait(**source);
     (*source)->finish();
     for (std::uint16_t event = 0; event < 2; ++event) {
         const Series series{Kind::kSample, EventNumber{event}};
-        EXPECT_EQ(sink.count_of(series, TallyName::kProduced), totals_of(sink).at(event).value) << event;
+        EXPECT_EQ(sink.count_of(series, CountName::kProduced), totals_of(sink).at(event).value) << event;
     }
 }
 

@@ -17,7 +17,7 @@
 namespace perfleet {
 
 // Tries every event once and settles for what this user and this machine can have.
-Result<Done> EventSet::probe_events(const Notice& notice) {
+Result<Done> EventSet::probe_events(const LogText& log) {
     for (std::size_t i = 0; i < events_.size();) {
         if (targets_.empty()) {
             return permission_error("-a");
@@ -35,7 +35,7 @@ Result<Done> EventSet::probe_events(const Notice& notice) {
                 ::close(fd);
             }
             ++i;
-        } else if (settle_for_less(event, error, notice)) {
+        } else if (settle_for_less(event, error, log)) {
             continue;
         } else if (is_optional_gone(targets_.front(), error)) {
             targets_.erase(targets_.begin());
@@ -47,7 +47,7 @@ Result<Done> EventSet::probe_events(const Notice& notice) {
             return open_error(event.spec, error);
         }
     }
-    dissolve_weak_groups(notice);
+    dissolve_weak_groups(log);
     for (OpenEvent& event : events_) {
         settle_fields(event);
     }
@@ -70,7 +70,7 @@ int EventSet::open_for_probe(const perf_event_attr& attr, const EventSpec& spec,
     return open_perf_event(attr, targets_.front().tid, static_cast<std::int32_t>(*first_cpu_of(spec)), group_fd);
 }
 
-void EventSet::dissolve_weak_groups(const Notice& notice) {
+void EventSet::dissolve_weak_groups(const LogText& log) {
     for (std::size_t first = 0; first < events_.size();) {
         const std::uint16_t group = events_[first].spec.group;
         std::size_t end = first + 1;
@@ -94,8 +94,8 @@ void EventSet::dissolve_weak_groups(const Notice& notice) {
                 events_[i].rate = sampling_rate_of(spec, options_.sampling);
             }
             if (is_refused) {
-                notice("the kernel doesn't count " + events_[first].spec.name + " and the " +
-                       std::to_string(end - first - 1) + " behind it as one group: each is counted by itself");
+                log("the kernel doesn't count " + events_[first].spec.name + " and the " +
+                    std::to_string(end - first - 1) + " behind it as one group: each is counted by itself");
             }
         }
         first = end;
@@ -120,14 +120,14 @@ void EventSet::settle_fields(OpenEvent& event) const {
     event.weight = event.rate.is_frequency ? 1 : event.rate.value;
 }
 
-bool EventSet::settle_for_less(OpenEvent& event, int error, const Notice& notice) {
+bool EventSet::settle_for_less(OpenEvent& event, int error, const LogText& log) {
     const std::uint32_t own_uid = ::geteuid();
     if (is_permission(error) && own_uid != 0 && can_have_user_space_only(event)) {
         for (OpenEvent& other : events_) {
             other.spec.exclude_kernel = true;
         }
-        notice("profiling user space only (" + paranoid_text() +
-               "); for the kernel, too, run as root or with CAP_PERFMON");
+        log("profiling user space only (" + paranoid_text() +
+            "); for the kernel, too, run as root or with CAP_PERFMON");
         return true;
     }
     if (is_permission(error) && own_uid != 0 && options_.all_cpus) {
@@ -138,29 +138,29 @@ bool EventSet::settle_for_less(OpenEvent& event, int error, const Notice& notice
                 add_optional_targets(pid);
             }
         }
-        notice("profiling only your own processes (" + std::to_string(pids_.size()) + " now; " + paranoid_text() +
-               "); for all of them run as root or with CAP_PERFMON");
+        log("profiling only your own processes (" + std::to_string(pids_.size()) + " now; " + paranoid_text() +
+            "); for all of them run as root or with CAP_PERFMON");
         return true;
     }
     if (event.spec.is_precise_at_most && event.spec.precise > 0 && !is_permission(error) && error != ESRCH) {
         --event.spec.precise;
         return true;
     }
-    if (is_pmu_event(event.spec) && error == EINVAL && settle_for_counting(event, notice)) {
+    if (is_pmu_event(event.spec) && error == EINVAL && settle_for_counting(event, log)) {
         return true;
     }
     if (!events_were_named_ && event.spec.type == PERF_TYPE_HARDWARE && !is_permission(error) && error != ESRCH) {
         const bool exclude_kernel = event.spec.exclude_kernel;
         event.spec = spec_of(*find_named_event("cpu-clock"));
         event.spec.exclude_kernel = exclude_kernel;
-        notice("this machine has no cycle counter that can be used: sampling cpu-clock instead");
+        log("this machine has no cycle counter that can be used: sampling cpu-clock instead");
         return true;
     }
     return false;
 }
 
 // Many PMUs of a bus or a socket count, but interrupt nobody.
-bool EventSet::settle_for_counting(OpenEvent& event, const Notice& notice) {
+bool EventSet::settle_for_counting(OpenEvent& event, const LogText& log) {
     OpenEvent counted = event;
     counted.rate = {false, 0};
     const int fd = event.rate.value > 0 ? open_for_probe(attr_of(counted), event.spec) : -1;
@@ -169,7 +169,7 @@ bool EventSet::settle_for_counting(OpenEvent& event, const Notice& notice) {
     }
     ::close(fd);
     event.rate = counted.rate;
-    notice(event.spec.name + " can't be sampled: it is only counted ('perfleet counters' shows it)");
+    log(event.spec.name + " can't be sampled: it is only counted ('perfleet counters' shows it)");
     return true;
 }
 

@@ -33,11 +33,11 @@ constexpr std::size_t kGroupReadingValuesMax = kGroupReadingHeader + ((kGroupEve
 
 }  // namespace
 
-Result<std::unique_ptr<EventSet>> EventSet::open(EventSetOptions options, const Notice& notice) {
+Result<std::unique_ptr<EventSet>> EventSet::open(EventSetOptions options, const LogText& log) {
     std::unique_ptr<EventSet> set(new EventSet(std::move(options)));
-    PERFLEET_TRY(set->plan(notice));
+    PERFLEET_TRY(set->plan(log));
     PERFLEET_TRY(set->make_room_for_descriptors());
-    PERFLEET_TRY(set->map_rings(notice));
+    PERFLEET_TRY(set->map_rings(log));
     PERFLEET_TRY(set->open_events());
     set->close_tried();
     return set;
@@ -50,14 +50,14 @@ EventSet::~EventSet() {
     }
 }
 
-Result<Done> EventSet::plan(const Notice& notice) {
+Result<Done> EventSet::plan(const LogText& log) {
     cpus_ = online_cpus();
     features_ = probe_perf_features();
     PERFLEET_TRY(choose_cpus());
-    PERFLEET_TRY(limit_frequency(notice));
-    choose_events(notice);
+    PERFLEET_TRY(limit_frequency(log));
+    choose_events(log);
     PERFLEET_TRY(find_targets());
-    PERFLEET_TRY(probe_events(notice));
+    PERFLEET_TRY(probe_events(log));
     add_off_cpu_events();
     for (EventSpec& spec : options_.probes) {
         OpenEvent event;
@@ -79,7 +79,7 @@ Result<Done> EventSet::choose_cpus() {
     return Done{};
 }
 
-Result<Done> EventSet::limit_frequency(const Notice& notice) {
+Result<Done> EventSet::limit_frequency(const LogText& log) {
     const auto rate_max = options_.sampling.frequency_hz ? read_integer_file(kMaxSampleRatePath) : std::nullopt;
     if (!rate_max || *rate_max <= 0 || *options_.sampling.frequency_hz <= static_cast<std::uint64_t>(*rate_max)) {
         return Done{};
@@ -91,12 +91,12 @@ Result<Done> EventSet::limit_frequency(const Notice& notice) {
                                             " (--strict-freq); raise the limit, take a lower frequency, or -F max"};
     }
     options_.sampling.frequency_hz = static_cast<std::uint64_t>(*rate_max);
-    notice(asked + ": sampling at " + limit +
-           ", which can be raised; the kernel lowers it when sampling takes too long (--strict-freq refuses instead)");
+    log(asked + ": sampling at " + limit +
+        ", which can be raised; the kernel lowers it when sampling takes too long (--strict-freq refuses instead)");
     return Done{};
 }
 
-void EventSet::choose_events(const Notice& notice) {
+void EventSet::choose_events(const LogText& log) {
     events_were_named_ = !options_.events.empty() || !options_.probes.empty();
     if (!events_were_named_) {
         options_.events.push_back(spec_of(*find_named_event("cycles")));
@@ -107,9 +107,9 @@ void EventSet::choose_events(const Notice& notice) {
         spec.is_inherited = spec.is_inherited && options_.is_inherited && options_.tids.empty();
         spec.record_only(options_.cpus);
         if (spec.samples_group && !options_.all_cpus) {
-            notice("the group of " + spec.name +
-                   " (:S) isn't inherited: processes and threads that start later aren't "
-                   "recorded; -a records all");
+            log("the group of " + spec.name +
+                " (:S) isn't inherited: processes and threads that start later aren't "
+                "recorded; -a records all");
         }
         OpenEvent event;
         event.rate = sampling_rate_of(spec, options_.sampling);
@@ -221,7 +221,7 @@ perf_event_attr EventSet::attr_of(const OpenEvent& event) const {
     return sampling_attr(event.spec, event.rate, attr_options(), features_);
 }
 
-Result<Done> EventSet::map_rings(const Notice& notice) {
+Result<Done> EventSet::map_rings(const LogText& log) {
     const auto page_size_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
     const std::uint32_t wanted = options_.ring_page_count > 0 ? options_.ring_page_count : kRingPagesDefault;
     std::uint32_t sample_pages = wanted;
@@ -259,8 +259,8 @@ Result<Done> EventSet::map_rings(const Notice& notice) {
         side_band_pages = std::max(std::min(side_band_pages, sample_pages), kSideBandRingPagesMin);
     }
     if (sample_pages < wanted && options_.ring_page_count > 0) {
-        notice("kernel rings of " + std::to_string(sample_pages) + " pages instead of " + std::to_string(wanted) +
-               ": kernel.perf_event_mlock_kb allows no more");
+        log("kernel rings of " + std::to_string(sample_pages) + " pages instead of " + std::to_string(wanted) +
+            ": kernel.perf_event_mlock_kb allows no more");
     }
     return Done{};
 }

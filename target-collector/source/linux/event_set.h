@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/log_event.h"
 #include "target-collector/source/linux/bpf/kernel_unwinder.h"
 #include "target-collector/source/linux/bpf/off_cpu_tracer.h"
 #include "target-collector/source/linux/event_spec.h"
@@ -55,8 +56,6 @@ inline constexpr std::uint32_t kRingPagesDefault = 256;
 inline constexpr std::uint32_t kRingPagesMax = 1U << 16;
 inline constexpr std::uint32_t kSideBandRingPages = 32;
 
-using Notice = std::function<void(std::string_view)>;
-
 // What the records of one descriptor are: those of an event, as it was opened when they were written.
 struct RecordOrigin {
     std::uint32_t event_index = 0;
@@ -67,7 +66,7 @@ struct RecordOrigin {
 class EventSet {
 public:
     // Errors: kUsage, kPermission, kUnsupported, kNotFound (pid), kFull (descriptors), kIo; each with the way out.
-    [[nodiscard]] static Result<std::unique_ptr<EventSet>> open(EventSetOptions options, const Notice& notice);
+    [[nodiscard]] static Result<std::unique_ptr<EventSet>> open(EventSetOptions options, const LogText& log);
     EventSet(const EventSet&) = delete;
     EventSet& operator=(const EventSet&) = delete;
     ~EventSet();
@@ -162,18 +161,18 @@ private:
     };
     explicit EventSet(EventSetOptions options) : options_{std::move(options)} {}
 
-    Result<Done> plan(const Notice& notice);
+    Result<Done> plan(const LogText& log);
     Result<Done> choose_cpus();
-    Result<Done> limit_frequency(const Notice& notice);
-    void choose_events(const Notice& notice);
-    Result<Done> probe_events(const Notice& notice);
+    Result<Done> limit_frequency(const LogText& log);
+    void choose_events(const LogText& log);
+    Result<Done> probe_events(const LogText& log);
     // What its samples carry, and weigh when they don't, at its rate.
     void settle_fields(OpenEvent& event) const;
     // What can be had instead of an event that the kernel refused; false: nothing.
-    bool settle_for_less(OpenEvent& event, int error, const Notice& notice);
-    bool settle_for_counting(OpenEvent& event, const Notice& notice);
+    bool settle_for_less(OpenEvent& event, int error, const LogText& log);
+    bool settle_for_counting(OpenEvent& event, const LogText& log);
     // Weak groups that the kernel doesn't take become events by themselves.
-    void dissolve_weak_groups(const Notice& notice);
+    void dissolve_weak_groups(const LogText& log);
     // Tracepoints that were tried stay open until they are opened for good: the kernel takes some 40 ms to switch one
     // off.
     void close_tried();
@@ -186,7 +185,7 @@ private:
     Result<Done> find_threads();
     void add_optional_targets(std::uint32_t pid);
     Result<Done> make_room_for_descriptors() const;
-    Result<Done> map_rings(const Notice& notice);
+    Result<Done> map_rings(const LogText& log);
     Result<Done> open_events();
     [[nodiscard]] RecordOrigin origin_of_event(const OpenFd& open) const;
     [[nodiscard]] RecordOrigin origin_of_output(const OpenFd& open) const;

@@ -34,8 +34,8 @@ public:
 
 private:
     const EventSet& events_;
-    std::vector<std::uint64_t> counted_;  // by reading
-    std::vector<std::uint64_t> told_;     // by ring, in LOST records
+    std::vector<std::uint64_t> counted_;   // by reading
+    std::vector<std::uint64_t> reported_;  // by ring, in LOST records
     bool lost_side_band_ = false;
 };
 

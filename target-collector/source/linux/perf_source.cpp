@@ -66,7 +66,7 @@ ImageIndex intern_unknown(ImageTable& images) {
 
 Ticks PerfSource::now() { return Ticks{monotonic_now_ns()}; }
 
-Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, const Notice& notice) {
+Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, const LogText& log) {
     options.events.kernel_unwinder = options.unwinds_samples ? options.kernel_unwinder.get() : nullptr;
     std::unique_ptr<OffCpuTracer> off_cpu;
     options.events.off_cpu_period_ns = options.off_cpu_period_ns;
@@ -81,9 +81,8 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, 
         off_cpu = PERFLEET_TRY(OffCpuTracer::open(*options.kernel_unwinder, wanted));
         options.events.off_cpu = off_cpu.get();
     }
-    auto events = PERFLEET_TRY(EventSet::open(options.events, notice));
-    std::unique_ptr<PerfSource> source(
-        new PerfSource(std::move(options), std::move(off_cpu), std::move(events), notice));
+    auto events = PERFLEET_TRY(EventSet::open(options.events, log));
+    std::unique_ptr<PerfSource> source(new PerfSource(std::move(options), std::move(off_cpu), std::move(events), log));
     PERFLEET_TRY(source->follow_targets());
     PERFLEET_TRY(source->off_cpu_ != nullptr ? source->off_cpu_->attach() : Result<Done>{Done{}});
     PERFLEET_TRY(source->reader_.start());
@@ -102,7 +101,7 @@ Result<Done> PerfSource::follow_targets() {
 }
 
 PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> off_cpu,
-                       std::unique_ptr<EventSet> events, const Notice& notice)
+                       std::unique_ptr<EventSet> events, const LogText& log)
     : options_{std::move(options)},
       kernel_unwinder_{options_.kernel_unwinder},
       off_cpu_{std::move(off_cpu)},
@@ -152,7 +151,7 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> 
                     {spec.name.substr(kProbeSystem.size() + 1), spec.is_probe_value, events_->series_of(i)});
             }
         }
-        probes_ = std::make_unique<ProbeReader>(*options_.probe_area, std::move(probe_events), notice);
+        probes_ = std::make_unique<ProbeReader>(*options_.probe_area, std::move(probe_events), log);
         probes_->record(!options_.events.begins_stopped);
     }
     kernel_.intern(images_);
@@ -223,7 +222,7 @@ void PerfSource::pass_until(std::uint64_t time_limit) {
                       [this](std::size_t ring_index, std::span<const std::byte> record) { take(ring_index, record); });
     for (const auto& ring : events_->rings()) {
         if (ring->take_skipped()) {
-            sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+            sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         }
     }
     hand_over_counts();
@@ -269,13 +268,13 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
     const auto id = sample_id(record);
     const RecordOrigin* const origin = id ? events_->origin_of(*id) : nullptr;
     if (origin == nullptr) {
-        sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+        sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         return;
     }
     const Series series = events_->series_of(origin->event_index);
     auto sample = read_sample(record, origin->fields);
     if (!sample || sample->raw.size() > limits::kRawBytesMax) {
-        sink_->count_lost(series, TallyName::kLostMalformed, 1);
+        sink_->count_lost(series, CountName::kLostMalformed, 1);
         return;
     }
     const bool is_leaving = switches_ && origin->event_index == events_->off_cpu_index();
@@ -290,7 +289,7 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         return;
     }
     if (!can_go_on()) {
-        sink_->count_lost(series, TallyName::kLostRingFull, 1);
+        sink_->count_lost(series, CountName::kLostRingFull, 1);
         return;
     }
     watch_cgroup(sample->pid, cpu);
@@ -298,7 +297,7 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
     if (sink_->epoch_is_over()) [[unlikely]] {
         // Its own definitions were lost, or the bucket ended.
         if (!can_go_on()) {
-            sink_->count_lost(series, TallyName::kLostRingFull, 1);
+            sink_->count_lost(series, CountName::kLostRingFull, 1);
             return;
         }
         stack = stack_of(*sample, counts);
@@ -322,7 +321,7 @@ void PerfSource::take_leaving(const SampleRecord& sample, StackNumber stack) {
         return;
     }
     if (!switches_->leave(sample.tid, {sample.time, stack, epoch_count_})) {
-        sink_->count_lost(events_->series_of(*events_->off_cpu_index()), TallyName::kLostSaturated, 1);
+        sink_->count_lost(events_->series_of(*events_->off_cpu_index()), CountName::kLostSaturated, 1);
     }
 }
 
@@ -352,7 +351,7 @@ void PerfSource::take_switch(std::span<const std::byte> record, std::uint32_t cp
         if (weight > 0 && has_stack) {
             append_sample(events_->series_of(index), sample, cpu, back->left.stack, weight);
         } else if (weight > 0) {
-            sink_->count_lost(events_->series_of(index), TallyName::kLostSaturated, 1);
+            sink_->count_lost(events_->series_of(index), CountName::kLostSaturated, 1);
         }
     }
 }
@@ -397,7 +396,7 @@ void PerfSource::append_off_cpu(const SampleRecord& sample, std::uint32_t cpu, S
     }
     const std::optional<StackNumber> waker = label_stack(time.waker, time.waker_tid);
     if (!waker || sink_->epoch_is_over()) {
-        sink_->count_lost(events_->series_of(first + 2), TallyName::kLostRingFull, 1);
+        sink_->count_lost(events_->series_of(first + 2), CountName::kLostRingFull, 1);
         return;
     }
     append_sample(events_->series_of(first + 2), sample, cpu, *waker, time.blocked_ns);
@@ -412,7 +411,7 @@ std::optional<StackNumber> PerfSource::label_stack(std::string_view name, std::u
 void PerfSource::count_missed() {
     const std::uint64_t missed = off_cpu_ == nullptr ? 0 : off_cpu_->missed_count();
     if (missed > missed_count_) {
-        sink_->count_lost(events_->series_of(*events_->off_cpu_index()), TallyName::kLostSaturated,
+        sink_->count_lost(events_->series_of(*events_->off_cpu_index()), CountName::kLostSaturated,
                           missed - missed_count_);
         missed_count_ = missed;
     }
@@ -730,7 +729,7 @@ ImageNumber PerfSource::image_number(ImageIndex image) {
 void PerfSource::take_side_band(std::span<const std::byte> record) {
     const auto trailer = read_trailer(record);
     if (!trailer) {
-        sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+        sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         return;
     }
     TaskRow row;
@@ -744,7 +743,7 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
     if (type == perf::RecordType::kComm) {
         const auto comm = read_comm(record);
         if (!comm) {
-            sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+            sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
             return;
         }
         if (is_own(comm->pid)) {
@@ -769,7 +768,7 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
     } else if (type == perf::RecordType::kFork || type == perf::RecordType::kExit) {
         const auto task = read_task(record);
         if (!task) {
-            sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+            sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
             return;
         }
         row.pid = task->pid;
@@ -801,13 +800,13 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
     } else {
         return;  // of no meaning to us
     }
-    sink_->count_lost(kTaskSeries, TallyName::kLostRingFull, 1);
+    sink_->count_lost(kTaskSeries, CountName::kLostRingFull, 1);
 }
 
 void PerfSource::take_map(std::span<const std::byte> record, const RecordTrailer& trailer) {
     const auto map = read_mmap2(record);
     if (!map) {
-        sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+        sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         return;
     }
     if (is_own(map->pid)) {
@@ -829,7 +828,7 @@ void PerfSource::take_map(std::span<const std::byte> record, const RecordTrailer
     processes_.add_mapping(map->pid, mapping);
     note_changed(map->pid);
     if (!can_go_on()) {
-        sink_->count_lost(kTaskSeries, TallyName::kLostRingFull, 1);
+        sink_->count_lost(kTaskSeries, CountName::kLostRingFull, 1);
         return;
     }
     write_mapping(trailer.time, trailer.cpu, map->pid, map->tid, mapping);
@@ -856,7 +855,7 @@ void PerfSource::take_lost(std::span<const std::byte> record, std::size_t ring_i
     const auto lost = read_lost(record);
     const auto trailer = read_trailer(record);
     if (!lost || !trailer) {
-        sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+        sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         return;
     }
     losses_.take(*lost, *trailer, ring_index, *sink_);
@@ -867,11 +866,11 @@ void PerfSource::take_throttle(std::span<const std::byte> record, bool is_start)
     const auto trailer = read_trailer(record);
     const auto event_index = id ? events_->event_of(*id) : std::nullopt;
     if (!event_index || !trailer) {
-        sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+        sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         return;
     }
     if (is_start) {
-        sink_->count(events_->series_of(*event_index), TallyName::kThrottled, 1);
+        sink_->count(events_->series_of(*event_index), CountName::kThrottled, 1);
     }
     TaskRow row;
     row.time = trailer->time;
@@ -885,19 +884,19 @@ void PerfSource::take_throttle(std::span<const std::byte> record, bool is_start)
 
 void PerfSource::hand_over_counts() {
     const auto hand_over = [this](Series series, EventCounts& counts) {
-        const auto count = [&](TallyName name, std::uint64_t value) {
+        const auto count = [&](CountName name, std::uint64_t value) {
             if (value != 0) {
                 sink_->count(series, name, value);
             }
         };
-        count(TallyName::kOwnSkipped, counts.own_skipped);
-        count(TallyName::kFramesUnmapped, counts.frames_unmapped);
-        count(TallyName::kFramesTruncated, counts.frames_truncated);
-        count(TallyName::kLate, counts.late);
-        count(TallyName::kStacksNoTable, counts.stacks_no_table);
-        count(TallyName::kStacksBadAddress, counts.stacks_bad_address);
-        count(TallyName::kStacksNotCopied, counts.stacks_not_copied);
-        count(TallyName::kStacksCopied, counts.stacks_copied);
+        count(CountName::kOwnSkipped, counts.own_skipped);
+        count(CountName::kFramesUnmapped, counts.frames_unmapped);
+        count(CountName::kFramesTruncated, counts.frames_truncated);
+        count(CountName::kLate, counts.late);
+        count(CountName::kStacksNoTable, counts.stacks_no_table);
+        count(CountName::kStacksBadAddress, counts.stacks_bad_address);
+        count(CountName::kStacksNotCopied, counts.stacks_not_copied);
+        count(CountName::kStacksCopied, counts.stacks_copied);
         counts = {};
     };
     for (std::uint32_t i = 0; i < counts_.size(); ++i) {

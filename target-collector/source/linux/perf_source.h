@@ -62,7 +62,7 @@ struct PerfSourceOptions {
 class PerfSource final : public ControlTaker {
 public:
     // Opens the events; nothing is recorded yet. Errors: EventSet::open().
-    [[nodiscard]] static Result<std::unique_ptr<PerfSource>> open(PerfSourceOptions options, const Notice& notice);
+    [[nodiscard]] static Result<std::unique_ptr<PerfSource>> open(PerfSourceOptions options, const LogText& log);
     PerfSource(const PerfSource&) = delete;
     PerfSource& operator=(const PerfSource&) = delete;
 
@@ -118,7 +118,7 @@ private:
     };
 
     PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> off_cpu, std::unique_ptr<EventSet> events,
-               const Notice& notice);
+               const LogText& log);
 
     void pass_until(std::uint64_t time_limit);
     [[nodiscard]] bool is_behind() const;

@@ -63,7 +63,7 @@ TEST(PerfSource, SamplesOfABusyProcessLieInItsFunctions) {
         in_own_image += image.ends_with("source_linux_test") ? 1U : 0U;
     }
     EXPECT_GT(in_own_image * 10, samples.size() * 9);
-    EXPECT_EQ(sink.count_of(kFirstSample, TallyName::kProduced), samples.size());
+    EXPECT_EQ(sink.count_of(kFirstSample, CountName::kProduced), samples.size());
 }
 
 TEST(PerfSource, CountsEverySystemCallOrItsLoss) {
@@ -87,10 +87,10 @@ TEST(PerfSource, CountsEverySystemCallOrItsLoss) {
     worker.go();
     worker.wait(**source);
     (*source)->finish();
-    const std::uint64_t lost = sink.count_of(kFirstTracepoint, TallyName::kLostKernelRing);
+    const std::uint64_t lost = sink.count_of(kFirstTracepoint, CountName::kLostKernelRing);
     const auto rows = sink.of(Kind::kTracepoint);
     EXPECT_EQ(rows.size() + lost, kCalls);
-    EXPECT_EQ(sink.count_of(kFirstTracepoint, TallyName::kProduced), kCalls);
+    EXPECT_EQ(sink.count_of(kFirstTracepoint, CountName::kProduced), kCalls);
     std::uint64_t counted = 0;
     std::map<std::uint64_t, std::uint64_t> last;
     for (const auto& row : sink.of(Kind::kCounter)) {
@@ -228,7 +228,7 @@ TEST(PerfSource, AChainThatTheKernelCutsSaysSo) {
         const bool has_mark = std::any_of(images.begin(), images.end(), [](const auto& image) {
             return image.bytes.at(ColumnId::kNameBytes) == "[truncated: depth]";
         });
-        EXPECT_EQ(has_mark, sink.count_of(kFirstSample, TallyName::kFramesTruncated) > 0);
+        EXPECT_EQ(has_mark, sink.count_of(kFirstSample, CountName::kFramesTruncated) > 0);
         return has_mark;
     };
     EXPECT_TRUE(is_marked(1'000));
@@ -260,7 +260,7 @@ TEST(PerfSource, SystemWideItSeesTheKernelAndOthersButNotItself) {
         of_worker += sample[ColumnId::kPid] == pid ? 1U : 0U;
     }
     EXPECT_GT(of_worker, 10U);
-    EXPECT_GT(sink.count_of(kFirstSample, TallyName::kOwnSkipped), 0U);
+    EXPECT_GT(sink.count_of(kFirstSample, CountName::kOwnSkipped), 0U);
     bool has_kernel = false;
     for (const auto& image : sink.of(Kind::kImage)) {
         has_kernel = has_kernel || image.bytes.at(ColumnId::kNameBytes) == "[kernel.kallsyms]";
@@ -293,7 +293,7 @@ TEST(PerfSource, ItselfIsIncludedWhenAsked) {
         own += sample[ColumnId::kPid] == static_cast<std::uint64_t>(::getpid()) ? 1U : 0U;
     }
     EXPECT_GT(own, 0U);
-    EXPECT_EQ(sink.count_of(kFirstSample, TallyName::kOwnSkipped), 0U);
+    EXPECT_EQ(sink.count_of(kFirstSample, CountName::kOwnSkipped), 0U);
 }
 
 TEST(PerfSource, FollowsForkExecAndExit) {
@@ -419,7 +419,7 @@ TEST(PerfSource, AFullStackTableStartsAnEpoch) {
     (*source)->finish();
     EXPECT_GT(sink.epoch, 0U);
     expect_all_defined(sink);
-    EXPECT_EQ(sink.count_of(kFirstSample, TallyName::kProduced), sink.of(Kind::kSample).size());
+    EXPECT_EQ(sink.count_of(kFirstSample, CountName::kProduced), sink.of(Kind::kSample).size());
 }
 
 TEST(PerfSource, PeriodsThinOutSoftwareEvents) {
@@ -495,8 +495,8 @@ TEST(PerfSource, WithoutPrivilegeItSeesTheUsersOwnProgramsAndSaysSo) {
                   PerfSourceOptions options;
                   options.events.all_cpus = true;
                   options.events.sampling.frequency_hz = 999;
-                  std::vector<std::string> notices;
-                  auto source = open_source(options, "", &notices);
+                  std::vector<std::string> logged;
+                  auto source = open_source(options, "", &logged);
                   if (!source.ok()) {
                       return source.error().message;
                   }
@@ -515,7 +515,7 @@ TEST(PerfSource, WithoutPrivilegeItSeesTheUsersOwnProgramsAndSaysSo) {
                   if ((*source)->sees_kernel() || (*source)->events().is_system_wide()) {
                       return "sees more than it may";
                   }
-                  return has_word(notices, "user space only") && has_word(notices, "your own processes")
+                  return has_word(logged, "user space only") && has_word(logged, "your own processes")
                              ? ""
                              : "says nothing of it";
               }),

@@ -20,7 +20,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kEndsSeenEveryNs = 200'000'000;
-constexpr std::size_t kNoticesMax = 8;  // of each kind
+constexpr std::size_t kReportsMax = 8;  // of each kind
 constexpr std::uint64_t kIdMask = 0xff;
 constexpr unsigned kCpuShift = 32;
 constexpr std::uint64_t kKinds = PERFLEET_PROBE_INFO_VALUE | PERFLEET_PROBE_INFO_ACCUMULATED;
@@ -192,10 +192,10 @@ private:
     std::unique_ptr<Names> names_;
 };
 
-ProbeReader::ProbeReader(ProbeArea& area, std::vector<ProbeEvent> events, std::function<void(std::string_view)> notice)
+ProbeReader::ProbeReader(ProbeArea& area, std::vector<ProbeEvent> events, std::function<void(std::string_view)> log)
     : area_{area},
       events_{std::move(events)},
-      notice_{std::move(notice)},
+      log_{std::move(log)},
       rings_{[this] {
           std::vector<std::unique_ptr<Ring>> rings;
           for (std::size_t i = 0; i < PERFLEET_PROBE_SLOTS; ++i) {
@@ -252,11 +252,11 @@ void ProbeReader::take(Ring& ring, std::span<const std::byte> bytes) {
         return;
     }
     if (kind_of(*event) != (record.info & kKinds)) {
-        sink_->count_lost(event->series, TallyName::kLostMalformed, 1);
+        sink_->count_lost(event->series, CountName::kLostMalformed, 1);
         return;
     }
     if (record.time_ns < time_ns_) {
-        sink_->count(event->series, TallyName::kLate, 1);
+        sink_->count(event->series, CountName::kLate, 1);
     }
     time_ns_ = std::max(time_ns_, record.time_ns);
     if (event->series.kind == Kind::kLatency) {
@@ -284,7 +284,7 @@ void ProbeReader::look_after(std::size_t index, std::uint64_t now_ns, bool looks
         for (std::size_t id = 0; losses->is_possible && id < PERFLEET_PROBE_IDS; ++id) {
             const ProbeEvent* const event = losses->by_id[id] == 0 ? nullptr : event_of(ring, id);
             if (event != nullptr && is_recording_) {
-                sink_->count_lost(event->series, TallyName::kLostSaturated, losses->by_id[id]);
+                sink_->count_lost(event->series, CountName::kLostSaturated, losses->by_id[id]);
             }
         }
     }
@@ -301,9 +301,9 @@ void ProbeReader::look_after(std::size_t index, std::uint64_t now_ns, bool looks
     if (was_broken) {
         count_malformed(1);
     }
-    if (was_broken && damaged_count_++ < kNoticesMax) {
-        notice_("process " + std::to_string(ring.pid()) +
-                " damaged its ring of probes: rows that were there are lost, and nobody knows how many");
+    if (was_broken && damaged_count_++ < kReportsMax) {
+        log_("process " + std::to_string(ring.pid()) +
+             " damaged its ring of probes: rows that were there are lost, and nobody knows how many");
     }
     count_malformed(ring.take_malformed());
     ring.free();
@@ -317,18 +317,18 @@ void ProbeReader::count_without_ring() {
     if (more == 0 || more > 1ULL << 32U) {
         return;
     }
-    sink_->count_lost(events_.back().series, TallyName::kLostSaturated, more);
+    sink_->count_lost(events_.back().series, CountName::kLostSaturated, more);
     if (!has_reported_full_) {
         has_reported_full_ = true;
-        notice_("more than " + std::to_string(PERFLEET_PROBE_SLOTS) +
-                " threads use probes at once: the rows of the others are lost");
+        log_("more than " + std::to_string(PERFLEET_PROBE_SLOTS) +
+             " threads use probes at once: the rows of the others are lost");
     }
 }
 
 // Whose they are isn't known.
 void ProbeReader::count_malformed(std::uint64_t count) {
     if (count > 0) {
-        sink_->count_lost(events_.back().series, TallyName::kLostMalformed, count);
+        sink_->count_lost(events_.back().series, CountName::kLostMalformed, count);
     }
 }
 
@@ -354,12 +354,12 @@ const ProbeEvent* ProbeReader::find_event(const ProbeName& name) {
         return own;
     }
     const ProbeEvent* const other = named(kOtherProbes);
-    if (other != nullptr && others_.size() < kNoticesMax && others_.insert(name.name).second) {
-        notice_(name.is_value
-                    ? "values of probe '" + name.name +
-                          "' are lost: its name wasn't known when the session began; record the program itself"
-                    : "probe '" + name.name + "' is recorded as perfleet:other, for its name wasn't known when the " +
-                          "session began; -e perfleet:" + name.name + " gives it an event of its own");
+    if (other != nullptr && others_.size() < kReportsMax && others_.insert(name.name).second) {
+        log_(name.is_value
+                 ? "values of probe '" + name.name +
+                       "' are lost: its name wasn't known when the session began; record the program itself"
+                 : "probe '" + name.name + "' is recorded as perfleet:other, for its name wasn't known when the " +
+                       "session began; -e perfleet:" + name.name + " gives it an event of its own");
     }
     return other;
 }

@@ -34,7 +34,7 @@ struct ProbeEvent {
 class ProbeReader {
 public:
     // `area` is borrowed. `events`: at least one.
-    ProbeReader(ProbeArea& area, std::vector<ProbeEvent> events, std::function<void(std::string_view)> notice);
+    ProbeReader(ProbeArea& area, std::vector<ProbeEvent> events, std::function<void(std::string_view)> log);
     ~ProbeReader();
     ProbeReader(const ProbeReader&) = delete;
     ProbeReader& operator=(const ProbeReader&) = delete;
@@ -66,7 +66,7 @@ private:
 
     ProbeArea& area_;
     std::vector<ProbeEvent> events_;
-    std::function<void(std::string_view)> notice_;
+    std::function<void(std::string_view)> log_;
     std::vector<std::unique_ptr<Ring>> rings_;
     TimeMerge<Ring> merge_;
     RowSink* sink_ = nullptr;

@@ -43,7 +43,7 @@ protected:
         : area_{std::move(*ProbeArea::create())},
           reader_{*area_,
                   {{"work", false, kWork}, {"queue", true, kQueue}, {"other", false, kOther}},
-                  [this](std::string_view text) { notices_ += std::string{text} + "\n"; }} {}
+                  [this](std::string_view text) { logged_ += std::string{text} + "\n"; }} {}
 
     // As the library of a thread of this process does it.
     perfleet_probe_slot& begin(std::size_t index = 0) {
@@ -60,10 +60,10 @@ protected:
         ++slot.head;
     }
     void drain() { reader_.drain(~0ULL, now_ns(), sink_); }
-    [[nodiscard]] std::uint64_t count(Series series, TallyName name) { return sink_.counts[{series, name}]; }
+    [[nodiscard]] std::uint64_t count(Series series, CountName name) { return sink_.counts[{series, name}]; }
 
     std::unique_ptr<ProbeArea> area_;
-    std::string notices_;
+    std::string logged_;
     ProbeReader reader_;
     RecordingSink sink_;
 };
@@ -86,7 +86,7 @@ TEST_F(ProbeReaderTest, MakesRowsInTheOrderOfTimeOverAllThreads) {
     EXPECT_EQ(sink_.rows[1].series, kOther);
     EXPECT_EQ(sink_.rows[2].series, kQueue);
     EXPECT_EQ(first.tail, 2U);
-    EXPECT_NE(notices_.find("probe '9' is recorded as perfleet:other"), std::string::npos) << notices_;
+    EXPECT_NE(logged_.find("probe '9' is recorded as perfleet:other"), std::string::npos) << logged_;
 }
 
 TEST_F(ProbeReaderTest, LeavesWhatIsYoungerThanTheLimit) {
@@ -115,9 +115,9 @@ TEST_F(ProbeReaderTest, CountsWhatCanNotBeARow) {
     put(slot, time, 0, 4);                              // a duration of what has values
     drain();
     EXPECT_EQ(sink_.rows.size(), 1U);
-    EXPECT_EQ(count(kOther, TallyName::kLostMalformed), 5U);
-    EXPECT_EQ(count(kWork, TallyName::kLostMalformed), 1U);
-    EXPECT_EQ(count(kQueue, TallyName::kLostMalformed), 1U);
+    EXPECT_EQ(count(kOther, CountName::kLostMalformed), 5U);
+    EXPECT_EQ(count(kWork, CountName::kLostMalformed), 1U);
+    EXPECT_EQ(count(kQueue, CountName::kLostMalformed), 1U);
 }
 
 TEST_F(ProbeReaderTest, CountsWhatFoundTheRingFullUnlessNoProgramCouldHave) {
@@ -128,17 +128,17 @@ TEST_F(ProbeReaderTest, CountsWhatFoundTheRingFullUnlessNoProgramCouldHave) {
     slot.lost[9] = 2;
     slot.lost_sum = 7;
     drain();
-    EXPECT_EQ(count(kWork, TallyName::kLostSaturated), 5U);
-    EXPECT_EQ(count(kOther, TallyName::kLostSaturated), 2U);
+    EXPECT_EQ(count(kWork, CountName::kLostSaturated), 5U);
+    EXPECT_EQ(count(kOther, CountName::kLostSaturated), 2U);
     slot.lost[3] = ~0ULL;
     slot.lost_sum = 8;
     drain();
-    EXPECT_EQ(count(kWork, TallyName::kLostSaturated), 5U);
-    EXPECT_EQ(count(kOther, TallyName::kLostMalformed), 1U);
+    EXPECT_EQ(count(kWork, CountName::kLostSaturated), 5U);
+    EXPECT_EQ(count(kOther, CountName::kLostMalformed), 1U);
     area_->head().without_slot = 4;
     drain();
-    EXPECT_EQ(count(kOther, TallyName::kLostSaturated), 6U);
-    EXPECT_NE(notices_.find("more than 256 threads"), std::string::npos) << notices_;
+    EXPECT_EQ(count(kOther, CountName::kLostSaturated), 6U);
+    EXPECT_NE(logged_.find("more than 256 threads"), std::string::npos) << logged_;
 }
 
 TEST_F(ProbeReaderTest, GivesUpARingWhoseHeadCanNotBe) {
@@ -150,7 +150,7 @@ TEST_F(ProbeReaderTest, GivesUpARingWhoseHeadCanNotBe) {
     EXPECT_EQ(sink_.rows.size(), 1U);
     area_->head().ended[0] = 1;
     drain();
-    EXPECT_NE(notices_.find("damaged its ring of probes"), std::string::npos) << notices_;
+    EXPECT_NE(logged_.find("damaged its ring of probes"), std::string::npos) << logged_;
     EXPECT_EQ(area_->head().owners[0], 0U);
     put(begin(), now_ns(), 0, 3);
     drain();
@@ -202,7 +202,7 @@ TEST_F(ProbeReaderTest, AccumulatedLatenciesHaveTheirTestSizeGroupAndTest) {
     EXPECT_EQ(sink_.rows[0][ColumnId::kGroup], 2U);
     EXPECT_EQ(sink_.rows[0][ColumnId::kTest], 7U);
     EXPECT_EQ(sink_.rows[0][ColumnId::kValue], 11U);
-    EXPECT_EQ(count(kCircle, TallyName::kLostMalformed), 2U);
+    EXPECT_EQ(count(kCircle, CountName::kLostMalformed), 2U);
 }
 
 TEST(ProbeArea, CanNotBeShortened) {

@@ -28,7 +28,7 @@ public:
     // Makes the table of an image, which is mapped in the process `pid` by `mapping`; empty: it has none.
     using MakeTable =
         std::function<std::optional<UnwindTable>(ImageIndex image, std::uint32_t pid, const Mapping& mapping)>;
-    // Told of each image that a walk passes through and its table; null: it has none.
+    // Reported of each image that a walk passes through and its table; null: it has none.
     using OnTable = std::function<void(ImageIndex image, const UnwindTable* table)>;
     StackUnwinder(UnwindMachine machine, MakeTable make_table, OnTable on_table = nullptr);
 

@@ -63,7 +63,7 @@ void LogSource::pass_tracepoints(std::span<const std::byte> records, RowSink& si
         sink.append({Kind::kTracepoint, event}, now, row, raw);
     }
     if (reader.quarantined_count() > 0) {
-        sink.count_lost({Kind::kTracepoint, first_event_}, TallyName::kLostMalformed, reader.quarantined_count());
+        sink.count_lost({Kind::kTracepoint, first_event_}, CountName::kLostMalformed, reader.quarantined_count());
     }
 }
 
@@ -71,10 +71,10 @@ void LogSource::pass_losses(RowSink& sink) {
     const bool is_entries = kernel_.features().mode == BenchmarkMode::kKernelEntries;
     const Series series{is_entries ? Kind::kKernelEntry : Kind::kTracepoint, first_event_};
     if (counts().lost > passed_.lost) {
-        sink.count_lost(series, TallyName::kLostSaturated, counts().lost - passed_.lost);
+        sink.count_lost(series, CountName::kLostSaturated, counts().lost - passed_.lost);
     }
     if (counts().saturations > passed_.saturations) {
-        sink.count(series, TallyName::kThrottled, counts().saturations - passed_.saturations);
+        sink.count(series, CountName::kThrottled, counts().saturations - passed_.saturations);
     }
     passed_ = counts();
 }

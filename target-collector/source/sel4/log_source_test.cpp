@@ -69,7 +69,7 @@ TEST(LogSource, TracepointsAreRowsOfTheirIdAndStrangeIdsAreCounted) {
                              {{Kind::kTracepoint, EventNumber{5}}, Ticks{1'000}, {1'000, 0, 0, 0, 0, 1, 208, 0}},
                              {{Kind::kTracepoint, EventNumber{4}}, Ticks{1'000}, {1'000, 0, 0, 0, 0, 1, 750, 0}}}));
     EXPECT_EQ(kept.counted,
-              (std::map<std::pair<Series, TallyName>, std::uint64_t>{{{kUnknownIds, TallyName::kLostMalformed}, 1}}));
+              (std::map<std::pair<Series, CountName>, std::uint64_t>{{{kUnknownIds, CountName::kLostMalformed}, 1}}));
 }
 
 TEST(LogSource, WhatAFullBufferSwallowedIsLostInTheLedger) {
@@ -85,8 +85,8 @@ TEST(LogSource, WhatAFullBufferSwallowedIsLostInTheLedger) {
     EXPECT_EQ(source.poll(1'000, kept), 0U);
     EXPECT_EQ(kept.rows.size(), kernel.capacity());
     EXPECT_EQ(kept.counted,
-              (std::map<std::pair<Series, TallyName>, std::uint64_t>{{{kUnknownIds, TallyName::kLostSaturated}, 4'464},
-                                                                     {{kUnknownIds, TallyName::kThrottled}, 1}}));
+              (std::map<std::pair<Series, CountName>, std::uint64_t>{{{kUnknownIds, CountName::kLostSaturated}, 4'464},
+                                                                     {{kUnknownIds, CountName::kThrottled}, 1}}));
 }
 
 }  // namespace

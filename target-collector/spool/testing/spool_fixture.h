@@ -52,10 +52,10 @@ inline std::vector<std::byte> hello_of(SessionId session) {
 }
 
 inline std::unique_ptr<SpoolFolder> open_folder(const std::string& path, std::size_t size_bytes,
-                                                std::vector<std::string>* notices = nullptr) {
-    auto folder = SpoolFolder::open(path, size_bytes, [notices](std::string_view text) {
-        if (notices != nullptr) {
-            notices->emplace_back(text);
+                                                std::vector<std::string>* reports = nullptr) {
+    auto folder = SpoolFolder::open(path, size_bytes, [reports](std::string_view text) {
+        if (reports != nullptr) {
+            reports->emplace_back(text);
         }
     });
     EXPECT_TRUE(folder.ok()) << folder.error().message;
@@ -68,7 +68,7 @@ public:
     SpoolingCollector(SpoolFolder& folder, SessionId session, NetworkDriver& driver,
                       std::size_t ring_size_bytes = kBatchRingSizeBytesMin, std::uint32_t batch_rows_max = 100)
         : batch_memory_(ring_size_bytes / 8),
-          loss_memory_(kLossNoticeRingSizeBytes / 8),
+          loss_memory_(kLossReportRingSizeBytes / 8),
           values_(BatchBuilder::values_count(200, 14, 8)),
           bytes_(1 << 12),
           hello_(hello_of(session)),
@@ -76,11 +76,11 @@ public:
           batches_(std::as_writable_bytes(std::span{batch_memory_})),
           losses_(std::as_writable_bytes(std::span{loss_memory_})),
           builder_(std::make_unique<BatchBuilder>(values_, bytes_, 200)),
-          tallies_(std::make_unique<TallyBook>()),
+          counts_(std::make_unique<SessionCounts>()),
           live_counts_(std::make_unique<LiveCounts>()),
           journal_(file_->journal(), kFirstJournalNumber),
           sealer(std::make_unique<Sealer>(Sealer::Options{session, batch_rows_max, 1'000'000'000, live_counts_.get()},
-                                          *builder_, *tallies_, batches_, losses_)) {
+                                          *builder_, *counts_, batches_, losses_)) {
         live_counts_->attach(file_->counts());
         Delivery::Options options;
         options.session = session;
@@ -110,7 +110,7 @@ private:
     SpscRing batches_;
     SpscRing losses_;
     std::unique_ptr<BatchBuilder> builder_;
-    std::unique_ptr<TallyBook> tallies_;
+    std::unique_ptr<SessionCounts> counts_;
     std::unique_ptr<LiveCounts> live_counts_;
     DeliveryJournal journal_;
 

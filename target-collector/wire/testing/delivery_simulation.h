@@ -243,24 +243,24 @@ inline void check(const Gateway& gateway, const Produced& produced, const Delive
             held_in_named += is_named(named, seq) ? count : 0;
         }
         std::uint64_t lost = 0;
-        for (const Tally& tally : bye.tallies) {
-            lost += tally.series == series && is_loss(tally.name) ? tally.value : 0;
+        for (const CountEntry& entry : bye.counts) {
+            lost += entry.series == series && is_loss(entry.name) ? entry.value : 0;
         }
         const std::uint64_t kernel = series == kSamples ? produced.kernel_losses : 0;
-        EXPECT_EQ(bye.tally(series, TallyName::kLostKernelRing), kernel);
-        EXPECT_EQ(bye.tally(series, TallyName::kProduced), rows + kernel);
+        EXPECT_EQ(bye.entry(series, CountName::kLostKernelRing), kernel);
+        EXPECT_EQ(bye.entry(series, CountName::kProduced), rows + kernel);
         EXPECT_EQ(stored + lost - held_in_named, rows + kernel);
     }
-    // The tallies of each stored batch count the rows of all batches up to it.
+    // The counts of each stored batch count the rows of all batches up to it.
     const SeenFrame* before = nullptr;
     for (const auto& [seq, batch] : gateway.stored) {
         if (before != nullptr && before->seq.value + 1 == seq.value) {
             for (const auto& [series, rows] : produced.rows) {
                 const auto own_losses = [of = series](const SeenFrame& frame) {
-                    return frame.tally(of, TallyName::kLostRingFull) + frame.tally(of, TallyName::kLostKernelRing);
+                    return frame.entry(of, CountName::kLostRingFull) + frame.entry(of, CountName::kLostKernelRing);
                 };
                 const auto found = batch.rows.find(series);
-                EXPECT_EQ(batch.tally(series, TallyName::kProduced) - before->tally(series, TallyName::kProduced),
+                EXPECT_EQ(batch.entry(series, CountName::kProduced) - before->entry(series, CountName::kProduced),
                           (found == batch.rows.end() ? 0 : found->second) + own_losses(batch) - own_losses(*before));
             }
         }

@@ -17,14 +17,14 @@ std::string string_of(Text text) {
 }
 
 template <class List>
-std::vector<Tally> tallies_of(List list) {
-    std::vector<Tally> tallies;
-    for (const auto tally : list) {
-        tallies.push_back({{static_cast<Kind>(tally.getKind()), EventNumber{tally.getEvent()}},
-                           static_cast<TallyName>(tally.getName()),
-                           tally.getValue()});
+std::vector<CountEntry> counts_of(List list) {
+    std::vector<CountEntry> counts;
+    for (const auto entry : list) {
+        counts.push_back({{static_cast<Kind>(entry.getKind()), EventNumber{entry.getEvent()}},
+                          static_cast<CountName>(entry.getName()),
+                          entry.getValue()});
     }
-    return tallies;
+    return counts;
 }
 
 template <class List>
@@ -63,10 +63,10 @@ capnp::Data::Reader data_of(std::string_view bytes) {
 
 }  // namespace
 
-std::uint64_t SeenFrame::tally(Series series, TallyName name) const {
-    for (const Tally& tally : tallies) {
-        if (tally.series == series && tally.name == name) {
-            return tally.value;
+std::uint64_t SeenFrame::entry(Series series, CountName name) const {
+    for (const CountEntry& entry : counts) {
+        if (entry.series == series && entry.name == name) {
+            return entry.value;
         }
     }
     return 0;
@@ -98,7 +98,7 @@ SeenFrame see_frame(std::span<const std::byte> frame) {
             for (const auto rows : batch.getSeries()) {
                 seen.rows[{static_cast<Kind>(rows.getKind()), EventNumber{rows.getEvent()}}] += rows.getRowCount();
             }
-            seen.tallies = tallies_of(batch.getTallies());
+            seen.counts = counts_of(batch.getCounts());
             seen.dropped = ranges_of(batch.getDropped());
             break;
         }
@@ -106,7 +106,7 @@ SeenFrame see_frame(std::span<const std::byte> frame) {
             const auto bye = envelope.getBye();
             seen.session = session_of(bye.getSession());
             seen.seq = Seq{bye.getLastSeq()};
-            seen.tallies = tallies_of(bye.getTallies());
+            seen.counts = counts_of(bye.getCounts());
             seen.dropped = ranges_of(bye.getDropped());
             seen.end_point = {Ticks{bye.getEndPoint().getTicks()}, UtcNs{bye.getEndPoint().getUtcNs()},
                               bye.getEndPoint().getUncertaintyNs()};

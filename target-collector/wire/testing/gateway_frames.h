@@ -26,7 +26,7 @@ struct SeenFrame {
     Seq oldest_retained;  // hello, batch
     EpochNumber epoch;
     std::map<Series, std::uint64_t> rows;
-    std::vector<Tally> tallies;
+    std::vector<CountEntry> counts;
     std::vector<SeqRange> dropped;
     ClockPoint end_point;  // bye
     std::uint32_t seal = 0;
@@ -41,7 +41,7 @@ struct SeenFrame {
     std::uint16_t outcome = 0;  // controlled
     std::string reason;         // controlled
 
-    [[nodiscard]] std::uint64_t tally(Series series, TallyName name) const;
+    [[nodiscard]] std::uint64_t entry(Series series, CountName name) const;
 };
 [[nodiscard]] SeenFrame see_frame(std::span<const std::byte> frame);
 

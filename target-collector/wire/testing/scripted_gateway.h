@@ -92,14 +92,14 @@ protected:
 
     ScriptedDelivery()
         : batch_memory_((1U << 20) / 8),
-          loss_memory_(kLossNoticeRingSizeBytes / 8),
+          loss_memory_(kLossReportRingSizeBytes / 8),
           values_(BatchBuilder::values_count(1'000, 6, 8)),
           bytes_(64),
           batches_(std::as_writable_bytes(std::span{batch_memory_})),
           losses_(std::as_writable_bytes(std::span{loss_memory_})),
           builder_(std::make_unique<BatchBuilder>(values_, bytes_, 1'000)),
-          tallies_(std::make_unique<TallyBook>()),
-          sealer_(std::make_unique<Sealer>(Sealer::Options{kSession, 1'000, kSecond}, *builder_, *tallies_, batches_,
+          counts_(std::make_unique<SessionCounts>()),
+          sealer_(std::make_unique<Sealer>(Sealer::Options{kSession, 1'000, kSecond}, *builder_, *counts_, batches_,
                                            losses_)) {
         sealer_->begin_epoch(Ticks{0}, kUtc);
     }
@@ -169,7 +169,7 @@ protected:
     SpscRing batches_;
     SpscRing losses_;
     std::unique_ptr<BatchBuilder> builder_;
-    std::unique_ptr<TallyBook> tallies_;
+    std::unique_ptr<SessionCounts> counts_;
     std::unique_ptr<Sealer> sealer_;
     std::vector<std::byte> hello_;
     std::vector<std::uint64_t> spool_;

@@ -23,7 +23,7 @@ constexpr std::uint64_t kHeartbeatTimeoutNs = SocketDriver::kHeartbeatTimeoutNs;
 constexpr std::uint64_t kReconnectAfterNsMin = SocketDriver::kReconnectAfterNs;
 constexpr std::uint64_t kReconnectAfterNsMax = SocketDriver::kReconnectAfterNsMax;
 constexpr std::uint64_t kHandshakeNsMax = 30'000 * kNsPerMs;
-constexpr std::uint64_t kUnfinishedToldMax = 5;
+constexpr std::uint64_t kUnfinishedReportedMax = 5;
 // Whoever falls behind lets what has come be heard first, or it takes the gateway for silent.
 constexpr int kTurnsAtOnceMax = 1'024;
 
@@ -102,7 +102,7 @@ CrowdFigures Crowd::run() {
     for (const auto& target : targets_) {
         figures_.batches_sealed += target->sealing.sealed;
         figures_.welcomed += target->incarnation != 0 ? 1 : 0;
-        if (!target->is_finished && ++unfinished_count <= kUnfinishedToldMax) {
+        if (!target->is_finished && ++unfinished_count <= kUnfinishedReportedMax) {
             tell_unfinished(*target, now);
         }
     }

@@ -58,12 +58,12 @@ std::vector<std::byte> CrowdFixture::seal_next(Sealing& sealing) {
         append(kStacks, {sealing.stack_count, parent, 0, 16 * (sealing.random() % 100'000)});
     }
     append_samples(sealing);
-    const Tally tallies[] = {{kCrowdSamples, TallyName::kProduced, sealing.sealed * plan_.row_count},
-                             {kStacks, TallyName::kProduced, sealing.stack_count},
-                             {kImages, TallyName::kProduced, 1}};
+    const CountEntry counts[] = {{kCrowdSamples, CountName::kProduced, sealing.sealed * plan_.row_count},
+                                 {kStacks, CountName::kProduced, sealing.stack_count},
+                                 {kImages, CountName::kProduced, 1}};
     const BatchHeader header{crowd_session(sealing.number), Seq{sealing.sealed}, EpochNumber{0}, bucket_of(start_utc_)};
     message_.resize(builder_.sealed_size_bytes_max(3, 0, 0));
-    const auto size = builder_.seal(header, Ticks{sealing.ticks}, tallies, {}, {}, message_);
+    const auto size = builder_.seal(header, Ticks{sealing.ticks}, counts, {}, {}, message_);
     if (!size.ok()) {
         fail("a batch can't be sealed: code " + std::to_string(static_cast<int>(size.error().code)));
     }
@@ -115,12 +115,12 @@ std::vector<std::byte> CrowdFixture::hello(std::uint64_t number, Seq oldest_reta
 
 std::vector<std::byte> CrowdFixture::bye(const Sealing& sealing) const {
     const std::uint64_t batch_count = plan_.batch_count();
-    const Tally tallies[] = {{kCrowdSamples, TallyName::kProduced, batch_count * plan_.row_count},
-                             {kStacks, TallyName::kProduced, sealing.stack_count},
-                             {kImages, TallyName::kProduced, 1}};
+    const CountEntry counts[] = {{kCrowdSamples, CountName::kProduced, batch_count * plan_.row_count},
+                                 {kStacks, CountName::kProduced, sealing.stack_count},
+                                 {kImages, CountName::kProduced, 1}};
     std::vector<std::byte> message(kByeSizeBytesMax);
     const auto size = write_bye(
-        {crowd_session(sealing.number), Seq{batch_count}, tallies, {}, {Ticks{sealing.ticks}, UtcNs{}, 0}}, message);
+        {crowd_session(sealing.number), Seq{batch_count}, counts, {}, {Ticks{sealing.ticks}, UtcNs{}, 0}}, message);
     if (!size.ok()) {
         fail("a Bye can't be written");
     }

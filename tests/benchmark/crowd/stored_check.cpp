@@ -20,9 +20,9 @@ void count(StoredTarget& stored, const BatchRecord& record) {
         stored.row_count += series.series == kCrowdSamples ? series.row_count : 0;
     }
     bool is_produced_right = false;
-    for (const Tally& tally : record.tallies) {
-        is_produced_right = is_produced_right || (tally.series == kCrowdSamples && tally.name == TallyName::kProduced &&
-                                                  tally.value == stored.row_count);
+    for (const CountEntry& entry : record.counts) {
+        is_produced_right = is_produced_right || (entry.series == kCrowdSamples && entry.name == CountName::kProduced &&
+                                                  entry.value == stored.row_count);
     }
     stored.is_exact = stored.is_exact && record.seq.value == stored.batch_count && is_produced_right;
 }

@@ -97,10 +97,10 @@ public:
         for (std::size_t i = 0; i < counts.size(); ++i) {
             const Series series = series_of(i);
             if (counts[i].rows_lost != 0) {
-                session_.lose(series, TallyName::kLostKernelRing, counts[i].rows_lost);
+                session_.lose(series, CountName::kLostKernelRing, counts[i].rows_lost);
             }
             if (const std::uint64_t full = counts[i].too_deep + counts[i].without_memory; full != 0) {
-                session_.lose(series, TallyName::kLostSaturated, full);
+                session_.lose(series, CountName::kLostSaturated, full);
             }
         }
         return session_.end(observe_clocks());

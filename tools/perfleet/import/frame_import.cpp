@@ -157,7 +157,7 @@ private:
     [[nodiscard]] Result<Done> take_batch(BatchUntrusted& batch) {
         if (imported_.is_given && !has_id(batch.header.session) && !batch.fault.has_value()) {
             const auto seal = [&] {
-                return seal_of(batch.header, batch.series, batch.tallies, batch.dropped, batch.clock_points);
+                return seal_of(batch.header, batch.series, batch.counts, batch.dropped, batch.clock_points);
             };
             // Sealed anew for its session, but only what is as it was sealed: the rest is refused below.
             const bool is_whole = seal() == batch.seal;

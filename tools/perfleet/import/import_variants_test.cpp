@@ -399,7 +399,7 @@ TEST(ImportSel4bench, WhatIsWrongIsNamed) {
     EXPECT_NE(refusal(read_sel4bench("log\nJSON OUTPUT\n[{\n]", {})).find("line 4: no valid JSON"), std::string::npos);
     const auto negative = of("{\"Raw results\": [1, -4]}");
     ASSERT_TRUE(negative.ok());
-    EXPECT_EQ((*negative)[0].series[0].lost.at(TallyName::kLostMalformed), 1U);
+    EXPECT_EQ((*negative)[0].series[0].lost.at(CountName::kLostMalformed), 1U);
     EXPECT_NE(refusal(of("{\"Raw results\": [1.5]}")).find("no whole number"), std::string::npos);
     EXPECT_NE(refusal(of("{\"Raw results\": 3}")).find("is no array"), std::string::npos);
     EXPECT_NE(refusal(of("{\"Raw results\": [1e999]}")).find("a number in the JSON"), std::string::npos);

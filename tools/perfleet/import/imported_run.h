@@ -24,7 +24,7 @@ struct ImportedSeries {
     std::vector<std::vector<std::uint64_t>> rows;
     // Instead of rows, of a series of single values: there may be many.
     std::vector<std::uint64_t> values;
-    std::map<TallyName, std::uint64_t> lost;  // rows that were produced and aren't here, by reason
+    std::map<CountName, std::uint64_t> lost;  // rows that were produced and aren't here, by reason
     std::string format;                       // what else is to be known of the event, as text
 };
 

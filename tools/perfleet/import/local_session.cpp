@@ -54,7 +54,7 @@ Result<Done> LocalSession::append(Series series, std::span<const std::uint64_t> 
             return Error{ErrorCode::kTooLarge, "a row that fits no batch"};
         }
     }
-    tallies_.add(series, TallyName::kProduced, 1);
+    counts_.add(series, CountName::kProduced, 1);
     ++row_count_;
     return Done{};
 }
@@ -64,7 +64,7 @@ Result<Done> LocalSession::flush(Ticks now) {
         return Done{};
     }
     const BatchHeader header{record_.session, Seq{++last_seq_}, epoch_, bucket_};
-    const auto size = builder_.seal(header, now, tallies_.entries(), {}, {}, out_);
+    const auto size = builder_.seal(header, now, counts_.entries(), {}, {}, out_);
     if (!size.ok()) {
         return error_from_fault(size.error(), "a batch of the run");
     }
@@ -85,9 +85,9 @@ Result<Done> LocalSession::flush(Ticks now) {
     return Done{};
 }
 
-void LocalSession::lose(Series series, TallyName reason, std::uint64_t count) {
-    tallies_.add(series, TallyName::kProduced, count);
-    tallies_.add(series, reason, count);
+void LocalSession::lose(Series series, CountName reason, std::uint64_t count) {
+    counts_.add(series, CountName::kProduced, count);
+    counts_.add(series, reason, count);
 }
 
 Result<Done> LocalSession::end(const ClockPoint& end) {
@@ -95,7 +95,7 @@ Result<Done> LocalSession::end(const ClockPoint& end) {
     ByeDescription bye;
     bye.session = record_.session;
     bye.last_seq = Seq{last_seq_};
-    bye.tallies = tallies_.entries();
+    bye.counts = counts_.entries();
     bye.end_point = end;
     const auto size = write_bye(bye, out_);
     if (!size.ok()) {

@@ -15,8 +15,8 @@
 #include "schemas/vocabulary/time.h"
 #include "storage/store/store.h"
 #include "target-collector/message/batch_builder.h"
+#include "target-collector/message/count_table.h"
 #include "target-collector/message/hello.h"
-#include "target-collector/message/tally_book.h"
 
 namespace perfleet {
 
@@ -37,7 +37,7 @@ public:
     [[nodiscard]] Result<Done> flush(Ticks now);
 
     // Rows that were produced and aren't here.
-    void lose(Series series, TallyName reason, std::uint64_t count);
+    void lose(Series series, CountName reason, std::uint64_t count);
 
     [[nodiscard]] Result<Done> end(const ClockPoint& end);
 
@@ -53,7 +53,7 @@ private:
     BatchBuilder builder_;
     Decoder decoder_;
     BatchAdmission admission_;
-    TallyBook tallies_;
+    SessionCounts counts_;
     SessionRecord record_;
     BucketNumber bucket_{};
     EpochNumber epoch_{0};

@@ -182,13 +182,13 @@ Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_un
         others.unit = unit_of(hints);
         others.format = sel4::format_description(*description);
         if (fill.lost != 0) {
-            others.lost[TallyName::kLostSaturated] = fill.lost;
+            others.lost[CountName::kLostSaturated] = fill.lost;
             run.labels["saturated"] = "true";
             run.warnings.push_back(fmt::format("the log was full at {} tracepoints: {} later ones are lost",
                                                fill.record_count, fill.lost));
         }
         if (reader.quarantined_count() != 0) {
-            others.lost[TallyName::kLostMalformed] = reader.quarantined_count();
+            others.lost[CountName::kLostMalformed] = reader.quarantined_count();
             run.warnings.push_back(
                 fmt::format("{} tracepoints have ids from {} on (the greatest is {}), which this "
                             "kernel doesn't have: counted, not stored",

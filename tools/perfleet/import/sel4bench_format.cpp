@@ -101,13 +101,13 @@ Result<std::optional<ImportedSeries>> series_of(const std::string& benchmark, co
         if (value.is_number_unsigned()) {
             series.rows.push_back(single_value(value.get<std::uint64_t>()));
         } else if (value.is_number_integer()) {
-            ++series.lost[TallyName::kLostMalformed];
+            ++series.lost[CountName::kLostMalformed];
         } else {
             return invalid("\"" + series.event + "\": a raw result that is no whole number");
         }
     }
     if (!series.lost.empty()) {
-        run.warnings.push_back("\"" + series.event + "\": " + std::to_string(series.lost[TallyName::kLostMalformed]) +
+        run.warnings.push_back("\"" + series.event + "\": " + std::to_string(series.lost[CountName::kLostMalformed]) +
                                " results are negative (less than the overhead that sel4bench takes off): counted, not "
                                "stored");
     }

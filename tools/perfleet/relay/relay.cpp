@@ -28,7 +28,7 @@ namespace {
 constexpr ZmtpDriver::Options kLineTimeout{
     .handshake_ns_max = 2'000'000'000, .heartbeat_interval_ns = 1'000'000'000, .heartbeat_timeout_ns = 5'000'000'000};
 constexpr std::chrono::seconds kTryLineAgainAfter{1};
-constexpr std::chrono::seconds kShortageToldEvery{60};
+constexpr std::chrono::seconds kShortageReportedEvery{60};
 constexpr int kShortagePauseMs = 200;                // before anybody is let in again
 constexpr std::chrono::milliseconds kCutPause{100};  // before a line whose gateway or target has gone begins anew
 
@@ -68,15 +68,15 @@ struct Relay::State {
     std::vector<std::string> endpoints;
     std::vector<Line> lines;
     std::size_t targets_max = kTargetsMax;
-    std::chrono::steady_clock::time_point shortage_told{};
+    std::chrono::steady_clock::time_point shortage_reported{};
     std::mutex trouble_mutex;
-    std::string trouble_told;
-    std::string connect_trouble_told;
+    std::string trouble_reported;
+    std::string connect_trouble_reported;
     std::list<Thread> threads;  // the last member: they end before what they use
 
-    void notice(std::string_view text) const {
-        if (options.notice) {
-            options.notice(text);
+    void log(std::string_view text) const {
+        if (options.log) {
+            options.log(text);
         }
     }
 
@@ -84,10 +84,10 @@ struct Relay::State {
     void tell_trouble(const SocketDriver& gateway) {
         const std::scoped_lock lock{trouble_mutex};
         if (gateway.is_connected()) {
-            trouble_told.clear();
-        } else if (!gateway.trouble().empty() && gateway.trouble() != trouble_told) {
-            trouble_told = gateway.trouble();
-            notice(options.gateway + ": " + trouble_told);
+            trouble_reported.clear();
+        } else if (!gateway.trouble().empty() && gateway.trouble() != trouble_reported) {
+            trouble_reported = gateway.trouble();
+            log(options.gateway + ": " + trouble_reported);
         }
     }
 
@@ -99,8 +99,8 @@ struct Relay::State {
         auto gateway = connect();
         if (!gateway) {
             const std::scoped_lock lock{trouble_mutex};
-            if (std::exchange(connect_trouble_told, gateway.error().message) != gateway.error().message) {
-                notice(gateway.error().message);
+            if (std::exchange(connect_trouble_reported, gateway.error().message) != gateway.error().message) {
+                log(gateway.error().message);
             }
             return;
         }
@@ -123,19 +123,19 @@ struct Relay::State {
     }
 
     void relay_line(Line& line, const std::stop_token& stop) {
-        bool was_told = false;
+        bool was_reported = false;
         while (!stop.stop_requested()) {
             if (line.descriptor.get() < 0) {
                 auto opened = open_line(line.path, options.baud);
                 if (!opened) {
-                    if (!std::exchange(was_told, true)) {
-                        notice(opened.error().message + "; tried again every second");
+                    if (!std::exchange(was_reported, true)) {
+                        log(opened.error().message + "; tried again every second");
                     }
                     (void)sleep(stop, kTryLineAgainAfter);
                     continue;
                 }
                 line.descriptor = std::move(*opened);
-                was_told = false;
+                was_reported = false;
             }
             DescriptorPort port{line.descriptor};
             LineStream stream{port, LineStream::End::kHost};
@@ -174,8 +174,8 @@ struct Relay::State {
         std::erase_if(threads, [](const Thread& thread) { return thread.is_done.load(); });
         if (threads.size() >= targets_max) {
             if (counts.targets_refused++ == 0) {
-                notice("more than " + std::to_string(targets_max) + " targets at once: those beyond are turned away" +
-                       (targets_max == kTargetsMax ? "" : "; a higher limit of open files (ulimit -n) lets in more"));
+                log("more than " + std::to_string(targets_max) + " targets at once: those beyond are turned away" +
+                    (targets_max == kTargetsMax ? "" : "; a higher limit of open files (ulimit -n) lets in more"));
             }
             return true;
         }
@@ -185,9 +185,10 @@ struct Relay::State {
 
     void tell_shortage(int number) {
         const auto now = std::chrono::steady_clock::now();
-        if (shortage_told == std::chrono::steady_clock::time_point{} || now - shortage_told >= kShortageToldEvery) {
-            shortage_told = now;
-            notice(std::string{"cannot accept connections now: "} + std::strerror(number) + "; the relay retries");
+        if (shortage_reported == std::chrono::steady_clock::time_point{} ||
+            now - shortage_reported >= kShortageReportedEvery) {
+            shortage_reported = now;
+            log(std::string{"cannot accept connections now: "} + std::strerror(number) + "; the relay retries");
         }
     }
 };

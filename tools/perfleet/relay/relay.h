@@ -21,9 +21,9 @@ struct RelayOptions {
     std::vector<std::string> lines;   // devices or sockets, open_line()
     unsigned baud = 115'200;
     std::string gateway;
-    std::string key_file;                          // with gateway_key, or neither
-    std::string gateway_key;                       // a file, or the text
-    std::function<void(std::string_view)> notice;  // on any thread
+    std::string key_file;                       // with gateway_key, or neither
+    std::string gateway_key;                    // a file, or the text
+    std::function<void(std::string_view)> log;  // on any thread
 };
 
 class Relay {

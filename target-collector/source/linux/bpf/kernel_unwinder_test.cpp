@@ -116,9 +116,9 @@ Compared compare(const std::function<void()>& work) {
     worker.wait(**source);
     (*source)->finish();
     Compared compared;
-    EXPECT_EQ(sink.count_of(kFirst, TallyName::kLostKernelRing), 0U);
+    EXPECT_EQ(sink.count_of(kFirst, CountName::kLostKernelRing), 0U);
     const auto samples = sink.of(Kind::kSample);
-    const std::uint64_t copied = sink.count_of(kFirst, TallyName::kStacksCopied);
+    const std::uint64_t copied = sink.count_of(kFirst, CountName::kStacksCopied);
     for (std::size_t i = 0; i < samples.size(); ++i) {
         ++compared.sample_count;
         const bool is_pair = i + 1 < samples.size() && samples[i][ColumnId::kTid] == samples[i + 1][ColumnId::kTid] &&
@@ -131,9 +131,9 @@ Compared compare(const std::function<void()>& work) {
         }
     }
     compared.copied_count = copied - compared.unwound_count;
-    compared.incomplete_count = sink.count_of(kFirst, TallyName::kStacksNoTable) +
-                                sink.count_of(kFirst, TallyName::kStacksBadAddress) +
-                                sink.count_of(kFirst, TallyName::kStacksNotCopied);
+    compared.incomplete_count = sink.count_of(kFirst, CountName::kStacksNoTable) +
+                                sink.count_of(kFirst, CountName::kStacksBadAddress) +
+                                sink.count_of(kFirst, CountName::kStacksNotCopied);
     EXPECT_EQ(samples.size(), compared.unwound_count + copied);
     for (const auto& image : sink.of(Kind::kImage)) {
         compared.images.insert(image.bytes.at(ColumnId::kNameBytes));
@@ -324,9 +324,9 @@ TEST_F(KernelUnwinderTest, ALeafWithoutARuleHasItsCallerAtTheTopOfTheStack) {
     RecordingSink sink;
     record([] { repeat_for_a_second([] { burn_without_frame(1'000'000); }); }, sink);
     // Copies have no code, by which a return address is known.
-    EXPECT_LE(sink.count_of(kFirst, TallyName::kStacksNoTable) + sink.count_of(kFirst, TallyName::kStacksBadAddress),
-              sink.count_of(kFirst, TallyName::kStacksCopied));
-    EXPECT_LT(sink.count_of(kFirst, TallyName::kStacksCopied) * 4, sink.of(Kind::kSample).size());
+    EXPECT_LE(sink.count_of(kFirst, CountName::kStacksNoTable) + sink.count_of(kFirst, CountName::kStacksBadAddress),
+              sink.count_of(kFirst, CountName::kStacksCopied));
+    EXPECT_LT(sink.count_of(kFirst, CountName::kStacksCopied) * 4, sink.of(Kind::kSample).size());
 }
 
 std::array<std::uint64_t, 8'192> lower_stack;
@@ -343,9 +343,9 @@ TEST_F(KernelUnwinderTest, FramePointersLeadToAnotherStack) {
         },
         sink);
     // Copies hold one of the stacks.
-    EXPECT_LE(sink.count_of(kFirst, TallyName::kStacksNoTable) + sink.count_of(kFirst, TallyName::kStacksBadAddress),
-              sink.count_of(kFirst, TallyName::kStacksCopied));
-    EXPECT_LT(sink.count_of(kFirst, TallyName::kStacksCopied) * 4, sink.of(Kind::kSample).size());
+    EXPECT_LE(sink.count_of(kFirst, CountName::kStacksNoTable) + sink.count_of(kFirst, CountName::kStacksBadAddress),
+              sink.count_of(kFirst, CountName::kStacksCopied));
+    EXPECT_LT(sink.count_of(kFirst, CountName::kStacksCopied) * 4, sink.of(Kind::kSample).size());
 }
 
 TEST_F(KernelUnwinderTest, FramePointersLeadToCodeThatWasJustMade) {
@@ -363,7 +363,7 @@ TEST_F(KernelUnwinderTest, FramePointersLeadToCodeThatWasJustMade) {
             });
         },
         sink);
-    EXPECT_EQ(sink.count_of(kFirst, TallyName::kStacksNoTable), 0U);
+    EXPECT_EQ(sink.count_of(kFirst, CountName::kStacksNoTable), 0U);
 }
 #endif
 
@@ -400,14 +400,14 @@ TEST_F(KernelUnwinderTest, EachSampleIsThereOnce) {
         last_time = sample[ColumnId::kTime];
         weight += sample[ColumnId::kWeight];
     }
-    EXPECT_EQ(sink.count_of(kFirst, TallyName::kLate), 0U);
+    EXPECT_EQ(sink.count_of(kFirst, CountName::kLate), 0U);
     const std::uint64_t sample_count = sink.of(Kind::kSample).size();
-    EXPECT_EQ(sink.count_of(kFirst, TallyName::kProduced), sample_count);
+    EXPECT_EQ(sink.count_of(kFirst, CountName::kProduced), sample_count);
     EXPECT_EQ(weight, sample_count * 1'000'000);
     // A period for each sample, but for what a CPU began and the timer was late.
     EXPECT_GT(weight, counted_ns / 2);
     EXPECT_LE(weight, counted_ns + 8'000'000);
-    EXPECT_LT(sink.count_of(kFirst, TallyName::kStacksCopied), sample_count);
+    EXPECT_LT(sink.count_of(kFirst, CountName::kStacksCopied), sample_count);
 }
 
 // Tables that don't fit make room for each other, and no chain is wrong for it.

@@ -178,8 +178,8 @@ TEST_F(OffCpuWithoutBpfTest, SleepIsBlocked) {
         return row[ColumnId::kWeight] > 90'000'000 && depth(row[ColumnId::kStack]) > 8;
     }));
     EXPECT_EQ(sum_ns(kWakers), 0U) << "nobody tells";
-    EXPECT_EQ(sink_.count_of(kBlocked, TallyName::kLostKernelRing), 0U);
-    EXPECT_EQ(sink_.count_of(kBlocked, TallyName::kLostMalformed), 0U);
+    EXPECT_EQ(sink_.count_of(kBlocked, CountName::kLostKernelRing), 0U);
+    EXPECT_EQ(sink_.count_of(kBlocked, CountName::kLostMalformed), 0U);
 }
 
 TEST_F(OffCpuWithoutBpfTest, ATimeWithoutTheCpuThatWasTakenIsRunnable) {
@@ -226,9 +226,9 @@ TEST_F(OffCpuTracerTest, SleepIsBlocked) {
     EXPECT_TRUE(std::any_of(count_by_stack.begin(), count_by_stack.end(),
                             [&](const auto& one) { return one.second >= 3 && depth(one.first) > 8; }));
     EXPECT_EQ(sum_ns(kWakers), sum_ns(kBlocked));
-    EXPECT_EQ(sink_.count_of(kBlocked, TallyName::kLostKernelRing), 0U);
-    EXPECT_EQ(sink_.count_of(kBlocked, TallyName::kLostMalformed), 0U);
-    EXPECT_EQ(sink_.count_of(kBlocked, TallyName::kFramesUnmapped), 0U) << "the kernel's part is the kernel's";
+    EXPECT_EQ(sink_.count_of(kBlocked, CountName::kLostKernelRing), 0U);
+    EXPECT_EQ(sink_.count_of(kBlocked, CountName::kLostMalformed), 0U);
+    EXPECT_EQ(sink_.count_of(kBlocked, CountName::kFramesUnmapped), 0U) << "the kernel's part is the kernel's";
 }
 
 // Blocks far below the period: their sum is there, for a hundredth of the rows.

@@ -27,7 +27,7 @@ public:
 
     void append(Series series, Ticks /*now*/, std::span<const std::uint64_t> integers,
                 std::span<const std::span<const std::byte>> bytes) override {
-        ++counts[{series, TallyName::kProduced}];
+        ++counts[{series, CountName::kProduced}];
         Row row{series, epoch, {}, {}};
         std::size_t integer_index = 0;
         std::size_t bytes_index = 0;
@@ -47,18 +47,18 @@ public:
             is_over = true;
         }
     }
-    void count_lost(Series series, TallyName reason, std::uint64_t row_count) override {
+    void count_lost(Series series, CountName reason, std::uint64_t row_count) override {
         counts[{series, reason}] += row_count;
-        counts[{series, TallyName::kProduced}] += row_count;
+        counts[{series, CountName::kProduced}] += row_count;
     }
-    void count(Series series, TallyName name, std::uint64_t value) override { counts[{series, name}] += value; }
+    void count(Series series, CountName name, std::uint64_t value) override { counts[{series, name}] += value; }
     [[nodiscard]] bool epoch_is_over() const override { return is_over; }
     void begin_epoch(Ticks /*now*/) override {
         ++epoch;
         is_over = false;
     }
 
-    [[nodiscard]] std::uint64_t count_of(Series series, TallyName name) const {
+    [[nodiscard]] std::uint64_t count_of(Series series, CountName name) const {
         const auto found = counts.find({series, name});
         return found == counts.end() ? 0 : found->second;
     }
@@ -73,7 +73,7 @@ public:
     }
 
     std::vector<Row> rows;
-    std::map<std::pair<Series, TallyName>, std::uint64_t> counts;
+    std::map<std::pair<Series, CountName>, std::uint64_t> counts;
     std::uint32_t epoch = 0;
     bool is_over = false;
     std::uint64_t lose_definitions_after = 0;  // the epoch breaks at this definition; 0: never

@@ -72,13 +72,13 @@ private:
 }
 
 inline Result<std::unique_ptr<PerfSource>> open_source(PerfSourceOptions options, const std::string& events,
-                                                       std::vector<std::string>* notices = nullptr) {
+                                                       std::vector<std::string>* logged = nullptr) {
     auto parsed =
         PERFLEET_TRY(parse_events(events.empty() ? std::vector<std::string>{} : std::vector{events}, EventPlaces{}));
     options.events.events = std::move(parsed);
-    return PerfSource::open(std::move(options), [notices](std::string_view text) {
-        if (notices != nullptr) {
-            notices->emplace_back(text);
+    return PerfSource::open(std::move(options), [logged](std::string_view text) {
+        if (logged != nullptr) {
+            logged->emplace_back(text);
         }
     });
 }

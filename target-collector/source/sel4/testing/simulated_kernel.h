@@ -170,16 +170,16 @@ public:
         friend bool operator==(const Row&, const Row&) = default;
     };
     std::vector<Row> rows;
-    std::map<std::pair<Series, TallyName>, std::uint64_t> counted;
+    std::map<std::pair<Series, CountName>, std::uint64_t> counted;
 
     void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
                 std::span<const std::span<const std::byte>> /*bytes*/) override {
         rows.push_back({series, now, {integers.begin(), integers.end()}});
     }
-    void count_lost(Series series, TallyName reason, std::uint64_t row_count) override {
+    void count_lost(Series series, CountName reason, std::uint64_t row_count) override {
         counted[{series, reason}] += row_count;
     }
-    void count(Series series, TallyName name, std::uint64_t value) override { counted[{series, name}] += value; }
+    void count(Series series, CountName name, std::uint64_t value) override { counted[{series, name}] += value; }
     [[nodiscard]] bool epoch_is_over() const override { return false; }
     void begin_epoch(Ticks /*now*/) override {}
 };

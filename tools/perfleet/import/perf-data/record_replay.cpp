@@ -175,7 +175,7 @@ void RecordReplay::take(const RecordBytes& record, std::uint64_t time) {
     const bool is_sample = record.type == static_cast<std::uint32_t>(perf::RecordType::kSample);
     if (time != 0 && time < time_) {
         const auto event = events_.event_of(record);
-        rows_.count(is_sample && event ? states_[*event].series : kTaskSeries, TallyName::kLate, 1);
+        rows_.count(is_sample && event ? states_[*event].series : kTaskSeries, CountName::kLate, 1);
     }
     time_ = std::max(time_, time);
     if (!has_begun_ && (is_sample || time != 0)) {
@@ -219,7 +219,7 @@ void RecordReplay::begin() {
     held_size_bytes_ = 0;
 }
 
-void RecordReplay::count_malformed() { rows_.count_lost(kTaskSeries, TallyName::kLostMalformed, 1); }
+void RecordReplay::count_malformed() { rows_.count_lost(kTaskSeries, CountName::kLostMalformed, 1); }
 
 // -- samples ----------------------------------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ void RecordReplay::take_sample(const RecordBytes& record) {
     const RecordedEvent& event = recording_.events[*event_index];
     const auto sample = reader_.sample(record, event);
     if (!sample || sample->raw.size() > limits::kRawBytesMax) {
-        rows_.count_lost(state.series, TallyName::kLostMalformed, 1);
+        rows_.count_lost(state.series, CountName::kLostMalformed, 1);
         return;
     }
     ++sample_count_;
@@ -309,7 +309,7 @@ void RecordReplay::keep_rest(const RecordBytes& record, const RecordedSample& sa
     const Series series{Kind::kRecord, number};
     const std::size_t size = perf::encoded_size_bytes(rest);
     if (size > rest_.size()) {
-        rows_.count_lost(series, TallyName::kLostMalformed, 1);
+        rows_.count_lost(series, CountName::kLostMalformed, 1);
         return;
     }
     perf::encode_sample_rest(rest, rest_);
@@ -340,7 +340,7 @@ StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSamp
         found = &made;
     }
     if (found->truncated_count > 0) {
-        rows_.count(series, TallyName::kFramesTruncated, found->truncated_count);
+        rows_.count(series, CountName::kFramesTruncated, found->truncated_count);
     }
     return found->stack;
 }
@@ -368,15 +368,15 @@ std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record,
     registers.rbx = register_at(sample, event.sample_regs_user, bits.rbx);
     unwinder_.unwind(registers, {registers.sp, sample.stack, sample.is_stack_cut}, sample.pid, mappings,
                      limits::kCallChainDepthMax, unwound_);
-    const auto count = [&](UnwindEnd end, TallyName name) {
+    const auto count = [&](UnwindEnd end, CountName name) {
         if (unwound_.end == end) {
             rows_.count(series, name, 1);
         }
     };
-    count(UnwindEnd::kNoTable, TallyName::kStacksNoTable);
-    count(UnwindEnd::kBadAddress, TallyName::kStacksBadAddress);
-    count(UnwindEnd::kStackNotCopied, TallyName::kStacksNotCopied);
-    count(UnwindEnd::kDepth, TallyName::kFramesTruncated);
+    count(UnwindEnd::kNoTable, CountName::kStacksNoTable);
+    count(UnwindEnd::kBadAddress, CountName::kStacksBadAddress);
+    count(UnwindEnd::kStackNotCopied, CountName::kStacksNotCopied);
+    count(UnwindEnd::kDepth, CountName::kFramesTruncated);
     // The user's part of the chain is what was unwound.
     words_.erase(std::find(words_.begin(), words_.end(), perf::context::kUser), words_.end());
     words_.push_back(perf::context::kUser);
@@ -443,7 +443,7 @@ void RecordReplay::take_side_band(const RecordBytes& record) {
                 return;
             }
             if (is_start) {
-                rows_.count(states_[index].series, TallyName::kThrottled, 1);
+                rows_.count(states_[index].series, CountName::kThrottled, 1);
             }
             row.op = is_start ? TaskOp::kThrottle : TaskOp::kUnthrottle;
             row.pid = trailer->pid;
@@ -629,9 +629,9 @@ void RecordReplay::take_lost(ByteCursor& cursor, const RecordedTrailer& trailer,
         return;
     }
     if (event) {
-        states_[*event].lost_told += count;
+        states_[*event].lost_reported += count;
     }
-    rows_.count_lost(event ? states_[*event].series : kTaskSeries, TallyName::kLostKernelRing, count);
+    rows_.count_lost(event ? states_[*event].series : kTaskSeries, CountName::kLostKernelRing, count);
     row.op = TaskOp::kLost;
     row.size = count;
     row.value = states_.size() == 1 ? 0 : kLostEventUnknown;
@@ -643,8 +643,8 @@ void RecordReplay::finish() {
         begin();
     }
     for (const EventState& state : states_) {
-        if (state.lost_counted > state.lost_told) {
-            rows_.count_lost(state.series, TallyName::kLostKernelRing, state.lost_counted - state.lost_told);
+        if (state.lost_counted > state.lost_reported) {
+            rows_.count_lost(state.series, CountName::kLostKernelRing, state.lost_counted - state.lost_reported);
         }
     }
 }

@@ -75,8 +75,8 @@ private:
         Series series;
         std::uint64_t sample_count = 0;
         std::uint64_t raw_skipped = 0;
-        std::uint64_t lost_told = 0;     // by LOST records
-        std::uint64_t lost_counted = 0;  // by LOST_SAMPLES
+        std::uint64_t lost_reported = 0;  // by LOST records
+        std::uint64_t lost_counted = 0;   // by LOST_SAMPLES
     };
 
     void begin();

@@ -81,8 +81,8 @@ Result<Done> RecordedSession::read_attrs(const FileBytes& file, const PerfDataHe
 bool RecordedSession::take_attr(std::span<const std::byte> body) {
     ByteCursor cursor{body, is_foreign_};
     cursor.skip(4);
-    const std::uint64_t size_told = cursor.u32();
-    const std::uint64_t size = size_told == 0 ? kAttrSizeBytesMin : size_told;
+    const std::uint64_t size_reported = cursor.u32();
+    const std::uint64_t size = size_reported == 0 ? kAttrSizeBytesMin : size_reported;
     cursor = ByteCursor{body, is_foreign_};
     auto event = read_attr(cursor.bytes(size), is_foreign_);
     if (!event || events.size() == limits::kEventsMax) {

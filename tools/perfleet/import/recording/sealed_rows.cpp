@@ -31,13 +31,12 @@ SealedRows::SealedRows(SessionWriter& writer)
       values_(BatchBuilder::values_count(limits::kBatchRowsMax, kColumnsOfWidestKind, limits::kBatchSeriesMax)),
       bytes_(limits::kSeriesBytesMax),
       ring_memory_{new std::byte[limits::kCollectorRingSizeBytes]},
-      losses_memory_(kLossNoticeRingSizeBytes),
+      losses_memory_(kLossReportRingSizeBytes),
       batches_{{ring_memory_.get(), limits::kCollectorRingSizeBytes}},
       losses_{losses_memory_},
       builder_{values_, bytes_, limits::kBatchRowsMax},
       // Batches close when they are full: their times are long over.
-      sealer_{{writer.record().session, limits::kBatchRowsMax, ~0ULL, nullptr}, builder_, tallies_, batches_, losses_} {
-}
+      sealer_{{writer.record().session, limits::kBatchRowsMax, ~0ULL, nullptr}, builder_, counts_, batches_, losses_} {}
 
 void SealedRows::append(Series series, Ticks now, std::span<const std::uint64_t> integers,
                         std::span<const std::span<const std::byte>> bytes) {
@@ -84,10 +83,10 @@ void SealedRows::pass_on(std::span<const std::byte> record) {
     }
 }
 
-void SealedRows::pass_on_end(std::span<const std::byte> tallies, Seq last_seq, const ClockPoint& end_point) {
-    std::vector<Tally> counts(tallies.size() / sizeof(Tally));
+void SealedRows::pass_on_end(std::span<const std::byte> entries, Seq last_seq, const ClockPoint& end_point) {
+    std::vector<CountEntry> counts(entries.size() / sizeof(CountEntry));
     if (!counts.empty()) {
-        std::memcpy(counts.data(), tallies.data(), counts.size() * sizeof(Tally));
+        std::memcpy(counts.data(), entries.data(), counts.size() * sizeof(CountEntry));
     }
     if (auto done = writer_.end({writer_.record().session, last_seq, counts, {}, end_point}); !done.ok()) {
         fail(std::move(done).error());

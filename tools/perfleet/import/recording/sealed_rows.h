@@ -11,8 +11,8 @@
 
 #include "gateway/ingest/decode.h"
 #include "target-collector/message/batch_builder.h"
+#include "target-collector/message/count_table.h"
 #include "target-collector/message/sealer.h"
-#include "target-collector/message/tally_book.h"
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/source/row_sink.h"
 #include "tools/perfleet/import/session_writer.h"
@@ -30,10 +30,10 @@ public:
 
     void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
                 std::span<const std::span<const std::byte>> bytes) override;
-    void count_lost(Series series, TallyName reason, std::uint64_t row_count) override {
+    void count_lost(Series series, CountName reason, std::uint64_t row_count) override {
         sealer_.count_lost(series, reason, row_count);
     }
-    void count(Series series, TallyName name, std::uint64_t value) override { sealer_.count(series, name, value); }
+    void count(Series series, CountName name, std::uint64_t value) override { sealer_.count(series, name, value); }
     [[nodiscard]] bool epoch_is_over() const override { return sealer_.epoch_is_over(); }
     void begin_epoch(Ticks now) override;
 
@@ -49,7 +49,7 @@ private:
     [[nodiscard]] UtcNs utc_of(Ticks ticks) const { return utc_at(writer_.record().start_point, ticks.value); }
     void drain();
     void pass_on(std::span<const std::byte> record);
-    void pass_on_end(std::span<const std::byte> tallies, Seq last_seq, const ClockPoint& end_point);
+    void pass_on_end(std::span<const std::byte> counts, Seq last_seq, const ClockPoint& end_point);
     void fail(Error error);
 
     SessionWriter& writer_;
@@ -60,7 +60,7 @@ private:
     SpscRing batches_;
     SpscRing losses_;
     BatchBuilder builder_;
-    TallyBook tallies_;
+    SessionCounts counts_;
     Sealer sealer_;
     Decoder decoder_;
     std::uint64_t next_tick_ns_ = 0;

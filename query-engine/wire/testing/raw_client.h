@@ -15,9 +15,9 @@
 
 namespace perfleet {
 
-class RawAsker {
+class RawClient {
 public:
-    explicit RawAsker(const std::string& endpoint, const ConnectKeys* keys = nullptr) {
+    explicit RawClient(const std::string& endpoint, const ConnectKeys* keys = nullptr) {
         zmtp::ClientOptions options;
         options.message_size_bytes_max = kQueryReplySizeBytesMax;
         auto client = zmtp::Client::connect(endpoint, keys, options);

@@ -1,28 +1,28 @@
-#include "target-collector/message/tally_book.h"
+#include "target-collector/message/count_table.h"
 
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {
 namespace {
 
-constexpr bool stands_before(const Tally& tally, Series series, TallyName name) {
-    return tally.series != series ? tally.series < series : tally.name < name;
+constexpr bool stands_before(const CountEntry& entry, Series series, CountName name) {
+    return entry.series != series ? entry.series < series : entry.name < name;
 }
 
 }  // namespace
 
-TallyTable::TallyTable(std::span<Tally> memory) : entries_{memory} {
+CountTable::CountTable(std::span<CountEntry> memory) : entries_{memory} {
     PERFLEET_ASSERT(memory.size() > kOverflowEntriesMax);
 }
 
-void TallyTable::take(const TallyTable& other) {
+void CountTable::take(const CountTable& other) {
     clear();
-    for (const Tally& tally : other.entries()) {
-        add(tally.series, tally.name, tally.value);
+    for (const CountEntry& entry : other.entries()) {
+        add(entry.series, entry.name, entry.value);
     }
 }
 
-std::size_t TallyTable::lower_bound(Series series, TallyName name) const {
+std::size_t CountTable::lower_bound(Series series, CountName name) const {
     std::size_t begin = 0;
     std::size_t end = count_;
     while (begin < end) {
@@ -36,7 +36,7 @@ std::size_t TallyTable::lower_bound(Series series, TallyName name) const {
     return begin;
 }
 
-void TallyTable::add(Series series, TallyName name, std::uint64_t value) {
+void CountTable::add(Series series, CountName name, std::uint64_t value) {
     if (value == 0) {
         return;
     }
@@ -53,11 +53,11 @@ void TallyTable::add(Series series, TallyName name, std::uint64_t value) {
     for (std::size_t i = count_; i > index; --i) {
         entries_[i] = entries_[i - 1];
     }
-    entries_[index] = Tally{series, name, value};
+    entries_[index] = CountEntry{series, name, value};
     ++count_;
 }
 
-std::uint64_t TallyTable::get(Series series, TallyName name) const {
+std::uint64_t CountTable::get(Series series, CountName name) const {
     const std::size_t index = lower_bound(series, name);
     if (index < count_ && entries_[index].series == series && entries_[index].name == name) {
         return entries_[index].value;

@@ -24,9 +24,9 @@ struct CreditAccount {
     bool is_waiting = false;           // in line
 };
 
-class CreditBook {
+class CreditAccounts {
 public:
-    explicit CreditBook(std::size_t budget_bytes) : budget_bytes_{budget_bytes} {}
+    explicit CreditAccounts(std::size_t budget_bytes) : budget_bytes_{budget_bytes} {}
 
     // A batch of this size came in.
     static void learn(CreditAccount& account, std::size_t size_bytes, std::uint64_t now_ns);
