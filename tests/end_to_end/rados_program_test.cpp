@@ -114,6 +114,64 @@ TEST_F(RadosProgram, CopiesAStoreInAndOutAndAnswersTheSame) {
     }
 }
 
+// Of everything that reads a store: its standard output and what it warns of. Exports go to standard output, too.
+std::vector<std::string> all_answers(const std::string& where) {
+    std::vector<std::vector<std::string>> commands{
+        {"top"},      {"top", "--by", "thread"}, {"top", "--comm", "sh"},  {"tree"},    {"script"}, {"tracepoints"},
+        {"counters"}, {"kernel-entries"},        {"utilisation"},          {"latency"}, {"losses"}, {"targets"},
+        {"sessions"}, {"symbols", "list"},       {"diff", "last", "last"},
+    };
+    for (const char* const command : {"top", "tree", "script", "counters", "losses", "targets", "sessions"}) {
+        for (const char* const format : {"json", "csv"}) {
+            commands.push_back({command, "--format", format});
+        }
+    }
+    for (const char* const format : {"perf.data", "folded", "html", "pprof", "speedscope", "firefox", "perfetto"}) {
+        commands.push_back({"export", "--to", format, "-o", "-"});
+    }
+    std::vector<std::string> answers;
+    for (const std::vector<std::string>& command : commands) {
+        std::vector<std::string> words{program_path("perfleet")};
+        words.insert(words.end(), command.begin(), command.end());
+        words.insert(words.end(), {"--data", where});
+        const Finished finished = run(words);
+        EXPECT_EQ(finished.ending.status, 0) << command.front() << ": " << finished.error_output;
+        std::string title;
+        for (const std::string& word : command) {
+            title += word + " ";
+        }
+        answers.push_back(title + "\n" + finished.output + finished.error_output);
+    }
+    return answers;
+}
+
+// With another number of shards, and once more as it was.
+TEST_F(RadosProgram, EveryCommandAnswersARecordingTheSameFromFolderAndPool) {
+    const TemporaryFolder folder;
+    const std::string loop = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+    const Finished recorded =
+        run({program_path("perfleet"), "record", "--data", folder / "data", "-q", "-g", "--", "sh", "-c", loop});
+    ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    const auto copied = [&](const std::string& from, const std::string& to, const std::string& shards) {
+        const Finished finished =
+            run({program_path("perfleet"), "copy", "--data", from, "--to", to, "--shards", shards});
+        EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+        const std::size_t at = finished.error_output.find("checksum ");
+        return at == std::string::npos ? "" : finished.error_output.substr(at);
+    };
+    const std::string checksum = copied(folder / "data", place_, "40");
+    EXPECT_NE(checksum, "");
+    EXPECT_EQ(copied(place_, folder / "back", "16"), checksum);
+    const std::vector<std::string> expected = all_answers(folder / "data");
+    for (const std::string& where : {place_, folder / "back"}) {
+        const std::vector<std::string> found = all_answers(where);
+        ASSERT_EQ(found.size(), expected.size());
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            EXPECT_EQ(found[i], expected[i]) << where;
+        }
+    }
+}
+
 TEST_F(RadosProgram, GatewayGoesOnAfterItWasKilled) {
     {
         GatewayProgram gateway{place_};
