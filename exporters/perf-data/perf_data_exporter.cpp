@@ -57,7 +57,9 @@ public:
         }
         add_ledger();
         stream_.end_round();
-        write_stat_records(writer_, counted, elapsed_ns());
+        if (stream_.sample_count() == 0) {  // `perf script` would print them among the samples
+            write_stat_records(writer_, counted, elapsed_ns());
+        }
         if (options_.is_pipe) {
             writer_.flush();
         } else {

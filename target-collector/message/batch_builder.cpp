@@ -21,7 +21,7 @@ constexpr std::size_t kFixedSizeBytes = 2 * kWordBytes + size_bytes_of(wire_layo
                                         size_bytes_of(wire_layout::session_id::kShape) + 4 * kWordBytes;
 
 constexpr std::size_t tail_size_bytes(std::size_t entry_count, std::size_t range_count, std::size_t point_count) {
-    return entry_count * size_bytes_of(wire_layout::entry::kShape) +
+    return entry_count * size_bytes_of(wire_layout::count_entry::kShape) +
            range_count * size_bytes_of(wire_layout::seq_range::kShape) +
            point_count * size_bytes_of(wire_layout::clock_point::kShape);
 }

@@ -38,13 +38,13 @@ inline void write_clock_point(CapnpWriter& writer, CapnpWriter::StructPlace plac
 
 inline void write_counts(CapnpWriter& writer, CapnpWriter::StructPlace parent, wire_layout::PointerField field,
                          std::span<const CountEntry> counts) {
-    const auto list = writer.make_list(parent, field, wire_layout::entry::kShape, counts.size());
+    const auto list = writer.make_list(parent, field, wire_layout::count_entry::kShape, counts.size());
     for (std::size_t i = 0; i < counts.size(); ++i) {
         const auto place = CapnpWriter::element(list, i);
-        writer.set(place, wire_layout::entry::kKind, static_cast<std::uint8_t>(counts[i].series.kind));
-        writer.set(place, wire_layout::entry::kEvent, counts[i].series.event.value);
-        writer.set(place, wire_layout::entry::kName, static_cast<std::uint16_t>(counts[i].name));
-        writer.set(place, wire_layout::entry::kValue, counts[i].value);
+        writer.set(place, wire_layout::count_entry::kKind, static_cast<std::uint8_t>(counts[i].series.kind));
+        writer.set(place, wire_layout::count_entry::kEvent, counts[i].series.event.value);
+        writer.set(place, wire_layout::count_entry::kName, static_cast<std::uint16_t>(counts[i].name));
+        writer.set(place, wire_layout::count_entry::kValue, counts[i].value);
     }
 }
 

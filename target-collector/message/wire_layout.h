@@ -168,13 +168,13 @@ inline constexpr Field<std::uint64_t> kLastTicks{16};
 inline constexpr PointerField kColumns{0};
 }  // namespace series_rows
 
-namespace entry {
+namespace count_entry {
 inline constexpr Shape kShape{2, 0};
 inline constexpr Field<std::uint8_t> kKind{0};
 inline constexpr Field<std::uint16_t> kEvent{2};
 inline constexpr Field<std::uint16_t> kName{4};
 inline constexpr Field<std::uint64_t> kValue{8};
-}  // namespace entry
+}  // namespace count_entry
 
 namespace seq_range {
 inline constexpr Shape kShape{2, 0};

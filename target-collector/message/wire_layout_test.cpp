@@ -173,11 +173,11 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("lastTicks", layout::series_rows::kLastTicks)
         .has("columns", layout::series_rows::kColumns)
         .done();
-    Struct::of<wire::CountEntry>(layout::entry::kShape)
-        .has("kind", layout::entry::kKind)
-        .has("event", layout::entry::kEvent)
-        .has("name", layout::entry::kName)
-        .has("value", layout::entry::kValue)
+    Struct::of<wire::CountEntry>(layout::count_entry::kShape)
+        .has("kind", layout::count_entry::kKind)
+        .has("event", layout::count_entry::kEvent)
+        .has("name", layout::count_entry::kName)
+        .has("value", layout::count_entry::kValue)
         .done();
     Struct::of<wire::SeqRange>(layout::seq_range::kShape)
         .has("first", layout::seq_range::kFirst)

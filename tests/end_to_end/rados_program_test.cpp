@@ -121,7 +121,7 @@ std::vector<std::string> all_answers(const std::string& where) {
         {"counters"}, {"kernel-entries"},        {"utilisation"},          {"latency"}, {"losses"}, {"targets"},
         {"sessions"}, {"symbols", "list"},       {"diff", "last", "last"},
     };
-    for (const char* const command : {"top", "tree", "script", "counters", "losses", "targets", "sessions"}) {
+    for (const char* const command : {"top", "tree", "counters", "losses", "targets", "sessions"}) {
         for (const char* const format : {"json", "csv"}) {
             commands.push_back({command, "--format", format});
         }
