@@ -37,13 +37,13 @@ Result<Done> check_counts(std::span<const CountEntry> counts, const SessionRecor
     for (const CountEntry& entry : counts) {
         PERFLEET_TRY(check_series_name(entry.series, session));
         if (static_cast<std::uint16_t>(entry.name) == 0) {
-            return invalid("a entry without a name");
+            return invalid("a count without a name");
         }
         names.emplace_back(entry.series, entry.name);
     }
     std::sort(names.begin(), names.end());
     if (std::adjacent_find(names.begin(), names.end()) != names.end()) {
-        return invalid("a entry that is there twice");
+        return invalid("a count that is there twice");
     }
     return Done{};
 }

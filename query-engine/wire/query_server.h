@@ -4,7 +4,7 @@
 // Bounded: limits::kQueriesAtOnceMax queries (more are refused as kBusy), limits::kQueryChunksAheadMax chunks of
 // limits::kQueryChunkSizeBytes for each: a handler waits until its client has taken some. An client that takes nothing
 // for limits::kQueryIdleNs is given up. Messages that start nothing and belong to no query (not understood, refused,
-// of a query that isn't there) are counted, and an client that sends too many of them is cut off. Connections are
+// of a query that isn't there) are counted, and a client that sends too many of them is cut off. Connections are
 // bounded by schemas/zmtp/server.h.
 #pragma once
 

@@ -128,7 +128,7 @@ void read_counts(RecordReader& reader, BatchRecord& batch, const Before& before)
         const std::uint64_t skipped = reader.varint(batch.counts.size());
         const std::int64_t change = reader.signed_varint();
         if (skipped >= batch.counts.size() - next) {
-            reader.fail(ErrorCode::kInvalid, "a entry behind the last");
+            reader.fail(ErrorCode::kInvalid, "a count behind the last");
             return;
         }
         next += static_cast<std::size_t>(skipped);
