@@ -119,12 +119,9 @@ private:
         if (file->elf_ == nullptr || ::elf_kind(file->elf_) != ELF_K_ELF) {
             return Error{ErrorCode::kInvalid, path + " is no ELF file"};
         }
-        if (Result<Done> sized = file->measure(path, size_bytes); !sized.ok()) {
-            return std::move(sized).error();
-        }
-        if (Result<Done> read = file->restart(path); !read.ok()) {
-            return std::move(read).error();
-        }
+        PERFLEET_TRY(file->measure(path, size_bytes));
+        PERFLEET_TRY(file->restart(path));
+        PERFLEET_TRY(file->check_strings(path));
         return file;
     }
 
@@ -161,6 +158,9 @@ private:
             if (at.sh_type != SHT_NOBITS) {
                 sections_.push_back(section);
             }
+            if (at.sh_type != SHT_NOBITS && (text.ends_with("debug_str") || text.ends_with("debug_line_str"))) {
+                strings_.push_back(section);
+            }
             has_info = has_info || (at.sh_type != SHT_NOBITS && text.ends_with("debug_info"));
             lines_ = text == ".debug_line" && at.sh_type != SHT_NOBITS ? section : lines_;
         }
@@ -172,6 +172,18 @@ private:
                                                    ": no source lines are taken from it: its debug information is "
                                                    "larger than " +
                                                    std::to_string(kDebugSectionsSizeBytesMax >> 20U) + " MiB"};
+        }
+        return Done{};
+    }
+
+    // libdw reads them up to their end without a look at that of the section. To be called once it has expanded them.
+    Result<Done> check_strings(const std::string& path) const {
+        for (Elf_Scn* const section : strings_) {
+            const Elf_Data* const data = ::elf_getdata(section, nullptr);
+            if (data != nullptr && data->d_buf != nullptr && data->d_size != 0 &&
+                static_cast<const char*>(data->d_buf)[data->d_size - 1] != '\0') {
+                return Error{ErrorCode::kInvalid, path + ": the last name of its debug information has no end"};
+            }
         }
         return Done{};
     }
@@ -191,6 +203,7 @@ private:
 
     FileDescriptor descriptor_;
     std::string bytes_;               // of a file in memory
+    std::vector<Elf_Scn*> strings_;   // sections of names
     std::vector<Elf_Scn*> sections_;  // with debug information
     Elf* elf_ = nullptr;
     Dwarf* dwarf_ = nullptr;
