@@ -191,7 +191,7 @@ private:
     // Of a section that is compressed the old way: "ZLIB" and the size, big-endian.
     static std::uint64_t gnu_size_bytes(Elf_Scn* section) {
         const Elf_Data* const data = ::elf_rawdata(section, nullptr);
-        if (data == nullptr || data->d_size < 12) {
+        if (data == nullptr || data->d_buf == nullptr || data->d_size < 12) {
             return 0;
         }
         std::uint64_t size_bytes = 0;
