@@ -383,7 +383,7 @@ std::uint64_t Ingest::next_due_ns(const Now& now) const {
         due_ns =
             std::min(due_ns, until(state.is_stuck() ? state.retry_at_ns : state.gathering_since_ns + state.group_ns()));
     }
-    if (state.group.has_late_watermarks() && !state.is_stuck()) {
+    if (state.group.is_empty() && state.group.has_late_watermarks() && !state.is_stuck()) {
         due_ns = std::min(due_ns, until(state.last_watermarks_ns + intake_limits::kLateWatermarkNs));
     }
     if (!state.requests.is_empty()) {

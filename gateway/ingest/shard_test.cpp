@@ -192,10 +192,15 @@ TEST_F(IngestShard, WatermarksFollowAcknowledgementsAndNobodyNeedsThem) {
     send_batch(6);
     pass(intake_limits::kSharedGroupCommitNs);
     EXPECT_EQ(watermark(), 5U);
+    pass(intake_limits::kLateWatermarkNs - intake_limits::kSharedGroupCommitNs - kSecondNs / 10);
+    send_batch(7);
+    pass(kSecondNs / 5);
+    EXPECT_EQ(watermark(), 5U);
+    EXPECT_GT(ingest_->next_due_ns(now_), 0U) << "they wait for the group that is gathered";
     shared_.news.surplus.push_back(kShard);
     pass(kSecondNs);
     EXPECT_EQ(shared_.given_up, std::vector<std::uint16_t>{kShard});
-    EXPECT_EQ(watermark(), 6U);
+    EXPECT_EQ(watermark(), 7U);
 }
 
 TEST_F(IngestShard, TheEndWritesWatermarks) {
