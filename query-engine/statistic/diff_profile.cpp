@@ -22,8 +22,6 @@ namespace {
 // be little like its neighbours (Schmeiser, 1982, has 10 to 30).
 constexpr std::size_t kSlices = 20;
 constexpr std::size_t kSlicesOfSessionMin = 4;
-// Functions with fewer samples on both sides together can't show a difference and would only dilute the others.
-constexpr std::uint64_t kSamplesMin = 10;
 
 struct SliceKey {
     bool is_after = false;
@@ -216,11 +214,11 @@ private:
                 children += hit.entry.children;
                 is_leaf = is_leaf && hit.entry.self == hit.entry.children;
             }
-            left_out += std::max(self, children) < kSamplesMin ? 1 : 0;
-            if (self >= kSamplesMin) {
+            left_out += std::max(self, children) < kComparedSamplesMin ? 1 : 0;
+            if (self >= kComparedSamplesMin) {
                 add(row, "self", &FrameCount::self);
             }
-            if (!is_leaf && children >= kSamplesMin) {
+            if (!is_leaf && children >= kComparedSamplesMin) {
                 add(row, "children", &FrameCount::children);
             }
         }
@@ -231,7 +229,7 @@ private:
             answer_.warnings.push_back(
                 fmt::format("{} functions with fewer than {} samples on both sides together are "
                             "left out",
-                            left_out, kSamplesMin));
+                            left_out, kComparedSamplesMin));
         }
     }
 

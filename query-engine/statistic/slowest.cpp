@@ -16,8 +16,6 @@
 namespace perfleet {
 namespace {
 
-// Functions with fewer on both sides together can't show a difference and would only dilute the others.
-constexpr std::uint64_t kSamplesMin = 10;
 constexpr std::size_t kSlow = 0;
 constexpr std::size_t kOther = 1;
 
@@ -80,8 +78,8 @@ public:
             const bool is_leaf = row.self[kSlow].sum.hits == row.children[kSlow].sum.hits &&
                                  row.self[kOther].sum.hits == row.children[kOther].sum.hits;
             const std::uint64_t seen = row.samples;
-            left_out += seen != 0 && seen < kSamplesMin ? 1 : 0;
-            if (seen < kSamplesMin) {
+            left_out += seen != 0 && seen < kComparedSamplesMin ? 1 : 0;
+            if (seen < kComparedSamplesMin) {
                 continue;
             }
             if (row.self[kSlow].sum.hits + row.self[kOther].sum.hits != 0) {
@@ -93,7 +91,7 @@ public:
         }
         if (left_out != 0) {
             warnings.push_back(fmt::format("{} functions with fewer than {} samples in all operations are left out",
-                                           left_out, kSamplesMin));
+                                           left_out, kComparedSamplesMin));
         }
     }
 

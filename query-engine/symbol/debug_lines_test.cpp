@@ -157,6 +157,19 @@ TEST_P(DebugLinesTest, ComeFromCompressedSections) {
     expect_as_addr2line(**lines, program);
 }
 
+TEST_P(DebugLinesTest, RefusesNamesWithoutAnEnd) {
+    for (const char* const compression : {"none", "zlib"}) {
+        run("objcopy --decompress-debug-sections --dump-section .debug_str=names " + GetParam() +
+            " program && truncate -s -1 names && printf x >> names && objcopy --update-section .debug_str=names "
+            "program && " +
+            "objcopy --compress-debug-sections=" + compression + " program");
+        const auto lines = DebugLines::open(in_folder("program"), no_shared);
+        ASSERT_FALSE(lines.ok()) << compression;
+        EXPECT_EQ(lines.error().code, ErrorCode::kInvalid);
+        EXPECT_NE(lines.error().message.find("has no end"), std::string::npos) << lines.error().message;
+    }
+}
+
 // As Debian's -dbgsym packages have them: split off by build-id, what several files share in a file of its own.
 TEST_P(DebugLinesTest, ComeFromSplitFilesThatShareEntries) {
     if (std::system("command -v dwz >/dev/null") != 0) {

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """How many call chains of real programs, most without frame pointers, are whole, beside perf's DWARF mode.
 
 For each program: the share of samples in user space whose chain begins where programs and threads begin, of `perfleet

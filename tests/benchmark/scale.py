@@ -31,6 +31,7 @@ CPUS = 64
 BATCH_S = 2.0
 GROUP_S = 0.5  # between two commits at most,
 GROUP_BYTES = 16 << 20  # or so much
+WATERMARKS_S = 5.0  # between two writes of a shard's watermarks
 NETWORK_BYTES = 10e9 / 8
 DISK_BYTES = 1e9  # an OSD's, sequential
 CONNECTIONS_MAX = 500_000  # of a process: half of the descriptors that Linux allows by default as the most
@@ -55,10 +56,10 @@ class Fleet:
         self.wire = self.samples * value("bytes a row on the wire")
         self.ingest_cpu = (self.batches * value("CPU of a gateway a batch")
                            + self.samples * value("CPU of a gateway a row"))
-        # A gateway commits one partition after the other, each with its watermarks: two operations a shard.
-        self.commit_s = 2 * shards_each * value("latency of an operation")
+        # A gateway commits one partition after the other: an operation a shard, and now and then one with watermarks.
+        self.commit_s = shards_each * value("latency of an operation") * (1 + GROUP_S / WATERMARKS_S)
         self.group_s = max(min(GROUP_S, GROUP_BYTES * self.gateways / self.wire), self.commit_s)
-        self.operations = min(self.batches, SHARDS / self.group_s) + SHARDS / self.group_s
+        self.operations = min(self.batches, SHARDS / self.group_s) + SHARDS / WATERMARKS_S
         self.operation_size = self.stored / (SHARDS / self.group_s)
         written = self.stored * (1 + value("compaction"))
         self.cluster_cpu = (self.operations * value("CPU of the cluster an operation")

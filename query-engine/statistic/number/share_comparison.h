@@ -4,10 +4,15 @@
 // intervals say how slices differ.
 #pragma once
 
+#include <cstdint>
+
 #include "query-engine/statistic/number/cluster.h"
 #include "query-engine/statistic/number/comparison.h"
 
 namespace perfleet {
+
+// Functions with fewer samples on both sides together can't show a difference and would only dilute the others.
+inline constexpr std::uint64_t kComparedSamplesMin = 10;
 
 // Of share(after) against share(before): Clopper and Pearson's intervals of as many independent samples as these are
 // worth, made one of their difference and their ratio. Nothing where a side has no two slices with samples.
