@@ -50,11 +50,11 @@ endif()
 # The standard headers that most modules include, compiled once; each source names what it uses all the same, and sanitized
 # builds and clang-tidy read every source by itself.
 if(PERFLEET_SANITIZE)
-  set(PERFLEET_PRECOMPILED_ROOMS OFF)
+  set(PERFLEET_PRECOMPILED_MODULES OFF)
 else()
-  set(PERFLEET_PRECOMPILED_ROOMS ON)
-  file(CONFIGURE OUTPUT room_headers.cpp CONTENT "// Owns the precompiled headers of the modules.\n")
-  add_library(perfleet_module_headers STATIC EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/room_headers.cpp")
+  set(PERFLEET_PRECOMPILED_MODULES ON)
+  file(CONFIGURE OUTPUT module_headers.cpp CONTENT "// Owns the precompiled headers of the modules.\n")
+  add_library(perfleet_module_headers STATIC EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/module_headers.cpp")
   target_link_libraries(perfleet_module_headers PRIVATE perfleet_flags)
   # GCC 12 forgets of precompiled code that it is a system header's, and warns of bounds that it guessed. Builds with
   # sanitizers keep these warnings.
@@ -75,12 +75,19 @@ if(NOT DEFINED CMAKE_UNITY_BUILD)
   set(CMAKE_UNITY_BUILD ON)
 endif()
 
-# perfleet_module(<name> SOURCES … [LINKS …] [PUBLIC_LINKS …]): the library perfleet_<name>.
+# perfleet_module(<name> [FOLDERS …] [EXCEPT …] [SOURCES …] [LINKS …] [PUBLIC_LINKS …]): the library perfleet_<name>. Of
+# its folders it has all sources but tests, and those that are excepted.
 function(perfleet_module name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS;PUBLIC_LINKS" ${ARGN})
-  add_library(perfleet_${name} STATIC ${ROOM_SOURCES})
-  target_link_libraries(perfleet_${name} PUBLIC perfleet_flags ${ROOM_PUBLIC_LINKS} PRIVATE ${ROOM_LINKS})
-  if(PERFLEET_PRECOMPILED_ROOMS)
+  cmake_parse_arguments(MODULE "" "" "FOLDERS;EXCEPT;SOURCES;LINKS;PUBLIC_LINKS" ${ARGN})
+  list(TRANSFORM MODULE_FOLDERS APPEND "/*.cpp")
+  if(MODULE_FOLDERS)
+    file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" ${MODULE_FOLDERS})
+    list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+    list(REMOVE_ITEM sources ${MODULE_EXCEPT})
+  endif()
+  add_library(perfleet_${name} STATIC ${sources} ${MODULE_SOURCES})
+  target_link_libraries(perfleet_${name} PUBLIC perfleet_flags ${MODULE_PUBLIC_LINKS} PRIVATE ${MODULE_LINKS})
+  if(PERFLEET_PRECOMPILED_MODULES)
     target_precompile_headers(perfleet_${name} REUSE_FROM perfleet_module_headers)
     target_link_libraries(perfleet_${name} PRIVATE $<BUILD_INTERFACE:perfleet_precompiled_flags>)
   endif()
@@ -130,21 +137,25 @@ function(perfleet_test_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test-bin" UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
-# perfleet_test(<name> SOURCES … LINKS … [TIMEOUT s] [PROCESSORS n]): a GoogleTest program, each of its tests a CTest test that
-# takes as much as n; those that take much begin early.
+# perfleet_test(<name> SOURCES … LINKS … [TIMEOUT s] [PROCESSORS n] [LOCK name]): a GoogleTest program, each of its tests a CTest
+# test that takes as much as n; those that take much begin early. With a LOCK none runs beside another that has it.
 # Where tests are not built this does nothing.
 function(perfleet_test name)
   if(NOT PERFLEET_TESTS)
     return()
   endif()
-  cmake_parse_arguments(TEST "" "TIMEOUT;PROCESSORS" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "" "TIMEOUT;PROCESSORS;LOCK" "SOURCES;LINKS" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 300)
   endif()
   if(NOT TEST_PROCESSORS)
     set(TEST_PROCESSORS 1)
   endif()
+  set(lock)
+  if(TEST_LOCK)
+    set(lock RESOURCE_LOCK ${TEST_LOCK})
+  endif()
   perfleet_test_program(${name} SOURCES ${TEST_SOURCES} LINKS ${TEST_LINKS} GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT ${TEST_TIMEOUT} PROCESSORS ${TEST_PROCESSORS} COST ${TEST_PROCESSORS})
+                       PROPERTIES TIMEOUT ${TEST_TIMEOUT} PROCESSORS ${TEST_PROCESSORS} COST ${TEST_PROCESSORS} ${lock})
 endfunction()

@@ -12,6 +12,7 @@
 
 #include "gateway/control/control_server.h"
 #include "gateway/control/session_editor.h"
+#include "gateway/control/shared_requests.h"
 #include "gateway/ingest/ingest.h"
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/symbol_order.h"
@@ -67,11 +68,14 @@ private:
     const InboxMessage* taken_ = nullptr;
 };
 
-// Several descriptors as one that is readable when any of them is.
+// Several descriptors as one that is readable when any of them is; -1 is none.
 class AnyOf {
 public:
     explicit AnyOf(std::initializer_list<int> fds) : fd_{epoll_create1(EPOLL_CLOEXEC)} {
         for (const int fd : fds) {
+            if (fd < 0) {
+                continue;
+            }
             epoll_event event{};
             event.events = EPOLLIN;
             PERFLEET_ASSERT(epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event) == 0);
@@ -105,12 +109,15 @@ public:
         if (!options.folder.empty()) {
             auto control_server = ControlServer::open(options.folder);
             if (control_server) {
-                control_server_ = std::move(*control_server);
+                requests_ = std::move(*control_server);
                 editor_ = std::make_unique<SessionEditor>(store);
             } else if (options.log) {
                 options.log({LogLevel::kWarning, "control",
                              "control requests are not possible: " + control_server.error().message});
             }
+        } else if (store.leases() != nullptr) {
+            requests_ = std::make_unique<SharedRequests>(*store.leases());
+            editor_ = std::make_unique<SessionEditor>(store);
         }
         return Done{};
     }
@@ -119,8 +126,8 @@ public:
 
     Result<Done> serve(const std::atomic<bool>& stop, int stop_fd) override {
         std::optional<AnyOf> wake;
-        if (control_server_ != nullptr) {
-            wake.emplace(std::initializer_list<int>{stop_fd, control_server_->fd(), editor_->fd()});
+        if (requests_ != nullptr) {
+            wake.emplace(std::initializer_list<int>{stop_fd, requests_->fd(), editor_->fd()});
         }
         while (!stop.load(std::memory_order_acquire)) {
             const bool more = take_messages();
@@ -172,10 +179,10 @@ private:
     }
 
     Result<Done> take_requests(const Ingest::Now& now) {
-        if (control_server_ == nullptr) {
+        if (requests_ == nullptr) {
             return Done{};
         }
-        const ControlServer::Incoming incoming = control_server_->take();
+        const RequestSource::Incoming incoming = requests_->take();
         for (const auto& [ticket, order] : incoming.requests) {
             if (order.edit == SessionEdit::kKeepSymbols) {
                 PERFLEET_TRY(keep_symbols(ticket, order, now));
@@ -195,31 +202,31 @@ private:
     Result<Done> keep_symbols(std::uint64_t ticket, const OperatorCommand& order, const Ingest::Now& now) {
         auto symbols = read_ordered_symbols(order);
         if (!symbols.ok()) {
-            control_server_->answer(ticket, RequestOutcome::kRefused, symbols.error().message);
+            requests_->answer(ticket, RequestOutcome::kRefused, symbols.error().message);
             return Done{};
         }
         auto kept = ingest_->keep_image(std::move(symbols->build_id), std::move(symbols->content), now);
         if (!kept.ok() && kept.error().code != ErrorCode::kTooLarge) {
             return kept;
         }
-        control_server_->answer(ticket, kept.ok() ? RequestOutcome::kApplied : RequestOutcome::kRefused,
-                                kept.ok() ? std::string{} : kept.error().message);
+        requests_->answer(ticket, kept.ok() ? RequestOutcome::kApplied : RequestOutcome::kRefused,
+                          kept.ok() ? std::string{} : kept.error().message);
         return Done{};
     }
 
     void pass_on_answers() {
         for (RequestAnswer& answer : ingest_->take_request_answers()) {
-            control_server_->answer(answer.ticket, answer.outcome, std::move(answer.reason));
+            requests_->answer(answer.ticket, answer.outcome, std::move(answer.reason));
         }
         if (editor_ != nullptr) {
             for (SessionEditor::Answer& answer : editor_->take()) {
-                control_server_->answer(answer.ticket, answer.outcome, std::move(answer.reason));
+                requests_->answer(answer.ticket, answer.outcome, std::move(answer.reason));
             }
         }
     }
 
-    std::unique_ptr<ControlServer> control_server_;  // null: nobody gives requests here
-    std::unique_ptr<SessionEditor> editor_;          // with control_server_
+    std::unique_ptr<RequestSource> requests_;  // null: nobody gives requests here
+    std::unique_ptr<SessionEditor> editor_;    // with requests_
     std::unique_ptr<Reception> reception_;
     ReceptionLink link_;
     std::unique_ptr<Ingest> ingest_;

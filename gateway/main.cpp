@@ -56,7 +56,8 @@ constexpr unsigned kLibraryThreads = 2;  // those of connections and of metrics
 constexpr std::string_view kNoQueries = "none";
 constexpr std::uint32_t kTargetSessionsMost = 1U << 20;
 constexpr double kClockTimeoutMostS = 7 * 86'400;
-constexpr std::size_t kConnectionsMax = 1U << 20;  // as many files as Linux lets a process open, unless told otherwise
+// As many files as Linux lets a process open, unless told otherwise.
+constexpr std::size_t kConnectionsSettableMax = 1U << 20;
 
 const std::map<std::string, std::int64_t> kAgeUnits{{"h", 3'600}, {"d", 86'400}, {"w", 7 * 86'400}};
 
@@ -98,14 +99,14 @@ int fail(Log& log, const Error& error) {
 // What is acknowledged is on disk, and what isn't is still with the collectors: ending at once loses nothing.
 void end_by_force(Log& log) {
     log.write({LogLevel::kError, "end",
-               "didn't stop in time (a disk that doesn't answer?) and ends now; what isn't acknowledged its collectors "
-               "still have"});
+               "didn't stop in time (a disk or a cluster that doesn't answer?) and ends now; what isn't acknowledged "
+               "its collectors still have"});
     _exit(kExitFailure);
 }
 
 std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * kNsPerSecond); }
 
-Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, const LogSink& tell) {
+Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, const LogSink& sink) {
     if (arguments.query == kNoQueries) {
         return std::unique_ptr<QueryProcess>{};
     }
@@ -116,10 +117,10 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
     }
     return QueryProcess::start({(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query,
                                 arguments.query_config, arguments.query_key, arguments.clients, arguments.log_level,
-                                arguments.log_format, tell});
+                                arguments.log_format, sink});
 }
 
-Result<std::unique_ptr<SymbolFetch>> start_symbol_fetch(const Arguments& arguments, const LogSink& tell) {
+Result<std::unique_ptr<SymbolFetch>> start_symbol_fetch(const Arguments& arguments, const LogSink& sink) {
     if (arguments.debuginfod.empty()) {
         return std::unique_ptr<SymbolFetch>{};
     }
@@ -132,13 +133,13 @@ Result<std::unique_ptr<SymbolFetch>> start_symbol_fetch(const Arguments& argumen
     if (error) {
         return error_from_errno(error.value(), "/proc/self/exe");
     }
-    return SymbolFetch::start({(own.parent_path() / "perfleet").string(), arguments.data, arguments.debuginfod, tell});
+    return SymbolFetch::start({(own.parent_path() / "perfleet").string(), arguments.data, arguments.debuginfod, sink});
 }
 
 // What was seen while the store was opened and its sessions were read; a look at every byte is for `inspect --verify`.
-void tell_damage(const Arguments& arguments, const Store& store, const LogSink& tell) {
+void log_damage(const Arguments& arguments, const Store& store, const LogSink& sink) {
     for (const std::string& damage : store.damage()) {
-        tell({LogLevel::kWarning, "store",
+        sink({LogLevel::kWarning, "store",
               damage + "; the rest is there, and what comes is stored. `perfleet inspect --verify --data " +
                   arguments.data + "` lists what is lost"});
     }
@@ -237,7 +238,7 @@ int run(const Arguments& arguments) {
         return kExitUsage;
     }
     const std::unique_ptr<Log> log = std::move(*opened_log);
-    const LogSink tell = [&log](const LogEvent& event) { log->write(event); };
+    const LogSink sink = [&log](const LogEvent& event) { log->write(event); };
     raise_descriptor_limit();  // each collector takes one
     std::signal(SIGPIPE, SIG_IGN);
     // First, so that everything else is closed before it.
@@ -262,6 +263,7 @@ int run(const Arguments& arguments) {
         store_options.dictionaries.emplace();
     }
     store_options.is_shared = true;
+    store_options.is_stopping = &(*stop)->flag();
     if (arguments.is_shards_given) {
         store_options.shards = ShardCount{arguments.shards};
     }
@@ -269,7 +271,7 @@ int run(const Arguments& arguments) {
     if (!store) {
         return fail(*log, store.error());
     }
-    GatewayOptions options{arguments.listen, tell, memory};
+    GatewayOptions options{arguments.listen, sink, memory};
     if (!arguments.key.empty()) {
         options.keys = {arguments.key, arguments.collectors};
     }
@@ -286,23 +288,23 @@ int run(const Arguments& arguments) {
     if (auto joined = share_store(arguments, **gateway, **store); !joined) {
         return fail(*log, joined.error());
     }
-    tell_damage(arguments, **store, tell);
-    const auto queries = start_queries(arguments, tell);
+    log_damage(arguments, **store, sink);
+    const auto queries = start_queries(arguments, sink);
     if (!queries) {
         return fail(*log, queries.error());
     }
-    const auto symbol_fetch = start_symbol_fetch(arguments, tell);
+    const auto symbol_fetch = start_symbol_fetch(arguments, sink);
     if (!symbol_fetch) {
         return fail(*log, symbol_fetch.error());
     }
     const std::string query = *queries == nullptr ? std::string{kNoQueries} : (*queries)->endpoint();
     const std::unique_ptr<StoreCompaction> compaction =
-        arguments.is_without_compaction ? nullptr : StoreCompaction::start(**store, tell);
+        arguments.is_without_compaction ? nullptr : StoreCompaction::start(**store, sink);
     const std::unique_ptr<StoreRetention> retention =
-        rules->keeps_everything()
+        rules->keeps_everything() && (*store)->leases() == nullptr
             ? nullptr
-            : StoreRetention::start(**store, *rules, tell, [settled = DebouncedClock{tell}]() mutable {
-                  return settled.now(utc_now(), monotonic_now_ns());
+            : StoreRetention::start(**store, *rules, sink, [debounced = DebouncedClock{sink}]() mutable {
+                  return debounced.now(utc_now(), monotonic_now_ns());
               });
     const auto metrics =
         start_metrics(arguments, **gateway, **store, queries->get(), compaction.get(), retention.get(), *log);
@@ -315,10 +317,10 @@ int run(const Arguments& arguments) {
     std::printf("%s\n", ready.c_str());
     std::fflush(stdout);
     manager.say_ready();
-    tell({LogLevel::kInfo, "start", "serving", {{"data", arguments.data}, {"listen", listen}, {"query", query}}});
+    sink({LogLevel::kInfo, "start", "serving", {{"data", arguments.data}, {"listen", listen}, {"query", query}}});
     const auto served = (*gateway)->serve((*stop)->flag(), (*stop)->fd());
     manager.say_stopping();
-    tell({LogLevel::kInfo, "end", "stopped"});
+    sink({LogLevel::kInfo, "end", "stopped"});
     return served ? 0
                   : fail(*log, Error{served.error().code, served.error().message + "; what isn't acknowledged its "
                                                                                    "collectors still have"});
@@ -405,7 +407,7 @@ int main(int argc, char** argv) {
                    "everybody who can reach it. Default: nowhere")
         ->check(check_not_empty)
         ->check(check_metrics_address)
-        ->type_name("HOST:PORT");
+        ->type_name("ADDRESS");
     add_log_options(app, arguments.log_level, arguments.log_format);
     auto* const key =
         app.add_option("--key", arguments.key,
@@ -434,7 +436,7 @@ int main(int argc, char** argv) {
                    "Connections of collectors at once. Default: three quarters of the limit of open files, or what "
                    "--memory is enough for")
         ->type_name("N")
-        ->check(CLI::Range(std::size_t{1}, kConnectionsMax, "1 to " + std::to_string(kConnectionsMax)));
+        ->check(CLI::Range(std::size_t{1}, kConnectionsSettableMax, "1 to " + std::to_string(kConnectionsSettableMax)));
     app.add_option("--debuginfod", arguments.debuginfod,
                    "Servers of which symbols that the store lacks are fetched once a minute, by `perfleet symbols "
                    "fetch` beside this process: URLs with blanks between them, as in DEBUGINFOD_URLS. Default: none")

@@ -169,7 +169,7 @@ void print_counts(const TransportCounts& counts) {
 }
 
 int serve(const std::string& data, const std::string& listen, const QueryServerKeys* keys, const SymbolPaths& paths,
-          std::size_t memory_size_bytes, const QueryServer::CountsLogSink& tell_counts, int stop_fd, Log& log) {
+          std::size_t memory_size_bytes, const QueryServer::CountsLogSink& log_counts, int stop_fd, Log& log) {
     Result<std::unique_ptr<StoreReader>> store = open_store_reader(data);
     if (!store.ok()) {
         return fail(log,
@@ -185,7 +185,7 @@ int serve(const std::string& data, const std::string& listen, const QueryServerK
     }
     std::printf("ready query=%s\n", (*server)->endpoint().c_str());
     std::fflush(stdout);
-    const Result<Done> served = (*server)->serve(stop_fd, tell_counts);
+    const Result<Done> served = (*server)->serve(stop_fd, log_counts);
     return served.ok() ? 0 : fail(log, served.error());
 }
 

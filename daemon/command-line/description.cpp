@@ -7,39 +7,21 @@
 namespace perfleet {
 namespace {
 
-// What CLI11 shows of the validators behind the type's name: of IsMember "{text,json}".
-std::vector<std::string> validator_texts(CLI::Option& option) {
-    std::vector<std::string> texts;
-    try {
-        for (int index = 0;; ++index) {
-            texts.push_back(option.get_validator(index)->get_description());
-        }
-    } catch (const CLI::OptionNotFound&) {  // behind the last one
-    }
-    return texts;
-}
-
-std::vector<std::string> choices_of(const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) {
-        if (text.size() > 2 && text.front() == '{' && text.back() == '}') {
-            return CLI::detail::split(text.substr(1, text.size() - 2), ',');
-        }
-    }
-    return {};
+// Of a type's name "KIND:{text,json}", whose second part is that of the validator IsMember.
+std::vector<std::string> choices_of(const CLI::Option& option) {
+    const std::string type = option.get_type_name();
+    const std::size_t start = type.find(":{");
+    return start == std::string::npos ? std::vector<std::string>{}
+                                      : CLI::detail::split(type.substr(start + 2, type.find('}') - start - 2), ',');
 }
 
 // "FILE" of FILE, FILE:{a,b} and FILE=x.
-std::string placeholder_of(const CLI::Option& option, const std::vector<std::string>& texts) {
+std::string placeholder_of(const CLI::Option& option) {
     if (const std::string& shown = option.get_option_text(); !shown.empty()) {
         return shown.substr(0, shown.find_first_of("= "));
     }
-    std::string name = option.get_type_name();
-    for (const std::string& text : texts) {
-        if (!text.empty()) {
-            name.erase(name.size() - text.size() - 1);  // and the colon
-        }
-    }
-    return name;
+    const std::string type = option.get_type_name();
+    return type.substr(0, type.find(':'));
 }
 
 ValueKind kind_of(const CLI::Option& option, const DescribedOption& described) {
@@ -55,11 +37,10 @@ ValueKind kind_of(const CLI::Option& option, const DescribedOption& described) {
                                                 : ValueKind::kText;
 }
 
-DescribedOption describe_option(CLI::Option& option) {
+DescribedOption describe_option(const CLI::Option& option) {
     DescribedOption described;
-    const std::vector<std::string> texts = validator_texts(option);
-    described.choices = choices_of(texts);
-    described.placeholder = placeholder_of(option, texts);
+    described.choices = choices_of(option);
+    described.placeholder = placeholder_of(option);
     described.kind = kind_of(option, described);
     described.is_positional = option.get_positional();
     for (const std::string& name : option.get_snames()) {
@@ -71,7 +52,7 @@ DescribedOption describe_option(CLI::Option& option) {
     if (described.is_positional) {
         described.names.push_back(option.get_single_name());
     }
-    described.text = option.get_description();
+    described.text = option_description(option);
     if (described.kind != ValueKind::kNone) {
         described.default_text = option.get_default_str();
     }
@@ -103,6 +84,15 @@ DescribedCommand describe_command(CLI::App& app, std::vector<std::string> path) 
 }  // namespace
 
 DescribedCommand describe_program(CLI::App& app) { return describe_command(app, {}); }
+
+std::string option_description(const CLI::Option& option) {
+    const std::string description = option.get_description();
+    const std::vector<std::string> choices = choices_of(option);
+    const bool are_named = std::all_of(choices.begin(), choices.end(), [&description](const std::string& choice) {
+        return description.find(choice) != std::string::npos;
+    });
+    return are_named ? description : description + "; one of " + CLI::detail::join(choices, ", ");
+}
 
 std::string first_sentence(const std::string& text) {
     std::string sentence = text.substr(0, text.find(". "));

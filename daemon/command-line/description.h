@@ -21,9 +21,9 @@ enum class ValueKind {
 struct DescribedOption {
     std::vector<std::string> names;  // "-e", "--event"; of a positional its placeholder
     ValueKind kind = ValueKind::kNone;
-    std::string placeholder;           // of its value, such as FILE
-    std::vector<std::string> choices;  // kChoice
-    std::string text;
+    std::string placeholder;            // of its value, such as FILE
+    std::vector<std::string> choices;   // kChoice
+    std::string text;                   // names all choices
     std::string default_text;           // empty: none, or `text` says it
     std::vector<std::string> excludes;  // names of the options that it can't stand beside
     bool is_positional = false;
@@ -41,6 +41,9 @@ struct DescribedCommand {
 
 // Hidden options and commands (of an empty group) are left out.
 [[nodiscard]] DescribedCommand describe_program(CLI::App& app);
+
+// What an option's help says: its description, with the choices of its values where that doesn't name them all.
+[[nodiscard]] std::string option_description(const CLI::Option& option);
 
 // Its first sentence, without the full stop.
 [[nodiscard]] std::string first_sentence(const std::string& text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "daemon/command-line/description.h"
 #include "schemas/text/layout.h"
 
 namespace perfleet {
@@ -54,7 +55,7 @@ std::string HelpText::make_option_opts(const CLI::Option* option) const {
 }
 
 std::string HelpText::make_option_desc(const CLI::Option* option) const {
-    return wrapped(option->get_description(), kHelpColumns - get_column_width());
+    return wrapped(option_description(*option), kHelpColumns - get_column_width());
 }
 
 std::string HelpText::make_subcommand(const CLI::App* command) const {

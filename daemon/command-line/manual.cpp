@@ -145,16 +145,6 @@ std::string option_text(const DescribedOption& option) {
         text += (last == '.' || last == '?' ? "" : ".");
         text += "\n" + sentence;
     };
-    const bool are_choices_named =
-        std::all_of(option.choices.begin(), option.choices.end(),
-                    [&option](const std::string& choice) { return option.text.find(choice) != std::string::npos; });
-    if (!are_choices_named) {
-        std::string choices;
-        for (const std::string& choice : option.choices) {
-            choices += (choices.empty() ? "" : ", ") + bold(choice);
-        }
-        add_sentence(italic(option.placeholder) + " is one of " + choices + ".");
-    }
     if (!option.default_text.empty()) {
         add_sentence("Default: " + bold(option.default_text) + ".");
     }

@@ -61,7 +61,7 @@ public:
 
     ~StandardErrorLog() override {
         const std::lock_guard lock{mutex_};
-        tell_suppressed(limit_.take_all_suppressed());
+        report_suppressed(limit_.take_all_suppressed());
         logger_.flush();
     }
 
@@ -77,7 +77,7 @@ public:
         }
         if (now - last_look_ns_ >= RateLimit::kEveryNs) {
             last_look_ns_ = now;
-            tell_suppressed(limit_.take_suppressed(now));
+            report_suppressed(limit_.take_suppressed(now));
         }
     }
 
@@ -99,7 +99,7 @@ private:
         logger_.log(spdlog_level(event.level()), spdlog::string_view_t{line});
     }
 
-    void tell_suppressed(const std::vector<std::pair<std::string, std::uint64_t>>& kinds) {
+    void report_suppressed(const std::vector<std::pair<std::string, std::uint64_t>>& kinds) {
         for (const auto& [kind, count] : kinds) {
             put({LogLevel::kNotice, "suppressed",
                  std::to_string(count) + " more messages were left out, of the kind '" + kind + "'"},

@@ -25,10 +25,10 @@ TEST(LogLine, JsonHasEveryFieldAndNothingThatBreaksIt) {
 
 TEST(LogEvent, IsTakenAsPlainTextWhereThatIsEnough) {
     std::string heard;
-    const LogSink tell = [&](std::string_view text) { heard = text; };
-    tell({LogLevel::kInfo, "kind", "with fields", {{"a", "1"}}});
+    const LogSink log = [&](std::string_view text) { heard = text; };
+    log({LogLevel::kInfo, "kind", "with fields", {{"a", "1"}}});
     EXPECT_EQ(heard, "with fields");
-    tell(std::string{"plain"});
+    log(std::string{"plain"});
     EXPECT_EQ(heard, "plain");
 }
 

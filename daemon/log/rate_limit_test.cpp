@@ -106,10 +106,10 @@ TEST(RateLimit, WhatWasLeftOutIsToldOnceItMayBe) {
         (void)limit.ask("kind", kStart);
     }
     EXPECT_TRUE(limit.take_suppressed(kStart + RateLimit::kEveryNs - 1).empty());
-    const auto told = limit.take_suppressed(kStart + RateLimit::kEveryNs);
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told.front().first, "kind");
-    EXPECT_EQ(told.front().second, 5U);
+    const auto suppressed = limit.take_suppressed(kStart + RateLimit::kEveryNs);
+    ASSERT_EQ(suppressed.size(), 1U);
+    EXPECT_EQ(suppressed.front().first, "kind");
+    EXPECT_EQ(suppressed.front().second, 5U);
     EXPECT_TRUE(limit.take_all_suppressed().empty());
 }
 

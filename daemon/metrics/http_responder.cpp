@@ -1,10 +1,8 @@
 #include "daemon/metrics/http_responder.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/vocabulary/wake_event.h"
 
 namespace perfleet {
 namespace {
@@ -30,29 +29,24 @@ std::string response(std::string_view status, std::string_view content_type, std
 
 }  // namespace
 
-HttpResponder::HttpResponder(int listening_fd, Handler handler)
-    : listening_fd_{listening_fd}, stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, handler_{std::move(handler)} {
+HttpResponder::HttpResponder(FileDescriptor listening_fd, Handler handler)
+    : listening_fd_{std::move(listening_fd)}, handler_{std::move(handler)} {
     (void)!::getrandom(&random_state_, sizeof random_state_, 0);
     random_state_ |= 1U;
     thread_ = std::thread{[this] { run(); }};
 }
 
 HttpResponder::~HttpResponder() {
-    (void)::eventfd_write(stop_fd_, 1);
+    stop_event_.signal();
     thread_.join();
-    for (const Connection& connection : connections_) {
-        ::close(connection.fd);
-    }
-    ::close(stop_fd_);
-    ::close(listening_fd_);
 }
 
 void HttpResponder::run() {
     std::vector<pollfd> items;
     while (true) {
-        items = {{stop_fd_, POLLIN, 0}, {listening_fd_, POLLIN, 0}};
+        items = {{stop_event_.fd(), POLLIN, 0}, {listening_fd_.get(), POLLIN, 0}};
         for (const Connection& connection : connections_) {
-            items.push_back({connection.fd, static_cast<short>(connection.answer.empty() ? POLLIN : POLLOUT), 0});
+            items.push_back({connection.fd.get(), static_cast<short>(connection.answer.empty() ? POLLIN : POLLOUT), 0});
         }
         (void)::poll(items.data(), items.size(), connections_.empty() ? -1 : kLookEveryMs);
         if (items[0].revents != 0) {
@@ -62,7 +56,6 @@ void HttpResponder::run() {
         for (std::size_t i = connections_.size(); i > 0; --i) {
             Connection& connection = connections_[i - 1];
             if (items[i + 1].revents != 0 && serve(connection)) {
-                ::close(connection.fd);
                 connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 1));
             } else if (now_ns - connection.accepted_ns > kRequestNsMax) {
                 drop(i - 1);
@@ -77,14 +70,13 @@ void HttpResponder::run() {
 void HttpResponder::accept() {
     for (int i = 0; i < kAcceptedAtOnceMax; ++i) {
         Connection connection;
-        connection.fd = ::accept4(listening_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (connection.fd < 0) {
+        connection.fd.reset(::accept4(listening_fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!connection.fd) {
             return;
         }
         connection.accepted_ns = monotonic_now_ns();
         // Whoever has sent its request by now isn't one of those who wait.
         if (serve(connection)) {
-            ::close(connection.fd);
             continue;
         }
         if (connections_.size() >= kConnectionsMax) {
@@ -100,14 +92,13 @@ void HttpResponder::accept() {
 
 void HttpResponder::drop(std::size_t index) {
     ++dropped_count_;
-    ::close(connections_[index].fd);
     connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
 bool HttpResponder::serve(Connection& connection) {
     char bytes[kRequestSizeBytesMax];
     while (connection.answer.empty()) {
-        const ssize_t got = ::recv(connection.fd, bytes, sizeof bytes - connection.request.size(), 0);
+        const ssize_t got = ::recv(connection.fd.get(), bytes, sizeof bytes - connection.request.size(), 0);
         if (got <= 0) {
             const bool is_over = got == 0 || (errno != EAGAIN && errno != EINTR);
             dropped_count_ += is_over ? 1 : 0;
@@ -123,7 +114,7 @@ bool HttpResponder::serve(Connection& connection) {
         }
     }
     while (connection.sent < connection.answer.size()) {
-        const ssize_t sent = ::send(connection.fd, connection.answer.data() + connection.sent,
+        const ssize_t sent = ::send(connection.fd.get(), connection.answer.data() + connection.sent,
                                     connection.answer.size() - connection.sent, MSG_NOSIGNAL);
         if (sent < 0) {
             return errno != EAGAIN && errno != EINTR;

@@ -15,6 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/wake_event.h"
+
 namespace perfleet {
 
 class HttpResponder {
@@ -31,8 +34,8 @@ public:
     // On the thread.
     using Handler = std::function<Answer(std::string_view path)>;
 
-    // `listening_fd` is bound, listens and doesn't block; it is closed at the end.
-    HttpResponder(int listening_fd, Handler handler);
+    // `listening_fd` is bound, listens and doesn't block.
+    HttpResponder(FileDescriptor listening_fd, Handler handler);
     ~HttpResponder();
     HttpResponder(const HttpResponder&) = delete;
     HttpResponder& operator=(const HttpResponder&) = delete;
@@ -42,7 +45,7 @@ public:
 
 private:
     struct Connection {
-        int fd = -1;
+        FileDescriptor fd;
         std::uint64_t accepted_ns = 0;
         std::string request;
         std::string answer;  // from sent on not sent yet; empty: the request isn't whole
@@ -56,8 +59,8 @@ private:
     void drop(std::size_t index);
     [[nodiscard]] std::string answer_to(std::string_view request) const;
 
-    int listening_fd_;
-    int stop_fd_;
+    FileDescriptor listening_fd_;
+    WakeEvent stop_event_;
     Handler handler_;
     std::vector<Connection> connections_;
     std::uint64_t random_state_ = 0x9e3779b97f4a7c15ULL;

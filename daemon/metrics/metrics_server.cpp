@@ -5,7 +5,6 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "daemon/metrics/http_responder.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 namespace {
@@ -57,21 +57,19 @@ sockaddr_in place_of(const Address& address) {
 }
 
 // A descriptor that listens there.
-Result<int> listen_at(const std::string& text, const Address& address) {
-    const int socket_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (socket_fd < 0) {
+Result<FileDescriptor> listen_at(const std::string& text, const Address& address) {
+    FileDescriptor listening{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (!listening) {
         return error_from_errno(errno, "--metrics " + text);
     }
     const int one = 1;
-    (void)setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    (void)setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     const sockaddr_in place = place_of(address);
-    if (bind(socket_fd, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0 &&
-        listen(socket_fd, SOMAXCONN) == 0) {
-        return socket_fd;
+    if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0 &&
+        listen(listening.get(), SOMAXCONN) == 0) {
+        return listening;
     }
-    const int bind_errno = errno;
-    close(socket_fd);
-    switch (bind_errno) {
+    switch (const int bind_errno = errno; bind_errno) {
         case EADDRINUSE:
             return Error{ErrorCode::kBusy, "--metrics " + text +
                                                ": another program listens there; choose another port, or * for a free "
@@ -124,10 +122,10 @@ prometheus::MetricFamily family_of(const MetricFamily& from) {
 
 class PrometheusServer final : public MetricsServer {
 public:
-    PrometheusServer(int listening_fd, const std::string& host, MetricSource source)
+    PrometheusServer(FileDescriptor listening_fd, const std::string& host, MetricSource source)
         : source_{std::move(source)},
-          address_{host + ":" + std::to_string(port_of(listening_fd))},
-          responder_{listening_fd, [this](std::string_view path) { return answer(path); }} {}
+          address_{host + ":" + std::to_string(port_of(listening_fd.get()))},
+          responder_{std::move(listening_fd), [this](std::string_view path) { return answer(path); }} {}
 
     [[nodiscard]] const std::string& address() const override { return address_; }
 
@@ -170,9 +168,9 @@ Result<Done> MetricsServer::check_address(const std::string& address) {
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const std::string& address, MetricSource source) {
     auto parsed = PERFLEET_TRY(parse_address(address));
-    const auto listening_fd = PERFLEET_TRY(listen_at(address, parsed));
+    auto listening_fd = PERFLEET_TRY(listen_at(address, parsed));
     return std::unique_ptr<MetricsServer>{
-        std::make_unique<PrometheusServer>(listening_fd, parsed.host, std::move(source))};
+        std::make_unique<PrometheusServer>(std::move(listening_fd), parsed.host, std::move(source))};
 }
 
 }  // namespace perfleet

@@ -58,6 +58,10 @@ struct Figure {
     std::vector<FilledBox> boxes;  // below all strokes, and those below all words
     std::vector<Stroke> strokes;
     std::vector<Words> words;
+
+    void write(Tenths x, Tenths y, const std::string& text, Tenths size, Colour colour, Anchor anchor) {
+        words.push_back({x, y, text, size, colour, anchor});
+    }
 };
 
 // Text may be any bytes; what isn't UTF-8, or would not show, is replaced.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
@@ -88,6 +89,42 @@ TEST(HistogramFigure, BarsAreAsLongAsTheirCounts) {
     EXPECT_EQ(highest, 960);
 }
 
+TEST(HistogramFigure, ValuesThatAreAllOneAreANarrowBar) {
+    Answer summary = summary_of("x");
+    summary.columns.insert(summary.columns.end(), {{"min", "ns"}, {"max", "ns"}});
+    summary.rows[0].insert(summary.rows[0].end(), {std::uint64_t{5}, std::uint64_t{5}});
+    const std::vector<std::pair<HistogramShape, Answer>> figures{
+        {HistogramShape::kLinear, histogram_of({{5, 5, 10}})},
+        {HistogramShape::kCumulative, histogram_of({{5, 5, 10}})},
+        {HistogramShape::kLog2, histogram_of({{4, 7, 10}})}};
+    for (const auto& [shape, histogram] : figures) {
+        const Figure figure = histogram_figure(histogram, summary, shape);
+        EXPECT_LT(figure.boxes.back().width, figure.width / 8);
+        EXPECT_TRUE(has_words(figure, "all values are 5 ns"));
+        for (const Words& words : figure.words) {
+            EXPECT_NE(words.text, "median 112") << "no mark of what is the only value";
+        }
+    }
+}
+
+// A bar of a few values among thousands can't be seen: its count stands above it. The marks stand on a log2 axis, too.
+TEST(HistogramFigure, Log2ShowsMedianAndRareBuckets) {
+    const Figure figure = histogram_figure(
+        histogram_of({{64, 127, 9'000}, {128, 255, 900}, {256, 511, 0}, {512, 1'023, 3}, {1'024, 2'047, 1}}),
+        summary_of("x"), HistogramShape::kLog2);
+    const auto find = [&](const std::string& text) {
+        return std::find_if(figure.words.begin(), figure.words.end(),
+                            [&](const Words& words) { return words.text == text; });
+    };
+    ASSERT_NE(find("3"), figure.words.end());
+    EXPECT_EQ(find("3")->x, 850 + 6'850 * 7 / 10);
+    ASSERT_NE(find("1"), figure.words.end());
+    EXPECT_EQ(find("900"), figure.words.end()) << "that bar can be seen";
+    ASSERT_NE(find("median 112"), figure.words.end());
+    // log2(112 ÷ 64) = 0.807 of the first bucket, a fifth of 685 pixels.
+    EXPECT_NEAR(static_cast<double>(find("median 112")->x), 850 + 0.807 * 1'370 - 40, 2);
+}
+
 TEST(HistogramFigure, DecimalsStandInTheirUnit) {
     const Figure figure = histogram_figure(histogram_of({{12'000, 12'499, 5}, {12'500, 12'999, 2}}, "0.001 us"),
                                            summary_of("x"), HistogramShape::kLinear);
@@ -135,7 +172,7 @@ TEST(HistogramFigure, LongNamesStayInThePicture) {
                 EXPECT_LE(words.x + width, figure.width) << words.text;
             }
         }
-        EXPECT_TRUE(has_words(figure, "…, N = 18446744073709551615"));
+        EXPECT_TRUE(has_words(figure, std::string{letter} + ", N = 18446744073709551615")) << "with its end";
         EXPECT_TRUE(has_words(figure, "MAD 6 · p95 154 ns"));  // what the line is for
     }
 }

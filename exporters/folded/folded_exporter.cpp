@@ -82,11 +82,15 @@ private:
 
 }  // namespace
 
-Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer, const SourceOptions& options) {
+Result<ExportOutcome> export_folded(const Scan& scan, Symbolizer& symbolizer, const SourceOptions& options,
+                                    ExportSink& sink) {
+    ExportOutcome outcome;
+    outcome.summary = "collapsed stacks";
     const auto event = PERFLEET_TRY(choose_event(scan));
     if (!event.has_value()) {
-        return Error{ErrorCode::kNotFound,
-                     "no samples are in the selection: nothing to export (perfleet losses lists what there is)"};
+        outcome.warnings.emplace_back(
+            "no samples are in the selection: the file is empty (perfleet losses lists what there is)");
+        return outcome;
     }
     Folding folding{symbolizer, scan.memory(), scan.worker_count()};
     SourceExpansion expansion{symbolizer, scan.memory(), options};
@@ -96,11 +100,11 @@ Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer, con
     if (!visited.ok()) {
         return Error{visited.error()};
     }
-    FoldedStacks folded;
-    folded.text = folding.text();
-    folding.names().add_hint(FrameNames::HintAt::kNoAddresses, folded.warnings);
-    finish_profile(scan, *event, symbolizer, folded.ledger, folded.warnings);
-    return folded;
+    const std::string text = folding.text();
+    PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{text})));
+    folding.names().add_hint(FrameNames::HintAt::kNoAddresses, outcome.warnings);
+    finish_profile(scan, *event, symbolizer, outcome.ledger, outcome.warnings);
+    return outcome;
 }
 
 }  // namespace perfleet

@@ -9,6 +9,7 @@
 #include "exporters/perf-data/perf_data_exporter.h"
 #include "exporters/perfetto/perfetto_exporter.h"
 #include "exporters/pprof/pprof_exporter.h"
+#include "exporters/schedule/schedule_exporter.h"
 #include "exporters/script/script_exporter.h"
 #include "exporters/speedscope/speedscope_exporter.h"
 #include "query-engine/statistic/frame_filter.h"
@@ -17,45 +18,15 @@
 namespace perfleet {
 namespace {
 
-Result<ExportOutcome> write_perf_data(const ExportInput& input, ExportSink& sink) {
-    const auto options = PERFLEET_TRY(perf_data_options().read(input.values));
+Result<ExportOutcome> write_perf_data(const ExportInput& input, Symbolizer&, const PerfDataOptions& options,
+                                      ExportSink& sink) {
     auto summary = PERFLEET_TRY(export_perf_data(input.scan, options, sink));
     return ExportOutcome{summary.last_time, std::to_string(summary.sample_count) + " samples",
                          std::move(summary.ledger), std::move(summary.warnings)};
 }
 
-Result<ExportOutcome> write_folded(const ExportInput& input, ExportSink& sink) {
-    Symbolizer symbolizer{&input.scan.store(), input.paths};
-    const auto options = PERFLEET_TRY(inline_option().read(input.values));
-    auto folded = PERFLEET_TRY(export_folded(input.scan, symbolizer, options));
-    if (Result<Done> written = sink.write_at(0, std::as_bytes(std::span{folded.text})); !written.ok()) {
-        return std::move(written).error();
-    }
-    return ExportOutcome{std::nullopt, "collapsed stacks", std::move(folded.ledger), std::move(folded.warnings)};
-}
-
-// Formats without options.
-template <Result<ExportOutcome> (*export_to)(const Scan&, Symbolizer&, ExportSink&)>
-Result<ExportOutcome> write_by(const ExportInput& input, ExportSink& sink) {
-    Symbolizer symbolizer{&input.scan.store(), input.paths};
-    return export_to(input.scan, symbolizer, sink);
-}
-
-Result<ExportOutcome> write_pprof(const ExportInput& input, ExportSink& sink) {
-    const auto options = PERFLEET_TRY(inline_option().read(input.values));
-    Symbolizer symbolizer{&input.scan.store(), input.paths};
-    return export_pprof(input.scan, symbolizer, sink, options);
-}
-
-Result<ExportOutcome> write_script(const ExportInput& input, ExportSink& sink) {
-    const auto options = PERFLEET_TRY(script_options().read(input.values));
-    Symbolizer symbolizer{&input.scan.store(), input.paths};
-    return export_script(input.scan, symbolizer, options, sink);
-}
-
-Result<ExportOutcome> write_html(const ExportInput& input, ExportSink& sink) {
-    const auto options = PERFLEET_TRY(html_options().read(input.values));
-    Symbolizer symbolizer{&input.scan.store(), input.paths};
+Result<ExportOutcome> write_html(const ExportInput& input, Symbolizer& symbolizer, const HtmlOptions& options,
+                                 ExportSink& sink) {
     if (options.before.empty()) {
         return export_html(input.scan, nullptr, symbolizer, options, sink);
     }
@@ -69,52 +40,65 @@ Result<ExportOutcome> write_html(const ExportInput& input, ExportSink& sink) {
 }
 
 template <class Options>
-std::function<Result<Done>(const OptionValues&)> check_by(const OptionTable<Options>& table) {
-    return [&table](const OptionValues& values) -> Result<Done> {
-        const Result<Options> options = table.read(values);
-        return options.ok() ? Result<Done>{Done{}} : Error{options.error()};
+using Writer = std::function<Result<ExportOutcome>(const ExportInput&, Symbolizer&, const Options&, ExportSink&)>;
+
+// Of functions that need the scan alone of the input.
+template <class Options>
+Writer<Options> of_scan(Result<ExportOutcome> (*write)(const Scan&, Symbolizer&, const Options&, ExportSink&)) {
+    return [write](const ExportInput& input, Symbolizer& symbolizer, const Options& options, ExportSink& sink) {
+        return write(input.scan, symbolizer, options, sink);
     };
+}
+template <class Options>
+Writer<Options> of_scan(Result<ExportOutcome> (*write)(const Scan&, const Options&, ExportSink&)) {
+    return [write](const ExportInput& input, Symbolizer&, const Options& options, ExportSink& sink) {
+        return write(input.scan, options, sink);
+    };
+}
+Writer<NoOptions> of_scan(Result<ExportOutcome> (*write)(const Scan&, Symbolizer&, ExportSink&)) {
+    return [write](const ExportInput& input, Symbolizer& symbolizer, const NoOptions&, ExportSink& sink) {
+        return write(input.scan, symbolizer, sink);
+    };
+}
+
+// `format` with the options of `table`, written by `write`.
+template <class Options>
+ExportFormat with_options(ExportFormat format, const OptionTable<Options>& table, const Writer<Options>& write) {
+    format.options = table.specs();
+    format.check = [&table](const OptionValues& values) { return table.check(values); };
+    format.write = [&table, write](const ExportInput& input, ExportSink& sink) -> Result<ExportOutcome> {
+        const Options options = PERFLEET_TRY(table.read(input.values));
+        Symbolizer symbolizer{&input.scan.store(), input.paths, input.scan.selection().symbols_size_bytes_max()};
+        return write(input, symbolizer, options, sink);
+    };
+    return format;
 }
 
 }  // namespace
 
 std::span<const ExportFormat> export_formats() {
     static const std::vector<ExportFormat> kFormats{
-        {.name = "perf.data",
-         .summary = "for perf",
-         .is_sequential = false,
-         .options = perf_data_options().specs(),
-         .check = check_by(perf_data_options()),
-         .write = write_perf_data},
-        {.name = "folded",
-         .summary = "collapsed stacks, for flame graphs",
-         .options = inline_option().specs(),
-         .check = check_by(inline_option()),
-         .write = write_folded},
-        {.name = "html",
-         .summary = "flame graph, a page for browsers",
-         .options = html_options().specs(),
-         .check = check_by(html_options()),
-         .write = write_html},
-        {.name = "pprof",
-         .summary = "for go tool pprof, speedscope and others",
-         .options = inline_option().specs(),
-         .check = check_by(inline_option()),
-         .write = write_pprof},
-        {.name = "speedscope",
-         .summary = "for speedscope, with the time of each sample",
-         .write = write_by<export_speedscope>},
-        {.name = "firefox", .summary = "for the Firefox Profiler", .write = write_by<export_firefox>},
-        {.name = "perfetto",
-         .summary = "for ui.perfetto.dev: samples, tracepoints and scheduling",
-         .write = write_by<export_perfetto>},
-        {.name = "script",
-         .summary = "Print samples and tracepoints, a line or an object each, as perf script does",
-         .is_command = true,
-         .options = script_options().specs(),
-         .check = check_by(script_options()),
-         .write = write_script},
-    };
+        with_options<PerfDataOptions>(
+            {.name = "perf.data", .summary = "for perf", .is_sequential = false, .keeps_old = true},
+            perf_data_options(), write_perf_data),
+        with_options({.name = "folded", .summary = "collapsed stacks, for flame graphs"}, inline_option(),
+                     of_scan(export_folded)),
+        with_options<HtmlOptions>(
+            {.name = "html", .summary = "flame graph, a page for browsers", .has_own_command = true}, html_options(),
+            write_html),
+        with_options({.name = "pprof", .summary = "for go tool pprof, speedscope and others"}, inline_option(),
+                     of_scan(export_pprof)),
+        with_options({.name = "speedscope", .summary = "for speedscope, with the time of each sample"}, no_options(),
+                     of_scan(export_speedscope)),
+        with_options({.name = "firefox", .summary = "for the Firefox Profiler"}, no_options(), of_scan(export_firefox)),
+        with_options({.name = "perfetto", .summary = "for ui.perfetto.dev: samples, tracepoints and scheduling"},
+                     no_options(), of_scan(export_perfetto)),
+        with_options({.name = "timeline", .summary = "what each CPU ran when, a page for browsers, SVG or PNG"},
+                     schedule_options(), of_scan(export_schedule)),
+        with_options({.name = "script",
+                      .summary = "Print samples and tracepoints, a line or an object each, as perf script does",
+                      .is_command = true},
+                     script_options(), of_scan(export_script))};
     return kFormats;
 }
 

@@ -29,10 +29,12 @@ struct ExportFormat {
     std::string summary;
     bool is_sequential = true;                                 // may be written to a pipe
     bool is_command = false;                                   // `perfleet NAME` instead of `perfleet export --to NAME`
+    bool has_own_command = false;                              // `export --to NAME` has none of its options
+    bool keeps_old = false;                                    // a file that exists is renamed, as perf does
     std::vector<OptionSpec> options{};                         // beside those of every query (selection_options)
-    std::function<Result<Done>(const OptionValues&)> check{};  // the values of `options`; none: there are none
+    std::function<Result<Done>(const OptionValues&)> check{};  // the values of `options`
     // Errors: kUsage, of the options; kNotFound when the selection holds nothing to export; those of store and sink.
-    std::function<Result<ExportOutcome>(const ExportInput&, ExportSink&)> write;
+    std::function<Result<ExportOutcome>(const ExportInput&, ExportSink&)> write{};
 };
 
 [[nodiscard]] std::span<const ExportFormat> export_formats();

@@ -2,13 +2,16 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <protozero/pbf_reader.hpp>
 #include <set>
+#include <sstream>
 #include <tuple>
 
 #include "exporters/format/export_format.h"
+#include "exporters/format/testing/odd_names.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/top.h"
 #include "schemas/text/utf8.h"
@@ -246,21 +249,8 @@ protected:
 
 TEST_P(TimedFormat, HasTheCountsOfTopWithAnyNames) {
     ProfileScenario scenario = make_scenario(8);
-    const std::string odd = "it's \"<b>\" </script> ünï\\cødé\t";
-    for (std::size_t i = 0; i < scenario.images.size(); ++i) {
-        ImageDefinition& image = scenario.images[i];
-        if (image.name.starts_with('/')) {
-            image.name = "/opt/" + odd + std::to_string(i) + (i % 2 == 0 ? std::string(300, 'x') : "");
-        }
-    }
+    give_odd_names(scenario);
     std::set<std::string> commands;
-    for (ScenarioSession& session : scenario.sessions) {
-        for (ScenarioEpoch& epoch : session.epochs) {
-            for (ScenarioTask& task : epoch.tasks) {
-                task.name = task.name == "worker" ? odd : task.name;
-            }
-        }
-    }
     deliver(scenario, {}, *store_);
     std::map<std::string, Counts> expected;
     for (const ScenarioSession& session : scenario.sessions) {
@@ -310,6 +300,61 @@ TEST_P(TimedFormat, OfNothingIsAValidFileAndAWarning) {
     EXPECT_NE(warnings_.front().find("the file is empty"), std::string::npos) << warnings_.front();
 }
 
+// Lines have no image: commands and innermost functions have their counts.
+TEST(FoldedStacks, HaveTheCountsOfTopWithAnyNames) {
+    ProfileScenario scenario = make_scenario(8);
+    give_odd_names(scenario);
+    const std::unique_ptr<Store> store = make_memory_store();
+    deliver(scenario, {}, *store);
+    const Result<Scan> scan = Scan::open(*store, Selection{});
+    ASSERT_TRUE(scan.ok());
+    BytesSink sink;
+    ASSERT_TRUE(find_export_format("folded")->write({*scan, SymbolPaths{}, OptionValues{}, UtcNs{0}}, sink).ok());
+    using SelfCounts = std::map<std::pair<std::string, std::string>, std::uint64_t>;
+    SelfCounts found;
+    std::istringstream lines{sink.text};
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t count = line.rfind(' ');
+        const std::size_t leaf = line.rfind(';', count);
+        ASSERT_NE(leaf, std::string::npos) << line;
+        found[{line.substr(0, line.find(';')), line.substr(leaf + 1, count - leaf - 1)}] +=
+            std::stoull(line.substr(count + 1));
+    }
+    Symbolizer symbolizer{nullptr, {}};
+    const Result<Answer> top = make_top(*scan, symbolizer, TopOptions{});
+    ASSERT_TRUE(top.ok());
+    const auto column = [&](const char* name) {
+        return static_cast<std::size_t>(std::find_if(top->columns.begin(), top->columns.end(),
+                                                     [&](const AnswerColumn& one) { return one.name == name; }) -
+                                        top->columns.begin());
+    };
+    const auto field = [](const AnswerValue& value) {
+        std::string text = printable(std::get<std::string>(value));
+        std::replace(text.begin(), text.end(), ';', ':');
+        return text;
+    };
+    SelfCounts expected;
+    for (const std::vector<AnswerValue>& row : top->rows) {
+        if (const std::uint64_t self = std::get<std::uint64_t>(row[column("self")]); self != 0) {
+            expected[{field(row[column("command")]), field(row[column("symbol")])}] += self;
+        }
+    }
+    EXPECT_GE(expected.size(), 4U);
+    EXPECT_EQ(found, expected);
+}
+
+TEST(FoldedStacks, OfNothingAreAnEmptyTextAndAWarning) {
+    const std::unique_ptr<Store> store = make_memory_store();
+    const Result<Scan> scan = Scan::open(*store, Selection{});
+    ASSERT_TRUE(scan.ok());
+    BytesSink sink;
+    const auto written = find_export_format("folded")->write({*scan, SymbolPaths{}, OptionValues{}, UtcNs{0}}, sink);
+    ASSERT_TRUE(written.ok()) << written.error().message;
+    EXPECT_EQ(sink.text, "");
+    ASSERT_FALSE(written->warnings.empty());
+    EXPECT_NE(written->warnings.front().find("the file is empty"), std::string::npos) << written->warnings.front();
+}
+
 TEST(PerfettoCounters, AreTracksWithTheirReadings) {
     const ProfileScenario scenario = make_scenario(8);
     const std::unique_ptr<Store> store = make_memory_store();
@@ -346,6 +391,25 @@ TEST(PerfettoCounters, AreTracksWithTheirReadings) {
     for (const auto& [uuid, name] : tracks) {
         EXPECT_NE(name.find(" cpu "), std::string::npos) << name;
     }
+}
+
+// A picture of runs has no functions.
+TEST(TimelineOfRuns, LooksForNoSymbols) {
+    const ProfileScenario scenario = make_scenario(8);
+    const std::unique_ptr<Store> store = make_memory_store();
+    deliver(scenario, {}, *store);
+    const Result<Scan> scan = Scan::open(*store, Selection{});
+    ASSERT_TRUE(scan.ok());
+    const auto warns_of_symbols = [&](const char* format) {
+        BytesSink sink;
+        const auto written = find_export_format(format)->write({*scan, SymbolPaths{}, OptionValues{}, UtcNs{0}}, sink);
+        EXPECT_TRUE(written.ok()) << written.error().message;
+        return std::any_of(written->warnings.begin(), written->warnings.end(), [](const std::string& warning) {
+            return warning.find("no symbols for") != std::string::npos;
+        });
+    };
+    EXPECT_TRUE(warns_of_symbols("speedscope"));
+    EXPECT_FALSE(warns_of_symbols("timeline"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, TimedFormat,

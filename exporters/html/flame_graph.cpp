@@ -41,10 +41,9 @@ void merge_slices(std::vector<FlameCell>& cells, std::uint32_t& second_side) {
 
 }  // namespace
 
-FlameGraphMaker::FlameGraphMaker(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, bool each_address)
-    : names_{symbolizer, memory, worker_count,
-             each_address ? FrameNames::Wanted::kAddresses : FrameNames::Wanted::kSymbols},
-      share_{memory} {
+FlameGraphMaker::FlameGraphMaker(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count,
+                                 FrameNames::Wanted wanted)
+    : names_{symbolizer, memory, worker_count, wanted}, share_{memory} {
     branches_.emplace_back();
 }
 

@@ -61,7 +61,7 @@ struct FlameGraphLimits {
 
 class FlameGraphMaker {
 public:
-    FlameGraphMaker(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, bool each_address);
+    FlameGraphMaker(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, FrameNames::Wanted wanted);
 
     // Runner::slice + first_slice is the slice. Counts no more where the memory is exceeded.
     void add(const EpochStackCounts& epoch, std::uint32_t first_slice);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {
@@ -167,6 +169,23 @@ void warn_of_graph(const FlameGraph& graph, std::vector<std::string>& warnings) 
     }
 }
 
+// A page without frames, and a warning that says so.
+Result<ExportOutcome> write_empty_page(const Scan& scan, PageData data, const std::string& warning, ExportSink& sink) {
+    Ledger ledger;
+    for (std::size_t index = 0; index < scan.sessions().size(); ++index) {
+        ledger.add(scan.ledger(index, kKindsWithCallChains, data.warnings));
+    }
+    data.title = data.title.empty() ? "No samples" : data.title;
+    data.graph = {};
+    data.has_before = false;
+    data.warnings.insert(data.warnings.begin(), warning);
+    data.ledgers.emplace_back("rows", ledger);
+    drop_repeated(data.warnings);
+    const std::string page = html_page(data);
+    PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{page})));
+    return ExportOutcome{std::nullopt, "a page without frames", std::move(ledger), std::move(data.warnings)};
+}
+
 Result<std::optional<EventChoice>> choose_page_event(const Scan& scan, const HtmlOptions& options) {
     if (!options.slowest.is_given()) {
         return choose_event(scan);
@@ -199,8 +218,12 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
     const bool is_slowest = given.slowest.is_given();
     const auto event = PERFLEET_TRY(choose_page_event(scan, given));
     if (!event.has_value()) {
-        return Error{ErrorCode::kNotFound,
-                     "no samples are in the selection: nothing to show (perfleet losses lists what there is)"};
+        PageData none;
+        none.title = given.title;
+        none.unit = "samples";
+        return write_empty_page(
+            scan, std::move(none),
+            "no samples are in the selection: nothing to show (perfleet losses lists what there is)", sink);
     }
     const EventChoice& choice = *event;
     HtmlOptions options = given;
@@ -219,7 +242,10 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
                         fmt::join(options.slowest.of, " to "), data.title);
     }
     SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
-    FlameGraphMaker maker{symbolizer, scan.memory(), scan.worker_count(), options.each_address};
+    FlameGraphMaker maker{symbolizer, scan.memory(), scan.worker_count(),
+                          // As `diff` names them, whose verdicts frames get.
+                          before != nullptr && !options.each_address ? FrameNames::Wanted::kComparable
+                                                                     : FrameNames::wanted(options.each_address)};
     std::uint32_t second_side = data.side.slices.count;
     if (is_slowest) {
         data.has_before = true;
@@ -250,9 +276,11 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
     merge(data.side.slices, data.graph.slices_merged);
     merge(data.before.slices, data.graph.slices_merged);
     if (data.graph.total == 0) {
-        return Error{ErrorCode::kNotFound, "no sample of event " + choice.name +
-                                               " lies in the selection: nothing to show (perfleet sessions says when "
-                                               "there were some)"};
+        return write_empty_page(scan, std::move(data),
+                                "no sample of event " + choice.name +
+                                    " lies in the selection: nothing to show (perfleet sessions says when there were "
+                                    "some)",
+                                sink);
     }
     warn_of_graph(data.graph, data.warnings);
     if (!data.has_before) {  // else what compares the sides says it

@@ -1,8 +1,8 @@
 // Writes what a scan selects as one HTML page without network: flame graph, tables, a strip of time; and with another
 // scan what changed between both. README.md has the page's parts and the data in it.
 //
-// The same stored rows and options give the same bytes. Errors: kNotFound when the selection holds no samples;
-// kTooLarge when the query's memory is exceeded; those of the stores.
+// The same stored rows and options give the same bytes. A selection without samples gives a page
+// without frames and a warning. Errors: kTooLarge when the query's memory is exceeded; those of the stores.
 #pragma once
 
 #include <string>

@@ -22,7 +22,8 @@ OptionTable<HtmlOptions> make_options() {
                            "(default: 100)",
                 .max = kHtmlSlicesMax},
                &HtmlOptions::slice_count)
-        .flag("addresses", &HtmlOptions::each_address, "show each address that has no symbol, not its image alone")
+        .flag("addresses", &HtmlOptions::each_address,
+              "show each address that has no symbol, not its function or image")
         .flag("inlines", &HtmlOptions::has_inlines,
               "show inlined functions as calls, from debug information (`NAME (inlined)`)")
         .flag("weight", &HtmlOptions::sum_weights, "sum the event's unit instead of counting samples");

@@ -1,5 +1,7 @@
-# cmake -D SOURCE=… -D OUTPUT=… -D MODULES=a.js:b.js -P inline_page.cmake: makes one page of page.html, page.css and the
-# modules, as the C++ source that page_text.h declares.
+# cmake -D PAGE=page.html -D STYLES=a.css:b.css -D MODULES=a.js:b.js -D NAME=kPage -D HEADER=page_text.h -D OUTPUT=…
+#       -P inline_page.cmake
+# Makes one page of an HTML file, style sheets and modules, as the C++ source that HEADER declares: NAMEBeforeData and
+# NAMEBehindData.
 #
 # Modules stand in the order of MODULES, each behind what it imports: `import` lines go, `export` words too. So names at
 # the top of a module are unique among all of them; a browser refuses the page where they aren't.
@@ -27,12 +29,17 @@ function(base64_of hex variable)
   set(${variable} "${text}" PARENT_SCOPE)
 endfunction()
 
-file(READ "${SOURCE}/page.html" page)
-file(READ "${SOURCE}/page.css" style)
+file(READ "${PAGE}" page)
+set(style "")
+string(REPLACE ":" ";" styles "${STYLES}")
+foreach(sheet IN LISTS styles)
+  file(READ "${sheet}" text)
+  string(APPEND style "${text}")
+endforeach()
 set(script "")
 string(REPLACE ":" ";" modules "${MODULES}")
 foreach(module IN LISTS modules)
-  file(READ "${SOURCE}/${module}" text)
+  file(READ "${module}" text)
   string(REGEX REPLACE "(^|\n)import [^\n]*" "\\1" text "${text}")
   string(REGEX REPLACE "(^|\n)export " "\\1" text "${text}")
   string(APPEND script "${text}")
@@ -67,13 +74,13 @@ endfunction()
 literal_of("${before}" before)
 literal_of("${behind}" behind)
 file(WRITE "${OUTPUT}" "// Made by inline_page.cmake.
-#include \"exporters/html/page_text.h\"
+#include \"${HEADER}\"
 
 namespace perfleet {
 
-const std::string_view kPageBeforeData{
+const std::string_view ${NAME}BeforeData{
 ${before}};
-const std::string_view kPageBehindData{
+const std::string_view ${NAME}BehindData{
 ${behind}};
 
 }  // namespace perfleet

@@ -1,4 +1,5 @@
 // Wires the page: what is selected, shown and searched, and what the parts say to each other.
+import { BasePage, element, paragraph } from './base_page.js';
 import { GraphView } from './canvas.js';
 import { Colours } from './colours.js';
 import { fragmentOf, numberOf, stateOf } from './link.js';
@@ -6,26 +7,28 @@ import { Profile, formatCount, formatPercent } from './names.js';
 import { shareInterval } from './statistics.js';
 import { TimeStrip } from './strip.js';
 import { FunctionTable } from './table.js';
-import { calleesOf, callersOf, functionSums, invertedOf, makeTree, outermostFrames, totalsOf } from './tree.js';
+import { calleesOf, callersOf, functionSums, invertedOf, makeTree, outermostFrames, sourcesOf, totalsOf } from './tree.js';
 
 const kFunctionsOffered = 500;
 const kViews = ['flame', 'icicle', 'inverted', 'sandwich'];
 const kLinkDelayMs = 150;
-const element = (id) => document.getElementById(id);
+const kIdDigits = 8;  // of a session, as in tables
 
-class Page {
+class Page extends BasePage {
     constructor(profile) {
+        super(profile.data);
         this.profile = profile;
         this.data = profile.data;
         this.slices = [0, profile.slices.count];
         this.tree = makeTree(profile.frameDepth, profile.frameFunction, profile.selfOf(...this.slices));
         this.isDiff = profile.before !== null;
         if (this.isDiff) {
-            this.beforeTotal = totalsOf(this.tree.parent, profile.selfOf(profile.slices.count, profile.sliceTotals.length));
+            this.beforeSelf = profile.selfOf(profile.slices.count, profile.sliceTotals.length);
+            this.beforeTotal = totalsOf(this.tree.parent, this.beforeSelf);
         }
         this.sums = functionSums(this.tree, profile.functionCount);
         if (this.isDiff) {
-            this.beforeSums = functionSums({ ...this.tree, self: profile.selfOf(profile.slices.count, profile.sliceTotals.length), total: this.beforeTotal }, profile.functionCount);
+            this.beforeSums = functionSums({ ...this.tree, self: this.beforeSelf, total: this.beforeTotal }, profile.functionCount);
         }
         this.colours = new Colours(profile, this.sums.total);
         this.commands = this.commandsOf(this.tree);
@@ -128,14 +131,10 @@ class Page {
 
     describe() {
         const { data } = this;
-        document.title = data.title + ' - perfleet';
-        element('title').textContent = data.title;
         const targets = new Set(data.sessions.map((session) => session.target));
         const count = (number, what) => formatCount(number) + ' ' + what + (number === 1 ? '' : 's');
-        const named = data.sessions.length === 1 ? 'session ' + (data.sessions[0].name || data.sessions[0].id) : count(data.session_count, 'session') + ' of ' + count(targets.size, 'target');
+        const named = data.sessions.length === 1 ? 'session ' + (data.sessions[0].name || data.sessions[0].id.slice(0, kIdDigits)) : count(data.session_count, 'session') + ' of ' + count(targets.size, 'target');
         element('subtitle').textContent = `${formatCount(this.tree.total[0])} ${data.unit}, event ${data.event}, ${named}` + (this.isDiff ? `; compared with ${formatCount(this.beforeTotal[0])} ${data.unit} ${data.before.name}` : '');
-        element('ledger').replaceChildren(...data.ledgers.map((ledger) => paragraph(`${ledger.name}: ${ledger.text}`, ledger.is_whole ? '' : 'lost')));
-        element('warnings').replaceChildren(...data.warnings.map((warning) => paragraph('warning: ' + warning)));
     }
 
     showLegend() {
@@ -168,10 +167,6 @@ class Page {
 
     // ---- what the views ask
 
-    isDark() {
-        return document.documentElement.dataset.theme === 'dark';
-    }
-
     hasSearch() {
         return this.found !== null;
     }
@@ -188,7 +183,7 @@ class Page {
         const number = view.tree.functions[frame];
         const isDark = this.isDark();
         if (this.colour === 'change') {
-            const verdict = this.verdictOf(number);
+            const verdict = view.tree === this.inverted ? this.verdictInside(frame) : this.verdictOf(number);
             return Colours.ofChange(verdict?.change ?? 0, view.tree === this.tree ? this.pointsOf(frame) : 0.1, isDark);
         }
         return this.colour === 'command' && view.tree === this.tree ? this.colours.ofCommand(this.commands[frame], number, isDark) : this.colours.ofImage(number, isDark);
@@ -205,6 +200,19 @@ class Page {
     verdictOf(number) {
         const verdict = this.profile.verdicts.get(number);
         return verdict?.total ?? verdict?.self;
+    }
+
+    // Of a frame of the inverted graph, whose samples are the innermost function's own.
+    verdictInside(frame) {
+        return this.profile.verdicts.get(this.innermostOf(frame))?.self;
+    }
+
+    innermostOf(frame) {
+        const { parent, functions } = this.inverted;
+        while (parent[frame] > 0) {
+            frame = parent[frame];
+        }
+        return functions[frame];
     }
 
     // Difference of a frame's shares.
@@ -316,22 +324,18 @@ class Page {
     // ---- selected frame, tip
 
     onHover(view, frame, event) {
-        const tip = element('tip');
-        tip.hidden = frame < 0 || event.pointerType === 'touch';
-        if (tip.hidden) {
+        if (frame < 0 || event.pointerType === 'touch') {
+            this.hideTip();
             return;
         }
         const number = view.tree.functions[frame];
-        const name = document.createElement('b');
-        name.textContent = this.profile.name(number);
         const lines = [this.profile.image(number), this.countText(view, frame)];
         if (this.isDiff && view.tree === this.tree) {
             lines.push(this.data.before.name + ' ' + this.beforeText(frame), this.verdictOf(number)?.text);
+        } else if (this.isDiff && view.tree === this.inverted) {
+            lines.push(this.data.before.name + ' ' + this.beforeInsideText(frame), this.verdictInside(frame)?.text);
         }
-        tip.replaceChildren(name, ...lines.filter(Boolean).map((line) => paragraph(line)));
-        const box = tip.getBoundingClientRect();
-        tip.style.left = Math.max(4, Math.min(event.clientX + 14, window.innerWidth - box.width - 8)) + 'px';
-        tip.style.top = (event.clientY + 18 + box.height > window.innerHeight ? event.clientY - box.height - 10 : event.clientY + 18) + 'px';
+        this.showTip(event, this.profile.name(number), lines.filter(Boolean));
     }
 
     countText(view, frame) {
@@ -345,6 +349,14 @@ class Page {
     beforeText(frame) {
         const before = this.beforeTotal[frame] / Math.max(this.beforeTotal[0], 1);
         const points = 100 * this.pointsOf(frame);
+        return `${formatPercent(before)}, now ${points >= 0 ? '+' : ''}${points.toFixed(2)} points`;
+    }
+
+    // Of a frame of the inverted graph.
+    beforeInsideText(frame) {
+        const value = sourcesOf(this.tree, this.inverted, frame).reduce((sum, i) => sum + this.beforeSelf[i], 0);
+        const before = value / Math.max(this.beforeTotal[0], 1);
+        const points = 100 * (this.share(this.inverted.total[frame]) - before);
         return `${formatPercent(before)}, now ${points >= 0 ? '+' : ''}${points.toFixed(2)} points`;
     }
 
@@ -374,7 +386,9 @@ class Page {
             value.className = style || '';
             list.append(name, value);
         };
-        const total = isOfTree && frame > 0 ? this.shareText(tree.total[frame], [frame], false) : formatPercent(this.share(tree.total[frame]));
+        const isInverted = tree === this.inverted && frame > 0;
+        const sources = isInverted ? sourcesOf(this.tree, tree, frame) : [];
+        const total = isInverted ? this.shareText(tree.total[frame], sources, true) : isOfTree && frame > 0 ? this.shareText(tree.total[frame], [frame], false) : formatPercent(this.share(tree.total[frame]));
         const self = isOfTree && frame > 0 ? this.shareText(tree.self[frame], [frame], true) : formatPercent(this.share(tree.self[frame]));
         add(tree === this.inverted ? 'samples' : 'total', `${formatCount(tree.total[frame])} ${this.data.unit}, ${total}`);
         if (tree !== this.inverted) {
@@ -391,6 +405,12 @@ class Page {
             const verdict = this.profile.verdicts.get(number);
             for (const [figure, said] of Object.entries(verdict || {})) {
                 add('diff, ' + figure, said.text, styleOf(said));
+            }
+        } else if (this.isDiff && isInverted) {
+            add(this.data.before.name, this.beforeInsideText(frame));
+            const verdict = this.verdictInside(frame);
+            if (verdict) {
+                add('diff, self of ' + this.profile.name(this.innermostOf(frame)), verdict.text, styleOf(verdict));
             }
         }
         const buttons = document.createElement('div');
@@ -409,7 +429,7 @@ class Page {
         section.replaceChildren(head, paragraph(number < 0 ? 'everything that is selected' : this.profile.image(number) || 'command'), list, buttons);
         element('live').textContent = `${this.profile.name(number)}, ${this.profile.image(number)}, ${this.countText(view, frame)}, depth ${tree.depth[frame]}`;
         this.table?.mark(number);
-        this.strip?.mark(isOfTree && frame > 0 ? this.slicesOf([frame], false).subarray(0, this.profile.slices.count) : null);
+        this.strip?.mark(frame > 0 && (isOfTree || isInverted) ? this.slicesOf(isOfTree ? [frame] : sources, isInverted).subarray(0, this.profile.slices.count) : null);
     }
 
     // ---- time
@@ -539,8 +559,7 @@ class Page {
 
     // ---- events
 
-    setTheme(theme) {
-        document.documentElement.dataset.theme = theme;
+    draw() {
         this.graph.draw();
         this.callers.draw();
         this.strip?.draw();
@@ -586,8 +605,6 @@ class Page {
         element('link').addEventListener('click', () => this.copyLink());
         window.addEventListener('hashchange', () => this.follow());
         element('reset').addEventListener('click', () => this.reset());
-        element('theme').addEventListener('click', () => this.setTheme(this.isDark() ? 'light' : 'dark'));
-        element('help-button').addEventListener('click', () => element('help').showModal());
         element('sandwich-function').addEventListener('change', (event) => {
             const number = this.functionNumbers().find((one) => this.profile.name(one) === event.target.value);
             if (number !== undefined) {
@@ -595,22 +612,7 @@ class Page {
                 this.show(false);
             }
         });
-        document.addEventListener('keydown', (event) => this.key(event));
-        matchMedia('(prefers-color-scheme: dark)').addEventListener('change', (event) => this.setTheme(event.matches ? 'dark' : 'light'));
-    }
-
-    reset() {
-        this.graph.zoomTo(0, true);
-        if (this.view === 'sandwich') {
-            this.callers.zoomTo(0, true);
-        }
-    }
-
-    key(event) {
-        if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select, dialog')) {
-            return;
-        }
-        const acts = {
+        this.listenToKeys({
             '/': () => element('search').focus(),
             n: () => this.nextFound(1),
             N: () => this.nextFound(-1),
@@ -619,29 +621,22 @@ class Page {
             v: () => this.setView('inverted'),
             s: () => this.setView('sandwich'),
             l: () => this.copyLink(),
-            d: () => this.setTheme(this.isDark() ? 'light' : 'dark'),
             0: () => this.reset(),
             Escape: () => this.reset(),
-            '?': () => element('help').showModal(),
-        };
-        if (Object.hasOwn(acts, event.key)) {
-            event.preventDefault();
-            acts[event.key]();
+        });
+    }
+
+    reset() {
+        this.graph.zoomTo(0, true);
+        if (this.view === 'sandwich') {
+            this.callers.zoomTo(0, true);
         }
     }
-}
-
-function paragraph(text, style = '') {
-    const made = document.createElement('p');
-    made.textContent = text;
-    made.className = style;
-    return made;
 }
 
 function styleOf(verdict) {
     return !verdict?.change ? 'noise' : verdict.change > 0 ? 'more' : 'less';
 }
 
-document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
 const page = new Page(new Profile(JSON.parse(element('data').textContent)));
 document.documentElement.dataset.frames = String(page.tree.count);

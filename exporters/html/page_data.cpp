@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "exporters/html/page_text.h"
+#include "exporters/report/html_json.h"
 #include "exporters/report/report.h"
 #include "schemas/text/utf8.h"
 
@@ -59,21 +60,6 @@ private:
     std::map<std::string, std::uint32_t> numbers_;
     std::vector<std::string> texts_;
 };
-
-// So that no text ends the element in which the JSON stands.
-std::string escaped_for_html(std::string_view json) {
-    std::string text;
-    text.reserve(json.size() + json.size() / 16);
-    for (const char c : json) {
-        switch (c) {
-            case '<': text += "\\u003c"; break;
-            case '>': text += "\\u003e"; break;
-            case '&': text += "\\u0026"; break;
-            default: text += c;
-        }
-    }
-    return text;
-}
 
 std::string json_of_before(const PageData& data) {
     if (!data.has_before) {
@@ -133,7 +119,7 @@ std::string page_json(const PageData& data) {
             ",\"cut\":{\"frames\":" + std::to_string(graph.frames_cut) +
             ",\"value\":" + std::to_string(graph.value_cut) + "},\"ledgers\":" + ledgers.dump() +
             ",\"warnings\":" + warnings.dump() + "}";
-    return escaped_for_html(json);
+    return json_for_html(json);
 }
 
 std::string html_page(const PageData& data) {

@@ -14,7 +14,7 @@ async function load(name) {
 
 const { shareInterval, studentQuantile, betaQuantile } = await load('statistics.js');
 const { fragmentOf, numberOf, stateOf } = await load('link.js');
-const { calleesOf, callersOf, functionSums, invertedOf, makeTree, outermostFrames } = await load('tree.js');
+const { calleesOf, callersOf, functionSums, invertedOf, makeTree, outermostFrames, sourcesOf } = await load('tree.js');
 const { frameAt, layOut, visitVisible } = await load('layout.js');
 const { Profile } = await load('names.js');
 
@@ -138,4 +138,30 @@ test('cells are summed by slice', () => {
     assert.deepEqual([...profile.sliceTotals], [7, 5, 9]);
     assert.equal(profile.slices.startMs, 1_700_000_000_000);
     assert.ok(profile.isCommand(0) && !profile.isCommand(1));
+});
+
+const { durationText, inUnit, shadeOfCount, stepOf, ticksOf } = await load('../figure/axis.js');
+
+test('axes of figures have round steps', () => {
+    assert.deepEqual([stepOf(10, 8), stepOf(100, 8), stepOf(1, 4)], [2, 20, 0.5]);
+    assert.deepEqual(ticksOf(-0.5, 3, 4), [0, 1, 2, 3]);
+    assert.deepEqual(ticksOf(72, 157, 5), [80, 100, 120, 140]);
+    assert.ok(Object.is(ticksOf(0, 10)[0], 0));
+});
+
+test('values keep all digits of their unit', () => {
+    assert.equal(inUnit('18446744073709551615', 3), '18446744073709551.615');
+    assert.deepEqual([inUnit('7', 3), inUnit('7000', 3), inUnit(42, 0)], ['0.007', '7', '42']);
+    assert.deepEqual([durationText(1_500_000), durationText(0, 5e9), durationText(12_345_678, 12_345_678, 4)], ['1.5 ms', '0 s', '12.35 ms']);
+    assert.deepEqual([shadeOfCount(1, 1), shadeOfCount(1, 100), shadeOfCount(100, 100)], [1, 0, 1]);
+});
+
+test('frames of the inverted graph hold the own samples of their sources', () => {
+    const made = tree();
+    const inverted = invertedOf(made, byNumber);
+    for (let frame = 0; frame < inverted.count; frame++) {
+        const sources = sourcesOf(made, inverted, frame);
+        assert.equal(sources.reduce((sum, i) => sum + made.self[i], 0), inverted.total[frame]);
+        assert.ok(sources.length > 0);
+    }
 });

@@ -139,3 +139,23 @@ export function invertedOf(tree, compare) {
     root.self = tree.self[0];
     return flatten(root, compare);
 }
+
+// The frames of the tree whose own samples a frame of its inverted one holds.
+export function sourcesOf(tree, inverted, frame) {
+    const chain = [];  // functions, the innermost first
+    for (let at = frame; at > 0; at = inverted.parent[at]) {
+        chain.unshift(inverted.functions[at]);
+    }
+    const sources = [];
+    for (let i = chain.length === 0 ? 0 : 1; i < tree.count; i++) {
+        let at = i;
+        let known = 0;
+        for (; known < chain.length && at > 0 && tree.functions[at] === chain[known]; known++) {
+            at = tree.parent[at];
+        }
+        if (known === chain.length) {
+            sources.push(i);
+        }
+    }
+    return sources;
+}

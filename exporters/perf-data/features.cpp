@@ -126,7 +126,7 @@ std::vector<FeatureSection> feature_sections(const SessionRecord& host, std::spa
     sections.emplace_back(Feature::kEventDesc, event_section(events));
     // perf report shows branches by it.
     if (std::any_of(events.begin(), events.end(), [](const ExportedEvent& event) {
-            return (event.sample_type() & perf::sample_type::kBranchStack) != 0;
+            return (event.sample_type() & perf::sample_type::kBranchStack) != 0 && !event.has_chains_of_branches();
         })) {
         sections.emplace_back(Feature::kBranchStack, std::string{});
     }

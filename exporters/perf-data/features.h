@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "exporters/perf-data/event_table.h"
+#include "exporters/rows/event_table.h"
 #include "schemas/perf/perf_event.h"
 #include "storage/model/session.h"
 

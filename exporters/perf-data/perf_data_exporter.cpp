@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "exporters/perf-data/event_table.h"
 #include "exporters/perf-data/features.h"
 #include "exporters/perf-data/record_stream.h"
 #include "exporters/perf-data/record_writer.h"
-#include "exporters/perf-data/row_merge.h"
 #include "exporters/perf-data/stat_records.h"
+#include "exporters/rows/event_table.h"
+#include "exporters/rows/row_merge.h"
 #include "query-engine/statistic/counters.h"
 #include "query-engine/statistic/coverage.h"
 
@@ -51,9 +51,9 @@ public:
         PERFLEET_TRY(merge_.run(*this));
         const auto counted = PERFLEET_TRY(count_events());
         if (stream_.sample_count() == 0 && stream_.kept_count() == 0 && counted.empty()) {
-            return Error{ErrorCode::kNotFound,
-                         "export: no samples and no tracepoints are stored for this selection (perfleet sessions lists "
-                         "what there is)"};
+            summary_.warnings.emplace_back(
+                "no samples and no tracepoints are in the selection: the file has events and no rows (perfleet losses "
+                "lists what there is)");
         }
         add_ledger();
         stream_.end_round();
@@ -236,10 +236,13 @@ private:
                     const EventRecord* const record = scan_.sessions()[index].record.event_at(total.series.event);
                     CountedEvent& sum = counted[event];
                     sum.event = event;
-                    sum.is_time = record != nullptr && record->unit == "ns";
-                    sum.value += total.value;
-                    sum.enabled_ns += total.enabled_ns;
-                    sum.running_ns += total.running_ns;
+                    sum.unit = parse_counter_unit(record != nullptr ? record->unit : "");
+                    sum.sum.value += total.sum.value;
+                    sum.sum.enabled_ns += total.sum.enabled_ns;
+                    sum.sum.running_ns += total.sum.running_ns;
+                    if (scan_.sessions().size() == 1) {  // CPUs of one number are others elsewhere
+                        sum.by_cpu = total.by_cpu;
+                    }
                 }
             }
         }
@@ -288,11 +291,11 @@ private:
             }
         }
         const std::uint64_t total = std::accumulate(lost.begin(), lost.end(), std::uint64_t{0});
-        std::uint64_t untold = total - std::min(total, stream_.lost_count());
+        std::uint64_t unreported = total - std::min(total, stream_.lost_count());
         for (const ExportedEvent& event : events_.events()) {
             if (const std::uint64_t count = lost[event.id - 1]; count > 0) {
-                const std::uint64_t unreported_of_event = std::min(count, untold);
-                untold -= unreported_of_event;
+                const std::uint64_t unreported_of_event = std::min(count, unreported);
+                unreported -= unreported_of_event;
                 stream_.lost_samples(event, count, unreported_of_event, stream_.last_sample_ns());
             }
         }

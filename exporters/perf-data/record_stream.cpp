@@ -22,13 +22,13 @@ constexpr std::uint64_t kKernelAddressFirst = 1ULL << 63U;
 
 constexpr std::uint64_t kKernelSizeBytesDefault = 64U << 20;  // of a kernel that doesn't say how long its text is
 constexpr std::size_t kCommSizeBytesMax = 255;
-constexpr std::uint32_t kProtectionExec = 4;
+constexpr std::uint64_t kProtectionExec = 4;
 
 // Another kernel than the first one is told as a module; here, so that two kernels never overlap.
 constexpr std::uint64_t kOtherKernelFirst = 0xffff'a000'0000'0000;
 constexpr std::uint64_t kOtherKernelStep = 1ULL << 32U;
 
-constexpr std::uint32_t kNoPid = 0xffff'ffff;
+constexpr std::uint32_t kNoTask = 0xffff'ffff;
 
 std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
@@ -82,9 +82,10 @@ void RecordStream::count_record() {
 }
 
 void RecordStream::end_round() {
-    if (records_in_round_ == 0) {
+    if (records_in_round_ == 0 && has_round_) {
         return;
     }
+    has_round_ = true;
     writer_.begin(perf::RecordType::kFinishedRound, 0);
     writer_.end();
     records_in_round_ = 0;
@@ -97,9 +98,13 @@ EpochImages RecordStream::begin_epoch(const EpochDictionary& dictionary, std::ui
     written_kernels_.resize(images_.count());
     mapped_images_.resize(images_.count());
     kernel_shift_.resize(images_.count());
+    // Modules when a frame lies in them, or where branches lead to them.
+    const bool has_branches = std::any_of(events_.begin(), events_.end(), [](const ExportedEvent& event) {
+        return (event.sample_type() & perf::sample_type::kBranchStack) != 0;
+    });
     for (const ExportedImage image : epoch.images) {
         if (images_.place(image) == ExportedImages::Place::kKernel && !written_kernels_[image] &&
-            (images_.definition(image).flags & image_flags::kKernelModule) == 0) {
+            (has_branches || (images_.definition(image).flags & image_flags::kKernelModule) == 0)) {
             write_kernel(image, time_ns);
         }
     }
@@ -131,23 +136,13 @@ void RecordStream::write_kernel(ExportedImage image, std::uint64_t time_ns) {
         }
     }
     const std::uint64_t size_bytes = definition.size_bytes != 0 ? definition.size_bytes : kKernelSizeBytesDefault;
-    const std::string& build_id = images_.build_id(image);
-    mapped_images_[image] = true;
-    writer_.begin(perf::RecordType::kMmap2,
-                  static_cast<std::uint16_t>(perf::misc::kKernel | (build_id.empty() ? 0 : perf::misc::kMmapBuildId)));
-    writer_.put(kNoPid);
-    writer_.put(std::uint32_t{0});
-    writer_.put(start);
-    writer_.put(std::min(size_bytes, ~start));
-    writer_.put(is_module ? 0 : start);  // the address of the symbol in the name
-    std::array<char, 24> id{};
-    id[0] = static_cast<char>(build_id.size());
-    std::copy_n(build_id.begin(), std::min<std::size_t>(build_id.size(), 20), id.begin() + 4);
-    writer_.put_bytes(id.data(), id.size());
-    writer_.put(kProtectionExec);
-    writer_.put(std::uint32_t{0});
-    writer_.put_name(name);
-    end_record({kNoPid, 0, time_ns, 0}, kSideBandId);
+    write_mmap2(perf::misc::kKernel, {kNoTask, 0, time_ns, 0},
+                {.start = start,
+                 .size_bytes = std::min(size_bytes, ~start),
+                 .file_offset = is_module ? 0 : start,  // the address of the symbol in the name
+                 .image = image,
+                 .protection = kProtectionExec},
+                name);
 }
 
 std::uint64_t RecordStream::kernel_address(const Trailer& trailer, ExportedImage image, std::uint64_t offset) {
@@ -178,10 +173,15 @@ void RecordStream::write_fork(const Trailer& trailer, std::uint32_t parent_pid, 
 }
 
 void RecordStream::write_mapping(const Trailer& trailer, const ExportedMapping& mapping) {
+    write_mmap2(perf::misc::kUser, trailer, mapping, images_.definition(mapping.image).name);
+}
+
+void RecordStream::write_mmap2(std::uint16_t mode, const Trailer& trailer, const ExportedMapping& mapping,
+                               std::string_view name) {
     const std::string& build_id = images_.build_id(mapping.image);
     mapped_images_[mapping.image] = true;
     writer_.begin(perf::RecordType::kMmap2,
-                  static_cast<std::uint16_t>(perf::misc::kUser | (build_id.empty() ? 0 : perf::misc::kMmapBuildId)));
+                  static_cast<std::uint16_t>(mode | (build_id.empty() ? 0 : perf::misc::kMmapBuildId)));
     writer_.put(trailer.pid);
     writer_.put(trailer.tid);
     writer_.put(mapping.start);
@@ -193,7 +193,6 @@ void RecordStream::write_mapping(const Trailer& trailer, const ExportedMapping& 
     writer_.put_bytes(id.data(), id.size());
     writer_.put(narrow(mapping.protection));
     writer_.put(narrow(mapping.protection >> 32U));
-    const std::string_view name = images_.definition(mapping.image).name;
     writer_.put_name(name.substr(0, std::min(name.find('\0'), limits::kStringSizeBytesMax)));
     end_record(trailer, kSideBandId);
 }
@@ -250,8 +249,10 @@ void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged, c
 }
 
 void RecordStream::write_thread(const Trailer& trailer) {
-    if (trailer.tid == 0) {
-        return;  // perf knows it as swapper, also where its samples have the process of a thread that has just ended
+    // perf knows it as swapper, also where its samples have the process of a thread that has just ended. The kernel
+    // says no number of a thread that is being removed.
+    if (trailer.tid == 0 || trailer.tid == kNoTask) {
+        return;
     }
     if (trailer.pid != trailer.tid && !tasks_.is_known(trailer.pid)) {
         write_thread({trailer.pid, trailer.pid, trailer.time_ns, trailer.cpu});
@@ -332,7 +333,7 @@ void RecordStream::write_known_mappings(const Trailer& trailer) {
 // an older mapping of code at its addresses.
 void RecordStream::begin_data_mapping(const Trailer& trailer, std::string_view bytes) {
     std::array<std::uint64_t, 2> place{};  // start and length
-    if (bytes.size() < sizeof(place) || trailer.pid == kNoPid) {
+    if (bytes.size() < sizeof(place) || trailer.pid == kNoTask) {
         return;
     }
     std::memcpy(place.data(), bytes.data(), sizeof(place));
@@ -451,12 +452,21 @@ std::optional<RecordStream::KeptRest> RecordStream::take_rest(const MergedRow& m
     if (rests_.empty() || rests_time_ns_ != merged.time_ns) {
         return std::nullopt;
     }
+    // A sample with READ has rows of all events that have counted.
+    const auto has_read = [&](std::uint64_t id) {
+        return (events_[id - 1].sample_type() & perf::sample_type::kRead) != 0;
+    };
+    const bool is_read = has_read(merged.event->id);
     const auto found = std::find_if(rests_.begin(), rests_.end(), [&](const KeptRest& rest) {
-        return rest.event_id == merged.event->id && rest.cpu == columns.cpu[merged.row] &&
-               rest.pid == columns.pid[merged.row] && rest.tid == columns.tid[merged.row];
+        return (rest.event_id == merged.event->id || (is_read && has_read(rest.event_id))) &&
+               rest.cpu == columns.cpu[merged.row] && rest.pid == columns.pid[merged.row] &&
+               rest.tid == columns.tid[merged.row];
     });
     if (found == rests_.end()) {
         return std::nullopt;
+    }
+    if (is_read) {
+        return *found;
     }
     KeptRest rest = std::move(*found);
     rests_.erase(found);
@@ -501,6 +511,29 @@ std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const T
     return size_bytes;
 }
 
+// What perf takes the row's weight from: how much more the event has counted than READ said before. Of a group there is
+// a record for each event that has counted, not one for all.
+std::size_t RecordStream::write_read(const ExportedEvent& event, std::uint64_t weight, const perf::SampleRest& rest) {
+    namespace format = perf::read_format;
+    const std::uint64_t fields = event.read_format();
+    std::size_t word_count = 0;
+    const auto put = [&](bool is_there, std::uint64_t value) {
+        if (is_there) {
+            writer_.put(value);
+            ++word_count;
+        }
+    };
+    const bool is_group = (fields & format::kGroup) != 0;
+    const std::uint64_t value = counted_[event.id] += weight;
+    put(true, is_group ? 1 : value);
+    put((fields & format::kTimeEnabled) != 0, rest.enabled_ns);
+    put((fields & format::kTimeRunning) != 0, rest.running_ns);
+    put(is_group, value);
+    put(true, event.id);  // perf takes it for granted
+    put((fields & format::kLost) != 0, 0);
+    return word_count * sizeof(std::uint64_t);
+}
+
 void RecordStream::write_tail(const ExportedEvent& event, std::string_view tail) {
     const std::uint64_t fields = event.sample_type() & perf::kTailFields;
     if (!tail.empty()) {
@@ -542,8 +575,9 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
             take_chain(event, trailer, rest);
         }
         // The header, a word for each field in front of the chain, its length and words, the raw data.
-        constexpr std::uint64_t kBehindFixed = perf::kTailFields | type::kCallchain | type::kRaw;
-        const std::size_t words = 1 + static_cast<std::size_t>(std::popcount(fields & ~kBehindFixed)) +
+        constexpr std::uint64_t kBehindFixed = perf::kTailFields | type::kRead | type::kCallchain | type::kRaw;
+        constexpr std::size_t kReadWordsMax = 6;
+        const std::size_t words = 1 + static_cast<std::size_t>(std::popcount(fields & ~kBehindFixed)) + kReadWordsMax +
                                   (event.callchain ? 1 + chain_.size() : 0) +
                                   ((fields & type::kRaw) != 0 ? (4 + rest.raw.size() + 7) / 8 : 0);
         if (words * 8 + rest.tail.size() > PerfRecordWriter::kRecordSizeBytesMax) {
@@ -554,6 +588,9 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
 
     writer_.begin(perf::RecordType::kSample, misc);
     std::size_t size_bytes = 8 + write_fixed_fields(event, trailer, columns.weight[row], rest);
+    if ((fields & type::kRead) != 0) {
+        size_bytes += write_read(event, columns.weight[row], rest);
+    }
     if (event.callchain) {
         writer_.put(static_cast<std::uint64_t>(chain_.size()));
         writer_.put_bytes(chain_.data(), chain_.size() * sizeof(std::uint64_t));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -12,13 +13,13 @@
 #include <string_view>
 #include <vector>
 
-#include "exporters/perf-data/event_table.h"
-#include "exporters/perf-data/exported_images.h"
 #include "exporters/perf-data/features.h"
 #include "exporters/perf-data/record_writer.h"
-#include "exporters/perf-data/row_merge.h"
-#include "exporters/perf-data/task_rows.h"
-#include "exporters/perf-data/task_state.h"
+#include "exporters/rows/event_table.h"
+#include "exporters/rows/exported_images.h"
+#include "exporters/rows/row_merge.h"
+#include "exporters/rows/task_rows.h"
+#include "exporters/rows/task_state.h"
 #include "schemas/perf/sample_rest.h"
 #include "storage/block/block.h"
 #include "storage/dictionary/epoch_dictionary.h"
@@ -85,6 +86,7 @@ private:
     void write_comm(const Trailer& trailer, std::string_view name, bool is_exec);
     void write_fork(const Trailer& trailer, std::uint32_t parent_pid, std::uint32_t parent_tid);
     void write_mapping(const Trailer& trailer, const ExportedMapping& mapping);
+    void write_mmap2(std::uint16_t mode, const Trailer& trailer, const ExportedMapping& mapping, std::string_view name);
     void write_known_mappings(const Trailer& trailer);  // of the process
     // What perf has to know before it reads a mapping of data: `bytes` of the record begin with its address and length.
     void begin_data_mapping(const Trailer& trailer, std::string_view bytes);
@@ -117,6 +119,7 @@ private:
     // Fields in front of the call chain; returns their size in bytes.
     std::size_t write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period,
                                    const perf::SampleRest& rest);
+    std::size_t write_read(const ExportedEvent& event, std::uint64_t weight, const perf::SampleRest& rest);
     // Fields behind RAW, empty ones where nothing was kept.
     void write_tail(const ExportedEvent& event, std::string_view tail);
 
@@ -139,9 +142,10 @@ private:
     void begin_aux(std::uint16_t misc, std::string_view head);
     void add_aux(std::string_view chunk);
 
-    std::string aux_;                   // an AUXTRACE record, and what has come of the data behind it
-    std::uint64_t aux_size_bytes_ = 0;  // of both, in all; 0: none is open
-    std::vector<KeptRest> rests_;       // of rests_time_ns_
+    std::string aux_;                                 // an AUXTRACE record, and what has come of the data behind it
+    std::uint64_t aux_size_bytes_ = 0;                // of both, in all; 0: none is open
+    std::map<std::uint64_t, std::uint64_t> counted_;  // by event: what READ says
+    std::vector<KeptRest> rests_;                     // of rests_time_ns_
     std::uint64_t rests_time_ns_ = 0;
     std::uint64_t kept_count_ = 0;
     std::uint64_t sample_count_ = 0;
@@ -149,6 +153,7 @@ private:
     std::uint64_t last_sample_ns_ = 0;
     std::uint64_t lost_count_ = 0;
     std::uint64_t records_in_round_ = 0;
+    bool has_round_ = false;  // a file without any record is a broken one to perf
     std::vector<std::string> warnings_;
 };
 

@@ -1,38 +1,44 @@
 #include "exporters/perf-data/stat_records.h"
 
 #include <array>
+#include <set>
+#include <vector>
 
 #include "schemas/perf/stat_record.h"
 
 namespace perfleet {
 namespace {
 
+constexpr std::uint16_t kAnyCpu = 0xffff;
+
 void begin(PerfRecordWriter& writer, std::uint32_t type) { writer.begin(static_cast<perf::RecordType>(type), 0); }
 
-void write_unit(PerfRecordWriter& writer, std::uint64_t event_id) {
+void write_unit(PerfRecordWriter& writer, std::uint64_t event_id, const CounterUnit& unit) {
     constexpr std::uint64_t kUnit = 0;
     constexpr std::uint64_t kScale = 1;
     begin(writer, perf::kEventUpdateRecord);
     writer.put(kUnit);
     writer.put(event_id);
-    writer.put_name("msec");
+    writer.put_name(unit.name);
     writer.end();
     begin(writer, perf::kEventUpdateRecord);
     writer.put(kScale);
     writer.put(event_id);
-    writer.put(1e-6);
+    writer.put(unit.scale);
     writer.end();
 }
 
-// One CPU that stands for any, one thread that stands for all.
-void write_maps(PerfRecordWriter& writer) {
+// One thread that stands for all; of no CPUs one that stands for any.
+void write_maps(PerfRecordWriter& writer, const std::vector<std::uint16_t>& cpus) {
     begin(writer, perf::kThreadMapRecord);
     writer.put(std::uint64_t{1});
     writer.put(~std::uint64_t{0});
     writer.put(std::array<char, 16>{});
     writer.end();
     begin(writer, perf::kCpuMapRecord);
-    writer.put(std::array<std::uint16_t, 3>{0, 1, 0xffff});
+    writer.put(std::uint16_t{0});
+    writer.put(static_cast<std::uint16_t>(cpus.size()));
+    writer.put_bytes(cpus.data(), cpus.size() * sizeof(std::uint16_t));
     writer.end();
 }
 
@@ -46,6 +52,30 @@ void write_config(PerfRecordWriter& writer) {
     writer.end();
 }
 
+void write_count(PerfRecordWriter& writer, const ExportedEvent& event, std::uint32_t cpu,
+                 const CounterTotal::Count& count) {
+    begin(writer, perf::kStatRecord);
+    writer.put(perf::StatRecord{event.id, cpu, 0, count.value, count.enabled_ns, count.running_ns});
+    writer.end();
+}
+
+// Those that any event was counted on, if all events were counted by CPU.
+std::vector<std::uint16_t> cpus_of(std::span<const CountedEvent> counted) {
+    std::set<std::uint16_t> cpus;
+    for (const CountedEvent& one : counted) {
+        for (const auto& [cpu, count] : one.by_cpu) {
+            if (cpu >= kAnyCpu) {
+                return {};
+            }
+            cpus.insert(static_cast<std::uint16_t>(cpu));
+        }
+        if (one.by_cpu.empty()) {
+            return {};
+        }
+    }
+    return {cpus.begin(), cpus.end()};
+}
+
 }  // namespace
 
 void write_stat_records(PerfRecordWriter& writer, std::span<const CountedEvent> counted, std::uint64_t elapsed_ns) {
@@ -53,16 +83,22 @@ void write_stat_records(PerfRecordWriter& writer, std::span<const CountedEvent> 
         return;
     }
     for (const CountedEvent& one : counted) {
-        if (one.is_time) {
-            write_unit(writer, one.event->id);
+        if (one.unit) {
+            write_unit(writer, one.event->id, *one.unit);
         }
     }
-    write_maps(writer);
+    const std::vector<std::uint16_t> cpus = cpus_of(counted);
+    write_maps(writer, cpus.empty() ? std::vector{kAnyCpu} : cpus);
     write_config(writer);
     for (const CountedEvent& one : counted) {
-        begin(writer, perf::kStatRecord);
-        writer.put(perf::StatRecord{one.event->id, ~std::uint32_t{0}, 0, one.value, one.enabled_ns, one.running_ns});
-        writer.end();
+        if (cpus.empty()) {
+            write_count(writer, *one.event, ~std::uint32_t{0}, one.sum);
+        }
+        for (const std::uint16_t cpu : cpus) {
+            if (const auto count = one.by_cpu.find(cpu); count != one.by_cpu.end()) {
+                write_count(writer, *one.event, cpu, count->second);
+            }
+        }
     }
     constexpr std::uint64_t kFinal = 1;
     begin(writer, perf::kStatRoundRecord);

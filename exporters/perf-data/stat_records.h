@@ -2,23 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 
-#include "exporters/perf-data/event_table.h"
 #include "exporters/perf-data/record_writer.h"
+#include "exporters/rows/event_table.h"
+#include "query-engine/statistic/counter_unit.h"
+#include "query-engine/statistic/counters.h"
 
 namespace perfleet {
 
-// What an event has counted in all sessions, on all CPUs and of all threads.
+// What an event has counted in all sessions and of all threads.
 struct CountedEvent {
     const ExportedEvent* event = nullptr;
-    bool is_time = false;  // in ns, which perf shows as msec
-    std::uint64_t value = 0;
-    std::uint64_t enabled_ns = 0;
-    std::uint64_t running_ns = 0;
+    std::optional<CounterUnit> unit;  // that perf shows it in
+    CounterTotal::Count sum;
+    std::map<std::uint64_t, CounterTotal::Count> by_cpu;  // empty: not known
 };
 
-// Nothing where there are none. Other commands of perf pass over these records.
+// Nothing where there are none; CPU by CPU where that is known of all. Other commands of perf pass over these records.
 void write_stat_records(PerfRecordWriter& writer, std::span<const CountedEvent> counted, std::uint64_t elapsed_ns);
 
 }  // namespace perfleet

@@ -6,7 +6,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::string_view kMagic{"\x17\x08\x44tracing", 10};
+constexpr std::string_view kTracingMagic{"\x17\x08\x44tracing", 10};
 constexpr std::uint32_t kPageSizeDefault = 4'096;
 
 template <class T>
@@ -38,7 +38,7 @@ std::string default_header_page(std::uint32_t page_size_bytes) {
 
 std::string tracing_data(const HostRecord& host, std::span<const ExportedEvent> events) {
     const std::uint32_t page_size_bytes = host.page_size_bytes > 16 ? host.page_size_bytes : kPageSizeDefault;
-    std::string out{kMagic};
+    std::string out{kTracingMagic};
     put_name(out, "0.5");
     put(out, std::uint8_t{0});  // little-endian
     put(out, std::uint8_t{8});  // size of a long

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "exporters/perf-data/event_table.h"
+#include "exporters/rows/event_table.h"
 #include "storage/model/session.h"
 
 namespace perfleet {

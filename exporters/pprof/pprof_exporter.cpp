@@ -1,6 +1,7 @@
 #include "exporters/pprof/pprof_exporter.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <protozero/pbf_builder.hpp>
@@ -16,6 +17,7 @@
 #include "exporters/report/report.h"
 #include "exporters/sink/gzip_stream.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/hex.h"
 #include "schemas/text/utf8.h"
 
 namespace perfleet {
@@ -23,7 +25,7 @@ namespace {
 
 using protozero::pbf_builder;
 
-constexpr std::size_t kBufferSizeBytes = 64U << 10U;
+constexpr std::size_t kPprofBufferSizeBytes = 64U << 10U;
 constexpr std::uint64_t kPageSizeBytes = 4096;
 const std::vector<SampleLabel> kNoLabels;
 
@@ -40,19 +42,21 @@ class StringTable {
 public:
     StringTable() { number_of(""); }
 
-    std::int64_t number_of(const std::string& text_untrusted) {
-        const auto [entry, is_new] =
-            numbers_.try_emplace(printable(text_untrusted), static_cast<std::int64_t>(texts_.size()));
+    std::int64_t number_of(const std::string& text_untrusted) { return add(printable(text_untrusted)); }
+    std::int64_t number_of_lines(const std::string& text_untrusted) { return add(printable_lines(text_untrusted)); }
+    [[nodiscard]] const std::vector<const std::string*>& texts() const { return texts_; }
+    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }  // of memory, about
+
+private:
+    std::int64_t add(std::string text) {
+        const auto [entry, is_new] = numbers_.try_emplace(std::move(text), static_cast<std::int64_t>(texts_.size()));
         if (is_new) {
             texts_.push_back(&entry->first);
             size_bytes_ += entry->first.size() + kEntrySizeBytes;
         }
         return entry->second;
     }
-    [[nodiscard]] const std::vector<const std::string*>& texts() const { return texts_; }
-    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }  // of memory, about
 
-private:
     static constexpr std::size_t kEntrySizeBytes = 80;
 
     std::unordered_map<std::string, std::int64_t> numbers_;
@@ -70,11 +74,12 @@ public:
     Result<Done> write(const ProfileNotes& notes) {
         write_types();
         write_time();
+        write_kept_notes();
         for (const auto& [event, ledger] : notes.ledgers) {
-            profile_.add_int64(pprof::Profile::kComment, strings_.number_of(event + ": " + ledger_line(ledger)));
+            write_comment(event + ": " + ledger_line(ledger));
         }
         for (const std::string& warning : notes.warnings) {
-            profile_.add_int64(pprof::Profile::kComment, strings_.number_of("warning: " + warning));
+            write_comment("warning: " + warning);
         }
         const std::uint32_t main = main_image();
         for (std::uint32_t i = 0; i < tables_.images().size(); ++i) {
@@ -108,7 +113,7 @@ public:
 private:
     // One event's values need no name of it, in pprof's own words; those of several do.
     std::int64_t type_of(const ProfileValue& value) {
-        const bool is_only = tables_.events().size() == 1;
+        const bool is_only = tables_.events().size() <= 1;
         return strings_.number_of(value.sum_weights ? value.event
                                   : is_only         ? value.unit
                                                     : value.event + ":" + value.unit);
@@ -133,6 +138,31 @@ private:
         if (period != 0) {
             write_type(pprof::Profile::kPeriodType, *weight);
             profile_.add_int64(pprof::Profile::kPeriod, static_cast<std::int64_t>(period));
+        }
+    }
+
+    void write_comment(const std::string& text) {
+        if (comments_.insert(text).second) {
+            profile_.add_int64(pprof::Profile::kComment, strings_.number_of_lines(text));
+        }
+    }
+
+    // What an imported profile said of itself.
+    void write_kept_notes() {
+        bool has_frames = false;
+        for (std::uint32_t i = 0; sources_ != nullptr && i < tables_.images().size(); ++i) {
+            const KeptSources* const kept = sources_->kept(i);
+            if (kept == nullptr) {
+                continue;
+            }
+            for (const std::string& comment : kept->comments) {
+                write_comment(comment);
+            }
+            if (!has_frames && (!kept->drop_frames.empty() || !kept->keep_frames.empty())) {
+                has_frames = true;
+                profile_.add_int64(pprof::Profile::kDropFrames, strings_.number_of(kept->drop_frames));
+                profile_.add_int64(pprof::Profile::kKeepFrames, strings_.number_of(kept->keep_frames));
+            }
         }
     }
 
@@ -184,7 +214,7 @@ private:
         const std::int64_t name = strings_.number_of(is_file(image) ? definition.name : image.name);
         const KeptSources* const kept = sources_ != nullptr ? sources_->kept(number) : nullptr;
         const std::int64_t build_id =
-            strings_.number_of(kept != nullptr ? kept->build_id : build_id_text(build_id_of(definition)));
+            strings_.number_of(kept != nullptr ? kept->build_id : hex_of(build_id_of(definition)));
         pbf_builder<pprof::Mapping> mapping{profile_, pprof::Profile::kMapping};
         mapping.add_uint64(pprof::Mapping::kId, std::uint64_t{number} + 1);
         if (kept != nullptr) {
@@ -197,7 +227,14 @@ private:
         }
         mapping.add_int64(pprof::Mapping::kFilename, name);
         mapping.add_int64(pprof::Mapping::kBuildId, build_id);
-        mapping.add_bool(pprof::Mapping::kHasFunctions, true);  // readers need not look for them
+        const std::uint32_t flags = kept != nullptr ? kept->flags : 1;  // readers need not look for functions
+        constexpr std::array kFlags{pprof::Mapping::kHasFunctions, pprof::Mapping::kHasFilenames,
+                                    pprof::Mapping::kHasLineNumbers, pprof::Mapping::kHasInlineFrames};
+        for (std::size_t i = 0; i < kFlags.size(); ++i) {
+            if ((flags >> i & 1U) != 0) {
+                mapping.add_bool(kFlags[i], true);
+            }
+        }
     }
 
     void write_function(std::uint32_t number) {
@@ -210,6 +247,9 @@ private:
             function.add_int64(pprof::Function::kSystemName, name);
             if (sources_ != nullptr && !sources_->functions()[number].file.empty()) {
                 function.add_int64(pprof::Function::kFilename, strings_.number_of(sources_->functions()[number].file));
+            }
+            if (sources_ != nullptr && sources_->functions()[number].first_line != 0) {
+                function.add_int64(pprof::Function::kStartLine, sources_->functions()[number].first_line);
             }
         }
         flush_if_full();
@@ -255,6 +295,9 @@ private:
             pbf_builder<pprof::Line> line{location, pprof::Location::kLine};
             line.add_uint64(pprof::Line::kFunctionId, std::uint64_t{source.function} + 1);
             line.add_int64(pprof::Line::kLine, source.line);
+            if (source.column != 0) {
+                line.add_int64(pprof::Line::kColumn, source.column);
+            }
         }
     }
 
@@ -319,7 +362,7 @@ private:
     }
 
     void flush_if_full() {
-        if (buffer_.size() >= kBufferSizeBytes) {
+        if (buffer_.size() >= kPprofBufferSizeBytes) {
             flush();
         }
     }
@@ -342,6 +385,7 @@ private:
     std::string buffer_;
     pbf_builder<pprof::Profile> profile_{buffer_};
     std::map<std::vector<std::uint32_t>, std::uint64_t> groups_;  // ids of locations that are one
+    std::set<std::string> comments_;
     std::vector<std::uint32_t> parts_;
     std::vector<std::uint64_t> chain_;
     std::vector<std::int64_t> values_;
@@ -350,8 +394,8 @@ private:
 
 }  // namespace
 
-Result<ExportOutcome> export_pprof(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink,
-                                   const SourceOptions& options) {
+Result<ExportOutcome> export_pprof(const Scan& scan, Symbolizer& symbolizer, const SourceOptions& options,
+                                   ExportSink& sink) {
     ProfileTables tables{symbolizer, scan.memory(), scan.worker_count()};
     if (Result<Done> counted = tables.count(scan); !counted.ok()) {
         return std::move(counted).error();

@@ -12,6 +12,8 @@ enum class Profile : protozero::pbf_tag_type {
     kLocation = 4,
     kFunction = 5,
     kStringTable = 6,
+    kDropFrames = 7,
+    kKeepFrames = 8,
     kTimeNanos = 9,
     kDurationNanos = 10,
     kPeriodType = 11,
@@ -34,12 +36,15 @@ enum class Mapping : protozero::pbf_tag_type {
     kFilename = 5,
     kBuildId = 6,
     kHasFunctions = 7,
+    kHasFilenames = 8,
+    kHasLineNumbers = 9,
+    kHasInlineFrames = 10,
 };
 
 enum class Location : protozero::pbf_tag_type { kId = 1, kMappingId = 2, kAddress = 3, kLine = 4 };
 
-enum class Line : protozero::pbf_tag_type { kFunctionId = 1, kLine = 2 };
+enum class Line : protozero::pbf_tag_type { kFunctionId = 1, kLine = 2, kColumn = 3 };
 
-enum class Function : protozero::pbf_tag_type { kId = 1, kName = 2, kSystemName = 3, kFilename = 4 };
+enum class Function : protozero::pbf_tag_type { kId = 1, kName = 2, kSystemName = 3, kFilename = 4, kStartLine = 5 };
 
 }  // namespace perfleet::pprof

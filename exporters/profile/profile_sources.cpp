@@ -1,6 +1,7 @@
 #include "exporters/profile/profile_sources.h"
 
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "query-engine/symbol/demangle.h"
@@ -38,15 +39,17 @@ ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symboliz
             frames[locations[image][i]] = std::move(found[i]);
         }
     }
-    std::map<std::pair<std::string, std::string>, std::uint32_t> numbers;
-    const auto add = [&](std::string name, const std::string& file, std::uint32_t line) {
+    std::map<std::tuple<std::string, std::string, std::int64_t>, std::uint32_t> numbers;
+    const auto add = [&](std::string name, const std::string& file, std::uint32_t line,
+                         const KeptSources::Place* place = nullptr) {
+        const std::int64_t first_line = place != nullptr ? place->first_line : 0;
         const auto [known, is_new] =
-            numbers.try_emplace({std::move(name), file}, static_cast<std::uint32_t>(functions_.size()));
+            numbers.try_emplace({std::move(name), file, first_line}, static_cast<std::uint32_t>(functions_.size()));
         if (is_new) {
-            functions_.push_back({known->first.first, file});
-            share_.add(kFunctionSizeBytes + 2 * (known->first.first.size() + file.size()));
+            functions_.push_back({std::get<0>(known->first), file, first_line});
+            share_.add(kFunctionSizeBytes + 2 * (functions_.back().name.size() + file.size()));
         }
-        lines_.push_back({known->second, line});
+        lines_.push_back({known->second, line, place != nullptr ? place->column : 0});
     };
     for (std::uint32_t i = 0; i < tables.locations().size(); ++i) {
         begins_.push_back(lines_.size());
@@ -62,7 +65,8 @@ ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symboliz
                 own.line = static_cast<std::uint32_t>(tables.locations()[i].offset);
             }
         }
-        add(name, own.file, own.line);
+        const KeptSources* const kept = kept_[tables.locations()[i].image].get();
+        add(name, own.file, own.line, kept != nullptr ? kept->find(tables.locations()[i].offset) : nullptr);
     }
     begins_.push_back(lines_.size());
 }

@@ -17,12 +17,14 @@ namespace perfleet {
 
 struct SourceFunction {
     std::string name;
-    std::string file;  // empty: not known
+    std::string file;             // empty: not known
+    std::int64_t first_line = 0;  // 0: not known
 };
 
 struct SourceLine {
     std::uint32_t function = 0;  // of functions()
     std::int64_t line = 0;       // 0: not known
+    std::int64_t column = 0;     // likewise
 };
 
 class ProfileSources {

@@ -32,8 +32,8 @@ ProfileTables::ProfileTables(Symbolizer& symbolizer, QueryMemory& memory, unsign
 Result<Done> ProfileTables::choose_values(const Scan& scan) {
     events_ = PERFLEET_TRY(choose_events(scan));
     if (events_.empty()) {
-        return Error{ErrorCode::kNotFound,
-                     "no samples are in the selection: nothing to export (perfleet losses lists what there is)"};
+        values_.push_back({"", kRows, false});
+        return Done{};
     }
     for (const EventChoice& event : events_) {
         const std::size_t first = values_.size();
@@ -54,6 +54,9 @@ Result<Done> ProfileTables::choose_values(const Scan& scan) {
 Result<Done> ProfileTables::count(const Scan& scan) {
     if (Result<Done> chosen = choose_values(scan); !chosen.ok()) {
         return chosen;
+    }
+    if (events_.empty()) {
+        return Done{};
     }
     if (Result<Done> read = read_labels(scan); !read.ok()) {
         return read;
@@ -112,7 +115,12 @@ ProfileNotes ProfileTables::notes(const Scan& scan) const {
         notes.ledgers.emplace_back(event.name, event_ledger(scan, event.name, notes.warnings));
         warn_of_few_samples(event, notes.ledgers.back().second.stored, notes.warnings);
     }
-    warn_of_no_samples(events_.front(), !samples_.empty(), notes.warnings);
+    if (events_.empty()) {
+        notes.warnings.emplace_back(
+            "no samples are in the selection: the profile is empty (perfleet losses lists what there is)");
+    } else {
+        warn_of_no_samples(events_.front(), !samples_.empty(), notes.warnings);
+    }
     warn_of_open_sessions(scan, notes.warnings);
     warn_of_uncovered_time(scan, notes.warnings);
     for (std::string& warning : symbolizer_.warnings()) {

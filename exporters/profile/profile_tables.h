@@ -38,7 +38,7 @@ struct ProfileImage {
 };
 
 struct ProfileFunction {
-    std::string name;  // as `top` shows it: `[image]` where no symbol covers an address
+    std::string name;  // as `top` shows it
     std::uint32_t image = 0;
 };
 
@@ -72,8 +72,9 @@ public:
     ProfileTables(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count);
 
     // Counts what the scan selects: for the event it names, or else each that it has, a value of rows and, where the
-    // event has a unit, one of weights. Nothing may be left of them by filters or a range of time. Errors: kNotFound
-    // when the selection has no event with samples; kTooLarge when the query's memory is exceeded; those of the store.
+    // event has a unit, one of weights. Nothing may be left of them by filters or a range of time; without any
+    // event there is one value of rows, and no sample. Errors: kTooLarge when the query's memory is exceeded; those of
+    // the store.
     [[nodiscard]] Result<Done> count(const Scan& scan);
 
     // After count(), of the same scan.

@@ -77,11 +77,6 @@ std::string json_report(const Answer& answer) {
     return printable_json(report.dump()) + "\n";
 }
 
-// "1 row", "2 rows".
-std::string counted_noun(std::uint64_t count, const std::string& noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 bool is_number(const std::string& text) {
     const std::size_t digits = text.find_first_of("0123456789");
     char* end = nullptr;
@@ -131,6 +126,10 @@ std::string csv_report(const Answer& answer) {
 }
 
 }  // namespace
+
+std::string counted_noun(std::uint64_t count, const std::string& noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
 
 std::string ledger_line(const Ledger& ledger) {
     std::string line = (ledger.is_lower_bound ? "at least " : "") + std::to_string(ledger.produced) + " produced";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ struct TextTable {
 
 // Whether session and target are the first columns, and sessions have several rows.
 [[nodiscard]] bool has_rows_by_session(const Answer& answer);
+
+// "1 row", "2 rows".
+[[nodiscard]] std::string counted_noun(std::uint64_t count, const std::string& noun);
 
 // Escape sequences for a terminal.
 [[nodiscard]] std::string bold(std::string_view text, const Screen& screen);

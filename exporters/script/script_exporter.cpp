@@ -9,15 +9,16 @@
 #include <unordered_map>
 #include <utility>
 
-#include "exporters/perf-data/event_table.h"
-#include "exporters/perf-data/file_clock.h"
-#include "exporters/perf-data/row_merge.h"
-#include "exporters/perf-data/task_rows.h"
-#include "exporters/perf-data/task_state.h"
 #include "exporters/report/report.h"
+#include "exporters/rows/event_table.h"
+#include "exporters/rows/file_clock.h"
+#include "exporters/rows/row_merge.h"
+#include "exporters/rows/task_rows.h"
+#include "exporters/rows/task_state.h"
 #include "exporters/script/trace_format.h"
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {
@@ -66,9 +67,8 @@ public:
                          "no samples and no tracepoints are in the selection (perfleet losses lists what there is)"};
         }
         PERFLEET_TRY(flush());
-        constexpr std::array kKinds{Kind::kSample, Kind::kTracepoint};
         for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
-            outcome_.ledger.add(scan_.ledger(index, kKinds, outcome_.warnings));
+            outcome_.ledger.add(scan_.ledger(index, kKindsWithCallChains, outcome_.warnings));
         }
         const std::vector<std::string> unread = symbolizer_.warnings();
         outcome_.warnings.insert(outcome_.warnings.end(), unread.begin(), unread.end());

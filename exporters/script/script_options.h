@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "exporters/perf-data/event_table.h"
+#include "exporters/rows/event_table.h"
 #include "query-engine/option/option.h"
 
 namespace perfleet {

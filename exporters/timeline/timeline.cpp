@@ -5,13 +5,14 @@
 #include <unordered_map>
 #include <variant>
 
-#include "exporters/perf-data/event_table.h"
-#include "exporters/perf-data/file_clock.h"
-#include "exporters/perf-data/row_merge.h"
+#include "exporters/rows/event_table.h"
+#include "exporters/rows/file_clock.h"
+#include "exporters/rows/row_merge.h"
 #include "exporters/script/trace_format.h"
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/frame_names.h"
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {
@@ -37,21 +38,27 @@ std::uint64_t integer_of(const TraceFormat::Value& value) {
 
 class Timeline::Reader : private MergeVisitor {
 public:
-    Reader(const Scan& scan, Symbolizer& symbolizer, Timeline& timeline)
+    // Without a symbolizer there are no frames and no texts.
+    Reader(const Scan& scan, Symbolizer* symbolizer, Timeline& timeline)
         : scan_{scan},
           symbolizer_{symbolizer},
           timeline_{timeline},
           clock_{scan},
           events_{scan, timeline.warnings_},
           merge_{scan, events_, clock_},
-          names_{symbolizer, scan.memory(), scan.worker_count()},
-          share_{scan.memory()} {}
+          share_{scan.memory()} {
+        if (symbolizer != nullptr) {
+            names_.emplace(*symbolizer, scan.memory(), scan.worker_count());
+        }
+    }
 
     Result<Done> run() {
         list_targets();
         list_events();
         PERFLEET_TRY(merge_.run(*this));
-        PERFLEET_TRY(read_counters());
+        if (names_) {
+            PERFLEET_TRY(read_counters());
+        }
         if (scan_.memory().is_exceeded()) {
             return scan_.memory().exceeded();
         }
@@ -62,13 +69,14 @@ public:
         } else {
             timeline_.first_utc_ = clock_.utc_of_ns(timeline_.first_ns());
         }
-        constexpr std::array kKinds{Kind::kSample, Kind::kTracepoint};
         for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
-            timeline_.ledger_.add(scan_.ledger(index, kKinds, timeline_.warnings_));
+            timeline_.ledger_.add(scan_.ledger(index, kKindsWithCallChains, timeline_.warnings_));
         }
-        names_.add_hint(FrameNames::HintAt::kNoAddresses, timeline_.warnings_);
-        const std::vector<std::string> unread = symbolizer_.warnings();
-        timeline_.warnings_.insert(timeline_.warnings_.end(), unread.begin(), unread.end());
+        if (names_) {
+            names_->add_hint(FrameNames::HintAt::kNoAddresses, timeline_.warnings_);
+            const std::vector<std::string> unread = symbolizer_->warnings();
+            timeline_.warnings_.insert(timeline_.warnings_.end(), unread.begin(), unread.end());
+        }
         return Done{};
     }
 
@@ -158,13 +166,16 @@ private:
         epochs_.resize(merge_.epochs().size());
         Epoch& made = epochs_[epoch.index];
         made.dictionary = &dictionary;
+        if (!names_) {
+            return;
+        }
         // The empty stack is one even where nothing is defined.
         const std::size_t stack_count = std::max<std::size_t>(dictionary.stack_count(), 1);
         std::vector<StackCount> all;
         for (std::size_t number = 0; number < stack_count; ++number) {
             all.push_back({0, StackNumber{static_cast<std::uint32_t>(number)}, 1});
         }
-        names_.name_epoch(dictionary, all);
+        names_->name_epoch(dictionary, all);
         made.nodes.assign(stack_count, 0);
         made.nodes[0] = node_of(0, frame_of(dictionary, kEmptyStack));
         // A stack's caller has a smaller number, but for damaged definitions, whose chains end there.
@@ -254,17 +265,17 @@ private:
     }
 
     std::uint32_t frame_of(const EpochDictionary& dictionary, StackNumber stack) {
-        const std::uint32_t name = names_.number_of(stack);
+        const std::uint32_t name = names_->number_of(stack);
         if (name >= frame_numbers_.size()) {
-            frame_numbers_.resize(names_.name_count());
+            frame_numbers_.resize(names_->name_count());
         }
         std::uint32_t& number = frame_numbers_[name];
         if (number == 0) {
-            const FrameName named = names_.name(name);
+            const FrameName named = names_->name(name);
             const bool is_kernel =
                 (dictionary.image(dictionary.stack(stack).frame.image).flags & image_flags::kKernel) != 0;
-            timeline_.frames_.push_back({printable(names_.symbols().text(named.symbol)),
-                                         printable(names_.images().text(named.image)), is_kernel});
+            timeline_.frames_.push_back({printable(names_->symbols().text(named.symbol)),
+                                         printable(names_->images().text(named.image)), is_kernel});
             number = static_cast<std::uint32_t>(timeline_.frames_.size());
         }
         return number - 1;
@@ -280,15 +291,19 @@ private:
     }
 
     void add_entry(TraceFormat& format, const TimelineRow& row, std::string_view raw) {
-        timeline_.entries_.push_back({timeline_.rows_.size(), printable(format.text(row.cpu, raw))});
-        texts_size_bytes_ += timeline_.entries_.back().text.size() + sizeof(TimelineEntry);
+        if (names_) {
+            timeline_.entries_.push_back({timeline_.rows_.size(), printable(format.text(row.cpu, raw))});
+            texts_size_bytes_ += timeline_.entries_.back().text.size() + sizeof(TimelineEntry);
+        }
         if (timeline_.events_[row.event].name != "sched:sched_switch") {
             return;
         }
         TimelineSwitch made;
         made.row = timeline_.rows_.size();
         for (const auto& [name, value] : format.fields(raw)) {
-            if (name == "next_pid") {
+            if (name == "prev_pid") {
+                made.previous_tid = static_cast<std::uint32_t>(integer_of(value));
+            } else if (name == "next_pid") {
                 made.next_tid = static_cast<std::uint32_t>(integer_of(value));
             } else if (name == "prev_state") {
                 made.previous_state = static_cast<std::int64_t>(integer_of(value));
@@ -296,18 +311,21 @@ private:
                 made.previous_priority = static_cast<std::int32_t>(integer_of(value));
             } else if (name == "next_prio") {
                 made.next_priority = static_cast<std::int32_t>(integer_of(value));
-            } else if (const auto* const text = std::get_if<std::string>(&value);
-                       text != nullptr && name == "next_comm") {
-                made.next_command = printable(*text);
+            } else if (const auto* const text = std::get_if<std::string>(&value); text != nullptr) {
+                if (name == "prev_comm") {
+                    made.previous_command = printable(*text);
+                } else if (name == "next_comm") {
+                    made.next_command = printable(*text);
+                }
             }
         }
-        texts_size_bytes_ += sizeof(TimelineSwitch) + made.next_command.size();
+        texts_size_bytes_ += sizeof(TimelineSwitch) + made.previous_command.size() + made.next_command.size();
         timeline_.switches_.push_back(std::move(made));
     }
 
     void update_memory() {
         constexpr std::size_t kFrameSizeBytes = sizeof(TimelineFrame) + 64;
-        std::size_t size = names_.size_bytes() + texts_size_bytes_ + size_bytes_of(timeline_.rows_) +
+        std::size_t size = (names_ ? names_->size_bytes() : 0) + texts_size_bytes_ + size_bytes_of(timeline_.rows_) +
                            size_bytes_of(timeline_.nodes_) + node_numbers_.size_bytes() +
                            timeline_.frames_.size() * kFrameSizeBytes +
                            timeline_.threads_.size() * (2 * sizeof(TimelineThread) + 64);
@@ -318,12 +336,12 @@ private:
     }
 
     const Scan& scan_;
-    Symbolizer& symbolizer_;
+    Symbolizer* symbolizer_;
     Timeline& timeline_;
     FileClock clock_;
     EventTable events_;
     RowMerge merge_;
-    FrameNames names_;
+    std::optional<FrameNames> names_;
     MemoryShare share_;
     std::vector<std::uint32_t> target_of_session_;
     std::vector<std::unique_ptr<TraceFormat>> formats_;  // by event; null: it has no fields
@@ -336,7 +354,13 @@ private:
 
 Result<std::unique_ptr<Timeline>> Timeline::read(const Scan& scan, Symbolizer& symbolizer) {
     auto timeline = std::make_unique<Timeline>();
-    PERFLEET_TRY(Reader{scan, symbolizer, *timeline}.run());
+    PERFLEET_TRY(Reader{scan, &symbolizer, *timeline}.run());
+    return timeline;
+}
+
+Result<std::unique_ptr<Timeline>> Timeline::read_threads(const Scan& scan) {
+    auto timeline = std::make_unique<Timeline>();
+    PERFLEET_TRY(Reader{scan, nullptr, *timeline}.run());
     return timeline;
 }
 

@@ -1,5 +1,5 @@
 // Every sample and tracepoint entry of a selection with its time, thread and call chain, in the order of time: what
-// formats that keep time (speedscope, Firefox Profiler, trace events) are made from.
+// formats that keep time (speedscope, Firefox Profiler, Perfetto) are made from.
 //
 // Names are those of `top`, and so are the counts by (event, command, image, symbol). Frames of one symbol are one
 // frame. Everything is in memory, which the query's limit bounds. One thread.
@@ -25,7 +25,7 @@
 namespace perfleet {
 
 struct TimelineFrame {
-    std::string symbol;  // `[image]` where no symbol covers an address
+    std::string symbol;  // as `top` shows it
     std::string image;
     bool is_kernel = false;
     friend auto operator<=>(const TimelineFrame&, const TimelineFrame&) = default;
@@ -72,10 +72,13 @@ struct TimelineEntry {
 // From here on the CPU runs another thread than the row's (sched:sched_switch).
 struct TimelineSwitch {
     std::size_t row = 0;
+    // Of a thread that ends here the row has no id any more.
+    std::uint32_t previous_tid = 0;
     std::int64_t previous_state = 0;  // as the kernel numbers them
     std::int32_t previous_priority = 0;
     std::int32_t next_priority = 0;
     std::uint32_t next_tid = 0;
+    std::string previous_command;
     std::string next_command;
 };
 
@@ -96,6 +99,9 @@ public:
     // Errors: kTooLarge when the query's memory is exceeded; those of the store. Without rows it is empty, and a
     // warning says so.
     [[nodiscard]] static Result<std::unique_ptr<Timeline>> read(const Scan& scan, Symbolizer& symbolizer);
+
+    // Rows and switches alone: all nodes are 0, there are no entries and no counters, and no symbols are read.
+    [[nodiscard]] static Result<std::unique_ptr<Timeline>> read_threads(const Scan& scan);
 
     [[nodiscard]] const std::vector<std::string>& targets() const { return targets_; }
     [[nodiscard]] const std::vector<TimelineEvent>& events() const { return events_; }

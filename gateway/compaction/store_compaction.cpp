@@ -24,8 +24,8 @@ constexpr std::chrono::milliseconds kPauseMax{200};
 
 class CompactionThread final : public StoreCompaction {
 public:
-    CompactionThread(StoreMaintenance& store, LogSink tell, std::uint64_t look_again_ns)
-        : store_{store}, tell_{std::move(tell)}, look_again_{look_again_ns}, thread_{[this] { run(); }} {}
+    CompactionThread(StoreMaintenance& store, LogSink log, std::uint64_t look_again_ns)
+        : store_{store}, log_{std::move(log)}, look_again_{look_again_ns}, thread_{[this] { run(); }} {}
     ~CompactionThread() override {
         {
             const std::lock_guard lock{mutex_};
@@ -61,10 +61,10 @@ private:
                     const std::lock_guard lock{mutex_};
                     ++counts_.failures;
                 }
-                if (!has_failed && tell_) {
-                    // What hinders the store is told by who stores; this only waits for it.
-                    tell_({LogLevel::kInfo, "compaction",
-                           "can't compact what is stored, and tries again: " + compacted.error().message});
+                if (!has_failed && log_) {
+                    // What hinders the store is logged by the thread that stores; this only waits for it.
+                    log_({LogLevel::kInfo, "compaction",
+                          "can't compact what is stored, and tries again: " + compacted.error().message});
                 }
             }
             has_failed = !compacted.ok();
@@ -95,7 +95,7 @@ private:
     }
 
     StoreMaintenance& store_;
-    LogSink tell_;
+    LogSink log_;
     std::chrono::nanoseconds look_again_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
@@ -106,9 +106,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<StoreCompaction> StoreCompaction::start(StoreMaintenance& store, LogSink tell,
+std::unique_ptr<StoreCompaction> StoreCompaction::start(StoreMaintenance& store, LogSink log,
                                                         std::uint64_t look_again_ns) {
-    return std::make_unique<CompactionThread>(store, std::move(tell), look_again_ns);
+    return std::make_unique<CompactionThread>(store, std::move(log), look_again_ns);
 }
 
 }  // namespace perfleet

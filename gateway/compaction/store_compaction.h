@@ -36,8 +36,8 @@ public:
     // Between two looks at what there is to do.
     static constexpr std::uint64_t kLookAgainNs = 1'000'000'000;
 
-    // `tell` is called on the thread, once for failures that follow each other.
-    [[nodiscard]] static std::unique_ptr<StoreCompaction> start(StoreMaintenance& store, LogSink tell,
+    // `log` is called on the thread, once for failures that follow each other.
+    [[nodiscard]] static std::unique_ptr<StoreCompaction> start(StoreMaintenance& store, LogSink log,
                                                                 std::uint64_t look_again_ns = kLookAgainNs);
     virtual ~StoreCompaction() = default;
 

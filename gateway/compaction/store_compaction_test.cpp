@@ -74,15 +74,15 @@ private:
 TEST(StoreCompaction, TellsFailuresOnceTriesAgainAndStopsBetweenSteps) {
     const auto memory = make_memory_store();
     StubbornStore store{*memory};
-    std::atomic<int> told{0};
+    std::atomic<int> logged_count{0};
     auto compaction = StoreCompaction::start(
-        store, [&](const LogEvent&) { ++told; }, 1'000);
+        store, [&](const LogEvent&) { ++logged_count; }, 1'000);
     while (!store.is_at_work()) {
         std::this_thread::sleep_for(std::chrono::microseconds{50});
     }
     EXPECT_EQ(compaction->counts().failures, 3U);
     compaction.reset();  // it would never end by itself
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(logged_count, 1);
 }
 
 }  // namespace

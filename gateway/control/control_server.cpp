@@ -2,52 +2,40 @@
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <utility>
 
 #include "gateway/control/control_socket.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 
 Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& folder) {
-    const auto listen_fd = PERFLEET_TRY(listen_control_socket(folder));
-    const int epoll_fd = ::epoll_create1(EPOLL_CLOEXEC);
+    FileDescriptor listen_fd = PERFLEET_TRY(listen_control_socket(folder));
+    FileDescriptor epoll_fd{::epoll_create1(EPOLL_CLOEXEC)};
     epoll_event event{};
     event.events = EPOLLIN;
-    event.data.fd = listen_fd;
-    if (epoll_fd < 0 || ::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
-        const int error = errno;
-        ::close(listen_fd);
-        if (epoll_fd >= 0) {
-            ::close(epoll_fd);
-        }
-        return error_from_errno(error, "can't wait for operators");
+    event.data.fd = listen_fd.get();
+    if (!epoll_fd || ::epoll_ctl(epoll_fd.get(), EPOLL_CTL_ADD, listen_fd.get(), &event) != 0) {
+        return error_from_errno(errno, "can't wait for operators");
     }
-    return std::unique_ptr<ControlServer>{new ControlServer{folder, listen_fd, epoll_fd}};
+    return std::unique_ptr<ControlServer>{new ControlServer{folder, std::move(listen_fd), std::move(epoll_fd)}};
 }
 
-ControlServer::ControlServer(std::string folder, int listen_fd, int epoll_fd)
-    : folder_{std::move(folder)}, listen_fd_{listen_fd}, epoll_fd_{epoll_fd} {}
+ControlServer::ControlServer(std::string folder, FileDescriptor listen_fd, FileDescriptor epoll_fd)
+    : folder_{std::move(folder)}, listen_fd_{std::move(listen_fd)}, epoll_fd_{std::move(epoll_fd)} {}
 
-ControlServer::~ControlServer() {
-    remove_control_socket(folder_);
-    for (const auto& [fd, one] : operators_) {
-        ::close(fd);
-    }
-    ::close(listen_fd_);
-    ::close(epoll_fd_);
-}
+ControlServer::~ControlServer() { remove_control_socket(folder_); }
 
 ControlServer::Incoming ControlServer::take() {
     Incoming incoming;
     std::array<epoll_event, kOperatorsMax + 1> events{};
-    const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), 0);
+    const int count = ::epoll_wait(epoll_fd_.get(), events.data(), static_cast<int>(events.size()), 0);
     for (int i = 0; i < count; ++i) {
         const int fd = events[static_cast<std::size_t>(i)].data.fd;
-        if (fd == listen_fd_) {
+        if (fd == listen_fd_.get()) {
             let_in();
             continue;
         }
@@ -68,22 +56,18 @@ ControlServer::Incoming ControlServer::take() {
 
 void ControlServer::let_in() {
     for (;;) {
-        const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0) {
+        FileDescriptor fd{::accept4(listen_fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+        if (!fd) {
             return;
         }
-        if (operators_.size() >= kOperatorsMax || !is_own_peer(fd)) {
-            ::close(fd);
-            continue;
-        }
-        Operator& one = operators_[fd];
-        one.fd = fd;
         epoll_event event{};
-        event.events = one.watched_for = EPOLLIN;
-        event.data.fd = fd;
-        if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) != 0) {
-            operators_.erase(fd);
-            ::close(fd);
+        event.events = EPOLLIN;
+        event.data.fd = fd.get();
+        if (operators_.size() < kOperatorsMax && is_own_peer(fd.get()) &&
+            ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, fd.get(), &event) == 0) {
+            Operator& one = operators_[fd.get()];
+            one.watched_for = event.events;
+            one.fd = std::move(fd);
         }
     }
 }
@@ -91,7 +75,7 @@ void ControlServer::let_in() {
 bool ControlServer::read_from(Operator& from, Incoming& into) {
     std::array<char, kOperatorMessageSizeBytesMax + 1> line{};
     while (from.unanswered.size() + from.replies.size() < kUnansweredMax) {
-        const ssize_t size = ::recv(from.fd, line.data(), line.size(), 0);
+        const ssize_t size = ::recv(from.fd.get(), line.data(), line.size(), 0);
         if (size < 0 && errno == EAGAIN) {
             return true;
         }
@@ -103,7 +87,7 @@ bool ControlServer::read_from(Operator& from, Incoming& into) {
             return false;
         }
         from.unanswered.emplace(++last_ticket_, request->id);
-        owners_.emplace(last_ticket_, from.fd);
+        owners_.emplace(last_ticket_, from.fd.get());
         into.requests.emplace_back(last_ticket_, std::move(request->order));
     }
     return true;
@@ -127,7 +111,7 @@ void ControlServer::answer(std::uint64_t ticket, RequestOutcome outcome, std::st
 bool ControlServer::write_to(Operator& to) {
     while (!to.replies.empty()) {
         const std::string& reply = to.replies.front();
-        if (::send(to.fd, reply.data(), reply.size(), MSG_NOSIGNAL) < 0) {
+        if (::send(to.fd.get(), reply.data(), reply.size(), MSG_NOSIGNAL) < 0) {
             return errno == EAGAIN;
         }
         to.replies.pop_front();
@@ -144,8 +128,8 @@ void ControlServer::watch(Operator& one) const {
     }
     epoll_event event{};
     event.events = one.watched_for = wanted;
-    event.data.fd = one.fd;
-    ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, one.fd, &event);
+    event.data.fd = one.fd.get();
+    ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_MOD, one.fd.get(), &event);
 }
 
 void ControlServer::show_out(Operators::iterator one, Incoming& into) {
@@ -153,7 +137,6 @@ void ControlServer::show_out(Operators::iterator one, Incoming& into) {
         into.withdrawn.push_back(ticket);
         owners_.erase(ticket);
     }
-    ::close(one->second.fd);
     operators_.erase(one);
 }
 

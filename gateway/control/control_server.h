@@ -14,44 +14,35 @@
 #include <vector>
 
 #include "gateway/control/operator_message.h"
+#include "gateway/control/request_source.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 
-class ControlServer {
+class ControlServer final : public RequestSource {
 public:
     static constexpr std::size_t kOperatorsMax = 16;
     static constexpr std::size_t kUnansweredMax = 128;  // requests of one operator
 
     // Errors: kIo, kPermission.
     [[nodiscard]] static Result<std::unique_ptr<ControlServer>> open(const std::string& folder);
-    ~ControlServer();
-    ControlServer(const ControlServer&) = delete;
-    ControlServer& operator=(const ControlServer&) = delete;
+    ~ControlServer() override;
 
-    // Readable when take() has something to do.
-    [[nodiscard]] int fd() const { return epoll_fd_; }
-
-    // A request's ticket is never used again.
-    struct Incoming {
-        std::vector<std::pair<std::uint64_t, OperatorCommand>> requests;
-        std::vector<std::uint64_t> withdrawn;  // tickets of operators that are gone
-    };
-    [[nodiscard]] Incoming take();
-
-    // To a request that was taken. Nothing happens when its operator is gone.
-    void answer(std::uint64_t ticket, RequestOutcome outcome, std::string reason);
+    [[nodiscard]] int fd() const override { return epoll_fd_.get(); }
+    [[nodiscard]] Incoming take() override;
+    void answer(std::uint64_t ticket, RequestOutcome outcome, std::string reason) override;
 
 private:
     struct Operator {
-        int fd = -1;
+        FileDescriptor fd;
         std::unordered_map<std::uint64_t, std::uint32_t> unanswered;  // ticket to the operator's own id
         std::deque<std::string> replies;                              // that found no room in the socket
         std::uint32_t watched_for = 0;
     };
     using Operators = std::unordered_map<int, Operator>;  // by descriptor
 
-    ControlServer(std::string folder, int listen_fd, int epoll_fd);
+    ControlServer(std::string folder, FileDescriptor listen_fd, FileDescriptor epoll_fd);
     void let_in();
     // False: it is gone, or has to go.
     [[nodiscard]] bool read_from(Operator& from, Incoming& into);
@@ -60,8 +51,8 @@ private:
     void show_out(Operators::iterator one, Incoming& into);
 
     std::string folder_;
-    int listen_fd_;
-    int epoll_fd_;
+    FileDescriptor listen_fd_;
+    FileDescriptor epoll_fd_;
     std::uint64_t last_ticket_ = 0;
     Operators operators_;
     std::unordered_map<std::uint64_t, int> owners_;  // ticket to descriptor

@@ -32,12 +32,7 @@ protected:
         std::filesystem::create_directories(below_);
         open();
     }
-    ~ControlServerTest() override {
-        for (const int fd : operators_) {
-            close(fd);
-        }
-        std::filesystem::remove_all(folder_);
-    }
+    ~ControlServerTest() override { std::filesystem::remove_all(folder_); }
 
     void open() {
         auto control_server = ControlServer::open(below_.string());
@@ -46,10 +41,10 @@ protected:
     }
 
     int connect() {
-        const auto fd = connect_control_socket(below_.string());
+        auto fd = connect_control_socket(below_.string());
         EXPECT_TRUE(fd.ok());
-        operators_.push_back(fd.ok() ? *fd : -1);
-        return operators_.back();
+        operators_.push_back(fd.ok() ? std::move(*fd) : FileDescriptor{});
+        return operators_.back().get();
     }
 
     static void say(int fd, const std::string& line) {
@@ -90,7 +85,7 @@ protected:
     std::filesystem::path folder_;
     std::filesystem::path below_;
     std::unique_ptr<ControlServer> control_server_;
-    std::vector<int> operators_;
+    std::vector<FileDescriptor> operators_;
 };
 
 TEST_F(ControlServerTest, PassesOrdersInAndEachAnswerToItsOperator) {
@@ -146,7 +141,7 @@ TEST_F(ControlServerTest, ListensToNobodyElseWhateverTheFilesMode) {
             }
             alarm(kTimeoutMs / 1'000);  // who was let in would wait for ever
             char byte = 0;
-            _exit(recv(*fd, &byte, 1, 0) == 0 ? 2 : 3);
+            _exit(recv(fd->get(), &byte, 1, 0) == 0 ? 2 : 3);
         }
         return child;
     };
@@ -167,9 +162,7 @@ TEST_F(ControlServerTest, ListensToNobodyElseWhateverTheFilesMode) {
 TEST_F(ControlServerTest, TakesThePlaceOfOneThatWasKilled) {
     // As a kill leaves it: a file, and nobody who listens.
     control_server_.reset();
-    const auto left = listen_control_socket(below_.string());
-    ASSERT_TRUE(left.ok());
-    close(*left);
+    ASSERT_TRUE(listen_control_socket(below_.string()).ok());
     EXPECT_EQ(connect_control_socket(below_.string()).error().code, ErrorCode::kNotFound);
     open();
     const int fd = connect();
@@ -182,7 +175,6 @@ TEST_F(ControlServerTest, WithdrawsWhatAnOperatorLeavesBehind) {
     order(fd, 1);
     order(fd, 2);
     const auto incoming = take(2);
-    close(operators_.back());
     operators_.pop_back();
     const auto gone = take(0, 2);
     EXPECT_EQ(gone.withdrawn.size(), 2U);

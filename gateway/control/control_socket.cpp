@@ -14,27 +14,25 @@ std::string name_in(const std::string& folder) { return folder + "/" + std::stri
 
 }  // namespace
 
-Result<int> listen_control_socket(const std::string& folder) {
+Result<FileDescriptor> listen_control_socket(const std::string& folder) {
     constexpr int kBacklog = 8;
     const auto socket = PERFLEET_TRY(LocalSocket::in(folder, kControlSocketName));
-    auto fd = socket.bind(SOCK_SEQPACKET | SOCK_NONBLOCK);
-    if (fd.ok() && ::listen(*fd, kBacklog) != 0) {
-        Error error = error_from_errno(errno, name_in(folder));
-        ::close(*fd);
-        return error;
+    auto fd = PERFLEET_TRY(socket.bind(SOCK_SEQPACKET | SOCK_NONBLOCK));
+    if (::listen(fd.get(), kBacklog) != 0) {
+        return error_from_errno(errno, name_in(folder));
     }
     return fd;
 }
 
 void remove_control_socket(const std::string& folder) { ::unlink(name_in(folder).c_str()); }
 
-Result<int> connect_control_socket(const std::string& folder) {
+Result<FileDescriptor> connect_control_socket(const std::string& folder) {
     const auto socket = PERFLEET_TRY(LocalSocket::in(folder, kControlSocketName));
-    const int fd = socket.connect(SOCK_SEQPACKET);
-    if (fd >= 0) {
+    FileDescriptor fd = socket.connect(SOCK_SEQPACKET);
+    if (fd) {
         return fd;
     }
-    const int error = -fd;
+    const int error = errno;
     if (error == ENOENT || error == ECONNREFUSED) {
         return Error{ErrorCode::kNotFound,
                      "no gateway serves " + folder +

@@ -1,24 +1,25 @@
 // The socket over which an operator speaks to a gateway: `control.sock` in the folder of its store, for the gateway's
 // user (and root) alone. Packets, each of them a message (operator_message.h).
 //
-// Descriptors are the caller's; close-on-exec.
+// Descriptors are close-on-exec.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 
 inline constexpr std::string_view kControlSocketName = "control.sock";
 
 // In place of one that a gateway which was killed has left: whoever calls this has the store for itself. Doesn't block.
-[[nodiscard]] Result<int> listen_control_socket(const std::string& folder);
+[[nodiscard]] Result<FileDescriptor> listen_control_socket(const std::string& folder);
 void remove_control_socket(const std::string& folder);
 
 // Errors: kNotFound (no gateway serves this folder), kPermission; both say what to do.
-[[nodiscard]] Result<int> connect_control_socket(const std::string& folder);
+[[nodiscard]] Result<FileDescriptor> connect_control_socket(const std::string& folder);
 
 // Whether the other end is of this process's user, or root: whatever the file's mode has come to be.
 [[nodiscard]] bool is_own_peer(int fd);

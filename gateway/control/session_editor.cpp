@@ -1,11 +1,9 @@
 #include "gateway/control/session_editor.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/wake_event.h"
 
 namespace perfleet {
 namespace {
@@ -28,8 +26,8 @@ SessionEditor::Answer answer_of(std::uint64_t ticket, const Result<Done>& done) 
 
 }  // namespace
 
-SessionEditor::SessionEditor(Store& store) : store_{store}, done_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
-    PERFLEET_ASSERT(done_fd_ >= 0);
+SessionEditor::SessionEditor(Store& store) : store_{store} {
+    PERFLEET_ASSERT(done_event_);
     thread_ = std::thread{[this] { run(); }};
 }
 
@@ -40,7 +38,6 @@ SessionEditor::~SessionEditor() {
     }
     changed_.notify_one();
     thread_.join();
-    ::close(done_fd_);
 }
 
 void SessionEditor::begin(std::uint64_t ticket, const OperatorCommand& order) {
@@ -52,8 +49,7 @@ void SessionEditor::begin(std::uint64_t ticket, const OperatorCommand& order) {
 }
 
 std::vector<SessionEditor::Answer> SessionEditor::take() {
-    std::uint64_t count = 0;
-    (void)!::read(done_fd_, &count, sizeof count);
+    done_event_.clear();
     const std::lock_guard lock{mutex_};
     return std::exchange(done_, {});
 }
@@ -70,8 +66,7 @@ void SessionEditor::run() {
         std::vector<Answer> answers = carry_out(requests);
         lock.lock();
         std::move(answers.begin(), answers.end(), std::back_inserter(done_));
-        const std::uint64_t one = 1;
-        (void)!::write(done_fd_, &one, sizeof one);
+        done_event_.signal();
     }
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "gateway/control/operator_message.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
@@ -27,7 +28,7 @@ public:
     SessionEditor& operator=(const SessionEditor&) = delete;
 
     // Readable when take() has something to give.
-    [[nodiscard]] int fd() const { return done_fd_; }
+    [[nodiscard]] int fd() const { return done_event_.fd(); }
 
     // The order names a change. As many as operators may have without an answer.
     void begin(std::uint64_t ticket, const OperatorCommand& order);
@@ -46,7 +47,7 @@ private:
     [[nodiscard]] std::vector<Answer> carry_out(const Orders& requests);
 
     Store& store_;
-    int done_fd_;
+    WakeEvent done_event_;
     std::mutex mutex_;
     std::condition_variable changed_;
     Orders waiting_;

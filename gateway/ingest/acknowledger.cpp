@@ -27,7 +27,7 @@ void Acknowledger::stand_in_line(const SessionPtr& session) {
 }
 
 void Acknowledger::raise_send_limit(const SessionPtr& session, std::uint64_t now_ns) {
-    credit_.settle(session->credit, session->progress.prefix(), session->send_limit);
+    credit_.recount(session->credit, session->progress.prefix(), session->send_limit);
     if (line_.empty()) {
         session->send_limit = credit_.raise(session->credit, session->progress.prefix(), session->send_limit,
                                             table_.peer_count(), now_ns);
@@ -48,10 +48,10 @@ void Acknowledger::acknowledge(const SessionPtr& session, std::uint64_t now_ns) 
         raise_send_limit(session, now_ns);
     }
     session->repeat_after_ns = intake_limits::kAckRepeatNsMin;
-    tell(*session, now_ns);
+    send(*session, now_ns);
 }
 
-void Acknowledger::tell(Session& session, std::uint64_t now_ns) {
+void Acknowledger::send(Session& session, std::uint64_t now_ns) {
     session.acknowledged_ns = now_ns;
     link_.send(session.routing_id, encode_ack({session.record.session, session.progress.prefix(), session.send_limit,
                                                incarnation_, session.finished}));
@@ -84,7 +84,7 @@ void Acknowledger::serve_line(std::uint64_t now_ns) {
                                                 CreditAccounts::kOneBatch, now_ns);
             session->credit.is_waiting = false;
             line_.pop_front();
-            tell(*session, now_ns);
+            send(*session, now_ns);
         } else {
             line_.pop_front();
         }

@@ -36,7 +36,7 @@ private:
     [[nodiscard]] bool has_credit(const Session& session) const {
         return session.send_limit > session.progress.prefix();
     }
-    void tell(Session& session, std::uint64_t now_ns);
+    void send(Session& session, std::uint64_t now_ns);
     void stand_in_line(const SessionPtr& session);
     void serve_line(std::uint64_t now_ns);
 

@@ -7,6 +7,7 @@
 
 #include "gateway/ingest/intake_limits.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/block/batch_blocks.h"
 
 namespace perfleet {
@@ -16,8 +17,6 @@ Error too_large(const std::string& what, std::uint64_t value, std::uint64_t valu
     return Error{ErrorCode::kTooLarge,
                  what + ": " + std::to_string(value) + ", at most " + std::to_string(value_max) + " are allowed"};
 }
-
-bool needs_event(Kind kind) { return kind == Kind::kSample || kind == Kind::kTracepoint || kind == Kind::kCounter; }
 
 Result<Done> check_series_name(Series series, const SessionRecord& session) {
     if (!is_known_kind(static_cast<std::uint8_t>(series.kind))) {
@@ -93,7 +92,7 @@ Result<Done> check_rows(const SeriesView& rows, const SessionRecord& session) {
     if (rows.row_count > limits::kBatchRowsMax) {
         return too_large("rows of a " + kind + " series", rows.row_count, limits::kBatchRowsMax);
     }
-    if (needs_event(rows.series.kind) && rows.series.event == kNoEvent) {
+    if (is_kind(rows.series.kind, &KindTraits::needs_event) && rows.series.event == kNoEvent) {
         return invalid(kind + " rows without an event");
     }
     if (is_definition(rows.series.kind) && rows.series.event != kNoEvent) {

@@ -59,17 +59,15 @@ Result<Done> ColumnCheck::check(const SeriesView& rows_untrusted) {
             }
         }
     }
-    bool has_time = false;
     for (const ColumnRule& rule : columns_of(rows.series.kind)) {
         const ColumnView* column = find(rows, rule.id);
         if (column == nullptr) {
             return invalid(rows, rule.id, "is missing");
         }
-        has_time = has_time || rule.id == ColumnId::kTime;
         PERFLEET_TRY(rule.shape == ColumnShape::kInteger ? check_integers(rows, rule, *column)
                                                          : check_bytes(rows, rule, *column));
     }
-    if (!has_time && rows.first_ticks != rows.last_ticks) {
+    if (!has_time(rows.series.kind) && rows.first_ticks != rows.last_ticks) {
         return Error{ErrorCode::kInvalid, std::string{kind_name(rows.series.kind)} +
                                               " rows have no time, but first and last ticks that differ"};
     }

@@ -137,12 +137,12 @@ Result<Done> CommitGroup::put_ends(Store& store, SessionTable& table) {
 
 SeqProgress CommitGroup::progress_after(const Session& session) const {
     SeqProgress progress = session.progress;
-    progress.settle_below(session.oldest_retained);
+    progress.resolve_below(session.oldest_retained);
     for (const auto& [seq, seal] : session.gathered) {
-        progress.settle(Seq{seq}, seal);
+        progress.resolve(Seq{seq}, seal);
     }
     for (const Seq seq : session.resolved) {
-        progress.settle(seq, std::nullopt);
+        progress.resolve(seq, std::nullopt);
     }
     return progress;
 }

@@ -150,20 +150,20 @@ TEST_F(FailedStore, AtTheEndIsSaid) {
 
 TEST(SeqProgress, JoinsWhatFollows) {
     SeqProgress progress;
-    progress.settle(Seq{2}, 7);
-    progress.settle(Seq{4}, std::nullopt);
+    progress.resolve(Seq{2}, 7);
+    progress.resolve(Seq{4}, std::nullopt);
     EXPECT_EQ(progress.prefix(), Seq{0});
-    EXPECT_TRUE(progress.is_settled(Seq{2}));
-    EXPECT_FALSE(progress.is_settled(Seq{3}));
+    EXPECT_TRUE(progress.is_resolved(Seq{2}));
+    EXPECT_FALSE(progress.is_resolved(Seq{3}));
     EXPECT_EQ(progress.seal_of(Seq{2}), 7U);
     EXPECT_EQ(progress.seal_of(Seq{4}), std::nullopt);
-    progress.settle(Seq{1}, 9);
+    progress.resolve(Seq{1}, 9);
     EXPECT_EQ(progress.prefix(), Seq{2});
-    progress.settle_below(Seq{4});
+    progress.resolve_below(Seq{4});
     EXPECT_EQ(progress.prefix(), Seq{4});
-    progress.settle_below(Seq{2});
+    progress.resolve_below(Seq{2});
     EXPECT_EQ(progress.prefix(), Seq{4});
-    progress.settle_below(Seq{~0ULL});
+    progress.resolve_below(Seq{~0ULL});
     EXPECT_EQ(progress.prefix(), Seq{~0ULL - 1});
     EXPECT_FALSE(progress.is_beyond(Seq{~0ULL}));
 }

@@ -27,14 +27,14 @@ void CreditAccounts::count(CreditAccount& account, std::uint64_t promised_bytes)
     account.promised_bytes = counted;
 }
 
-void CreditAccounts::settle(CreditAccount& account, Seq prefix, Seq limit) {
+void CreditAccounts::recount(CreditAccount& account, Seq prefix, Seq limit) {
     const Seq counted_from = std::max(prefix, account.written_off);
     const std::uint64_t open_count = limit > counted_from ? limit.value - counted_from.value : 0;
     count(account, open_count * account.batch_size_bytes);
 }
 
 Seq CreditAccounts::raise(CreditAccount& account, Seq prefix, Seq limit, std::size_t peer_count, std::uint64_t now_ns) {
-    settle(account, prefix, limit);
+    recount(account, prefix, limit);
     const std::uint64_t share = windows_bytes() / std::max<std::size_t>(peer_count, 1) / account.batch_size_bytes;
     const std::uint64_t window = std::clamp<std::uint64_t>(share, 1, limits::kSendWindowBatches);
     const Seq wanted{prefix.value > ~0ULL - window ? ~0ULL : prefix.value + window};

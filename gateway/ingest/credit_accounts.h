@@ -32,10 +32,11 @@ public:
     static void learn(CreditAccount& account, std::size_t size_bytes, std::uint64_t now_ns);
 
     // What was used of a promise up to `limit` comes back.
-    void settle(CreditAccount& account, Seq prefix, Seq limit);
+    void recount(CreditAccount& account, Seq prefix, Seq limit);
 
-    // How far a peer may send that has `prefix` settled and was told `limit` before; never less than that. It is up to
-    // the caller that those who wait in line come first. `peer_count` share the budget; kOneBatch: only one is wanted.
+    // How far a peer may send that has `prefix` resolved and was granted `limit` before; never less than that. It is up
+    // to the caller that those who wait in line come first. `peer_count` share the budget; kOneBatch: only one is
+    // wanted.
     static constexpr std::size_t kOneBatch = ~std::size_t{0};
     [[nodiscard]] Seq raise(CreditAccount& account, Seq prefix, Seq limit, std::size_t peer_count,
                             std::uint64_t now_ns);

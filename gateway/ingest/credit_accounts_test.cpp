@@ -65,7 +65,7 @@ TEST(CreditAccounts, PromisesOfAllNeverPassTheBudget) {
     // Also when batches turn out larger than was thought.
     for (CreditAccount& account : accounts) {
         CreditAccounts::learn(account, 200'000, 0);
-        credit.settle(account, Seq{0}, Seq{1});
+        credit.recount(account, Seq{0}, Seq{1});
         ASSERT_LE(credit.promised_bytes(), kBudgetBytes);
     }
 }
@@ -75,7 +75,7 @@ TEST(CreditAccounts, OneWithLargeBatchesLeavesRoomForOthers) {
     CreditAccount hog = account_of(1'000);
     const Seq limit = credit.raise(hog, Seq{0}, Seq{0}, 1, 0);
     CreditAccounts::learn(hog, kBudgetBytes / 4, 0);
-    credit.settle(hog, Seq{1}, limit);
+    credit.recount(hog, Seq{1}, limit);
     CreditAccount other = account_of(1'000);
     EXPECT_GT(credit.raise(other, Seq{0}, Seq{0}, 2, 0), Seq{1});
 }
@@ -84,12 +84,12 @@ TEST(CreditAccounts, SlowPeersWithLargeWindowsKeepNoNewcomerWaiting) {
     CreditAccounts credit{kBudgetBytes};
     // Each came when there were fewer, was promised more than the later ones, and doesn't use it.
     std::vector<CreditAccount> early(200, account_of(1'000));
-    std::vector<Seq> told(early.size());
+    std::vector<Seq> granted(early.size());
     for (std::size_t i = 0; i < early.size(); ++i) {
-        told[i] = credit.raise(early[i], Seq{0}, Seq{0}, i + 1, 0);
-        EXPECT_GE(told[i], Seq{1});
+        granted[i] = credit.raise(early[i], Seq{0}, Seq{0}, i + 1, 0);
+        EXPECT_GE(granted[i], Seq{1});
     }
-    EXPECT_EQ(told[0], Seq{limits::kSendWindowBatches});
+    EXPECT_EQ(granted[0], Seq{limits::kSendWindowBatches});
     EXPECT_GE(kBudgetBytes - credit.promised_bytes(), kBudgetBytes / 4);
     for (std::size_t newcomer = 0; newcomer < 100; ++newcomer) {
         CreditAccount account = account_of(2'000);
@@ -113,7 +113,7 @@ TEST(CreditAccounts, IdlePromisesAreWrittenOff) {
     EXPECT_EQ(credit.promised_bytes(), 0U);
 }
 
-// Its promises don't count again when it comes back, whichever limit was told last.
+// Its promises don't count again when it comes back, whichever limit was granted last.
 TEST(CreditAccounts, WhatAPeerThatWentWasPromisedIsWrittenOff) {
     CreditAccounts credit{kBudgetBytes};
     CreditAccount account = account_of(1'000);
@@ -122,11 +122,11 @@ TEST(CreditAccounts, WhatAPeerThatWentWasPromisedIsWrittenOff) {
     credit.close(account, limit);
     EXPECT_FALSE(account.is_waiting);
     EXPECT_EQ(account.written_off, limit);
-    credit.settle(account, Seq{10}, limit);
+    credit.recount(account, Seq{10}, limit);
     EXPECT_EQ(credit.promised_bytes(), 0U);
     credit.close(account, Seq{1});
     EXPECT_EQ(account.written_off, limit) << "what was written off stays so";
-    credit.settle(account, Seq{10}, limit);
+    credit.recount(account, Seq{10}, limit);
     EXPECT_EQ(credit.promised_bytes(), 0U);
 }
 

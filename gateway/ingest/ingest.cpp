@@ -194,8 +194,9 @@ Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {
     if (!is_stuck()) {
         log({LogLevel::kError, "store",
              "can't store: " + error.message + "; " + std::to_string(group.batch_count()) +
-                 " batches wait in memory, collectors keep theirs; free space or repair the folder; the gateway "
-                 "retries"});
+                 " batches wait in memory, collectors keep theirs; " +
+                 (error.code == ErrorCode::kUnavailable ? "" : "free space or repair the store; ") +
+                 "the gateway retries"});
     }
     store_trouble = error.message;
     retry_after_ns = std::clamp(2 * retry_after_ns, intake_limits::kStoreRetryNsMin, intake_limits::kStoreRetryNsMax);
@@ -410,7 +411,8 @@ Result<Done> Ingest::finish(const Now& now) {
         if (!outcome) {
             return outcome;
         }
-        if (state.is_stuck()) {
+        // Watermarks alone are made again by whoever holds their shards next.
+        if (state.is_stuck() && !(state.leases != nullptr && state.group.is_empty())) {
             const std::size_t count = state.group.batch_count();
             return Error{ErrorCode::kIo, (count == 0 ? "what came last" : std::to_string(count) + " batches") +
                                              " could not be stored: " + state.store_trouble};

@@ -88,7 +88,7 @@ struct Ingest::State {
     std::optional<Partition> partition_for(Session& session, BucketNumber bucket);
     // Left with its collector.
     void ignore(const std::string& routing_id, BatchIgnored reason, const BatchUntrusted& batch);
-    // Whether the batch's seq is settled or gathered already, with the same seal or another. If so, answers it.
+    // Whether the batch's seq is resolved or gathered already, with the same seal or another. If so, answers it.
     enum class Recognised : std::uint8_t { kNew, kSame, kConflict };
     Recognised recognise(const SessionPtr& session, const BatchUntrusted& batch);
     // What an admitted batch says of those before it.

@@ -484,10 +484,10 @@ TEST_F(IngestHello, TellsFewRefusalsBeforeTheWelcome) {
                                         [](wire::Batch::Builder batch) { batch.setSeal(7); }));
     }
     say_hello("again");
-    const auto told = replies("again");
-    ASSERT_EQ(told.size(), intake_limits::kRefusalsRememberedMax + 1);
-    EXPECT_EQ(told.back().type, ReplyType::kWelcome);
-    EXPECT_EQ(told.front().seq, 43U);
+    const auto replies_again = replies("again");
+    ASSERT_EQ(replies_again.size(), intake_limits::kRefusalsRememberedMax + 1);
+    EXPECT_EQ(replies_again.back().type, ReplyType::kWelcome);
+    EXPECT_EQ(replies_again.front().seq, 43U);
     // Only those of which the collector doesn't show that it knows.
     say_hello("once more", Seq{50});
     const auto rest = replies("once more");
@@ -591,15 +591,15 @@ TEST_F(IngestBatch, AcknowledgementsAreRepeatedLessAndLessOften) {
     send_batch(1);
     commit();
     replies();
-    std::uint64_t told = 0;
+    std::uint64_t ack_count = 0;
     for (std::uint64_t second = 1; second <= 30; ++second) {
         pass(limits::kAckIntervalNs);
         for (const Reply& ack : replies()) {
             EXPECT_EQ(ack.prefix, 1U);
-            ++told;
+            ++ack_count;
         }
     }
-    EXPECT_EQ(told, 5U);  // at 2, 6, 14, 22 and 30 seconds
+    EXPECT_EQ(ack_count, 5U);  // at 2, 6, 14, 22 and 30 seconds
     send_batch(2);
     commit();
     replies();

@@ -41,8 +41,8 @@ inline constexpr std::uint64_t kAckRepeatNsMax = 8 * limits::kAckIntervalNs;
 inline constexpr std::uint64_t kEndedPeerKeptNs = 5 * limits::kAckIntervalNs;
 // A group's time on a store that gateways share, where an operation costs as much as writing 300 KB.
 inline constexpr std::uint64_t kSharedGroupCommitNs = 500'000'000;
-inline constexpr std::uint64_t kLateWatermarkNs = 5'000'000'000;  // where a store is shared: until it is written
-inline constexpr std::uint64_t kShardNewsNs = 50'000'000;         // between two looks for shards that come and go
+inline constexpr std::uint64_t kLateWatermarkNs = 20'000'000'000;  // where a store is shared: until it is written
+inline constexpr std::uint64_t kShardNewsNs = 50'000'000;          // between two looks for shards that come and go
 inline constexpr std::uint64_t kStoreRetryNsMin = 100'000'000;
 inline constexpr std::uint64_t kStoreRetryNsMax = 5'000'000'000;
 inline constexpr std::size_t kReplyTextSizeBytesMax = 1'024;

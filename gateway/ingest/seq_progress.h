@@ -1,4 +1,4 @@
-// Which batches of a session are settled: durable, or resolved without being stored.
+// Which batches of a session are resolved: durable, or passed over without being stored.
 //
 // A prefix and, above it, at most limits::kOutOfOrderSeqsMax single seqs.
 #pragma once
@@ -16,10 +16,10 @@ class SeqProgress {
 public:
     explicit SeqProgress(Seq prefix = Seq{0}) : prefix_{prefix} {}
 
-    // Everything up to here is settled.
+    // Everything up to here is resolved.
     [[nodiscard]] Seq prefix() const { return prefix_; }
 
-    [[nodiscard]] bool is_settled(Seq seq) const { return seq <= prefix_ || above_.contains(seq.value); }
+    [[nodiscard]] bool is_resolved(Seq seq) const { return seq <= prefix_ || above_.contains(seq.value); }
 
     // Too far above the prefix to be remembered. What is below `oldest` never comes and needs no room.
     [[nodiscard]] bool is_beyond(Seq seq, Seq oldest = Seq{0}) const {
@@ -27,14 +27,14 @@ public:
         return seq.value > base && seq.value - base > kAboveMax;
     }
 
-    // The seal of a settled batch above the prefix; nothing when it was settled without being stored.
+    // The seal of a resolved batch above the prefix; nothing when it was resolved without being stored.
     [[nodiscard]] std::optional<std::uint32_t> seal_of(Seq seq) const {
         const auto found = above_.find(seq.value);
         return found == above_.end() ? std::nullopt : found->second;
     }
 
     // `seq` isn't beyond.
-    void settle(Seq seq, std::optional<std::uint32_t> seal) {
+    void resolve(Seq seq, std::optional<std::uint32_t> seal) {
         if (seq > prefix_) {
             above_.emplace(seq.value, seal);
             join();
@@ -42,7 +42,7 @@ public:
     }
 
     // What is below `oldest` will never come.
-    void settle_below(Seq oldest) {
+    void resolve_below(Seq oldest) {
         if (oldest.value > prefix_.value + 1) {
             prefix_ = Seq{oldest.value - 1};
             above_.erase(above_.begin(), above_.upper_bound(prefix_.value));

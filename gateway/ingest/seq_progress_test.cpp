@@ -5,21 +5,21 @@
 namespace perfleet {
 namespace {
 
-TEST(SeqProgress, GoesOnAfterTheLastSeqBelowTheOldestWasSettled) {
+TEST(SeqProgress, GoesOnAfterTheLastSeqBelowTheOldestWasResolved) {
     SeqProgress progress;
-    progress.settle(Seq{5}, 1U);
-    progress.settle_below(Seq{6});
+    progress.resolve(Seq{5}, 1U);
+    progress.resolve_below(Seq{6});
     EXPECT_EQ(progress.prefix(), Seq{5});
     EXPECT_EQ(progress.seal_of(Seq{5}), std::nullopt);
-    progress.settle(Seq{6}, 2U);
+    progress.resolve(Seq{6}, 2U);
     EXPECT_EQ(progress.prefix(), Seq{6});
 }
 
 TEST(SeqProgress, RemembersSeqsAboveAGapUpToALimit) {
     constexpr std::uint64_t kMax = limits::kOutOfOrderSeqsMax;
     SeqProgress progress{Seq{10}};
-    EXPECT_TRUE(progress.is_settled(Seq{10}));
-    EXPECT_FALSE(progress.is_settled(Seq{11}));
+    EXPECT_TRUE(progress.is_resolved(Seq{10}));
+    EXPECT_FALSE(progress.is_resolved(Seq{11}));
     EXPECT_FALSE(progress.is_beyond(Seq{10}));
     EXPECT_FALSE(progress.is_beyond(Seq{10 + kMax}));
     EXPECT_TRUE(progress.is_beyond(Seq{11 + kMax}));
@@ -31,20 +31,20 @@ TEST(SeqProgress, RemembersSeqsAboveAGapUpToALimit) {
 
 TEST(SeqProgress, ThePrefixTakesWhatFollowsIt) {
     SeqProgress progress;
-    progress.settle(Seq{2}, 7U);
-    progress.settle(Seq{3}, std::nullopt);
-    progress.settle(Seq{5}, 8U);
+    progress.resolve(Seq{2}, 7U);
+    progress.resolve(Seq{3}, std::nullopt);
+    progress.resolve(Seq{5}, 8U);
     EXPECT_EQ(progress.prefix(), Seq{0});
     EXPECT_EQ(progress.seal_of(Seq{2}), 7U);
     EXPECT_EQ(progress.seal_of(Seq{3}), std::nullopt);
-    progress.settle(Seq{1}, 9U);
+    progress.resolve(Seq{1}, 9U);
     EXPECT_EQ(progress.prefix(), Seq{3});
     EXPECT_EQ(progress.seal_of(Seq{2}), std::nullopt);
-    progress.settle(Seq{2}, 9U);
+    progress.resolve(Seq{2}, 9U);
     EXPECT_EQ(progress.prefix(), Seq{3});
-    progress.settle_below(Seq{5});
+    progress.resolve_below(Seq{5});
     EXPECT_EQ(progress.prefix(), Seq{5}) << "4 will never come, and 5 is there";
-    progress.settle_below(Seq{2});
+    progress.resolve_below(Seq{2});
     EXPECT_EQ(progress.prefix(), Seq{5});
 }
 

@@ -21,7 +21,7 @@ Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
         auto visited = store.visit_batches(*partition, target, session.record.session, [&](const BatchRecord& record) {
             reached = reached || record.seq <= session.progress.prefix();
             if (!session.progress.is_beyond(record.seq)) {
-                session.progress.settle(record.seq, record.seal);
+                session.progress.resolve(record.seq, record.seal);
             }
             session.losses.know(record.counts);
             session.monotonicity.take_batch(record.rows);

@@ -44,6 +44,11 @@ private:
         const auto found = holders.find(shard);
         return found != holders.end() ? std::optional{found->second} : std::nullopt;
     }
+    std::vector<Message> take_requests() override { return {}; }
+    void answer(Message) override {}
+    std::uint64_t change_count() const override { return 0; }
+    void publish_sizes(const ClassSizes&, std::uint64_t) override {}
+    std::optional<ClassSizes> sizes_of_others() const override { return std::nullopt; }
 };
 
 class IngestShard : public testing::Test, protected IngestFixture {
@@ -155,6 +160,10 @@ TEST_F(IngestShard, AStuckStoreGoesOnWhenNothingIsLeftToStore) {
     shared_.held.erase(kShard);
     pass(intake_limits::kSharedGroupCommitNs);
     EXPECT_TRUE(ingest_->counts().is_store_stuck);
+    ASSERT_FALSE(logged_.empty());
+    EXPECT_NE(logged_.back().find("has taken the shard over; 1 batches wait in memory, collectors keep theirs; the "),
+              std::string::npos)
+        << logged_.back() << ": there is nothing to repair";
     shared_.news.lost.push_back(kShard);
     pass(kSecondNs);
     EXPECT_FALSE(ingest_->counts().is_store_stuck);

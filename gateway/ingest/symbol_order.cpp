@@ -3,32 +3,19 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 
 #include "gateway/ingest/image_check.h"
+#include "schemas/text/hex.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 namespace {
-
-std::optional<std::string> bytes_in_hex(std::string_view text) {
-    std::string bytes;
-    for (std::size_t i = 0; i + 2 <= text.size(); i += 2) {
-        std::uint8_t byte = 0;
-        const auto [end, status] = std::from_chars(text.data() + i, text.data() + i + 2, byte, 16);
-        if (status != std::errc{} || end != text.data() + i + 2) {
-            return std::nullopt;
-        }
-        bytes += static_cast<char>(byte);
-    }
-    return text.size() % 2 == 0 && !bytes.empty() ? std::optional{bytes} : std::nullopt;
-}
 
 Result<std::string> content_of(const std::string& path) {
     const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
@@ -43,12 +30,8 @@ Result<std::string> content_of(const std::string& path) {
         return Error{ErrorCode::kTooLarge, path + ": is larger than symbols may be"};
     }
     std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-    for (std::size_t at = 0; at < bytes.size();) {
-        const ssize_t size = ::pread(file.get(), bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
-        if (size <= 0) {
-            return size < 0 ? error_from_errno(errno, path) : Error{ErrorCode::kIo, path + ": was cut meanwhile"};
-        }
-        at += static_cast<std::size_t>(size);
+    if (read_all_at(file.get(), 0, std::as_writable_bytes(std::span{bytes})) != bytes.size()) {
+        return errno != 0 ? error_from_errno(errno, path) : Error{ErrorCode::kIo, path + ": was cut meanwhile"};
     }
     return bytes;
 }
@@ -68,8 +51,8 @@ OperatorCommand order_of_symbols(std::string_view build_id, std::uint16_t type, 
 
 Result<OrderedSymbols> read_ordered_symbols(const OperatorCommand& order) {
     const std::size_t blank = order.event.find(' ');
-    const auto build_id = bytes_in_hex(std::string_view{order.event}.substr(0, blank));
-    if (!build_id || blank == std::string::npos || order.value > 0xffff) {
+    const auto build_id = bytes_of_hex(std::string_view{order.event}.substr(0, blank));
+    if (!build_id || build_id->empty() || blank == std::string::npos || order.value > 0xffff) {
         return Error{ErrorCode::kInvalid, "symbols need a build-id, a type and a file"};
     }
     OrderedSymbols symbols{*build_id, {static_cast<std::uint16_t>(order.value), {}}};

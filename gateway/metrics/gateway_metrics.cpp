@@ -127,6 +127,11 @@ void add_store(MetricPage& page, const GatewayReadings& readings) {
         page.gauge("perfleet_gateway_store_free_bytes", "Free space on the store's file system.",
                    readings.store->free_bytes);
     }
+    if (!readings.store && readings.retained.store_bytes_now != 0) {
+        page.gauge("perfleet_gateway_store_size_bytes",
+                   "Size of the store, one copy, of all gateways that share it; measured once a minute.",
+                   readings.retained.store_bytes_now);
+    }
     page.gauge("perfleet_gateway_memory_limit_bytes", "Memory budget for data from collectors; 0: unlimited.",
                counts.memory_bytes_max);
     page.gauge("perfleet_gateway_memory_used_bytes", "Memory used or reserved of that budget.",

@@ -1,10 +1,10 @@
 #include "gateway/process/query_process.h"
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/vocabulary/wake_event.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -149,8 +149,7 @@ public:
 
     ~WatchedQueryProcess() override {
         if (watcher_.joinable()) {
-            const std::uint64_t one = 1;
-            (void)!write(stop_.get(), &one, sizeof one);
+            stop_.signal();
             watcher_.join();
         }
     }
@@ -161,8 +160,7 @@ public:
                          options_.program + ": " + std::strerror(errno) +
                              "; install it beside the gateway, or go without queries: --query none"};
         }
-        stop_ = FileDescriptor{eventfd(0, EFD_CLOEXEC)};
-        if (stop_.get() < 0) {
+        if (!stop_) {
             return error_from_errno(errno, "eventfd");
         }
         std::promise<Result<std::string>> first;
@@ -186,7 +184,7 @@ private:
     Event next_event(Run* run, std::uint64_t until_ns) {
         while (true) {
             std::array<pollfd, 2> descriptors{
-                {{stop_.get(), POLLIN, 0}, {run == nullptr ? -1 : run->output(), POLLIN, 0}}};
+                {{stop_.fd(), POLLIN, 0}, {run == nullptr ? -1 : run->output(), POLLIN, 0}}};
             const std::uint64_t now = monotonic_now_ns();
             if (now >= until_ns) {
                 return Event::kTimeOut;
@@ -283,7 +281,7 @@ private:
 
     Options options_;
     std::string endpoint_;
-    FileDescriptor stop_;
+    WakeEvent stop_;
     std::atomic<std::uint64_t> restart_count_{0};
     mutable std::mutex counts_mutex_;
     TransportCounts transport_counts_;

@@ -47,7 +47,8 @@ public:
     // again. From any thread.
     [[nodiscard]] virtual TransportCounts transport_counts() const = 0;
 
-    static constexpr std::uint64_t kReadyWithinNs = 20'000'000'000;
+    static constexpr std::uint64_t kReadyWithinNs =
+        45'000'000'000;  // a cluster may take 30 s to say that it doesn't answer
     static constexpr std::uint64_t kStopWithinNs = 3'000'000'000;
     static constexpr std::uint64_t kRestartAfterNsMin = 100'000'000;
     static constexpr std::uint64_t kRestartAfterNsMax = 10'000'000'000;

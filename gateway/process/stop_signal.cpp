@@ -1,8 +1,6 @@
 #include "gateway/process/stop_signal.h"
 
 #include <pthread.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "schemas/vocabulary/wake_event.h"
+
 namespace perfleet {
 namespace {
 
@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 class SignalThread final : public StopSignal {
 public:
-    SignalThread(int descriptor, const sigset_t& signals, std::function<void()> overdue, std::uint64_t stop_within_ns)
-        : fd_{descriptor},
+    SignalThread(WakeEvent event, const sigset_t& signals, std::function<void()> overdue, std::uint64_t stop_within_ns)
+        : event_{std::move(event)},
           signals_{signals},
           overdue_{std::move(overdue)},
           stop_within_{stop_within_ns},
@@ -31,11 +31,10 @@ public:
         is_over_ = true;
         pthread_kill(thread_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread): it waits for one
         thread_.join();
-        close(fd_);
     }
 
     const std::atomic<bool>& flag() const override { return flag_; }
-    int fd() const override { return fd_; }
+    int fd() const override { return event_.fd(); }
 
 private:
     void wait() {
@@ -45,8 +44,7 @@ private:
                 if (!is_over_ && !deadline.has_value()) {
                     deadline = Clock::now() + stop_within_;
                     flag_.store(true, std::memory_order_release);
-                    const std::uint64_t one = 1;
-                    (void)!write(fd_, &one, sizeof one);
+                    event_.signal();
                 }
             } else if (deadline.has_value() && Clock::now() >= *deadline) {
                 overdue_();
@@ -67,7 +65,7 @@ private:
         return sigtimedwait(&signals_, nullptr, &timeout) >= 0;
     }
 
-    int fd_;
+    WakeEvent event_;
     sigset_t signals_;
     std::function<void()> overdue_;
     std::chrono::nanoseconds stop_within_;
@@ -91,12 +89,12 @@ Result<std::unique_ptr<StopSignal>> StopSignal::catch_signals(std::function<void
     if (const int error = pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
         return error_from_errno(error, "blocking signals");
     }
-    const int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (descriptor < 0) {
+    WakeEvent event;
+    if (!event) {
         return error_from_errno(errno, "eventfd");
     }
     return std::unique_ptr<StopSignal>{
-        std::make_unique<SignalThread>(descriptor, signals, std::move(overdue), stop_within_ns)};
+        std::make_unique<SignalThread>(std::move(event), signals, std::move(overdue), stop_within_ns)};
 }
 
 }  // namespace perfleet

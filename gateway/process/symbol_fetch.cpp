@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/wake_event.h"
 
 namespace perfleet {
 namespace {
@@ -25,12 +25,10 @@ constexpr int kPauseFactor = 10;
 
 class PeriodicSymbolFetch final : public SymbolFetch {
 public:
-    explicit PeriodicSymbolFetch(Options options)
-        : options_{std::move(options)}, stop_{::eventfd(0, EFD_CLOEXEC)}, thread_{[this] { run(); }} {}
+    explicit PeriodicSymbolFetch(Options options) : options_{std::move(options)}, thread_{[this] { run(); }} {}
 
     ~PeriodicSymbolFetch() override {
-        const std::uint64_t one = 1;
-        (void)!::write(stop_.get(), &one, sizeof one);
+        stop_.signal();
         thread_.join();
     }
     PeriodicSymbolFetch(const PeriodicSymbolFetch&) = delete;
@@ -41,7 +39,7 @@ private:
 
     // False: to be stopped.
     [[nodiscard]] bool wait(int fd, std::chrono::milliseconds most) const {
-        std::array<pollfd, 2> ready{pollfd{stop_.get(), POLLIN, 0}, pollfd{fd, POLLIN, 0}};
+        std::array<pollfd, 2> ready{pollfd{stop_.fd(), POLLIN, 0}, pollfd{fd, POLLIN, 0}};
         const Clock::time_point end = Clock::now() + most;
         for (;;) {
             const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
@@ -116,7 +114,7 @@ private:
 
     Options options_;
     std::string reported_;
-    FileDescriptor stop_;
+    WakeEvent stop_;
     std::thread thread_;
 };
 

@@ -21,23 +21,23 @@ UtcNs DebouncedClock::now(UtcNs wall, std::uint64_t monotonic_ns) {
     }
     if (!stepped_ || is_step(stepped_->ns, offset.ns)) {
         stepped_ = offset;
-        tell(LogLevel::kWarning, "the clock was set by " + std::to_string((offset.ns - believed_->ns) / kNsPerSecond) +
-                                     " s: what is too old is judged by the time of before, until the new one has "
-                                     "stood for " +
-                                     std::to_string(kSettlesAfterNs / 60'000'000'000) + " minutes");
+        log(LogLevel::kWarning, "the clock was set by " + std::to_string((offset.ns - believed_->ns) / kNsPerSecond) +
+                                    " s: what is too old is judged by the time of before, until the new one has "
+                                    "stood for " +
+                                    std::to_string(kBelievedAfterNs / 60'000'000'000) + " minutes");
     }
-    if (monotonic_ns - stepped_->since_ns < kSettlesAfterNs) {
+    if (monotonic_ns - stepped_->since_ns < kBelievedAfterNs) {
         return UtcNs{believed_->ns + static_cast<std::int64_t>(monotonic_ns)};
     }
     believed_ = offset;
     stepped_.reset();
-    tell(LogLevel::kNotice, "the new time of the clock is believed from now on");
+    log(LogLevel::kNotice, "the new time of the clock is believed from now on");
     return wall;
 }
 
-void DebouncedClock::tell(LogLevel level, const std::string& text) const {
-    if (tell_) {
-        tell_({level, "retention", text});
+void DebouncedClock::log(LogLevel level, const std::string& text) const {
+    if (log_) {
+        log_({level, "retention", text});
     }
 }
 

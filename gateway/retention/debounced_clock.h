@@ -19,10 +19,10 @@ class DebouncedClock {
 public:
     // From one reading to the next, against the monotonic clock. What NTP slews it by is far less.
     static constexpr std::int64_t kStepNs = 60'000'000'000;
-    static constexpr std::uint64_t kSettlesAfterNs = 600'000'000'000;
+    static constexpr std::uint64_t kBelievedAfterNs = 600'000'000'000;
 
-    // `tell` is called for each step, and when the new time is believed; may be empty.
-    explicit DebouncedClock(LogSink tell) : tell_{std::move(tell)} {}
+    // `log` is called for each step, and when the new time is believed; may be empty.
+    explicit DebouncedClock(LogSink log) : log_{std::move(log)} {}
 
     // Both clocks read at the same moment, ns since 1970 and since any moment. The first reading is believed.
     [[nodiscard]] UtcNs now(UtcNs wall, std::uint64_t monotonic_ns);
@@ -34,9 +34,9 @@ private:
         std::uint64_t since_ns = 0;  // by the monotonic clock
     };
 
-    void tell(LogLevel level, const std::string& text) const;
+    void log(LogLevel level, const std::string& text) const;
 
-    LogSink tell_;
+    LogSink log_;
     std::optional<Offset> believed_;
     std::optional<Offset> stepped_;
 };

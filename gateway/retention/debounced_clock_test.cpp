@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kHourNs = kBucketDurationS * kNsPerSecond;
 constexpr std::int64_t kMinuteNs = 60 * kNsPerSecond;
-constexpr std::int64_t kSettlesAfterNs = static_cast<std::int64_t>(DebouncedClock::kSettlesAfterNs);
+constexpr std::int64_t kBelievedAfterNs = static_cast<std::int64_t>(DebouncedClock::kBelievedAfterNs);
 
 class DebouncedClockTest : public testing::Test {
 protected:
@@ -59,7 +59,7 @@ TEST_F(DebouncedClockTest, AStepThatStandsIsBelieved) {
     expect_after(0, 0);
     offset_ns_ = 5 * kHourNs;
     expect_after(kMinuteNs, 0);
-    expect_after(kSettlesAfterNs - 1, 0);
+    expect_after(kBelievedAfterNs - 1, 0);
     expect_after(1, offset_ns_);
     expect_after(kMinuteNs, offset_ns_);
     ASSERT_EQ(reported_.size(), 2U);
@@ -70,10 +70,10 @@ TEST_F(DebouncedClockTest, AStepAfterAStepBeginsAnew) {
     expect_after(0, 0);
     offset_ns_ = 5 * kHourNs;
     expect_after(kMinuteNs, 0);
-    expect_after(kSettlesAfterNs - kMinuteNs, 0);
+    expect_after(kBelievedAfterNs - kMinuteNs, 0);
     offset_ns_ = 7 * kHourNs;
     expect_after(kMinuteNs, 0);
-    expect_after(kSettlesAfterNs - kMinuteNs, 0);
+    expect_after(kBelievedAfterNs - kMinuteNs, 0);
     expect_after(kMinuteNs, offset_ns_);
     EXPECT_EQ(reported_.size(), 3U);
 }

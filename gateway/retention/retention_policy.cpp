@@ -10,6 +10,15 @@ bool is_too_old(const RetentionPolicy& policy, BucketNumber bucket, UtcNs now) {
 
 }  // namespace
 
+RetentionPolicy own_part_of(const RetentionPolicy& policy, std::uint64_t own_bytes, std::uint64_t others_bytes) {
+    RetentionPolicy own = policy;
+    if (policy.size_bytes && own_bytes != 0) {
+        const double part = static_cast<double>(own_bytes) / static_cast<double>(own_bytes + others_bytes);
+        own.size_bytes = static_cast<std::uint64_t>(static_cast<double>(*policy.size_bytes) * part);
+    }
+    return own;
+}
+
 std::vector<BucketSize> buckets_to_drop(const RetentionPolicy& policy, std::span<const BucketSize> stored, UtcNs now) {
     std::uint64_t left_bytes = 0;
     for (const BucketSize& bucket : stored) {

@@ -23,6 +23,10 @@ struct RetentionPolicy {
     [[nodiscard]] bool keeps_everything() const { return !age_s && !size_bytes; }
 };
 
+// What a gateway may keep that shares a store with others: of the limit as large a part as it has of all there is.
+[[nodiscard]] RetentionPolicy own_part_of(const RetentionPolicy& policy, std::uint64_t own_bytes,
+                                          std::uint64_t others_bytes);
+
 // What one bucket takes in the store, of one class.
 struct BucketSize {
     BucketNumber bucket;

@@ -49,6 +49,16 @@ TEST(RetentionPolicy, DropsNoMoreForBytesThanItMustAndNeverTheOpenHour) {
     EXPECT_EQ(dropped({{}, 1}, ahead), Buckets{});
 }
 
+TEST(RetentionPolicy, OfASharedStoreEachGatewayKeepsItsPartOfTheBytes) {
+    const RetentionPolicy policy{3'600, 90};
+    EXPECT_EQ(own_part_of(policy, 60, 60).size_bytes, 45U);
+    EXPECT_EQ(own_part_of(policy, 30, 0).size_bytes, 90U);
+    EXPECT_EQ(own_part_of(policy, 0, 500).size_bytes, 90U);
+    EXPECT_EQ(own_part_of(policy, 1ULL << 60, 3ULL << 60).size_bytes, 22U);
+    EXPECT_EQ(own_part_of(policy, 60, 60).age_s, 3'600);
+    EXPECT_EQ(own_part_of({3'600, {}}, 60, 60).size_bytes, std::nullopt);
+}
+
 TEST(RetentionPolicy, TakesWhateverIsTooOldOrTooMuch) {
     const std::vector stored{hours_ago(9, 10), hours_ago(5, 20), hours_ago(1, 30), hours_ago(0, 40)};
     EXPECT_EQ(dropped({4 * 3'600, 90}, stored), (Buckets{kNow.value - 9, kNow.value - 5}));

@@ -1,4 +1,5 @@
 #include "gateway/retention/retention_rules.h"
+#include "schemas/vocabulary/kinds.h"
 
 #include <algorithm>
 #include <array>
@@ -24,8 +25,7 @@ constexpr std::array kSizeUnits{
     std::pair<char, std::uint64_t>{'g', 1ULL << 30}, std::pair<char, std::uint64_t>{'t', 1ULL << 40}};
 
 // What an event can be of: definitions and tasks come with all of them.
-constexpr std::array kEventKinds{Kind::kSample,      Kind::kTracepoint, Kind::kKernelEntry,
-                                 Kind::kUtilisation, Kind::kLatency,    Kind::kCounter};
+constexpr auto kEventKinds = kinds_with<&KindTraits::is_measured>();
 
 template <class Integer>
 std::optional<Integer> number_of(std::string_view digits) {
@@ -59,7 +59,7 @@ bool is_class_name(std::string_view name) {
 
 class LineParser {
 public:
-    LineParser(std::string_view line, std::string where) : left_{line}, where_{std::move(where)} {}
+    LineParser(std::string_view line, std::string where) : rest_{line}, where_{std::move(where)} {}
 
     Result<Done> parse_into(RetentionRules& rules, bool& has_default) {
         const std::string_view first = word();
@@ -114,10 +114,10 @@ private:
     Result<std::string_view> sessions(RetentionClass& made) {
         bool says_which = false;
         skip_spaces();
-        if (!left_.empty() && left_.front() == '{') {
-            const std::size_t end = end_of_matchers(left_);
-            made.matchers = PERFLEET_TRY(parse_matchers(left_.substr(0, end), where_));
-            left_.remove_prefix(end);
+        if (!rest_.empty() && rest_.front() == '{') {
+            const std::size_t end = end_of_matchers(rest_);
+            made.matchers = PERFLEET_TRY(parse_matchers(rest_.substr(0, end), where_));
+            rest_.remove_prefix(end);
             says_which = true;
         }
         std::string_view next = word();
@@ -183,22 +183,22 @@ private:
         return Done{};
     }
 
-    void skip_spaces() { left_.remove_prefix(std::min(left_.find_first_not_of(kSpaces), left_.size())); }
+    void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(kSpaces), rest_.size())); }
 
     // The next one; empty at the end, or before a comment.
     std::string_view word() {
         skip_spaces();
-        if (!left_.empty() && left_.front() == '#') {
-            left_ = {};
+        if (!rest_.empty() && rest_.front() == '#') {
+            rest_ = {};
         }
-        const std::string_view word = left_.substr(0, left_.find_first_of(kSpaces));
-        left_.remove_prefix(word.size());
+        const std::string_view word = rest_.substr(0, rest_.find_first_of(kSpaces));
+        rest_.remove_prefix(word.size());
         return word;
     }
 
     [[nodiscard]] Error error(const std::string& what) const { return Error{ErrorCode::kUsage, where_ + ": " + what}; }
 
-    std::string_view left_;
+    std::string_view rest_;
     std::string where_;
 };
 

@@ -28,6 +28,9 @@ constexpr int kNiceness = 3;
 // the writer is slowed down for it.
 constexpr std::chrono::seconds kRestMax{2};
 
+// Between two looks while other gateways haven't measured their shards.
+constexpr std::chrono::seconds kUnmeasured{5};
+
 // "2026-05-01T13:00Z", the beginning of the hour.
 std::string hour_text(BucketNumber bucket) {
     const std::time_t begin = std::time_t{bucket.value} * kBucketDurationS;
@@ -35,6 +38,14 @@ std::string hour_text(BucketNumber bucket) {
     gmtime_r(&begin, &utc);
     char text[sizeof "-2147483648-00-00T00:00Z"];
     return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%MZ", &utc)};
+}
+
+std::uint64_t sum_of(std::span<const BucketSize> sizes) {
+    std::uint64_t sum = 0;
+    for (const BucketSize& bucket : sizes) {
+        sum += bucket.size_bytes;
+    }
+    return sum;
 }
 
 // One class, as this thread sees it.
@@ -48,10 +59,11 @@ using PartitionCounts = std::map<BucketNumber, std::uint64_t>;
 
 class RetentionThread final : public StoreRetention {
 public:
-    RetentionThread(Store& store, const RetentionRules& rules, LogSink tell, Clock clock, std::uint64_t look_again_ns)
+    RetentionThread(Store& store, const RetentionRules& rules, LogSink log, Clock clock, std::uint64_t look_again_ns)
         : store_{store},
+          keeps_everything_{rules.keeps_everything()},
           kept_{{RetentionRules::kDefaultClass, rules.rest, {}}},
-          tell_{std::move(tell)},
+          log_{std::move(log)},
           clock_{std::move(clock)},
           look_again_{look_again_ns} {
         for (const RetentionClass& one : rules.classes) {
@@ -79,7 +91,9 @@ private:
         // Of this thread alone, on Linux.
         (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNiceness);
         bool has_failed = false;
-        for (bool goes_on = true; goes_on; goes_on = pause(look_again_)) {
+        for (bool goes_on = true; goes_on;
+             goes_on =
+                 pause(is_measured_ ? look_again_ : std::min<std::chrono::nanoseconds>(look_again_, kUnmeasured))) {
             const auto looked = look();
             if (!looked.ok()) {
                 {
@@ -87,8 +101,8 @@ private:
                     ++counts_.failures;
                 }
                 if (!has_failed) {
-                    tell({LogLevel::kWarning, "retention",
-                          "can't drop what is too old or too much, and tries again: " + looked.error().message});
+                    log({LogLevel::kWarning, "retention",
+                         "can't drop what is too old or too much, and tries again: " + looked.error().message});
                 }
             }
             has_failed = !looked.ok();
@@ -124,13 +138,56 @@ private:
             know(number);
         }
         const UtcNs now = clock_();
+        const std::uint64_t as_of = store_.leases() != nullptr ? store_.leases()->change_count() : 0;
+        std::vector<std::vector<BucketSize>> sizes;
+        for (const Kept& kept : kept_) {
+            sizes.push_back(PERFLEET_TRY(sizes_of(kept, stored[kept.number])));
+        }
+        ShardLeases::ClassSizes own;
         for (std::size_t i = 0; i < kept_.size(); ++i) {
-            auto looked = look_at(i, stored[kept_[i].number], now);
-            if (!looked.ok() || is_stopping_) {
-                return looked;
+            own[kept_[i].number] = sum_of(sizes[i]);
+        }
+        const std::optional<ShardLeases::ClassSizes> others = exchange_sizes(own, as_of);
+        for (std::size_t i = 0; i < kept_.size(); ++i) {
+            own[kept_[i].number] = PERFLEET_TRY(look_at(i, stored[kept_[i].number], sizes[i], others, now));
+            if (is_stopping_) {
+                return Done{};
             }
         }
+        // At once: others must not drop for what is gone.
+        (void)exchange_sizes(own, as_of);
         return Done{};
+    }
+
+    [[nodiscard]] Result<std::vector<BucketSize>> sizes_of(const Kept& kept, const PartitionCounts& stored) {
+        std::vector<BucketSize> sizes;
+        for (const auto& [bucket, partition_count] : stored) {
+            auto size_bytes = PERFLEET_TRY(store_.size_bytes(partitions_of(kept.number, bucket)));
+            sizes.push_back({bucket, size_bytes});
+        }
+        return sizes;
+    }
+
+    // Of other gateways, by class; none where the store is this one's alone.
+    [[nodiscard]] std::optional<ShardLeases::ClassSizes> exchange_sizes(const ShardLeases::ClassSizes& own,
+                                                                        std::uint64_t as_of) {
+        std::optional<ShardLeases::ClassSizes> others = ShardLeases::ClassSizes{};
+        if (store_.leases() != nullptr) {
+            store_.leases()->publish_sizes(own, as_of);
+            others = store_.leases()->sizes_of_others();
+        }
+        is_measured_ = others.has_value();
+        if (others) {
+            std::uint64_t store_bytes = 0;
+            for (const ShardLeases::ClassSizes& part : {own, *others}) {
+                for (const auto& [retention_class, size_bytes] : part) {
+                    store_bytes += size_bytes;
+                }
+            }
+            const std::lock_guard lock{mutex_};
+            counts_.store_bytes_now = store_bytes;
+        }
+        return others;
     }
 
     // A class that no rule names: somebody's rows all the same.
@@ -144,38 +201,43 @@ private:
             const std::lock_guard lock{mutex_};
             counts_.classes.push_back({name});
         }
-        tell({LogLevel::kWarning, "retention",
-              "the store has rows of retention class " + name +
-                  ", which no rule names: they are kept. A rule with that number says for how long"});
+        if (keeps_everything_) {
+            return;
+        }
+        log({LogLevel::kWarning, "retention",
+             "the store has rows of retention class " + name +
+                 ", which no rule names: they are kept. A rule with that number says for how long"});
     }
 
-    [[nodiscard]] Result<Done> look_at(std::size_t index, const PartitionCounts& stored, UtcNs now) {
+    // The bytes that are left.
+    [[nodiscard]] Result<std::uint64_t> look_at(std::size_t index, const PartitionCounts& stored,
+                                                const std::vector<BucketSize>& sizes,
+                                                const std::optional<ShardLeases::ClassSizes>& others, UtcNs now) {
         const Kept& kept = kept_[index];
-        std::vector<BucketSize> sizes;
-        for (const auto& [bucket, partition_count] : stored) {
-            auto size_bytes = PERFLEET_TRY(store_.size_bytes(partitions_of(kept.number, bucket)));
-            sizes.push_back({bucket, size_bytes});
+        RetentionPolicy policy = kept.policy;
+        if (others) {
+            const auto found = others->find(kept.number);
+            policy = own_part_of(policy, sum_of(sizes), found != others->end() ? found->second : 0);
+        } else {
+            policy.size_bytes.reset();
         }
-        const std::vector<BucketSize> too_much = buckets_to_drop(kept.policy, sizes, now);
+        const std::vector<BucketSize> too_much = buckets_to_drop(policy, sizes, now);
         for (const BucketSize& bucket : too_much) {
             const auto began = std::chrono::steady_clock::now();
             PERFLEET_TRY(drop(index, bucket, stored.at(bucket.bucket)));
             const auto took = std::chrono::steady_clock::now() - began;
             if (!pause(std::min<std::chrono::nanoseconds>(took, kRestMax))) {
-                return Done{};
+                return sum_of(sizes);
             }
         }
         const std::span left = std::span{sizes}.subspan(too_much.size());
-        std::uint64_t left_bytes = 0;
-        for (const BucketSize& bucket : left) {
-            left_bytes += bucket.size_bytes;
-        }
-        tell_of_an_hour_too_large(index, left_bytes, now);
+        const std::uint64_t left_bytes = sum_of(left);
+        log_oversized_hour(index, policy, left_bytes, now);
         const std::lock_guard lock{mutex_};
         ClassRetentionCounts& counts = counts_.classes[index];
         counts.kept_bytes_now = left_bytes;
         counts.oldest_bucket_s_now = left.empty() ? 0 : left.front().bucket.value * kBucketDurationS;
-        return Done{};
+        return left_bytes;
     }
 
     [[nodiscard]] Result<Done> drop(std::size_t index, const BucketSize& bucket, std::uint64_t partition_count) {
@@ -189,13 +251,13 @@ private:
             counts.dropped_bytes += bucket.size_bytes;
             name = counts.name;
         }
-        tell({LogLevel::kNotice,
-              "retention",
-              "dropped what was stored of the hour from " + hour_text(bucket.bucket) + " on",
-              {{"class", name},
-               {"partitions", std::to_string(partition_count)},
-               {"rows", std::to_string(dropped)},
-               {"bytes", std::to_string(bucket.size_bytes)}}});
+        log({LogLevel::kNotice,
+             "retention",
+             "dropped what was stored of the hour from " + hour_text(bucket.bucket) + " on",
+             {{"class", name},
+              {"partitions", std::to_string(partition_count)},
+              {"rows", std::to_string(dropped)},
+              {"bytes", std::to_string(bucket.size_bytes)}}});
         return Done{};
     }
 
@@ -217,22 +279,21 @@ private:
         return dropped;
     }
 
-    void tell_of_an_hour_too_large(std::size_t index, std::uint64_t left_bytes, UtcNs now) {
+    void log_oversized_hour(std::size_t index, const RetentionPolicy& policy, std::uint64_t left_bytes, UtcNs now) {
         Kept& kept = kept_[index];
-        if (!kept.policy.size_bytes || left_bytes <= *kept.policy.size_bytes ||
-            kept.reported_bucket == bucket_of(now)) {
+        if (!policy.size_bytes || left_bytes <= *policy.size_bytes || kept.reported_bucket == bucket_of(now)) {
             return;
         }
         kept.reported_bucket = bucket_of(now);
-        tell({LogLevel::kWarning,
-              "retention",
-              "this hour alone takes more than is to be kept, and stays until it is over",
-              {{"class", counts().classes[index].name}, {"bytes", std::to_string(left_bytes)}}});
+        log({LogLevel::kWarning,
+             "retention",
+             "this hour alone takes more than is to be kept, and stays until it is over",
+             {{"class", counts().classes[index].name}, {"bytes", std::to_string(left_bytes)}}});
     }
 
-    void tell(const LogEvent& event) {
-        if (tell_) {
-            tell_(event);
+    void log(const LogEvent& event) {
+        if (log_) {
+            log_(event);
         }
     }
 
@@ -243,11 +304,13 @@ private:
     };
 
     Store& store_;
-    std::vector<Kept> kept_;  // as counts_.classes
-    LogSink tell_;
+    const bool keeps_everything_;  // and only measures
+    std::vector<Kept> kept_;       // as counts_.classes
+    LogSink log_;
     Clock clock_;
     std::chrono::nanoseconds look_again_;
     std::optional<Begun> begun_;
+    bool is_measured_ = true;  // by all gateways
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::atomic<bool> is_stopping_ = false;
@@ -257,9 +320,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<StoreRetention> StoreRetention::start(Store& store, const RetentionRules& rules, LogSink tell,
+std::unique_ptr<StoreRetention> StoreRetention::start(Store& store, const RetentionRules& rules, LogSink log,
                                                       Clock clock, std::uint64_t look_again_ns) {
-    return std::make_unique<RetentionThread>(store, rules, std::move(tell), std::move(clock), look_again_ns);
+    return std::make_unique<RetentionThread>(store, rules, std::move(log), std::move(clock), look_again_ns);
 }
 
 }  // namespace perfleet

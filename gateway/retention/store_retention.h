@@ -1,6 +1,9 @@
 // Drops from the store what its retention rules don't keep, while the gateway serves: whole hours of a class, the
 // oldest first, on a thread that the gateway's process owns, a little less urgent than the others.
 //
+// Where several gateways share the store each sees to its own shards. A limit in bytes is the store's: what each may
+// keep of it follows from what all of them have, and while that isn't known nothing is dropped for it.
+//
 // Threads: all methods by any. Borrows the store. Stops at once when it is destroyed; what it had begun is finished by
 // the next start.
 #pragma once
@@ -30,6 +33,7 @@ struct ClassRetentionCounts {
 struct RetentionCounts {
     std::vector<ClassRetentionCounts> classes{{"default"}};  // that one first, then as the rules name them
     std::uint64_t failures = 0;
+    std::uint64_t store_bytes_now = 0;  // about: of all classes, and of all gateways that share the store
 };
 
 class StoreRetention {
@@ -40,9 +44,9 @@ public:
     // What is stored is aged by this clock; any thread.
     using Clock = std::function<UtcNs()>;
 
-    // `tell` is called on the thread: for each hour that is dropped, once for failures that follow each other, and once
+    // `log` is called on the thread: for each hour that is dropped, once for failures that follow each other, and once
     // for a class that is stored and no rule names: it is kept.
-    [[nodiscard]] static std::unique_ptr<StoreRetention> start(Store& store, const RetentionRules& rules, LogSink tell,
+    [[nodiscard]] static std::unique_ptr<StoreRetention> start(Store& store, const RetentionRules& rules, LogSink log,
                                                                Clock clock, std::uint64_t look_again_ns = kLookAgainNs);
     virtual ~StoreRetention() = default;
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "storage/store/testing/sample_batches.h"
+#include "storage/store/testing/store_over.h"
 #include "storage/store/testing/stores.h"
 
 namespace perfleet {
@@ -207,6 +208,83 @@ TEST_P(Retention, GoesOnWhereAnEarlierOneStopped) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, Retention, testing::ValuesIn(test_engines()),
+                         [](const auto& engine) { return std::string{engine_name(engine.param)}; });
+
+// A store in memory that others share: what they have is the test's to say.
+class SharedStore final : public StoreOver, private ShardLeases {
+public:
+    explicit SharedStore(std::unique_ptr<Store> store) : StoreOver{std::move(store)} {}
+
+    ShardLeases* leases() override { return this; }
+
+    std::optional<ClassSizes> others;
+    ClassSizes published;
+
+private:
+    Result<Done> join(const GatewayAddress&) override { return Done{}; }
+    News take_news() override { return {}; }
+    void give_up(std::uint16_t) override {}
+    bool is_held(std::uint16_t) const override { return true; }
+    std::uint16_t held_count() const override { return shards().value; }
+    std::optional<GatewayAddress> holder_of(std::uint16_t) const override { return std::nullopt; }
+    std::vector<Message> take_requests() override { return {}; }
+    void answer(Message) override {}
+    std::uint64_t change_count() const override { return 0; }
+    void publish_sizes(const ClassSizes& held, std::uint64_t) override { published = held; }
+    std::optional<ClassSizes> sizes_of_others() const override { return others; }
+};
+
+class SharedRetention : public Retention {
+protected:
+    void SetUp() override {
+        Retention::SetUp();
+        std::vector<Partition> partitions;
+        for (std::uint32_t hour = 0; hour < kHours; ++hour) {
+            partitions.push_back(partition_of(kTarget, BucketNumber{kFirstBucket + hour}, 0));
+        }
+        own_bytes_ = *store_->size_bytes(partitions);
+        auto shared = std::make_unique<SharedStore>(std::move(store_));
+        shared_ = shared.get();
+        store_ = std::move(shared);
+    }
+
+    SharedStore* shared_ = nullptr;
+    std::uint64_t own_bytes_ = 0;
+};
+
+TEST_P(SharedRetention, ALimitInBytesIsOfWhatAllGatewaysHave) {
+    shared_->others = ShardLeases::ClassSizes{{0, own_bytes_ / 2}, {9, 1ULL << 50}};
+    start({{}, own_bytes_ + own_bytes_ / 20});
+    wait_for_looks(5);  // the others drop nothing, so that its part becomes less
+    const RetentionCounts counts = retention_->counts();
+    retention_.reset();
+    EXPECT_EQ(hours_left(), (Hours{3, 4, 5}));
+    ASSERT_EQ(shared_->published.size(), 1U);
+    EXPECT_LT(shared_->published.at(0), own_bytes_);
+    EXPECT_EQ(counts.store_bytes_now, shared_->published.at(0) + own_bytes_ / 2 + (1ULL << 50));
+}
+
+TEST_P(SharedRetention, DropsNothingForBytesWhileItIsNotKnownWhatOthersHave) {
+    start({{}, 1});
+    wait_for_looks(2);
+    EXPECT_EQ(hours_left(), (Hours{0, 1, 2, 3, 4, 5}));
+    retention_.reset();
+    start({2 * kBucketDurationS, 1});
+    wait_for_looks(2);
+    EXPECT_EQ(hours_left(), (Hours{3, 4, 5}));
+}
+
+TEST_P(SharedRetention, WithoutRulesItPublishesSizesOnly) {
+    put(10, kFirstBucket, 7);
+    start({});
+    wait_for_looks(2);
+    retention_.reset();
+    EXPECT_EQ(shared_->published.at(0), own_bytes_);
+    EXPECT_GT(shared_->published.at(7), 0U);
+    EXPECT_TRUE(reported_.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, SharedRetention, testing::Values(TestEngine::kMemory),
                          [](const auto& engine) { return std::string{engine_name(engine.param)}; });
 
 }  // namespace

@@ -1,10 +1,8 @@
 #include "gateway/wire/reception.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +13,7 @@
 #include "gateway/wire/endpoint.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/vocabulary/wake_event.h"
 
 namespace perfleet {
 namespace {
@@ -23,20 +22,10 @@ constexpr std::uint64_t kIdleNs = 1'000'000'000;
 constexpr std::size_t kMessageSizeBytesMax = limits::kBatchSizeBytesMax + 4'096;
 // Of connections that haven't said anything yet.
 constexpr std::size_t kUnheardMax = 4'096;
-constexpr std::size_t kConnectionsMax = 65'536;
+constexpr std::size_t kConnectionsDefaultMax = 65'536;
 constexpr std::size_t kSmallDescriptorLimit = 8'192;
 // Peers that wait for space are read again when the inbox has shrunk by an eighth: not for every message.
 constexpr std::size_t kResumeShare = 8;
-
-void raise(int fd) {
-    const std::uint64_t one = 1;
-    (void)!write(fd, &one, sizeof one);  // full: it is raised
-}
-
-void lower(int fd) {
-    std::uint64_t count = 0;
-    (void)!read(fd, &count, sizeof count);
-}
 
 std::string routing_id_of(zmtp::ConnectionId id) { return {reinterpret_cast<const char*>(&id), sizeof id}; }
 
@@ -54,7 +43,7 @@ std::size_t default_connections_max() {
     const std::size_t descriptors_max = is_known ? static_cast<std::size_t>(limit.rlim_cur) : 1'024;
     // Room is left for files and for what is accepted before it can be refused.
     const std::size_t share = descriptors_max < kSmallDescriptorLimit ? descriptors_max / 2 : descriptors_max / 4 * 3;
-    return std::clamp<std::size_t>(share, 1, kConnectionsMax);
+    return std::clamp<std::size_t>(share, 1, kConnectionsDefaultMax);
 }
 
 }  // namespace
@@ -99,8 +88,7 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
         keys = {options.key_file, "--collectors", options.collectors_folder};
     }
     reception->server_ = PERFLEET_TRY(zmtp::Server::open(limits, keys, *reception, options.log));
-    reception->inbox_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (reception->inbox_fd_ < 0) {
+    if (!reception->inbox_event_) {
         return error_from_errno(errno, "eventfd");
     }
     if (!options.folder.empty()) {
@@ -122,8 +110,8 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
 
 Result<Done> Reception::listen_in(const std::string& folder) {
     auto local = PERFLEET_TRY(LocalSocket::in(folder, kGatewaySocketName));
-    const auto descriptor = PERFLEET_TRY(local.bind(SOCK_STREAM | SOCK_NONBLOCK));
-    auto listener = PERFLEET_TRY(zmtp::Listener::adopt(descriptor, local.endpoint()));
+    auto descriptor = PERFLEET_TRY(local.bind(SOCK_STREAM | SOCK_NONBLOCK));
+    auto listener = PERFLEET_TRY(zmtp::Listener::adopt(std::move(descriptor), local.endpoint()));
     server_->listen_at(std::move(listener), true);
     local_.emplace(std::move(local));
     return Done{};
@@ -141,9 +129,6 @@ Reception::~Reception() {
     }
     if (local_.has_value()) {
         local_->remove();
-    }
-    if (inbox_fd_ >= 0) {
-        close(inbox_fd_);
     }
 }
 
@@ -210,14 +195,14 @@ void Reception::wait(int wake_fd, std::uint64_t timeout_ns) {
         }
         is_waited_for_ = true;
     }
-    std::array<pollfd, 2> fds{{{inbox_fd_, POLLIN, 0}, {wake_fd, POLLIN, 0}}};
+    std::array<pollfd, 2> fds{{{inbox_event_.fd(), POLLIN, 0}, {wake_fd, POLLIN, 0}}};
     timespec timeout{};
     timeout.tv_sec = static_cast<std::time_t>(timeout_ns / 1'000'000'000);
     timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
     ppoll(fds.data(), fds.size(), &timeout, nullptr);
     const std::lock_guard lock{mutex_};
     is_waited_for_ = false;
-    lower(inbox_fd_);
+    inbox_event_.clear();
 }
 
 Reception::Counts Reception::counts() const {
@@ -280,7 +265,7 @@ bool Reception::take(const zmtp::Server::Message& message) {
     inbox_.put(std::move(copy));
     if (is_waited_for_) {
         is_waited_for_ = false;
-        raise(inbox_fd_);
+        inbox_event_.signal();
     }
     return true;
 }

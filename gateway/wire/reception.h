@@ -24,6 +24,7 @@
 #include "schemas/peers/local_socket.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "schemas/zmtp/server.h"
 
 namespace perfleet {
@@ -112,7 +113,7 @@ private:
     std::optional<LocalSocket> local_;
     std::vector<std::string> endpoints_;
     std::unique_ptr<zmtp::Server> server_;  // the thread's, while it runs
-    int inbox_fd_ = -1;                     // wakes who waits
+    WakeEvent inbox_event_;                 // wakes who waits
 
     mutable std::mutex mutex_;
     FairInbox inbox_;

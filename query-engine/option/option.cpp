@@ -154,4 +154,9 @@ const OptionSpec* find_option(std::span<const OptionSpec> options, std::string_v
     return found == options.end() ? nullptr : &*found;
 }
 
+const OptionTable<NoOptions>& no_options() {
+    static const OptionTable<NoOptions> kTable;
+    return kTable;
+}
+
 }  // namespace perfleet

@@ -140,6 +140,11 @@ public:
         }
         return options;
     }
+    // Whether read() would take them.
+    [[nodiscard]] Result<Done> check(const OptionValues& values_untrusted) const {
+        const Result<Options> options = read(values_untrusted);
+        return options.ok() ? Result<Done>{Done{}} : Error{options.error()};
+    }
 
 private:
     template <class Number>
@@ -162,5 +167,9 @@ private:
     std::vector<Reader> readers_;
     Check check_;
 };
+
+struct NoOptions {};
+
+[[nodiscard]] const OptionTable<NoOptions>& no_options();
 
 }  // namespace perfleet

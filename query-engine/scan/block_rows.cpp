@@ -75,7 +75,7 @@ Result<Scan::Shares> Scan::shares_of(std::size_t session_index, const Partition&
                                                   ": the block holds other rows than its batch names"};
         }
         const std::size_t group = left == nullptr ? 0 : left->group_of(part.seq);
-        const bool is_expected = is_left(session_index, part.seq, *rows, left);
+        const bool is_expected = is_to_be_read(session_index, part.seq, *rows, left);
         if (group != 0 && !is_expected) {
             found.is_whole = false;
             continue;
@@ -157,7 +157,7 @@ Result<Done> BlockRows::open(const BlockPlace& place, std::string_view bytes_unt
     if (scan_->is_pruned(place.session_index, place.series, view_.header.first_ticks, view_.header.last_ticks)) {
         return Done{};
     }
-    auto shares = PERFLEET_TRY(scan_->shares_of(place.session_index, place.partition, view_, left_));
+    auto shares = PERFLEET_TRY(scan_->shares_of(place.session_index, place.partition, view_, rows_left_));
     if (scan_->filters_->applies_to(place.series.kind)) {
         Result<RowRanges> found = scan_->filters_->passing(*scan_, place.session_index, view_);
         if (!found.ok()) {
@@ -180,10 +180,10 @@ Result<RowBlock*> BlockRows::next(const std::optional<std::vector<ColumnId>>& wa
             continue;
         }
         const bool is_whole = shares_.is_whole && !passing_;
-        block_.emplace(
-            place_, std::pair{share.first_seq, share.last_seq},
-            left_ == nullptr ? std::span{&scan_->tick_ranges_[place_.session_index], 1} : left_->ranges(share.group),
-            view_, std::span{ranges_}.first(is_whole ? 0 : ranges_.size()), rows_);
+        block_.emplace(place_, std::pair{share.first_seq, share.last_seq},
+                       rows_left_ == nullptr ? std::span{&scan_->tick_ranges_[place_.session_index], 1}
+                                             : rows_left_->ranges(share.group),
+                       view_, std::span{ranges_}.first(is_whole ? 0 : ranges_.size()), rows_);
         if (wanted && !block_->decode_more(*wanted)) {
             return damaged(*block_->damage());
         }

@@ -5,6 +5,14 @@ namespace {
 
 Error cancelled_error() { return Error{ErrorCode::kCancelled, "the query was cancelled"}; }
 
+template <class Cursor>
+Cursor cancellable(Cursor cursor, const std::atomic<bool>& cancelled) {
+    return Cursor{[&cancelled, cursor = std::move(cursor)](Seq first) mutable -> Result<typename Cursor::Step> {
+        cursor.seek(first);
+        return cancelled ? cancelled_error() : cursor.next();
+    }};
+}
+
 }  // namespace
 
 // The store that stands behind is brought up to date by whoever owns it.
@@ -47,19 +55,12 @@ Result<Done> CancellableStore::visit_batches(const Partition& partition, TargetI
 
 BlockCursor CancellableStore::blocks(const Partition& partition, TargetId target, SessionId session,
                                      Series series) const {
-    return BlockCursor{[this, cursor = store_.blocks(partition, target, session, series)]() mutable {
-        return cancelled_ ? Result<BlockStep>{cancelled_error()} : cursor.next();
-    }};
+    return cancellable(store_.blocks(partition, target, session, series), cancelled_);
 }
 
-Result<Done> CancellableStore::visit_rollups(
-    const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
-    const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const {
-    Result<Done> visited = store_.visit_rollups(partition, target, session, series, kind,
-                                                [&](const RollupKey& key, std::string_view rollup) {
-                                                    return cancelled_ ? Visit::kStop : visitor(key, rollup);
-                                                });
-    return cancelled_ ? cancelled_error() : std::move(visited);
+RollupCursor CancellableStore::rollups(const Partition& partition, TargetId target, SessionId session, Series series,
+                                       RollupKind kind) const {
+    return cancellable(store_.rollups(partition, target, session, series, kind), cancelled_);
 }
 
 Result<std::optional<std::string>> CancellableStore::dictionary(const Partition& partition) const {

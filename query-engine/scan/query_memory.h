@@ -70,11 +70,11 @@ public:
         if (excess_ == Excess::kOfAll) {
             return Error{ErrorCode::kTooLarge,
                          "all queries together need more memory than this query process may "
-                         "take: ask again later, or about less (--select, --from, --to)"};
+                         "take: ask again later, or about less (--select, --from, --until)"};
         }
-        return Error{ErrorCode::kTooLarge, "the query needs more memory than --memory " +
-                                               std::to_string(size_bytes_max_ >> 20U) +
-                                               "m: raise that, or ask about less (--select, --session, --from, --to)"};
+        return Error{ErrorCode::kTooLarge,
+                     "the query needs more memory than --memory " + std::to_string(size_bytes_max_ >> 20U) +
+                         "m: raise that, or ask about less (--select, --session, --from, --until)"};
     }
 
 private:

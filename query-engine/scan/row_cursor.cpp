@@ -1,19 +1,64 @@
 #include "query-engine/scan/row_cursor.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <utility>
 
 #include "query-engine/scan/block_place.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 
 EpochBlocks::EpochBlocks(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series,
                          const RowsLeft* left)
-    : scan_{&scan}, left_{left}, place_{session_index, epoch, series, {}, {}} {
-    for (const auto& [partition, row_count] : scan.expected_rows(session_index, epoch, series, left)) {
-        partitions_.push_back(partition);
+    : scan_{&scan}, rows_left_{left}, place_{session_index, epoch, series, {}, {}}, stretches_{stretches()} {}
+
+// The block of a batch begins behind the last one before that doesn't fit into it any more.
+std::vector<EpochBlocks::Stretch> EpochBlocks::stretches() const {
+    struct Window {
+        Seq first;                                            // of a block with the next batch
+        std::deque<std::pair<Seq, std::uint32_t>> batches{};  // from there on, with their rows
+        std::uint64_t row_count = 0;
+        std::vector<Stretch> found{};
+    };
+    const ScannedSession& session = scan_->sessions_[place_.session_index];
+    const auto epoch = session.epoch_batches.find(place_.epoch);
+    const std::size_t earlier = epoch == session.epoch_batches.end() ? 0 : epoch->second.front().first;
+    const Seq begin{earlier == 0 ? 0 : session.batches[earlier - 1].seq.value + 1};
+    std::map<Partition, Window> windows;
+    const auto add = [&](const Partition& partition, Seq seq, const BatchRecord::Rows& rows) {
+        Window& window = windows.try_emplace(partition, Window{begin}).first->second;
+        window.batches.emplace_back(seq, rows.row_count);
+        window.row_count += rows.row_count;
+        for (; window.row_count > limits::kBlockRowsMax; window.batches.pop_front()) {
+            window.row_count -= window.batches.front().second;
+            window.first = Seq{window.batches.front().first.value + 1};
+        }
+        if (!scan_->is_to_be_read(place_.session_index, seq, rows, rows_left_)) {
+            return;
+        }
+        if (window.found.empty() || window.first.value > window.found.back().last.value + 1) {
+            window.found.push_back({partition, window.first, seq});
+        }
+        window.found.back().last = seq;
+    };
+    scan_->each_batch(place_.session_index, place_.epoch, place_.series, add);
+    std::vector<Stretch> all;
+    for (auto window = windows.rbegin(); window != windows.rend(); ++window) {
+        all.insert(all.end(), window->second.found.rbegin(), window->second.found.rend());
     }
-    std::reverse(partitions_.begin(), partitions_.end());
+    return all;
+}
+
+void EpochBlocks::pass(Seq next) {
+    const auto is_here = [&] { return !stretches_.empty() && stretches_.back().partition == place_.partition; };
+    while (is_here() && stretches_.back().last < next) {
+        stretches_.pop_back();
+    }
+    if (!is_here()) {
+        cursor_.reset();
+    }
 }
 
 Result<bool> EpochBlocks::next() {
@@ -22,15 +67,15 @@ Result<bool> EpochBlocks::next() {
         if (error_) {
             return Error{*error_};
         }
+        if (stretches_.empty()) {
+            return false;
+        }
         if (!cursor_) {
-            if (partitions_.empty()) {
-                return false;
-            }
-            place_.partition = partitions_.back();
-            partitions_.pop_back();
+            place_.partition = stretches_.back().partition;
             cursor_ = scan_->store_->blocks(place_.partition, record.target, record.session, place_.series);
             has_gap_ = false;
         }
+        cursor_->seek(stretches_.back().first);
         const Result<BlockStep> at = cursor_->next();
         if (!at.ok() || at->step == CursorStep::kGap) {
             const Error& error = at.ok() ? at->gap : at.error();
@@ -42,13 +87,17 @@ Result<bool> EpochBlocks::next() {
             }
         }
         if (!at.ok() || at->step == CursorStep::kEnd) {
-            cursor_.reset();
+            pass(Seq{~0ULL});
         } else if (at->step == CursorStep::kItem) {
             place_.first_seq = at->key.first_seq;
-            const Seq last_seq = std::max(place_.first_seq, peek_last_seq_untrusted(at->block, place_.first_seq));
+            pass(place_.first_seq);
+            if (!cursor_ || place_.first_seq < stretches_.back().first) {
+                continue;
+            }
+            const Seq last_seq = std::max(place_.first_seq, peek_last_seq_untrusted(at->value, place_.first_seq));
             if (scan_->batch_from(place_.session_index, place_.epoch, place_.partition, place_.first_seq, last_seq) !=
                 nullptr) {  // else it is of another epoch, or was put after the scan was opened
-                bytes_untrusted_ = at->block;
+                bytes_untrusted_ = at->value;
                 return true;
             }
         }
@@ -66,7 +115,7 @@ void EpochBlocks::take(const Result<std::uint64_t>& row_count) {
 }
 
 void EpochBlocks::finish() const {
-    scan_->count_unseen(place_.session_index, place_.epoch, place_.series, left_, row_count_);
+    scan_->count_unseen(place_.session_index, place_.epoch, place_.series, rows_left_, row_count_);
 }
 
 RowCursor::RowCursor(const Scan& scan, std::size_t session_index, std::vector<EpochNumber> epochs, Series series,

@@ -16,7 +16,8 @@
 
 namespace perfleet {
 
-// The blocks of one series of one epoch that the scan knows of, as they are stored; over all partitions.
+// The blocks of one series of one epoch that the scan knows of, as they are stored; over all partitions. Where nothing
+// of many batches is to be read, their blocks are passed over.
 class EpochBlocks {
 public:
     // `left` is null where no rollup stands for anything, here and below.
@@ -34,12 +35,23 @@ public:
     void finish() const;
 
 private:
+    // Blocks that begin with these seqs, both included.
+    struct Stretch {
+        Partition partition;
+        Seq first;
+        Seq last;
+    };
+    // They hold all that is left, the first at the end.
+    [[nodiscard]] std::vector<Stretch> stretches() const;
+    // Passes over those of this partition that end before `next`; leaves it when it has no more.
+    void pass(Seq next);
+
     const Scan* scan_;
-    const RowsLeft* left_;
+    const RowsLeft* rows_left_;
     BlockPlace place_;
-    std::vector<Partition> partitions_;  // that are still to be read, the first at the end
-    std::optional<BlockCursor> cursor_;
-    bool has_gap_ = false;  // in this partition, and it is noted
+    std::vector<Stretch> stretches_;     // that are still to be read
+    std::optional<BlockCursor> cursor_;  // of place_.partition
+    bool has_gap_ = false;               // in this partition, and it is noted
     std::string_view bytes_untrusted_;
     std::uint64_t row_count_ = 0;
     std::optional<Error> error_;
@@ -48,7 +60,7 @@ private:
 // The rows of a block that are in the selection. Gives them in parts, where its batches have different `wanted_ticks`.
 class BlockRows {
 public:
-    BlockRows(const Scan& scan, const RowsLeft* left) : scan_{&scan}, left_{left} {}
+    BlockRows(const Scan& scan, const RowsLeft* left) : scan_{&scan}, rows_left_{left} {}
 
     // Checks the block; its bytes are borrowed until the next one. Errors: damage, and those of the filters; then
     // nothing of it is given.
@@ -63,7 +75,7 @@ private:
     [[nodiscard]] Error damaged(const Error& error) const;
 
     const Scan* scan_;
-    const RowsLeft* left_;
+    const RowsLeft* rows_left_;
     BlockPlace place_;
     BlockView view_;
     Scan::Shares shares_;

@@ -238,30 +238,39 @@ bool Scan::is_pruned(std::size_t session_index, Series series, Ticks first, Tick
     return last < range_first || (first >= range_last && range_last != Ticks{~0ULL});
 }
 
-bool Scan::is_left(std::size_t session_index, Seq seq, const BatchRecord::Rows& rows, const RowsLeft* left) const {
+bool Scan::is_to_be_read(std::size_t session_index, Seq seq, const BatchRecord::Rows& rows,
+                         const RowsLeft* left) const {
     const std::size_t group = left == nullptr ? 0 : left->group_of(seq);
     return group == 0 ? !is_pruned(session_index, rows.series, rows.first_ticks, rows.last_ticks)
                       : left->may_have(group, rows.first_ticks, rows.last_ticks);
 }
 
-std::map<Partition, std::uint64_t> Scan::expected_rows(std::size_t session_index, EpochNumber epoch, Series series,
-                                                       const RowsLeft* left) const {
+void Scan::each_batch(std::size_t session_index, EpochNumber epoch, Series series,
+                      const std::function<void(const Partition&, Seq, const BatchRecord::Rows&)>& visitor) const {
     const ScannedSession& session = sessions_[session_index];
-    std::map<Partition, std::uint64_t> expected;
     const auto ranges = session.epoch_batches.find(epoch);
     if (ranges == session.epoch_batches.end()) {
-        return expected;
+        return;
     }
     for (const auto& [first, last] : ranges->second) {
         for (std::size_t i = first; i < last; ++i) {
             for (const BatchRecord::Rows& rows : session.batches[i].rows) {
-                if (rows.series == series && rows.row_count != 0 &&
-                    is_left(session_index, session.batches[i].seq, rows, left)) {
-                    expected[session.batch_partitions[i]] += rows.row_count;
+                if (rows.series == series && rows.row_count != 0) {
+                    visitor(session.batch_partitions[i], session.batches[i].seq, rows);
                 }
             }
         }
     }
+}
+
+std::map<Partition, std::uint64_t> Scan::expected_rows(std::size_t session_index, EpochNumber epoch, Series series,
+                                                       const RowsLeft* left) const {
+    std::map<Partition, std::uint64_t> expected;
+    each_batch(session_index, epoch, series, [&](const Partition& partition, Seq seq, const BatchRecord::Rows& rows) {
+        if (is_to_be_read(session_index, seq, rows, left)) {
+            expected[partition] += rows.row_count;
+        }
+    });
     return expected;
 }
 

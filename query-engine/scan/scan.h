@@ -1,7 +1,7 @@
 // The scan: from a store and a selection to decoded rows, session by session, epoch by epoch. What statistics and
 // exporters stand on.
 //
-// Time: rows keep ticks; Session::clock converts. A row is in the selection when its UTC time is in [from, to);
+// Time: rows keep ticks; ScannedSession::clock converts. A row is in the selection when its UTC time is in [from, to);
 // definitions and task rows are always given whole, for they give meaning to the rest. Threads: open() and the visits
 // may run on several threads at once over one Scan. Visits are deterministic: the same rows in the same order whatever
 // the order of delivery, the batching in the store, or the engine.
@@ -222,13 +222,20 @@ private:
     // Whether a block with these bounds lies outside the time range.
     [[nodiscard]] bool is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const;
     // Whether rows of the batch are to be read.
-    [[nodiscard]] bool is_left(std::size_t session_index, Seq seq, const BatchRecord::Rows& rows,
-                               const RowsLeft* left) const;
+    [[nodiscard]] bool is_to_be_read(std::size_t session_index, Seq seq, const BatchRecord::Rows& rows,
+                                     const RowsLeft* left) const;
+    // Batches of the epoch with rows of the series, ascending by seq.
+    void each_batch(std::size_t session_index, EpochNumber epoch, Series series,
+                    const std::function<void(const Partition&, Seq, const BatchRecord::Rows&)>& visitor) const;
     // What the batch records say is in each partition, without what lies outside the time range. `left` is null, here
     // and below, where no rollup stands for anything.
     [[nodiscard]] std::map<Partition, std::uint64_t> expected_rows(std::size_t session_index, EpochNumber epoch,
                                                                    Series series, const RowsLeft* left = nullptr) const;
-    // The visitor's errors are notes.
+    // All of them. What is damaged, as the visitor says or before, is a note: its rows are read from `otherwise`.
+    [[nodiscard]] Result<Done> each_rollup(
+        std::size_t session_index, const Partition& partition, Series series, RollupKind kind,
+        const std::string& otherwise,
+        const std::function<Result<Visit>(std::string_view bytes_untrusted)>& visitor) const;
     [[nodiscard]] Result<Done> visit_covers(
         std::size_t session_index, EpochNumber epoch, Series series, RollupKind kind,
         Result<RollupCover> (*decode_cover)(std::string_view), const std::function<bool(const RollupCover&)>& is_wanted,

@@ -10,7 +10,7 @@ namespace {
 
 constexpr CountName kLostSpoolFull = CountName::kLostSpoolFull;
 
-// Losses of whole batches: told later than the batch's place among the seqs.
+// Losses of whole batches: reported later than the batch's place among the seqs.
 constexpr std::array kBatchLosses{kLostSpoolFull, CountName::kLostRefused, CountName::kLostQuota,
                                   CountName::kLostUnflushed, CountName::kLostKilled};
 
@@ -154,13 +154,13 @@ public:
 private:
     void step(Seq seq, std::span<const CountEntry> entries, const OwnRows& own, Ticks known_until) {
         const bool counts = overlaps(known_until_, known_until);
-        std::uint64_t told = 0;
+        std::uint64_t reported = 0;
         for (const CountEntry& entry : entries) {
             if (entry.series != series_ || !is_loss(entry.name) || is_batch_loss(entry.name)) {
                 continue;
             }
             const std::uint64_t added = difference(entry.value, count_of(counts_, series_, entry.name));
-            told += added;
+            reported += added;
             if (counts && added != 0) {
                 ledger_.produced += added;
                 ledger_.lost[reason_of(entry.name)] += added;
@@ -168,7 +168,7 @@ private:
         }
         const std::uint64_t produced = difference(count_of(entries, series_, CountName::kProduced),
                                                   count_of(counts_, series_, CountName::kProduced));
-        place_gap(Seq{seq_.value + 1}, Seq{seq.value - 1}, difference(produced, own.row_count + told), counts);
+        place_gap(Seq{seq_.value + 1}, Seq{seq.value - 1}, difference(produced, own.row_count + reported), counts);
         if (own.row_count != 0 && overlaps(own.first, own.last)) {
             ledger_.produced += own.row_count;
             ledger_.stored += own.row_count;
@@ -261,7 +261,7 @@ Ledger session_ledger(const ScannedSession& session, Series series, std::vector<
     Ledger ledger;
     ledger.produced = last_entry(session, series, CountName::kProduced);
     ledger.expired = expired_rows(session, series);
-    if (session.batches.empty() && !session.end) {  // whoever told what it produced has expired, too
+    if (session.batches.empty() && !session.end) {  // whoever reported what it produced has expired, too
         ledger.produced = ledger.expired;
     }
     for (const CountEntry& entry : last_counts(session)) {

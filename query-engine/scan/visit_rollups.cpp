@@ -1,11 +1,16 @@
 // The rollups that a scan may use.
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "query-engine/scan/block_place.h"
 #include "query-engine/scan/scan.h"
 
 namespace perfleet {
+namespace {
+
+constexpr RollupKind kDays{RollupContent::kNamedStacks, RollupLevel::kDay};
+
+}  // namespace
 
 // A batch of which this scan doesn't know, or whose record says something else, makes the sums differ.
 bool Scan::adds_up(std::size_t session_index, Series series, const Partition& partition,
@@ -55,38 +60,41 @@ Result<Done> Scan::visit_covers(std::size_t session_index, EpochNumber epoch, Se
                                 Result<RollupCover> (*decode_cover)(std::string_view),
                                 const std::function<bool(const RollupCover&)>& is_wanted,
                                 const std::function<Result<Done>(std::string_view bytes_untrusted)>& visitor) const {
-    if (selection_.is_exact) {
-        return Done{};
-    }
-    const ScannedSession& session = sessions_[session_index];
-    const auto note = [&](Seq first_seq, const std::string& what) {
-        damage_->add_note(session_index, block_place(session.record, series, first_seq) + ": rollup: " + what +
-                                             "; its rows are read from their blocks");
-    };
     for (const auto& [partition, row_count] : expected_rows(session_index, epoch, series)) {
-        const auto on_rollup = [&, here = partition](const RollupKey& key, std::string_view bytes_untrusted) {
-            const Result<RollupCover> cover = decode_cover(bytes_untrusted);
-            if (!cover.ok()) {
-                note(key.first_seq, cover.error().message);
-                return Visit::kContinue;
-            }
-            if (cover->epoch == epoch && is_wanted(*cover) && adds_up(session_index, series, here, *cover)) {
-                if (const Result<Done> visited = visitor(bytes_untrusted); !visited.ok()) {
-                    note(key.first_seq, visited.error().message);
-                }
+        const auto on_rollup = [&, here = partition](std::string_view bytes_untrusted) -> Result<Visit> {
+            const auto cover = PERFLEET_TRY(decode_cover(bytes_untrusted));
+            if (cover.epoch == epoch && is_wanted(cover) && adds_up(session_index, series, here, cover)) {
+                PERFLEET_TRY(visitor(bytes_untrusted));
             }
             return Visit::kContinue;
         };
-        Result<Done> visited =
-            store_->visit_rollups(partition, session.record.target, session.record.session, series, kind, on_rollup);
-        if (!visited.ok()) {
-            if (!is_store_damage(visited.error())) {
-                return visited;
-            }
-            note(Seq{0}, visited.error().message);
-        }
+        PERFLEET_TRY(each_rollup(session_index, partition, series, kind, "their blocks", on_rollup));
     }
     return Done{};
+}
+
+Result<Done> Scan::each_rollup(std::size_t session_index, const Partition& partition, Series series, RollupKind kind,
+                               const std::string& otherwise,
+                               const std::function<Result<Visit>(std::string_view bytes_untrusted)>& visitor) const {
+    if (selection_.is_exact) {
+        return Done{};
+    }
+    const SessionRecord& record = sessions_[session_index].record;
+    RollupCursor rollups = store_->rollups(partition, record.target, record.session, series, kind);
+    for (bool has_gap = false;;) {
+        const auto at = PERFLEET_TRY(rollups.next());
+        if (at.step == CursorStep::kEnd) {
+            return Done{};
+        }
+        const Result<Visit> visit = at.step == CursorStep::kItem ? visitor(at.value) : Result<Visit>{at.gap};
+        if (visit.ok() && *visit == Visit::kStop) {
+            return Done{};
+        }
+        if (!visit.ok() && (at.step == CursorStep::kItem || !std::exchange(has_gap, true))) {
+            damage_->add_note(session_index, block_place(record, series, at.key.first_seq) + ": rollup: " +
+                                                 visit.error().message + "; its rows are read from " + otherwise);
+        }
+    }
 }
 
 bool Scan::covers_all(std::size_t session_index, const Partition& partition, const RollupCover& cover,
@@ -124,33 +132,15 @@ bool Scan::adds_up(std::size_t session_index, Series series, const DayHour& hour
 
 Result<Done> Scan::visit_day_rollups(std::size_t session_index, const Partition& partition, Series series,
                                      const std::function<Visit(const DayRollup&)>& visitor) const {
-    if (selection_.is_exact) {
-        return Done{};
-    }
-    const ScannedSession& session = sessions_[session_index];
-    const auto note = [&](Seq first_seq, const std::string& what) {
-        damage_->add_note(session_index, block_place(session.record, series, first_seq) + ": rollup: " + what +
-                                             "; its rows are read from its hours");
+    const auto on_rollup = [&](std::string_view bytes_untrusted) -> Result<Visit> {
+        const auto rollup = PERFLEET_TRY(decode_day_rollup_untrusted(bytes_untrusted));
+        const bool is_wanted =
+            side_of(rollup.first_ticks, rollup.last_ticks, tick_ranges_[session_index]) == Side::kInside &&
+            std::all_of(rollup.hours.begin(), rollup.hours.end(),
+                        [&](const DayHour& hour) { return adds_up(session_index, series, hour); });
+        return is_wanted ? visitor(rollup) : Visit::kContinue;
     };
-    const TickRange range = tick_ranges_[session_index];
-    const auto on_rollup = [&](const RollupKey& key, std::string_view bytes_untrusted) {
-        const Result<DayRollup> rollup = decode_day_rollup_untrusted(bytes_untrusted);
-        if (!rollup.ok()) {
-            note(key.first_seq, rollup.error().message);
-            return Visit::kContinue;
-        }
-        const bool is_wanted = side_of(rollup->first_ticks, rollup->last_ticks, range) == Side::kInside &&
-                               std::all_of(rollup->hours.begin(), rollup->hours.end(),
-                                           [&](const DayHour& hour) { return adds_up(session_index, series, hour); });
-        return is_wanted ? visitor(*rollup) : Visit::kContinue;
-    };
-    Result<Done> visited = store_->visit_rollups(partition, session.record.target, session.record.session, series,
-                                                 {RollupContent::kNamedStacks, RollupLevel::kDay}, on_rollup);
-    if (!visited.ok() && is_store_damage(visited.error())) {
-        note(Seq{0}, visited.error().message);
-        return Done{};
-    }
-    return visited;
+    return each_rollup(session_index, partition, series, kDays, "its hours", on_rollup);
 }
 
 Result<bool> Scan::has_day_rollup(std::size_t session_index, const Partition& partition, Series series) const {
@@ -158,35 +148,21 @@ Result<bool> Scan::has_day_rollup(std::size_t session_index, const Partition& pa
         return false;
     }
     const SessionRecord& session = sessions_[session_index].record;
-    bool is_any = false;
-    const Result<Done> visited = store_->visit_rollups(partition, session.target, session.session, series,
-                                                       {RollupContent::kNamedStacks, RollupLevel::kDay},
-                                                       [&](const RollupKey&, std::string_view) {
-                                                           is_any = true;
-                                                           return Visit::kStop;
-                                                       });
-    if (!visited.ok() && !is_store_damage(visited.error())) {
-        return Error{visited.error()};
+    RollupCursor days = store_->rollups(partition, session.target, session.session, series, kDays);
+    for (;;) {
+        const auto at = PERFLEET_TRY(days.next());
+        if (at.step != CursorStep::kGap) {
+            return at.step == CursorStep::kItem;
+        }
     }
-    return is_any;
 }
 
 bool Scan::is_all_in_range(std::size_t session_index, EpochNumber epoch, Series series) const {
-    const ScannedSession& session = sessions_[session_index];
-    const auto ranges = session.epoch_batches.find(epoch);
-    if (ranges == session.epoch_batches.end()) {
-        return true;
-    }
-    const auto is_in_range = [&](const BatchRecord& batch) {
-        return std::all_of(batch.rows.begin(), batch.rows.end(), [&](const BatchRecord::Rows& rows) {
-            return rows.series != series || rows.row_count == 0 ||
-                   side_of(rows.first_ticks, rows.last_ticks, tick_ranges_[session_index]) == Side::kInside;
-        });
-    };
-    return std::all_of(ranges->second.begin(), ranges->second.end(), [&](const auto& range) {
-        return std::all_of(session.batches.begin() + static_cast<std::ptrdiff_t>(range.first),
-                           session.batches.begin() + static_cast<std::ptrdiff_t>(range.second), is_in_range);
+    bool is_all = true;
+    each_batch(session_index, epoch, series, [&](const Partition&, Seq, const BatchRecord::Rows& rows) {
+        is_all = is_all && side_of(rows.first_ticks, rows.last_ticks, tick_ranges_[session_index]) == Side::kInside;
     });
+    return is_all;
 }
 
 }  // namespace perfleet

@@ -40,7 +40,8 @@ BlockCursor WatchedStore::blocks(const Partition& partition, TargetId target, Se
                                                  advance(*read, std::nullopt);
                                                  delete read;
                                              }};
-    return BlockCursor{[this, cursor = std::move(cursor), place]() mutable {
+    return BlockCursor{[this, cursor = std::move(cursor), place](Seq first) mutable {
+        cursor.seek(first);
         Result<BlockStep> step = cursor.next();
         if (step.ok() && step->step == CursorStep::kItem) {
             advance(*place, step->key.first_seq);

@@ -49,6 +49,9 @@ struct Selection {
     bool is_exact = false;      // rows are read from blocks, never from rollups
     unsigned thread_count = 0;  // of the scan; 0: one a core. Answers don't depend on it.
     std::size_t memory_size_bytes_max = limits::kQueryMemorySizeBytes;  // for what is read and counted
+
+    // For symbol tables that are kept beside those in use.
+    [[nodiscard]] std::size_t symbols_size_bytes_max() const { return memory_size_bytes_max / 4; }
 };
 
 // RFC 3339, `now`, or an offset from now: `-15m`, `-2h`, `-30s`, `-7d`.

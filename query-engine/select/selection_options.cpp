@@ -15,7 +15,6 @@ constexpr std::uint32_t kCpuMax = 65'535;
 
 Error usage(const std::string& message) { return {ErrorCode::kUsage, message}; }
 
-// A reader of names with commas between.
 // At commas, but not within brackets: "f(int, char),g" are two functions.
 std::vector<std::string> split_names(const std::string& text) {
     std::vector<std::string> names(1);

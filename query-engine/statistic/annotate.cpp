@@ -8,6 +8,7 @@
 #include "query-engine/statistic/stack_counts.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/columns/layout.h"
+#include "schemas/text/hex.h"
 
 namespace perfleet {
 namespace {
@@ -29,30 +30,26 @@ Result<Answer> make_annotate(const Scan& scan, Symbolizer& symbolizer) {
     const EventChoice& choice = *event;
     std::map<std::pair<ImageDefinition, std::uint64_t>, std::uint64_t> counts;  // by image and offset
     MemoryShare share{scan.memory()};
-    Result<Done> visited =
-        visit_stack_counts(scan, StackCountOptions{.event = choice.name}, [&](const EpochStackCounts& epoch) {
-            for (const StackCount& count : epoch.counts) {
-                if (count.stack == kEmptyStack) {
-                    continue;
-                }
-                const Frame frame = epoch.dictionary->stack(count.stack).frame;
-                counts[{epoch.dictionary->image(frame.image), frame.offset}] += count.value;
+    PERFLEET_TRY(visit_stack_counts(scan, StackCountOptions{.event = choice.name}, [&](const EpochStackCounts& epoch) {
+        for (const StackCount& count : epoch.counts) {
+            if (count.stack == kEmptyStack) {
+                continue;
             }
-            share.set(counts.size() * kAddressSizeBytes);
-        });
-    if (!visited.ok()) {
-        return std::move(visited).error();
-    }
+            const Frame frame = epoch.dictionary->stack(count.stack).frame;
+            counts[{epoch.dictionary->image(frame.image), frame.offset}] += count.value;
+        }
+        share.set(counts.size() * kAddressSizeBytes);
+    }));
     if (scan.memory().is_exceeded()) {
         return scan.memory().exceeded();
     }
     std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, std::vector<AnswerValue>> rows;
     for (const auto& [place, count] : counts) {
         const auto& [image, offset] = place;
-        const Symbol symbol = symbolizer.resolve(image, offset);
+        const Symbol symbol = symbolizer.function_at(image, offset);
         const bool is_file_offset = (image.flags & image_flags::kFileOffset) != 0;
         const std::uint64_t base = is_file_offset ? 0 : image.address;
-        std::string build_id = build_id_text(build_id_of(image));
+        std::string build_id = hex_of(build_id_of(image));
         rows[{image.name, build_id, symbol.name, base + offset}] = {
             AnswerValue{image.name},
             AnswerValue{build_id},

@@ -90,7 +90,7 @@ protected:
 
 TEST_F(AnswerLedgers, OfLatenciesKnowWhatWasDamaged) {
     for (const Series series : {kPoints, kLatencies}) {
-        for (const char* option : {"skip", "runs", "sketch", "kbench", "table", "histogram", "mode"}) {
+        for (const char* option : {"skip", "runs", "sketch", "kbench", "table", "histogram", "heat-map", "mode"}) {
             const std::string name = option;
             if (series == kPoints && (name == "kbench" || name == "table")) {
                 continue;  // of accumulated latencies alone

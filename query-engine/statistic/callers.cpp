@@ -20,8 +20,7 @@ constexpr const char* kOutermost = "[outermost]";
 class Callers {
 public:
     Callers(Symbolizer& symbolizer, const Scan& scan, const TopOptions& options)
-        : names_{symbolizer, scan.memory(), scan.worker_count(),
-                 options.each_address ? FrameNames::Wanted::kAddresses : FrameNames::Wanted::kSymbols},
+        : names_{symbolizer, scan.memory(), scan.worker_count(), FrameNames::wanted(options.each_address)},
           function_{options.callers_of} {}
 
     void add(const EpochStackCounts& epoch) {
@@ -94,12 +93,8 @@ Result<Answer> make_callers(const Scan& scan, Symbolizer& symbolizer, const TopO
     const bool sum_weights = options.sum_weights || weighs_by_default(scan, event);
     Callers callers{symbolizer, scan, options};
     SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
-    const Result<Done> visited =
-        expansion.visit(scan, StackCountOptions{.event = event.name, .sum_weights = sum_weights},
-                        [&](const EpochStackCounts& epoch) { callers.add(epoch); });
-    if (!visited.ok()) {
-        return Error{visited.error()};
-    }
+    PERFLEET_TRY(expansion.visit(scan, StackCountOptions{.event = event.name, .sum_weights = sum_weights},
+                                 [&](const EpochStackCounts& epoch) { callers.add(epoch); }));
     if (callers.function_total() == 0) {
         return Error{ErrorCode::kNotFound, "--callers: no sample of the selection has the function \"" +
                                                options.callers_of.substr(0, 256) + "\" in its call chain"};

@@ -24,22 +24,9 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kSymbolsShare = 4;  // symbol tables that are kept take a quarter of a query's memory at most
-
 constexpr const char* kSharesFooter =
     "Shares are of samples: of n samples one is known to 100/sqrt(n) percentage points at\n"
     "worst, and an address may lie some instructions behind its cause (docs/statistics.md).";
-
-struct NoOptions {};
-
-const OptionTable<NoOptions>& no_options() {
-    static const OptionTable<NoOptions> kTable;
-    return kTable;
-}
-
-Symbolizer make_symbolizer(const QueryInput& input) {
-    return Symbolizer{&input.store, input.paths, input.selection.memory_size_bytes_max / kSymbolsShare};
-}
 
 Result<Scan> open_scan(const QueryInput& input) {
     auto scan = PERFLEET_TRY(Scan::open(input.store, input.selection, input.pool));
@@ -57,14 +44,11 @@ QueryCommand command(std::string name, std::string summary, std::string rows, co
     made.summary = std::move(summary);
     made.rows = std::move(rows);
     made.options = table.specs();
-    made.check = [&table](const OptionValues& values, const Selection&, UtcNs) -> Result<Done> {
-        const Result<Options> options = table.read(values);
-        return options.ok() ? Result<Done>{Done{}} : Error{options.error()};
-    };
+    made.check = [&table](const OptionValues& values, const Selection&, UtcNs) { return table.check(values); };
     made.run = [&table, make](const QueryInput& input) -> Result<Answer> {
         const auto options = PERFLEET_TRY(table.read(input.values));
         const auto scan = PERFLEET_TRY(open_scan(input));
-        Symbolizer symbolizer = make_symbolizer(input);
+        Symbolizer symbolizer{&input.store, input.paths, input.selection.symbols_size_bytes_max()};
         return make(scan, symbolizer, options);
     };
     return made;
@@ -109,7 +93,7 @@ Result<Answer> run_diff(const QueryInput& input) {
     }
     filter_frames(before, input.paths);
     filter_frames(after, input.paths);
-    Symbolizer symbolizer{&input.store, input.paths, common.memory_size_bytes_max / kSymbolsShare};
+    Symbolizer symbolizer{&input.store, input.paths, common.symbols_size_bytes_max()};
     return make_diff(before, after, symbolizer, question.options);
 }
 

@@ -1,5 +1,5 @@
 // The query commands: one entry each in one table. The command line, the query process and its clients, help and
-// documentation are made from it; a new statistic is a folder and a line in command.cpp.
+// documentation are made from it; a new statistic is a file and a line in command.cpp.
 #pragma once
 
 #include <cstdint>

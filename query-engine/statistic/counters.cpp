@@ -329,7 +329,7 @@ Result<Done> add_ratio(const Scan& scan, const ScannedSession& session, const st
     }
     if (const std::string difference = difference_of_times(*one, *other); !difference.empty()) {
         return Error{ErrorCode::kInvalid, what + " didn't count them over the same time: " + difference +
-                                              "; choose another time with --from and --to, or another session"};
+                                              "; choose another time with --from and --until, or another session"};
     }
     const Reading sum = total_of(one->readings).sum;
     const bool is_known = !one->readings.empty();
@@ -365,8 +365,16 @@ Result<std::vector<CounterTotal>> counter_totals(const Scan& scan, std::size_t s
         std::size_t not_read = 0;
         const auto readings = PERFLEET_TRY(read_counters(scan, session_index, series, not_read));
         if (!readings.empty()) {
-            const Reading sum = total_of(readings).sum;
-            totals.push_back({series, sum.value, sum.enabled_ns, sum.running_ns});
+            const auto count_of = [](const Reading& sum) {
+                return CounterTotal::Count{sum.value, sum.enabled_ns, sum.running_ns};
+            };
+            CounterTotal& total = totals.emplace_back(CounterTotal{series, count_of(total_of(readings).sum), {}});
+            const bool is_bound = std::any_of(readings.begin(), readings.end(), [](const auto& reading) {
+                return std::get<1>(reading.first) != kWholeCpu;
+            });
+            for (const auto& [place, reading] : is_bound ? Readings{} : readings) {
+                total.by_cpu[std::get<0>(place)] = count_of(total_of({{place, reading}}).sum);
+            }
         }
     }
     return totals;

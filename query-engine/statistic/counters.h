@@ -1,6 +1,8 @@
 // `counters`: totals by session and event.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,10 +37,14 @@ struct CounterOptions {
 // What a counter counted in the selected time, added up over cpus as in `value`, `time_enabled_ns` and
 // `time_running_ns`.
 struct CounterTotal {
+    struct Count {
+        std::uint64_t value = 0;
+        std::uint64_t enabled_ns = 0;
+        std::uint64_t running_ns = 0;
+    };
     Series series;
-    std::uint64_t value = 0;
-    std::uint64_t enabled_ns = 0;
-    std::uint64_t running_ns = 0;
+    Count sum;
+    std::map<std::uint64_t, Count> by_cpu;  // where none is bound to a process; else empty
 };
 // Of each selected counter of a session that was read in that time. Errors: those of the store.
 [[nodiscard]] Result<std::vector<CounterTotal>> counter_totals(const Scan& scan, std::size_t session_index);

@@ -269,17 +269,17 @@ TEST(CounterRatio, OfUnequalTimesIsRefused) {
         {fewer, "not of the same moment"},
         {elsewhere, "on a cpu, or of a thread"},
         {{readings(30, 70)[0], readings(30, 70)[2]}, "on a cpu, or of a thread"}};
-    for (const auto& [other, told] : others) {
+    for (const auto& [other, expected] : others) {
         const Result<Answer> refused = grouped_counters_of({readings(100, 300), other}, ratio("a/b"));
-        ASSERT_FALSE(refused.ok()) << told;
+        ASSERT_FALSE(refused.ok()) << expected;
         EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
-        EXPECT_NE(refused.error().message.find(told), std::string::npos) << refused.error().message;
+        EXPECT_NE(refused.error().message.find(expected), std::string::npos) << refused.error().message;
         const Result<Answer> table = grouped_counters_of({readings(100, 300), other});
         ASSERT_TRUE(table.ok());
         EXPECT_EQ(table->rows[1][9], AnswerValue{});
         ASSERT_FALSE(table->warnings.empty());
         EXPECT_NE(table->warnings[0].find("no ratio of b to a"), std::string::npos) << table->warnings[0];
-        EXPECT_NE(table->warnings[0].find(told), std::string::npos) << table->warnings[0];
+        EXPECT_NE(table->warnings[0].find(expected), std::string::npos) << table->warnings[0];
     }
 }
 

@@ -35,13 +35,13 @@ struct Uncovered {
 std::optional<Uncovered> uncovered_time(const Scan& scan, std::size_t session_index, Series series) {
     const ScannedSession& session = scan.sessions()[session_index];
     const auto [from, to] = scan.tick_range(session_index);
-    struct Reading {
+    struct CoverageReading {
         std::uint64_t ticks;
         std::uint64_t value;
     };
-    Reading first{session.record.start_point.ticks.value, 0};
+    CoverageReading first{session.record.start_point.ticks.value, 0};
     bool has_first = !scan.selection().from;
-    std::optional<Reading> last;
+    std::optional<CoverageReading> last;
     constexpr std::array kWanted{ColumnId::kTime, ColumnId::kValue};
     RowCursor rows{scan, session_index, series, kWanted};
     while (const RowBlock* const block = rows.next()) {
@@ -51,7 +51,7 @@ std::optional<Uncovered> uncovered_time(const Scan& scan, std::size_t session_in
             if (Ticks{times[i]} < from || Ticks{times[i]} >= to) {
                 continue;
             }
-            const Reading reading{times[i], values[i]};
+            const CoverageReading reading{times[i], values[i]};
             if (!has_first || (scan.selection().from && reading.ticks < first.ticks)) {
                 first = reading;
                 has_first = true;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "query-engine/scan/cancellable_store.h"
+#include "query-engine/scan/testing/tampered_store.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "query-engine/statistic/testing/long_scenario.h"
 #include "storage/compact/policy.h"
@@ -38,12 +39,10 @@ class HiddenDays : public CancellableStore {
 public:
     explicit HiddenDays(const StoreReader& store) : CancellableStore{store, kNever} {}
 
-    Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
-        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
-        return kind.level == RollupLevel::kDay
-                   ? Result<Done>{Done{}}
-                   : CancellableStore::visit_rollups(partition, target, session, series, kind, visitor);
+    RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
+                         RollupKind kind) const override {
+        return kind.level == RollupLevel::kDay ? RollupCursor{[](Seq) { return Result<RollupStep>{RollupStep{}}; }}
+                                               : CancellableStore::rollups(partition, target, session, series, kind);
     }
 
 private:
@@ -231,15 +230,11 @@ class DamagedDays : public HiddenDays {
 public:
     explicit DamagedDays(const StoreReader& store) : HiddenDays{store}, store_{store} {}
 
-    Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
-        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
-        return store_.visit_rollups(partition, target, session, series, kind,
-                                    [&](const RollupKey& key, std::string_view rollup) {
-                                        std::string damaged{rollup};
-                                        damaged[damaged.size() / 2] ^= kind.level == RollupLevel::kDay ? 1 : 0;
-                                        return visitor(key, damaged);
-                                    });
+    RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
+                         RollupKind kind) const override {
+        return kind.level == RollupLevel::kDay
+                   ? with_bit_turned(store_.rollups(partition, target, session, series, kind))
+                   : store_.rollups(partition, target, session, series, kind);
     }
 
 private:

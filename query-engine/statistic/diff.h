@@ -41,9 +41,10 @@ struct DiffOptions {
     std::vector<LatencyFigure> figures;  // of latencies
     bool means_alone = false;            // of latencies: no shift, either
     std::vector<std::string> by;         // labels that tell series apart
-    bool names_checklist = false;        // in the warning of what not all runs say
-    bool within_run = false;             // verdicts are of these runs, whatever the next ones would bring
-    long double confidence = 0.95L;      // of intervals, and what verdicts are held against
+    std::vector<std::string> pair;   // start and stop: values are the times between; empty: those that were measured
+    bool names_checklist = false;    // in the warning of what not all runs say
+    bool within_run = false;         // verdicts are of these runs, whatever the next ones would bring
+    long double confidence = 0.95L;  // of intervals, and what verdicts are held against
     std::vector<FailCondition> conditions;
     std::optional<std::uint64_t> row_count_max;  // of profiles
     std::set<std::string> chosen_labels;         // that the sides were told apart by: they differ on purpose

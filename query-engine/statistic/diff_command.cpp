@@ -24,7 +24,7 @@ Result<Done> add_range(const std::string& option, const std::string& word, UtcNs
         return Done{};
     };
     if (side.from || side.to) {
-        return Error{ErrorCode::kUsage, "--" + option + ": one range of time at most, and none with --from or --to"};
+        return Error{ErrorCode::kUsage, "--" + option + ": one range of time at most, and none with --from or --until"};
     }
     if (Result<Done> done = bound(word.substr(0, dots), side.from); !done.ok()) {
         return done;
@@ -54,6 +54,11 @@ Result<Done> read_percentiles(const std::string& text, DiffRequest& request) {
         return Done{};
     }
     request.percentiles = PERFLEET_TRY(parse_percentiles_option("percentiles", text));
+    return Done{};
+}
+
+Result<Done> read_pair(const std::string& text, DiffRequest& request) {
+    request.options.pair = PERFLEET_TRY(parse_pair_option(text));
     return Done{};
 }
 
@@ -94,11 +99,14 @@ Result<Done> check_combination(const OptionValues& values, DiffRequest& request)
     const DiffOptions& diff = request.options;
     for (const auto& [name, subject] :
          {std::pair{"limit", DiffSubject::kLatency}, std::pair{"by", DiffSubject::kProfile},
-          std::pair{"percentiles", DiffSubject::kProfile}}) {
+          std::pair{"pair", DiffSubject::kProfile}, std::pair{"percentiles", DiffSubject::kProfile}}) {
         if (diff.subject == subject && values.contains(name)) {
             return usage(std::string{"--"} + name + ": --of " + std::get<std::string>(values.at("of")) +
                          " doesn't use it");
         }
+    }
+    if (!diff.pair.empty()) {
+        request.options.subject = DiffSubject::kLatency;
     }
     return Done{};
 }
@@ -125,6 +133,9 @@ const OptionTable<DiffRequest>& diff_options() {
             .text({"by", OptionType::kText, "LABELS",
                    "keep series apart by these labels, with commas: target, arch or your own"},
                   read_labels)
+            .text({"pair", OptionType::kText, "START,STOP",
+                   "latencies from one tracepoint to the next other one of the same thread, as of latency --pair"},
+                  read_pair)
             .text({"percentiles", OptionType::kText, "LIST",
                    "which of latencies, with commas (default: 90,95,99); none: their means alone"},
                   read_percentiles)

@@ -53,12 +53,13 @@ std::string label_or_name(const SessionRecord& record, const std::string& label)
     return label == "arch" ? record.architecture : label_of(record, label).value_or("");
 }
 
-Result<SourcesByKey> find_sources(const Scan& scan, const std::vector<std::string>& by) {
-    auto sources = PERFLEET_TRY(find_value_sources(scan, 0));
+Result<SourcesByKey> find_sources(const Scan& scan, const DiffOptions& options, std::vector<std::string>& warnings) {
+    auto sources = PERFLEET_TRY(options.pair.empty() ? find_value_sources(scan, 0)
+                                                     : find_pair_sources(scan, options.pair, 0, warnings));
     SourcesByKey found;
     for (ValueSource& source : sources) {
         PairKey key;
-        for (const std::string& label : by) {
+        for (const std::string& label : options.by) {
             key.labels.push_back(label_or_name(scan.sessions()[source.session_index].record, label));
         }
         key.event = source.event;
@@ -107,7 +108,7 @@ Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<V
     std::size_t ordered = 0;
     share.add(kDependenceValuesMax * sizeof(std::uint64_t));
     for (const ValueSource& source : sources) {
-        auto read = visit_values(scan, source, decimals, [&](std::span<const std::uint64_t> values) {
+        PERFLEET_TRY(visit_values(scan, source, decimals, [&](std::span<const std::uint64_t> values) {
             ComparedRun& run = runs[run_of.at(source.session_index)];
             run.moments.add(values);
             count += values.size();
@@ -115,15 +116,12 @@ Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<V
             run.in_order.insert(run.in_order.end(), values.begin(),
                                 values.begin() + static_cast<std::ptrdiff_t>(first));
             ordered += first;
-        });
-        if (!read.ok()) {
-            return std::move(read).error();
-        }
+        }));
     }
     RandomStream random{kDrawSeed};
     for (const ValueSource& source : sources) {
         std::vector<std::uint64_t>& kept = runs[run_of.at(source.session_index)].values;
-        auto read = visit_values(scan, source, decimals, [&](std::span<const std::uint64_t> values) {
+        PERFLEET_TRY(visit_values(scan, source, decimals, [&](std::span<const std::uint64_t> values) {
             if (share.is_exceeded()) {
                 return;
             }
@@ -133,10 +131,7 @@ Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<V
             });
             // Each stands in the comparison's order of all, too.
             share.add((kept.capacity() - before) * 2 * sizeof(std::uint64_t));
-        });
-        if (!read.ok()) {
-            return std::move(read).error();
-        }
+        }));
         if (share.is_exceeded()) {
             return scan.memory().exceeded();
         }
@@ -202,8 +197,8 @@ public:
           lines_{identity(options), evidence()} {}
 
     Result<Answer> make() {
-        auto before = find_sources(*before_.scan, options_.by);
-        auto after = find_sources(*after_.scan, options_.by);
+        auto before = find_sources(*before_.scan, options_, answer_.warnings);
+        auto after = find_sources(*after_.scan, options_, answer_.warnings);
         if (!before.ok() || !after.ok()) {
             return before.ok() ? std::move(after).error() : std::move(before).error();
         }
@@ -259,7 +254,7 @@ private:
         for (const auto& [key, sources] : found) {
             for (const ValueSource& source : sources) {
                 side.sessions.insert(source.session_index);
-                ledger.add(source.session_index, source.series);
+                add_series(ledger, *side.scan, source);
             }
         }
         return ledger;

@@ -26,19 +26,23 @@ AnswerValue text(const std::string& value) {
     return answer;
 }
 
-std::optional<long double> low_of(const std::optional<Interval>& interval, long double less = 0) {
-    return interval ? std::optional{interval->low - less} : std::nullopt;
+std::optional<long double> low_of(const std::optional<Interval>& interval) {
+    return interval ? std::optional{interval->low} : std::nullopt;
 }
-std::optional<long double> high_of(const std::optional<Interval>& interval, long double less = 0) {
-    return interval ? std::optional{interval->high - less} : std::nullopt;
+std::optional<long double> high_of(const std::optional<Interval>& interval) {
+    return interval ? std::optional{interval->high} : std::nullopt;
+}
+
+// Values aren't negative: nothing becomes less by more than all of it.
+std::optional<Interval> relative_change(const Contrast& contrast) {
+    return contrast.ratio ? std::optional{Interval{std::max(contrast.ratio->low, 0.0L) - 1,
+                                                   std::max(contrast.ratio->high, 0.0L) - 1}}
+                          : std::nullopt;
 }
 
 // What verdicts and conditions speak of.
 std::optional<Interval> change_interval(const DiffLine& line, const Contrast& contrast) {
-    if (line.is_share) {
-        return contrast.difference;
-    }
-    return contrast.ratio ? std::optional{Interval{contrast.ratio->low - 1, contrast.ratio->high - 1}} : std::nullopt;
+    return line.is_share ? contrast.difference : relative_change(contrast);
 }
 
 // Digits as many as a reader compares: 0.042, 0.31, 3.1, 31.
@@ -104,7 +108,10 @@ public:
     }
 
     [[nodiscard]] std::optional<long double> detectable() const {
-        const auto interval = has_p_value_ && line->change ? change() : std::nullopt;
+        if (!has_p_value_ || !line->change) {
+            return std::nullopt;
+        }
+        const auto& interval = line->is_share ? contrast().difference : contrast().ratio;
         return interval ? std::optional{detectable_change((interval->high - interval->low) / 2, confidence_)}
                         : std::nullopt;
     }
@@ -346,6 +353,26 @@ void sort_by_relevance(std::vector<JudgedLine>& lines) {
 
 }  // namespace
 
+DiffLine share_line(const std::string& figure, const ClusteredShare& before, const ClusteredShare& after) {
+    DiffLine line;
+    line.figure = figure;
+    line.unit = "percent";
+    line.before = before.share();
+    line.after = after.share();
+    line.difference = *line.after - *line.before;
+    line.change = line.difference;
+    line.direction = *line.difference;
+    line.is_share = true;
+    line.word_above = "more";
+    line.word_below = "less";
+    line.contrast_at = [=](long double confidence) { return share_contrast(before, after, confidence); };
+    line.p_value_at = [=](long double limit) { return share_p_value(before, after, limit); };
+    if (has_share_contrast(before, after)) {
+        line.p_value_is_below = [=](long double bound) { return share_p_value_is_below(before, after, bound); };
+    }
+    return line;
+}
+
 Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, Answer& answer) {
     const long double alpha = 1 - options.confidence;
     std::vector<JudgedLine> judged;
@@ -397,8 +424,9 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
         row.push_back(scaled(low_of(one.contrast().difference), scale));
         row.push_back(scaled(high_of(one.contrast().difference), scale));
         row.push_back(scaled(has_before ? std::optional{*line.after / *line.before - 1} : std::nullopt, 100));
-        row.push_back(scaled(low_of(one.contrast().ratio, 1), 100));
-        row.push_back(scaled(high_of(one.contrast().ratio, 1), 100));
+        const auto change = relative_change(one.contrast());
+        row.push_back(scaled(low_of(change), 100));
+        row.push_back(scaled(high_of(change), 100));
         row.push_back(scaled(one.has_p_value() ? std::optional{one.p_value()} : std::nullopt));
         row.push_back(scaled(one.has_p_value() ? std::optional{one.p_adjusted()} : std::nullopt));
         const std::optional<long double> detectable = one.detectable();

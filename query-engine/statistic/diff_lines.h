@@ -11,6 +11,7 @@
 
 #include "query-engine/statistic/diff.h"
 #include "query-engine/statistic/number/comparison.h"
+#include "query-engine/statistic/number/share_comparison.h"
 
 namespace perfleet {
 
@@ -44,6 +45,9 @@ struct DiffLine {
     bool is_mean = false;
     std::vector<AnswerValue> evidence;  // as DiffLines' columns
 };
+
+// Of a share of samples in percent; its name, identity and what was counted are the caller's.
+[[nodiscard]] DiffLine share_line(const std::string& figure, const ClusteredShare& before, const ClusteredShare& after);
 
 class DiffLines {
 public:

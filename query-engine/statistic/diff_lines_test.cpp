@@ -64,10 +64,17 @@ Reported finished(const std::vector<DiffLine>& lines, const std::string& conditi
         options.conditions = *parse_fail_conditions(conditions);
     }
     options.row_count_max = row_count_max;
-    Reported told;
-    const auto done = all.finish(options, by_relevance, told.answer);
+    Reported answered;
+    const auto done = all.finish(options, by_relevance, answered.answer);
     EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
-    return told;
+    return answered;
+}
+
+TEST(DiffLines, NothingBecomesLessByMoreThanAllOfIt) {
+    const Reported reported = finished({line_of("a", -0.9L, 0.1L)});
+    EXPECT_EQ(reported.text(0, "verdict"), "faster by 90.0 % [70.4, 100.0]");
+    EXPECT_EQ(std::get<double>(reported.value(0, "change_low")), -100);
+    EXPECT_NEAR(std::get<double>(reported.value(0, "change_high")), -70.4, 0.01);
 }
 
 TEST(DiffLines, VerdictsSayHowMuchAndWhatWouldBeSeen) {
@@ -91,11 +98,12 @@ TEST(DiffLines, OneOfManyCountsForLess) {
     for (int i = 0; i < 9; ++i) {
         lines.push_back(line_of("b", 0.001L, 0.01L));
     }
-    const Reported told = finished(lines);
-    EXPECT_EQ(told.text(0, "verdict"), "no difference shown: alone it would be, not among 10 comparisons");
-    EXPECT_NEAR(std::get<double>(told.value(0, "p_adjusted")), 10 * std::get<double>(told.value(0, "p")), 1e-12);
+    const Reported answered = finished(lines);
+    EXPECT_EQ(answered.text(0, "verdict"), "no difference shown: alone it would be, not among 10 comparisons");
+    EXPECT_NEAR(std::get<double>(answered.value(0, "p_adjusted")), 10 * std::get<double>(answered.value(0, "p")),
+                1e-12);
     // Intervals are those of the verdicts: 1 − 5 % ÷ 10 holds 0.
-    EXPECT_LT(std::get<double>(told.value(0, "change_low")), 0);
+    EXPECT_LT(std::get<double>(answered.value(0, "change_low")), 0);
     EXPECT_GT(std::get<double>(finished({lines[0]}).value(0, "change_low")), 0);
 }
 
@@ -106,14 +114,14 @@ TEST(DiffLines, OneRunASideHasNoVerdictAndDecidesNothing) {
     greatest.figure = "max";
     greatest.contrast_at = nullptr;
     greatest.p_value_at = nullptr;
-    const Reported told = finished({line, greatest}, "mean > 5%, max > 5%");
-    EXPECT_EQ(told.text(0, "verdict"), "unknown: one run a side says nothing of the next");
-    EXPECT_EQ(told.text(0, "outcome"), "undecided");
-    EXPECT_EQ(told.text(1, "outcome"), "undecided");
-    EXPECT_TRUE(std::holds_alternative<std::monostate>(told.value(0, "p")));
-    EXPECT_GT(std::get<double>(told.value(0, "change_low")), 7.0);  // what is shown of these two runs
-    ASSERT_EQ(told.answer.warnings.size(), 2U);
-    EXPECT_EQ(told.answer.warnings[0],
+    const Reported answered = finished({line, greatest}, "mean > 5%, max > 5%");
+    EXPECT_EQ(answered.text(0, "verdict"), "unknown: one run a side says nothing of the next");
+    EXPECT_EQ(answered.text(0, "outcome"), "undecided");
+    EXPECT_EQ(answered.text(1, "outcome"), "undecided");
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(answered.value(0, "p")));
+    EXPECT_GT(std::get<double>(answered.value(0, "change_low")), 7.0);  // what is shown of these two runs
+    ASSERT_EQ(answered.answer.warnings.size(), 2U);
+    EXPECT_EQ(answered.answer.warnings[0],
               "--fail-if mean > 5%: undecided: a mean: +8.0 % [7.8, 8.2]; one run a side says nothing of the next");
 }
 
@@ -176,9 +184,9 @@ TEST(DiffLines, AConditionHoldsWhenTheWholeIntervalIsBeyond) {
     EXPECT_EQ(outcome(-0.08L, 0.01L, "mean < -5%"), "exceeded");
     EXPECT_EQ(outcome(-0.08L, 0.01L, "mean > 5%"), "within");
     EXPECT_EQ(outcome(0.08L, 0.01L, "mean > 20%, mean > 5%"), "exceeded");
-    const Reported told = finished({line_of("a", 0.08L, 0.02L)}, "mean > 5%");
-    ASSERT_EQ(told.answer.warnings.size(), 1U);
-    EXPECT_EQ(told.answer.warnings[0],
+    const Reported answered = finished({line_of("a", 0.08L, 0.02L)}, "mean > 5%");
+    ASSERT_EQ(answered.answer.warnings.size(), 1U);
+    EXPECT_EQ(answered.answer.warnings[0],
               "--fail-if mean > 5%: undecided: a mean: +8.0 % [4.1, 11.9]; about 2 times as many values would decide");
 }
 
@@ -224,11 +232,11 @@ TEST(DiffLines, WithoutAnIntervalTheMeasuredValueDecidesAndIsSaid) {
     line.figure = "max";
     line.contrast_at = nullptr;
     line.p_value_at = nullptr;
-    const Reported told = finished({line}, "max > 5%");
-    EXPECT_EQ(told.text(0, "outcome"), "exceeded");
-    EXPECT_EQ(told.text(0, "verdict"), "");
-    ASSERT_EQ(told.answer.warnings.size(), 1U);
-    EXPECT_NE(told.answer.warnings[0].find("the measured values decide"), std::string::npos);
+    const Reported answered = finished({line}, "max > 5%");
+    EXPECT_EQ(answered.text(0, "outcome"), "exceeded");
+    EXPECT_EQ(answered.text(0, "verdict"), "");
+    ASSERT_EQ(answered.answer.warnings.size(), 1U);
+    EXPECT_NE(answered.answer.warnings[0].find("the measured values decide"), std::string::npos);
 }
 
 TEST(DiffLines, AConditionAboutNothingIsAnError) {
@@ -243,12 +251,12 @@ TEST(DiffLines, AConditionAboutNothingIsAnError) {
 }
 
 TEST(DiffLines, RelevanceIsTheLeastThatMayHaveChanged) {
-    const Reported told = finished({line_of("large and vague", 0.2L, 0.06L), line_of("noise", 0.01L, 0.01L),
-                                    line_of("small and sure", 0.12L, 0.001L)},
-                                   "", true);
-    EXPECT_EQ(told.text(0, "event"), "small and sure");
-    EXPECT_EQ(told.text(1, "event"), "large and vague");
-    EXPECT_EQ(told.text(2, "event"), "noise");
+    const Reported answered = finished({line_of("large and vague", 0.2L, 0.06L), line_of("noise", 0.01L, 0.01L),
+                                        line_of("small and sure", 0.12L, 0.001L)},
+                                       "", true);
+    EXPECT_EQ(answered.text(0, "event"), "small and sure");
+    EXPECT_EQ(answered.text(1, "event"), "large and vague");
+    EXPECT_EQ(answered.text(2, "event"), "noise");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ public:
           symbolizer_{symbolizer},
           before_{&before, {}},
           after_{&after, {}},
-          counts_{symbolizer, before.memory(), before.worker_count(), true, true},
+          counts_{symbolizer, before.memory(), before.worker_count(), true, true, FrameNames::Wanted::kComparable},
           lines_{{{"symbol", ""}, {"image", ""}},
                  {{"before_count", ""},
                   {"after_count", ""},
@@ -134,15 +134,12 @@ private:
                 return cuts_of(*side->scan, index, event_series(side->scan->sessions()[index], event.name),
                                slice_count);
             };
-            auto visited = visit_stack_counts(*side->scan, wanted, [&](const EpochStackCounts& epoch) {
+            PERFLEET_TRY(visit_stack_counts(*side->scan, wanted, [&](const EpochStackCounts& epoch) {
                 side->sessions.insert(epoch.session_index);
                 counts_.add(epoch, [&](const Runner& runner) {
                     return SliceKey{side == &after_, epoch.session_index, runner.slice};
                 });
-            });
-            if (!visited.ok()) {
-                return visited;
-            }
+            }));
         }
         return Done{};
     }
@@ -283,32 +280,13 @@ private:
     }
 
     [[nodiscard]] DiffLine line_of(std::uint32_t row, const std::string& figure, const SharePair& sides) const {
-        DiffLine line;
+        DiffLine line = share_line(figure, sides.before, sides.after);
         line.name = counts_.symbol(row);
         line.identity = {line.name, counts_.image(row)};
-        line.figure = figure;
-        line.unit = "percent";
-        line.before = sides.before.share();
-        line.after = sides.after.share();
-        line.difference = *line.after - *line.before;
-        line.change = line.difference;
-        line.direction = *line.difference;
-        line.is_share = true;
-        line.word_above = "more";
-        line.word_below = "less";
         line.counted = runs_.by_runs ? fmt::format("{} and {} runs", runs_.before_count, runs_.after_count)
                                      : fmt::format("{} and {} samples", sides.before.sum.count, sides.after.sum.count);
         line.runs = runs_.by_runs ? std::min(runs_.before_count, runs_.after_count) : 0;
         line.unknown = runs_.unknown;
-        line.contrast_at = [sides](long double confidence) {
-            return share_contrast(sides.before, sides.after, confidence);
-        };
-        line.p_value_at = [sides](long double limit) { return share_p_value(sides.before, sides.after, limit); };
-        if (has_share_contrast(sides.before, sides.after)) {
-            line.p_value_is_below = [sides](long double bound) {
-                return share_p_value_is_below(sides.before, sides.after, bound);
-            };
-        }
         line.evidence = {sides.before.sum.hits,
                          sides.after.sum.hits,
                          sides.before.sum.count,

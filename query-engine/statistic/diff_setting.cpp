@@ -145,9 +145,10 @@ void warn_of_settings(const DiffSide& before, const DiffSide& after, const Setti
     for (const DiffSide* side : {&before, &after}) {
         for (const std::size_t index : side->sessions) {
             const SessionRecord& record = side->session(index).record;
-            if (const auto status = label_of(record, "status"); status && *status != "ok") {
+            if (const auto status = run_status(*side->scan, index); status && *status != "ok") {
+                const bool has_label = label_of(record, "status").has_value();
                 warnings.push_back("session " + session_hex(record.session).substr(0, 8) + " is a run that " + *status +
-                                   "; {status!=\"" + *status + "\"} leaves it out");
+                                   (has_label ? "; {status!=\"" + *status + "\"} leaves it out" : ""));
             }
         }
     }

@@ -1,5 +1,4 @@
 #include "query-engine/statistic/event_choice.h"
-#include "query-engine/scan/session_ledger.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,14 +8,13 @@
 
 #include "query-engine/scan/session_ledger.h"
 #include "query-engine/statistic/coverage.h"
+#include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::size_t kSessionsNamedMax = 3;
-
-bool is_profile(Kind kind) { return kind == Kind::kSample || kind == Kind::kTracepoint; }
 
 bool is_profile(const ScannedSession& session, Series series) {
     const auto is_stack = [](Series one) { return one.kind == Kind::kStack; };
@@ -84,7 +82,7 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
     for (std::size_t i = 0; with_rows.empty() && i < scan.sessions().size(); ++i) {
         for (const auto& [series, row_count] : scan.sessions()[i].expired) {  // so that the ledger tells of them
             const EventRecord* event = scan.sessions()[i].record.event_at(series.event);
-            if (event != nullptr && is_profile(series.kind)) {
+            if (event != nullptr && is_kind(series.kind, &KindTraits::has_call_chain)) {
                 with_rows.emplace(series.event, event->name);
             }
         }

@@ -32,14 +32,10 @@ class FrameCounts {
 public:
     using Counts = std::unordered_map<std::uint32_t, FrameCount>;  // by number of the row
 
-    // Names are looked for by `worker_count` threads. With `each_address` those that no symbol covers are rows of their
-    // own.
+    // Names are looked for by `worker_count` threads, as `wanted` where rows are of symbols.
     FrameCounts(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, bool by_symbol, bool by_image,
-                bool each_address = false)
-        : names_{symbolizer, memory, worker_count,
-                 !by_symbol     ? FrameNames::Wanted::kImagesAlone
-                 : each_address ? FrameNames::Wanted::kAddresses
-                                : FrameNames::Wanted::kSymbols},
+                FrameNames::Wanted wanted = FrameNames::Wanted::kSymbols)
+        : names_{symbolizer, memory, worker_count, by_symbol ? wanted : FrameNames::Wanted::kImagesAlone},
           by_symbol_{by_symbol},
           by_image_{by_image},
           share_{memory} {}

@@ -11,6 +11,7 @@
 #include "query-engine/scan/ordered_work.h"
 #include "query-engine/statistic/stack_totals.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/hex.h"
 
 namespace perfleet {
 namespace {
@@ -44,9 +45,6 @@ std::strong_ordering compare_digits(std::uint64_t a, std::uint64_t b) {
     const auto aligned = [&](std::uint64_t value) { return value << (64 - 4 * digits(value)); };
     return aligned(a) != aligned(b) ? aligned(a) <=> aligned(b) : digits(a) <=> digits(b);
 }
-
-// What all addresses of an image that no symbol covers are called.
-std::string in_brackets(const std::string& name) { return name.starts_with('[') ? name : "[" + name + "]"; }
 
 // By the upper half of each value; those that have it alike stay in their order. A byte at a time, for there are many.
 void sort_by_upper_half(std::vector<std::uint64_t>& values) {
@@ -231,10 +229,14 @@ void FrameNames::take(const EpochDictionary& dictionary, const NamedGroup& named
     for (const SymbolRun& run : named.runs) {
         const auto end = frame + static_cast<std::ptrdiff_t>(run.offset_count);
         const bool has_addresses = run.is_place && wanted_ == Wanted::kAddresses;
-        std::uint32_t number = has_addresses ? kNotNamed
-                               : run.is_place
-                                   ? nameless_number_of({symbols_.number_of(in_brackets(run.name)), image}, definition)
-                                   : number_of({symbols_.number_of(run.name), image});
+        std::uint32_t number =
+            has_addresses ? kNotNamed
+            : run.is_place
+                ? nameless_number_of({symbols_.number_of(Symbolizer::nameless_text(
+                                          run.name, wanted_ == Wanted::kSymbols ? run.function_offset : std::nullopt)),
+                                      image},
+                                     definition)
+                : number_of({symbols_.number_of(run.name), image});
         std::uint64_t last_offset = ~0ULL;
         for (; frame != end; ++frame) {
             const std::uint64_t offset = std::uint64_t{group.offset_high} << 32U | *frame >> 32U;
@@ -319,7 +321,7 @@ void FrameNames::add_hint(HintAt at, std::vector<std::string>& warnings) const {
     if (std::ssize(images) > kImagesMax) {
         names += " and " + std::to_string(std::ssize(images) - kImagesMax) + " more";
     } else if (images.size() == 1 && !std::get<2>(images[0]).empty()) {
-        names += " (build-id " + build_id_text(std::get<2>(images[0])) + ")";
+        names += " (build-id " + hex_of(std::get<2>(images[0])) + ")";
     }
     const std::string no_file = images.size() == 1 ? ", whose file isn't here (--symfs DIR looks elsewhere)"
                                                    : ", files of which aren't here (--symfs DIR looks elsewhere)";

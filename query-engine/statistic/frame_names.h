@@ -1,9 +1,9 @@
 // Names of the frames of call chains: a number for each (symbol, image), the same in all epochs.
 //
 // The frames of an epoch are sorted by image and offset and named in that order, beside the image's symbols; images are
-// named on several threads, which can't be seen. Addresses that no symbol covers have one name, `[image]`. Where each
-// of them is wanted they are numbers until they are read: a profile of programs without symbols has more of those than
-// of anything else.
+// named on several threads, which can't be seen. Addresses that no symbol covers have the name of their function's
+// start, `[image+0xstart]`, where an unwind table tells it, else `[image]`. Where each of them is wanted they are
+// numbers until they are read: a profile of programs without symbols has more of those than of anything else.
 //
 // One thread. Borrows the symbolizer and the query's memory.
 #pragma once
@@ -87,10 +87,15 @@ struct FrameName {
 class FrameNames {
 public:
     enum class Wanted : std::uint8_t {
-        kSymbols,
+        kSymbols,  // where no symbol covers an address: its function, `[image+0xstart]`, if it is known, else `[image]`
+        kComparable,   // `[image]` there, for functions of other builds begin elsewhere
         kAddresses,    // each address that no symbol covers has a name of its own: `image+0xoffset`
         kImagesAlone,  // no ELF file is read, and all symbols are one
     };
+
+    [[nodiscard]] static Wanted wanted(bool each_address) {
+        return each_address ? Wanted::kAddresses : Wanted::kSymbols;
+    }
 
     FrameNames(Symbolizer& symbolizer, const QueryMemory& memory, unsigned worker_count,
                Wanted wanted = Wanted::kSymbols)

@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <set>
 
 #include "query-engine/statistic/testing/shown_name.h"
 #include "query-engine/symbol/elf_file.h"
+#include "query-engine/symbol/function_starts.h"
 #include "storage/block/block.h"
+#include "storage/engine/folder.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::frame_names_test {
@@ -113,6 +116,59 @@ TEST_F(NamedFrames, AreCalledAsEachOfThemByItself) {
         EXPECT_EQ(names.name_count(), texts.size()) << "one number for each";
         EXPECT_EQ(names.symbols().text(names.name_of(kEmptyStack).symbol), "[unknown]");
     }
+}
+
+// diff compares builds, whose functions begin elsewhere.
+TEST(NamelessFrames, AreFunctionsExceptWhereBuildsAreCompared) {
+    const auto folder = TemporaryFolder::make("perfleet-names-");
+    ASSERT_TRUE(folder.ok());
+    const std::string stripped = (*folder)->path() + "/stripped";
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+    ASSERT_EQ(std::system(("strip -o '" + stripped + "' '" + program + "'").c_str()), 0);
+    const auto file = ElfFile::open(stripped);
+    ASSERT_TRUE(file.ok());
+    const std::vector<std::uint64_t> starts = function_starts(**file);
+    ASSERT_GT(starts.size(), 100U);
+    SampleBatch batch{TargetId{1}, SessionId{1, 2}, Seq{1}, EpochNumber{0}, BucketNumber{1}};
+    batch.add_images({{0, image_flags::kFileOffset, std::string{(*file)->build_id()}, stripped}});
+    std::vector<SampleBatch::Stack> stacks;
+    for (std::uint32_t number = 1; number <= 100; ++number) {
+        for (const ElfSegment& segment : (*file)->segments()) {
+            if (starts[number] >= segment.address && starts[number] < segment.address + segment.size_bytes) {
+                stacks.push_back({number, 0, 0, starts[number] - segment.address + segment.file_offset + 1});
+            }
+        }
+    }
+    batch.add_stacks(stacks);
+    EpochDictionary dictionary;
+    for (const auto& series : batch.build().series) {
+        const auto block = parse_block_untrusted(series.block);
+        ASSERT_TRUE(block.ok());
+        ASSERT_TRUE(dictionary.add(*block).ok());
+    }
+    ASSERT_TRUE(dictionary.finish().ok());
+    std::vector<StackCount> counts;
+    for (std::uint32_t number = 1; number <= 100; ++number) {
+        counts.push_back({0, StackNumber{number}, 1});
+    }
+    const QueryMemory memory;
+    Symbolizer symbolizer{nullptr, {}};
+    const auto nameless_of = [&](FrameNames::Wanted wanted) {
+        FrameNames names{symbolizer, memory, 1, wanted};
+        names.name_epoch(dictionary, counts);
+        std::set<std::string> texts;
+        for (const StackCount& count : counts) {
+            if (std::string text = names.symbols().text(names.name_of(count.stack).symbol);
+                text.starts_with("[stripped")) {
+                texts.insert(std::move(text));
+            }
+        }
+        return texts;
+    };
+    EXPECT_EQ(nameless_of(FrameNames::Wanted::kComparable), std::set<std::string>{"[stripped]"});
+    const std::set<std::string> functions = nameless_of(FrameNames::Wanted::kSymbols);
+    EXPECT_GT(functions.size(), 50U);
+    EXPECT_FALSE(functions.contains("[stripped]"));
 }
 
 TEST_F(NamedFrames, KeepTheirNumbersInTheNextEpoch) {

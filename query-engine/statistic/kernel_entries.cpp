@@ -24,7 +24,7 @@ constexpr std::size_t kRememberedMax = 1U << 22;
 
 Error too_many() {
     return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kRememberedMax) +
-                                           " kernel entries: narrow them with --session, --from and --to"};
+                                           " kernel entries: narrow them with --session, --from and --until"};
 }
 
 std::optional<sel4::EntryPath> path_of(std::string_view name) {
@@ -98,7 +98,7 @@ private:
         std::uint64_t kernel_ticks = 0;
         std::uint64_t first = ~0ULL;
         std::uint64_t last = 0;
-        auto visited = visit_entries(scan_, log, [&](const LoggedEntry& entry) {
+        PERFLEET_TRY(visit_entries(scan_, log, [&](const LoggedEntry& entry) {
             if (is_wanted(entry)) {
                 ++count;
                 ++counts[static_cast<std::size_t>(entry.path)];
@@ -109,10 +109,7 @@ private:
             last = std::max(
                 last, entry.start_ticks + std::min<std::uint64_t>(entry.duration_ticks, ~0ULL - entry.start_ticks));
             return Visit::kContinue;
-        });
-        if (!visited.ok()) {
-            return visited;
-        }
+        }));
         const std::uint64_t window = last > first ? last - first : 0;
         AnswerValue share;
         if (window != 0) {
@@ -279,15 +276,12 @@ private:
     // The wanted entries' durations, or the times since the event: ascending by start then.
     Result<std::vector<Measured>> measure(const KernelLog& log) {
         std::vector<Measured> measured;
-        auto visited = visit_entries(scan_, log, [&](const LoggedEntry& entry) {
+        PERFLEET_TRY(visit_entries(scan_, log, [&](const LoggedEntry& entry) {
             if (is_wanted(entry)) {
                 measured.push_back({entry, 0, entry.duration_ticks});
             }
             return measured.size() > kRememberedMax ? Visit::kStop : Visit::kContinue;
-        });
-        if (!visited.ok()) {
-            return std::move(visited).error();
-        }
+        }));
         if (measured.size() > kRememberedMax) {
             return too_many();
         }

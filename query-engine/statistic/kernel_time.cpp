@@ -146,7 +146,7 @@ private:
     }
 
     Result<Done> read_entries() {
-        auto visited = visit_entries(scan_, log_, [&](const LoggedEntry& entry) {
+        PERFLEET_TRY(visit_entries(scan_, log_, [&](const LoggedEntry& entry) {
             entries_.push_back({{entry.start_ticks, entry.path == sel4::EntryPath::kInterrupt, is_wait(log_, entry)},
                                 entry.duration_ticks,
                                 options_.path.empty() || sel4::path_name(entry.path) == options_.path});
@@ -154,10 +154,7 @@ private:
                 share_.set(size_bytes());
             }
             return scan_.memory().is_exceeded() ? Visit::kStop : Visit::kContinue;
-        });
-        if (!visited.ok()) {
-            return visited;
-        }
+        }));
         return scan_.memory().is_exceeded() ? Result<Done>{scan_.memory().exceeded()} : Done{};
     }
 
@@ -277,7 +274,8 @@ private:
     }
 
     Result<bool> add_functions() {
-        FrameCounts<std::string> counts{symbolizer_, scan_.memory(), scan_.worker_count(), true, true, true};
+        FrameCounts<std::string> counts{symbolizer_, scan_.memory(), scan_.worker_count(),
+                                        true,        true,           FrameNames::Wanted::kAddresses};
         for (auto first = times_.begin(); first != times_.end();) {
             const std::uint32_t epoch_index = std::get<0>(first->first);
             const auto last = times_.lower_bound({epoch_index + 1, 0, 0});

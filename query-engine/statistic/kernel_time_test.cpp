@@ -157,28 +157,28 @@ TEST_F(KernelTimes, ShareOfTheKernelIsALowerBoundWhereEntriesWereLost) {
 
 TEST_F(KernelTimes, AreThoseOfTheThreadsThatRan) {
     put(samples_, entries_);
-    const Answer told = answer({{"table", "threads"}});
-    EXPECT_EQ(rows_of(told, {"kernel_time"}),
+    const Answer answered = answer({{"table", "threads"}});
+    EXPECT_EQ(rows_of(answered, {"kernel_time"}),
               (Rows{{"client", {29}}, {"server", {112}}, {"(collector)", {61}}, {"(no sample)", {7}}}));
-    auto entries = rows_of(told, {"entries"});
+    auto entries = rows_of(answered, {"entries"});
     EXPECT_NEAR(entries["client"][0], 29.0 / 40, 0.01);
     EXPECT_NEAR(entries["client"][0] + entries["server"][0], 3, 1e-9);
     EXPECT_EQ(entries["(collector)"], (std::vector<double>{4}));
-    EXPECT_EQ(std::get<std::string>(told.rows[0][2]), "server");
+    EXPECT_EQ(std::get<std::string>(answered.rows[0][2]), "server");
     // The summary's kernel time, all of it.
     EXPECT_EQ(rows_of(answer({}), {"kernel_time"}), (Rows{{"15.0.0", {29 + 112 + 61 + 7}}}));
-    EXPECT_EQ(told.ledger.produced, samples_.size() + entries_.size());
-    EXPECT_FALSE(warns_of(told, "doesn't tell who ran"));
+    EXPECT_EQ(answered.ledger.produced, samples_.size() + entries_.size());
+    EXPECT_FALSE(warns_of(answered, "doesn't tell who ran"));
 }
 
 TEST_F(KernelTimes, AreThoseOfTheFunctionsThatRanAndOfTheirCallers) {
     put(samples_, entries_);
-    const Answer told = answer({{"table", "functions"}});
-    EXPECT_EQ(rows_of(told, {"self", "children"}), (Rows{{"app+0x100", {0, 29}},
-                                                         {"app+0x200", {29, 29}},
-                                                         {"app+0x300", {112, 112}},
-                                                         {"(collector)", {61, 61}},
-                                                         {"(no sample)", {7, 7}}}));
+    const Answer answered = answer({{"table", "functions"}});
+    EXPECT_EQ(rows_of(answered, {"self", "children"}), (Rows{{"app+0x100", {0, 29}},
+                                                             {"app+0x200", {29, 29}},
+                                                             {"app+0x300", {112, 112}},
+                                                             {"(collector)", {61, 61}},
+                                                             {"(no sample)", {7, 7}}}));
     EXPECT_EQ(answer({{"table", "functions"}, {"limit", "2"}}).rows.size(), 2U);
 }
 
@@ -201,9 +201,9 @@ TEST_F(KernelTimes, AreDividedEquallyWhereNobodyTellsWhoRan) {
 
 TEST_F(KernelTimes, NeedSamplesOfTheSession) {
     put({}, entries_);
-    const Answer told = answer({{"table", "threads"}});
-    EXPECT_TRUE(told.rows.empty());
-    EXPECT_TRUE(warns_of(told, "has no samples"));
+    const Answer answered = answer({{"table", "threads"}});
+    EXPECT_TRUE(answered.rows.empty());
+    EXPECT_TRUE(warns_of(answered, "has no samples"));
     const auto asked = ask({{"table", "threads"}, {"samples", "nothing"}});
     ASSERT_FALSE(asked.ok());
     EXPECT_EQ(asked.error().code, ErrorCode::kUsage);
@@ -215,8 +215,8 @@ TEST_F(KernelTimes, NeedSamplesOfTheSession) {
 TEST_F(KernelTimes, AreOfTheAskedTime) {
     put(samples_, entries_);
     // Up to tick 1,400: one moment alone, which speaks for nothing before it.
-    const auto told = answer({{"table", "threads"}, {"to", "2023-11-14T22:13:20.0000014Z"}});
-    EXPECT_EQ(rows_of(told, {"kernel_time"}),
+    const auto answered = answer({{"table", "threads"}, {"to", "2023-11-14T22:13:20.0000014Z"}});
+    EXPECT_EQ(rows_of(answered, {"kernel_time"}),
               (Rows{{"client", {0}}, {"server", {0}}, {"(collector)", {59}}, {"(no sample)", {40}}}));
 }
 

@@ -12,6 +12,8 @@
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/answer_size.h"
 #include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/heat_map.h"
+#include "query-engine/statistic/latency_bootstrap.h"
 #include "query-engine/statistic/latency_runs.h"
 #include "query-engine/statistic/latency_sketch.h"
 #include "query-engine/statistic/latency_source.h"
@@ -36,10 +38,7 @@ std::string name_of(const ValueSource& source) {
 
 Result<Moments> moments_of(const Scan& scan, const ValueSource& source) {
     Moments moments;
-    const auto read = source.pieces(scan)([&](std::span<const std::uint64_t> values) { moments.add(values); });
-    if (!read.ok()) {
-        return Error{read.error()};
-    }
+    PERFLEET_TRY(source.pieces(scan)([&](std::span<const std::uint64_t> values) { moments.add(values); }));
     return moments;
 }
 
@@ -72,11 +71,11 @@ public:
             const SessionRecord& session = scan_.sessions()[source.session_index].record;
             runs_of_event[source.event].push_back(&session);
             if (sessions.insert(source.session_index).second) {
-                warn_of_session(session);
+                warn_of_session(source.session_index);
             }
         }
         for (std::size_t i = 0; i < scan_.sessions().size(); ++i) {
-            const auto failed = failed_run(scan_.sessions()[i].record);
+            const auto failed = failed_run(scan_, i);
             if (failed && !sessions.contains(i)) {  // without values
                 answer_.warnings.push_back(*failed);
             }
@@ -96,7 +95,8 @@ public:
 
 private:
     Result<Done> make_view(const std::vector<ValueSource>& sources, std::size_t series_count) {
-        const bool is_of_one = options_.view == LatencyView::kTable || options_.view == LatencyView::kHistogram;
+        const bool is_of_one = options_.view == LatencyView::kTable || options_.view == LatencyView::kHistogram ||
+                               options_.view == LatencyView::kHeatMap;
         if (is_of_one && series_count > 1) {
             return Error{ErrorCode::kUsage, std::to_string(series_count) +
                                                 " series are selected, and this table is of one: choose with --session "
@@ -105,8 +105,12 @@ private:
         switch (options_.view) {
             case LatencyView::kTable: return make_table(sources);
             case LatencyView::kHistogram: return make_histogram(sources);
+            case LatencyView::kHeatMap: return make_heat_map(sources);
             case LatencyView::kRuns:
             case LatencyView::kSketch: break;
+            case LatencyView::kBootstrap:
+                return each(sources,
+                            [&](const auto& source) { return add_bootstrap_row(scan_, source, options_, answer_); });
             case LatencyView::kInference: return make_inference(sources);
             case LatencyView::kSummary: return each(sources, [&](const auto& source) { return add_summary(source); });
             case LatencyView::kBernat: return each(sources, [&](const auto& source) { return add_bernat(source); });
@@ -146,8 +150,9 @@ private:
         return Done{};
     }
 
-    void warn_of_session(const SessionRecord& session) {
-        if (const auto failed = failed_run(session)) {
+    void warn_of_session(std::size_t session_index) {
+        const SessionRecord& session = scan_.sessions()[session_index].record;
+        if (const auto failed = failed_run(scan_, session_index)) {
             answer_.warnings.push_back(*failed);
         }
         if (const auto unsteady = unsteady_frequency(session)) {
@@ -189,7 +194,7 @@ private:
         }
         const ScannedSession& session = scan_.sessions()[source.session_index];
         RowMaker row{answer_, source.unit};
-        add_identity(row, session, source);
+        add_identity(row, scan_, source);
         add_moments(row, moments, options_.confidence, &described);
         row.figure("median", described.median);
         row.value("median_low", bound(described.percentiles[0], false));
@@ -268,22 +273,22 @@ private:
         }
         const long double factor = tabulated_factor(options_.confidence);
         const auto changes = relative_changes(groups);
-        const auto settled = settled_from(groups, options_.settled_change);
+        const auto converged = converged_from(groups, options_.converged_change);
         for (std::size_t i = 0; i < groups.size(); ++i) {
             const auto described =
                 PERFLEET_TRY(describe(sources[i].pieces(scan_), std::array{Quantile::of_percent(95)}, 0.95L));
-            const std::string is_settled = settled && i >= *settled ? "yes" : "no";
+            const std::string is_converged = converged && i >= *converged ? "yes" : "no";
             add_group(sources[i], groups[i], described, factor, changes[i],
                       i == 0 ? std::nullopt : fixed_cost(groups[i - 1], groups[i]),
-                      groups.size() == 1 ? std::nullopt : std::optional{is_settled});
+                      groups.size() == 1 ? std::nullopt : std::optional{is_converged});
             PERFLEET_TRY(validity_warning(sources[i]));
         }
         const std::string& event = sources.front().event;
-        if (groups.size() > 1 && !settled) {
+        if (groups.size() > 1 && !converged) {
             answer_.warnings.push_back(
-                fmt::format("{}: not settled: mean/N still changes by more than {:.2f} % at the "
+                fmt::format("{}: not converged: mean/N still changes by more than {:.2f} % at the "
                             "last group; enlarge I, D or G",
-                            event, static_cast<double>(options_.settled_change * 100)));
+                            event, static_cast<double>(options_.converged_change * 100)));
         }
         if (const auto unequal = unequal_variances(groups); unequal && *unequal < 0.01L) {
             answer_.warnings.push_back(
@@ -296,14 +301,14 @@ private:
 
     void add_group(const ValueSource& source, const LatencyGroup& group, const Description& described,
                    long double factor, const std::optional<long double>& change, const std::optional<FixedCost>& line,
-                   const std::optional<std::string>& settled) {
+                   const std::optional<std::string>& converged) {
         const Moments& moments = group.accumulated;
         const auto primary = infer_primary(moments, group.test_size, factor, options_.wanted_fraction);
         const auto of_primary = [&](auto figure) {
             return primary ? std::optional<long double>{figure(*primary)} : std::nullopt;
         };
         RowMaker row{answer_, source.unit};
-        add_identity(row, scan_.sessions()[source.session_index], source);
+        add_identity(row, scan_, source);
         row.add("tests", "", moments.count());
         // A sum of 2^64 and more is no integer of the answer.
         if (moments.sum() > ~0ULL) {
@@ -323,7 +328,7 @@ private:
                   described.percentiles.empty() ? std::nullopt : std::optional{described.percentiles[0].nearest});
         row.figure("mean", of_primary([](const PrimaryLatency& p) { return p.mean; }));
         row.add("change", "percent", percent(change));
-        row.add("settled", "", text_or_null(settled));
+        row.add("converged", "", text_or_null(converged));
         row.square("var_y", of_primary([](const PrimaryLatency& p) { return p.variance_y; }));
         row.figure("sd_y", of_primary([](const PrimaryLatency& p) { return p.deviation_y; }));
         row.add("cv_y", "percent", percent(of_primary([](const PrimaryLatency& p) { return p.deviation_y / p.mean; })));
@@ -349,6 +354,7 @@ private:
         }
     }
 
+    // The tests, a column a group; and behind them of each its Y = A ÷ N, where values are accumulated.
     Result<Done> make_table(const std::vector<ValueSource>& sources) {
         answer_.columns.push_back({"test", ""});
         std::size_t row_count = 0;
@@ -361,6 +367,11 @@ private:
             auto values = PERFLEET_TRY(first_values(scan_, source, kTableValuesMax, share_));
             row_count = std::max(row_count, values.size());
             columns.push_back(std::move(values));
+        }
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            if (sources[i].group) {
+                answer_.columns.push_back({"Y_N=" + std::to_string(sources[i].test_size), units[i].name});
+            }
         }
         share_.add(row_count * answer_row_size_bytes(answer_.columns.size()));
         if (share_.is_exceeded()) {
@@ -376,6 +387,14 @@ private:
                     row.push_back(real(static_cast<long double>(columns[i][test]) * units[i].worth()));
                 } else {
                     row.push_back(whole_if(test < columns[i].size(), test < columns[i].size() ? columns[i][test] : 0));
+                }
+            }
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                if (sources[i].group && test < columns[i].size()) {
+                    row.push_back(real(static_cast<long double>(columns[i][test]) * units[i].worth() /
+                                       static_cast<long double>(sources[i].test_size)));
+                } else if (sources[i].group) {
+                    row.emplace_back();
                 }
             }
             answer_.rows.push_back(std::move(row));
@@ -412,7 +431,7 @@ private:
         const std::uint64_t p90 = percentile(90);
         const std::uint64_t p50 = percentile(50);
         RowMaker row{answer_, source.unit};
-        add_identity(row, scan_.sessions()[source.session_index], source);
+        add_identity(row, scan_, source);
         row.add("count", "", std::uint64_t{values.size()});
         row.value("avg", static_cast<std::uint64_t>(moments.sum() / moments.count()));
         row.value("min", values.front());
@@ -454,7 +473,7 @@ private:
             return Done{};
         }
         RowMaker row{answer_, source.unit};
-        add_identity(row, scan_.sessions()[source.session_index], source);
+        add_identity(row, scan_, source);
         row.add("samples", "", moments.count());
         row.value("min", moments.min());
         row.value("max", moments.max());
@@ -470,12 +489,22 @@ private:
         return Done{};
     }
 
+    static Result<Done> check_one_group(const std::string& figure, const std::vector<ValueSource>& sources) {
+        return sources.size() <= 1
+                   ? Result<Done>{Done{}}
+                   : Error{ErrorCode::kUsage, figure + " is of one group: these are " + std::to_string(sources.size()) +
+                                                  " (accumulated latencies of several sizes don't mix)"};
+    }
+
+    Result<Done> make_heat_map(const std::vector<ValueSource>& sources) {
+        answer_.columns = heat_map_columns("");
+        PERFLEET_TRY(check_one_group("a heat map", sources));
+        return sources.empty() ? Result<Done>{Done{}} : add_heat_map(scan_, sources[0], options_.bucket_width, answer_);
+    }
+
     Result<Done> make_histogram(const std::vector<ValueSource>& sources) {
         answer_.columns = {{"from", ""}, {"to", ""}, {"count", ""}, {"so_far", ""}, {"so_far_share", "percent"}};
-        if (sources.size() > 1) {
-            return Error{ErrorCode::kUsage, "a histogram is of one group: these are " + std::to_string(sources.size()) +
-                                                " (accumulated latencies of several sizes don't mix)"};
-        }
+        PERFLEET_TRY(check_one_group("a histogram", sources));
         if (sources.empty()) {
             return Done{};
         }

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "query-engine/statistic/latency_bootstrap.h"
 #include "query-engine/statistic/option_text.h"
 #include "query-engine/statistic/usage.h"
 
@@ -17,17 +18,20 @@ struct OptionUse {
 };
 
 constexpr std::array kOptionUses{
-    OptionUse{
-        "bucket", "--histogram linear and cumulative",
-        [](const LatencyOptions& latency) { return latency.view == LatencyView::kHistogram && latency.is_linear; }},
-    OptionUse{"confidence", "the plain table, --kbench, --runs and --sketch",
+    OptionUse{"bucket", "--histogram linear and cumulative, and --heat-map",
+              [](const LatencyOptions& latency) {
+                  return (latency.view == LatencyView::kHistogram && latency.is_linear) ||
+                         latency.view == LatencyView::kHeatMap;
+              }},
+    OptionUse{"confidence", "the plain table, --bootstrap, --kbench, --runs and --sketch",
               [](const LatencyOptions& latency) {
                   return latency.view == LatencyView::kSummary || latency.view == LatencyView::kInference ||
-                         latency.view == LatencyView::kRuns || latency.view == LatencyView::kSketch;
+                         latency.view == LatencyView::kRuns || latency.view == LatencyView::kSketch ||
+                         latency.view == LatencyView::kBootstrap;
               }},
     OptionUse{"error", "--kbench",
               [](const LatencyOptions& latency) { return latency.view == LatencyView::kInference; }},
-    OptionUse{"pair", "the plain table, --histogram, --runs and --mode",
+    OptionUse{"pair", "the plain table, --bootstrap, --histogram, --heat-map, --runs and --mode",
               [](const LatencyOptions& latency) {
                   return latency.view != LatencyView::kInference && latency.view != LatencyView::kTable &&
                          latency.view != LatencyView::kSketch;
@@ -37,7 +41,7 @@ constexpr std::array kOptionUses{
                   return latency.view == LatencyView::kSummary || latency.view == LatencyView::kSketch ||
                          latency.view == LatencyView::kBernat;
               }},
-    OptionUse{"settled", "--kbench",
+    OptionUse{"converged", "--kbench",
               [](const LatencyOptions& latency) { return latency.view == LatencyView::kInference; }},
 };
 
@@ -100,12 +104,7 @@ Result<Done> read_percentiles(const std::string& text, LatencyOptions& latency) 
 }
 
 Result<Done> read_pair(const std::string& text, LatencyOptions& latency) {
-    const std::size_t comma = text.find(',');
-    if (comma == std::string::npos || comma == 0 || comma + 1 == text.size() ||
-        text.find(',', comma + 1) != std::string::npos || text.substr(0, comma) == text.substr(comma + 1)) {
-        return usage("--pair: '" + text + "' isn't two tracepoints with a comma between");
-    }
-    latency.pair = {text.substr(0, comma), text.substr(comma + 1)};
+    latency.pair = PERFLEET_TRY(parse_pair_option(text));
     return Done{};
 }
 
@@ -116,7 +115,9 @@ OptionTable<LatencyOptions> make_table() {
     add_view(table, "runs", LatencyView::kRuns,
              "how minimum, median and mean vary from run to run, over all selected runs");
     add_view(table, "sketch", LatencyView::kSketch, "of many values, from rollups: percentiles off by at most 0.4 %");
-    add_view(table, "table", LatencyView::kTable, "the tests themselves, a column a group");
+    add_view(table, "table", LatencyView::kTable, "the tests themselves, a column a group, and of each test Y = A/N");
+    add_view(table, "heat-map", LatencyView::kHeatMap,
+             "how many values by time and by size, up to the 99th percentile (-o draws it)");
     table
         .add({.name = "histogram",
               .type = OptionType::kChoice,
@@ -131,7 +132,7 @@ OptionTable<LatencyOptions> make_table() {
         .value({.name = "bucket",
                 .type = OptionType::kCount,
                 .value_name = "N",
-                .summary = "width of a linear histogram's buckets",
+                .summary = "width of the buckets of a linear histogram, or of a heat map's steps",
                 .min = 1},
                &LatencyOptions::bucket_width)
         .add({.name = "mode",
@@ -155,8 +156,15 @@ OptionTable<LatencyOptions> make_table() {
                &LatencyOptions::skipped_tests);
     table.text({"pair", OptionType::kText, "START,STOP",
                 "the time from one tracepoint to the next other one of the same thread, such as "
-                "syscalls:sys_enter_read,syscalls:sys_exit_read"},
+                "syscalls:sys_enter_read,syscalls:sys_exit_read; of functions and probes EVENT is when a call "
+                "ended, EVENT%entry when it began"},
                read_pair);
+    table.text({"bootstrap", OptionType::kText, "LIST",
+                "these figures with intervals by the bootstrap: mean, sd, cv, median, mad, p99.9"},
+               [](const std::string& text, LatencyOptions& latency) -> Result<Done> {
+                   latency.bootstrap = PERFLEET_TRY(parse_bootstrap_figures(text));
+                   return choose(LatencyView::kBootstrap, "bootstrap", latency);
+               });
     add_fraction(table, "confidence", &LatencyOptions::confidence,
                  "of intervals, in percent (default: 95; with --kbench 90)");
     table.text({"percentiles", OptionType::kText, "LIST",
@@ -164,8 +172,8 @@ OptionTable<LatencyOptions> make_table() {
                read_percentiles);
     add_fraction(table, "error", &LatencyOptions::wanted_fraction,
                  "with --kbench: wanted half-width of the mean's interval, in percent of the mean (default: 2)");
-    add_fraction(table, "settled", &LatencyOptions::settled_change,
-                 "with --kbench: greatest change of a settled mean/N, in percent (default: 0.5)");
+    add_fraction(table, "converged", &LatencyOptions::converged_change,
+                 "with --kbench: greatest change of a converged mean/N, in percent (default: 0.5)");
     table.finish(check_latency_combination);
     return table;
 }

@@ -1,5 +1,5 @@
-// The options of `latency`: kbench, runs, sketch, table, histogram, bucket, mode, skip, confidence, percentiles, error,
-// settled. Those that the chosen view doesn't use are refused.
+// The options of `latency`: kbench, runs, sketch, bootstrap, table, histogram, bucket, mode, skip, confidence,
+// percentiles, error, converged. Those that the chosen view doesn't use are refused.
 #pragma once
 
 #include "query-engine/option/option.h"

@@ -18,19 +18,21 @@ TEST(LatencyCommand, RefusesWhatTheViewDoesNotUse) {
     };
     const std::vector<View> views{
         {{}, "the plain table", {"skip", "confidence", "percentiles"}},
-        {{{"kbench", "yes"}}, "--kbench", {"skip", "confidence", "error", "settled"}},
+        {{{"kbench", "yes"}}, "--kbench", {"skip", "confidence", "error", "converged"}},
         {{{"runs", "yes"}}, "--runs", {"skip", "confidence"}},
         {{{"sketch", "yes"}}, "--sketch", {"skip", "confidence", "percentiles"}},
+        {{{"bootstrap", "sd,p99.9"}}, "--bootstrap", {"skip", "confidence"}},
         {{{"table", "yes"}}, "--table", {"skip"}},
         {{{"histogram", "log2"}}, "--histogram log2", {"skip"}},
         {{{"histogram", "linear"}}, "--histogram linear", {"skip", "bucket"}},
         {{{"histogram", "cumulative"}}, "--histogram cumulative", {"skip", "bucket"}},
+        {{{"heat-map", "yes"}}, "--heat-map", {"skip", "bucket"}},
         {{{"mode", "bernat"}}, "--mode bernat", {"skip", "percentiles"}},
         {{{"mode", "bernat-intended"}}, "--mode bernat-intended", {"skip", "percentiles"}},
         {{{"mode", "sel4bench-legacy"}}, "--mode sel4bench-legacy", {"skip"}},
     };
     const std::map<std::string, std::string> options{{"skip", "3"},  {"confidence", "99"}, {"percentiles", "50"},
-                                                     {"error", "1"}, {"settled", "1"},     {"bucket", "10"}};
+                                                     {"error", "1"}, {"converged", "1"},   {"bucket", "10"}};
     for (const View& view : views) {
         EXPECT_TRUE(read_texts(latency_options(), view.options).ok()) << view.name;
         for (const auto& [name, value] : options) {

@@ -131,7 +131,7 @@ Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options
         add_series(ledger, scan, source);
         RunGroup& group = groups[{session.target_name, source.event, source.unit, source.group ? source.test_size : 0}];
         with_values.insert(source.session_index);
-        if (failed_run(session)) {
+        if (failed_run(scan, source.session_index)) {
             ++group.failed;
             continue;
         }
@@ -168,7 +168,7 @@ Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options
         answer.warnings.push_back(fmt::format("--skip {}: no series has more values", options.skipped_tests));
     }
     for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
-        const auto failed = failed_run(scan.sessions()[i].record);
+        const auto failed = failed_run(scan, i);
         if (failed && !with_values.contains(i)) {
             answer.warnings.push_back(*failed);
         }

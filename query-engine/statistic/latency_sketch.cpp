@@ -47,15 +47,12 @@ Result<RowsLeft> add_rollups(const Scan& scan, const ValueSource& source, EpochN
     const TickRange range = scan.tick_range(source.session_index);
     RowsLeft left{range};
     for (const RollupLevel level : {RollupLevel::kHour, RollupLevel::kMinute}) {
-        Result<Done> visited = scan.visit_value_rollups(
+        PERFLEET_TRY(scan.visit_value_rollups(
             source.session_index, epoch, source.series, level,
             [&](const RollupCover& cover) { return !left.is_covered(cover.seqs); },
             [&](const ValueRollup& rollup) {
                 add_rollup(rollup, level == RollupLevel::kMinute, range, values, left, scan.sources());
-            });
-        if (!visited.ok()) {
-            return std::move(visited).error();
-        }
+            }));
     }
     return left;
 }
@@ -92,15 +89,12 @@ Result<ValueDistribution> read_distribution(const Scan& scan, const ValueSource&
         }
         const auto left = PERFLEET_TRY(add_rollups(scan, source, epoch, values));
         constexpr std::array kWanted{ColumnId::kTime, ColumnId::kValue};
-        const auto visited = scan.visit_rows_in_parallel(source.session_index, epoch, source.series, left,
-                                                         scan.worker_count(), [&](unsigned worker, RowBlock& block) {
-                                                             if (block.decode_more(kWanted)) {
-                                                                 add_rows(block, of_workers[worker]);
-                                                             }
-                                                         });
-        if (!visited.ok()) {
-            return Error{visited.error()};
-        }
+        PERFLEET_TRY(scan.visit_rows_in_parallel(source.session_index, epoch, source.series, left, scan.worker_count(),
+                                                 [&](unsigned worker, RowBlock& block) {
+                                                     if (block.decode_more(kWanted)) {
+                                                         add_rows(block, of_workers[worker]);
+                                                     }
+                                                 }));
     }
     for (const ValueDistribution& part : of_workers) {
         values.merge(part);
@@ -110,14 +104,13 @@ Result<ValueDistribution> read_distribution(const Scan& scan, const ValueSource&
 
 void add_sketch_row(const Scan& scan, const ValueSource& source, const ValueDistribution& values,
                     const LatencyOptions& options, Answer& answer) {
-    const ScannedSession& session = scan.sessions()[source.session_index];
     const Moments& moments = values.moments;
     const auto at = [&](Quantile quantile) {
         return std::clamp(values.sketch.value_at(nearest_rank(quantile, moments.count())), moments.min(),
                           moments.max());
     };
     RowMaker row{answer, source.unit};
-    add_identity(row, session, source);
+    add_identity(row, scan, source);
     add_moments(row, moments, options.confidence);
     row.value("median", at(kMedian));
     for (const Quantile quantile : options.percentiles) {

@@ -12,14 +12,17 @@
 #include "query-engine/statistic/number/dependence.h"
 #include "query-engine/statistic/number/interval.h"
 #include "query-engine/statistic/number/validity_warning.h"
+#include "query-engine/statistic/session_changes.h"
 #include "query-engine/statistic/tracepoint_rows.h"
 #include "schemas/vocabulary/row_clock.h"
+#include "schemas/wire/protocol.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::size_t kGroupsMax = 4'096;
 constexpr std::uint64_t kFewValues = 30;
+constexpr std::uint64_t kEqualValuesMin = 6;  // fewer equal ones say nothing of their spread
 constexpr std::size_t kOrderValuesMin = 20;
 constexpr std::size_t kValidityWarningValuesMax = 1U << 20;
 constexpr long double kSure = 0.001L;  // doubts are looked for in every series: one in a thousand is enough of them
@@ -29,6 +32,7 @@ std::uint64_t effective_values(std::uint64_t count, long double dependence) {
 }
 
 struct ValueRow {
+    std::uint64_t ticks = 0;
     std::uint64_t value = 0;
     std::uint64_t group = 0;
     std::uint64_t test_size = 1;
@@ -55,6 +59,7 @@ Result<Done> visit_values(const Scan& scan, std::size_t session_index, Series se
                 continue;
             }
             ValueRow& row = rows.emplace_back();
+            row.ticks = times[i];
             row.value = values[i];
             if (is_accumulated) {
                 row.test_size = block->rows.integers(ColumnId::kTestSize)[i];
@@ -125,6 +130,31 @@ ValuePieces ValueSource::pieces(const Scan& scan) const {
     };
 }
 
+TimedPieces ValueSource::timed_pieces(const Scan& scan) const {
+    return [source = *this, &scan](const auto& visitor) -> Result<Done> {
+        std::vector<TimedValue> values;
+        if (!source.pair.empty()) {
+            const auto pairs = PERFLEET_TRY(pairs_of_tracepoints(scan, source.session_index, source.pair));
+            for (std::size_t i = source.skipped_tests; i < pairs.durations.size(); ++i) {
+                values.push_back({pairs.ends[i], pairs.durations[i]});
+            }
+            visitor(std::span<const TimedValue>{values});
+            return Done{};
+        }
+        SourceRows ours{source};
+        return visit_values(scan, source.session_index, source.series, [&](std::span<const ValueRow> rows) {
+            values.clear();
+            for (const ValueRow& row : rows) {
+                if (ours.takes(row)) {
+                    values.push_back({row.ticks, row.value});
+                }
+            }
+            visitor(std::span<const TimedValue>{values});
+            return Visit::kContinue;
+        });
+    };
+}
+
 bool holds_measured_values(const SessionRecord& session) { return session.clock_name == kRowClock; }
 
 Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint64_t skipped_tests, bool with_zeros) {
@@ -149,7 +179,7 @@ Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint6
             std::map<std::pair<std::uint64_t, std::uint64_t>, bool> groups;
             bool has_value = false;
             const bool is_measured = holds_measured_values(session.record);
-            const auto visited = visit_values(scan, index, series, [&](std::span<const ValueRow> rows) {
+            PERFLEET_TRY(visit_values(scan, index, series, [&](std::span<const ValueRow> rows) {
                 for (const ValueRow& row : rows) {
                     has_value = has_value || is_measured || row.value != 0;
                     if (is_accumulated && groups.size() <= kGroupsMax) {
@@ -157,10 +187,7 @@ Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint6
                     }
                 }
                 return !is_accumulated && has_value ? Visit::kStop : Visit::kContinue;
-            });
-            if (!visited.ok()) {
-                return Error{visited.error()};
-            }
+            }));
             if (groups.size() > kGroupsMax) {
                 return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kGroupsMax) + " groups of " +
                                                        source.event + ": choose a session with --session"};
@@ -227,19 +254,26 @@ void add_series(AnswerLedger& ledger, const Scan& scan, const ValueSource& sourc
     }
 }
 
-void add_identity(RowMaker& row, const ScannedSession& session, const ValueSource& source) {
+void add_identity(RowMaker& row, const Scan& scan, const ValueSource& source) {
+    const ScannedSession& session = scan.sessions()[source.session_index];
     row.add("session", "", session_hex(session.record.session));
     row.add("target", "", session.record.target_name);
     row.add("event", "", source.event);
     row.add("unit", "", row.unit().name);
-    row.add("status", "", text_or_null(label_of(session.record, "status")));
+    row.add("status", "", text_or_null(run_status(scan, source.session_index)));
     row.add("test_size", "", whole_if(source.group.has_value(), source.test_size));
 }
 
 void add_moments(RowMaker& row, const Moments& moments, long double confidence, const Description* described) {
-    const auto interval = described != nullptr
-                              ? skewed_mean_interval(moments, described->skewness, confidence, described->dependence)
-                              : mean_interval(moments, MeanBasis::kStudent, confidence);
+    auto interval = described != nullptr
+                        ? skewed_mean_interval(moments, described->skewness, confidence, described->dependence)
+                        : mean_interval(moments, MeanBasis::kStudent, confidence);
+    // Values that are all equal don't show what lies between two steps of the clock: two steps, as in `diff`.
+    if (interval && moments.min() == moments.max()) {
+        interval = moments.count() < kEqualValuesMin
+                       ? std::nullopt
+                       : std::optional{Interval{*moments.mean() - 1, *moments.mean() + 1}};
+    }
     row.add("count", "", moments.count());
     if (described != nullptr) {
         row.add("effective", "", effective_values(moments.count(), described->dependence));
@@ -268,7 +302,7 @@ Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSou
                                      : Result<std::vector<std::uint64_t>>{std::move(values)};
     }
     SourceRows ours{source};
-    const auto visited = visit_values(scan, source.session_index, source.series, [&](std::span<const ValueRow> rows) {
+    PERFLEET_TRY(visit_values(scan, source.session_index, source.series, [&](std::span<const ValueRow> rows) {
         const std::size_t before = values.capacity();
         for (const ValueRow& row : rows) {
             if (ours.takes(row) && values.size() < count_max) {
@@ -277,10 +311,7 @@ Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSou
         }
         share.add((values.capacity() - before) * sizeof(std::uint64_t));
         return values.size() < count_max && !share.is_exceeded() ? Visit::kContinue : Visit::kStop;
-    });
-    if (!visited.ok()) {
-        return Error{visited.error()};
-    }
+    }));
     if (share.is_exceeded()) {
         return scan.memory().exceeded();
     }
@@ -368,12 +399,41 @@ Result<std::vector<std::string>> validity_warnings_of(const Scan& scan, const Va
     return values.empty() ? std::vector<std::string>{} : validity_warnings_of(name, std::move(values));
 }
 
-std::optional<std::string> failed_run(const SessionRecord& session) {
-    const auto status = label_of(session, "status");
-    return !status || *status == "ok"
-               ? std::nullopt
-               : std::optional{"session " + session_hex(session.session).substr(0, 8) + " is a run that " + *status +
-                               ": " + label_of(session, "error").value_or("no reason given")};
+namespace {
+
+// The status that the session's collector wrote behind its rows.
+std::optional<std::uint64_t> written_end(const Scan& scan, std::size_t session_index) {
+    const auto changes = read_changes(scan, session_index);
+    if (!changes.ok()) {
+        return std::nullopt;
+    }
+    const auto end = std::find_if(changes->rbegin(), changes->rend(),
+                                  [](const SessionChange& change) { return change.command == protocol::kRunEnded; });
+    return end == changes->rend() ? std::nullopt : std::optional{end->value};
+}
+
+}  // namespace
+
+std::optional<std::string> run_status(const Scan& scan, std::size_t session_index) {
+    if (auto label = label_of(scan.sessions()[session_index].record, "status")) {
+        return label;
+    }
+    const auto end = written_end(scan, session_index);
+    return end ? std::optional<std::string>{*end == 0 ? "ok" : "failed"} : std::nullopt;
+}
+
+std::optional<std::string> failed_run(const Scan& scan, std::size_t session_index) {
+    const SessionRecord& session = scan.sessions()[session_index].record;
+    const auto status = run_status(scan, session_index);
+    if (!status || *status == "ok") {
+        return std::nullopt;
+    }
+    std::string why = label_of(session, "error").value_or("no reason given");
+    if (const auto end = label_of(session, "status") ? std::nullopt : written_end(scan, session_index)) {
+        why = *end == protocol::kRunIncomplete ? "not all of its rows came"
+                                               : "the program ended with status " + std::to_string(*end);
+    }
+    return "session " + session_hex(session.session).substr(0, 8) + " is a run that " + *status + ": " + why;
 }
 
 std::optional<std::string> unsteady_frequency(const SessionRecord& session) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,13 @@
 #include "query-engine/statistic/number/description.h"
 
 namespace perfleet {
+
+// A value, and when it was measured: of a pair, when it stopped.
+struct TimedValue {
+    std::uint64_t ticks = 0;
+    std::uint64_t value = 0;
+};
+using TimedPieces = std::function<Result<Done>(const std::function<void(std::span<const TimedValue>)>& visitor)>;
 
 struct ValueSource {
     std::size_t session_index = 0;
@@ -33,6 +41,7 @@ struct ValueSource {
 
     // Borrows the scan.
     [[nodiscard]] ValuePieces pieces(const Scan& scan) const;
+    [[nodiscard]] TimedPieces timed_pieces(const Scan& scan) const;
 };
 
 // Whether the values of the session's tracepoints were measured, zeros included (row_clock.h); otherwise those that are
@@ -55,7 +64,7 @@ struct ValueSource {
 void add_series(AnswerLedger& ledger, const Scan& scan, const ValueSource& source);
 
 // The columns of an answer's row that say whose values it is about.
-void add_identity(RowMaker& row, const ScannedSession& session, const ValueSource& source);
+void add_identity(RowMaker& row, const Scan& scan, const ValueSource& source);
 
 // Those that say what is known of values without any order among them: count, bounds, mean with its interval, spread.
 // `described`: of the same values, if they were looked at in their order.
@@ -79,8 +88,12 @@ void add_moments(RowMaker& row, const Moments& moments, long double confidence, 
 [[nodiscard]] Result<std::vector<std::string>> validity_warnings_of(const Scan& scan, const ValueSource& source,
                                                                     const std::string& name);
 
+// How the session's run ended, "ok" or "failed" among others: by its label, or by the row that its collector wrote
+// (protocol::kRunEnded). Empty: neither says so.
+[[nodiscard]] std::optional<std::string> run_status(const Scan& scan, std::size_t session_index);
+
 // Which run failed and why, in one sentence; nothing of one that did not.
-[[nodiscard]] std::optional<std::string> failed_run(const SessionRecord& session);
+[[nodiscard]] std::optional<std::string> failed_run(const Scan& scan, std::size_t session_index);
 
 // What lets the processor's frequency change while it measures, as far as the run says; nothing when it is steady, or
 // the run doesn't say.

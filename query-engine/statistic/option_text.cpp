@@ -1,5 +1,7 @@
 #include "query-engine/statistic/option_text.h"
 
+#include "query-engine/statistic/tracepoint_rows.h"
+
 namespace perfleet {
 namespace {
 
@@ -25,6 +27,22 @@ Result<std::vector<Quantile>> parse_percentiles_option(const std::string& name, 
         quantiles.push_back(*quantile);
     }
     return quantiles;
+}
+
+Result<std::vector<std::string>> parse_pair_option(const std::string& text) {
+    const std::size_t comma = text.find(',');
+    if (comma == std::string::npos || comma == 0 || comma + 1 == text.size() ||
+        text.find(',', comma + 1) != std::string::npos) {
+        return option_error("pair", text, "two events with a comma between");
+    }
+    std::vector<std::string> pair{text.substr(0, comma), text.substr(comma + 1)};
+    const auto event_of = [](const std::string& one) {
+        return one.substr(0, one.size() - (one.ends_with(kEntrySuffix) ? kEntrySuffix.size() : 0));
+    };
+    if (event_of(pair[0]) == event_of(pair[1])) {
+        return option_error("pair", text, "two events; what the rows of one carry is shown without it");
+    }
+    return pair;
 }
 
 }  // namespace perfleet

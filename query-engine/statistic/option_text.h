@@ -19,4 +19,7 @@ namespace perfleet {
 // "50,99.9": at most 32.
 [[nodiscard]] Result<std::vector<Quantile>> parse_percentiles_option(const std::string& name, const std::string& text);
 
+// "START,STOP", two events of --pair (tracepoint_rows.h).
+[[nodiscard]] Result<std::vector<std::string>> parse_pair_option(const std::string& text);
+
 }  // namespace perfleet

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "query-engine/scan/cancellable_store.h"
+#include "query-engine/scan/testing/tampered_store.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "query-engine/statistic/testing/long_scenario.h"
 #include "storage/compact/policy.h"
@@ -221,15 +222,9 @@ class DamagedRollups : public CancellableStore {
 public:
     DamagedRollups(const StoreReader& store, const std::atomic<bool>& cancelled) : CancellableStore{store, cancelled} {}
 
-    Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
-        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
-        return CancellableStore::visit_rollups(partition, target, session, series, kind,
-                                               [&](const RollupKey& key, std::string_view rollup) {
-                                                   std::string damaged{rollup};
-                                                   damaged[damaged.size() / 2] ^= 1;
-                                                   return visitor(key, damaged);
-                                               });
+    RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
+                         RollupKind kind) const override {
+        return with_bit_turned(CancellableStore::rollups(partition, target, session, series, kind));
     }
 };
 

@@ -16,6 +16,9 @@ using protocol::ControlCommand;
 constexpr Series kChanges{Kind::kControl, kNoEvent};
 
 std::string command_name(std::uint64_t command) {
+    if (command == protocol::kRunEnded) {
+        return "run ended";
+    }
     switch (static_cast<ControlCommand>(command)) {
         case ControlCommand::kStart: return "start";
         case ControlCommand::kStop: return "stop";

@@ -22,8 +22,7 @@ constexpr std::size_t kOther = 1;
 class SlowestProfile {
 public:
     SlowestProfile(Symbolizer& symbolizer, const Scan& scan, bool each_address)
-        : names_{symbolizer, scan.memory(), scan.worker_count(),
-                 each_address ? FrameNames::Wanted::kAddresses : FrameNames::Wanted::kSymbols},
+        : names_{symbolizer, scan.memory(), scan.worker_count(), FrameNames::wanted(each_address)},
           share_{scan.memory()} {}
 
     void add(const EpochOperationSamples& epoch) {
@@ -156,27 +155,10 @@ private:
                                    const std::array<ClusterSums, 2>& hits) const {
         const ClusteredShare slow = share_of(hits, kSlow);
         const ClusteredShare other = share_of(hits, kOther);
-        DiffLine line;
+        DiffLine line = share_line(figure, other, slow);
         line.name = names_.symbols().text(names_.name(index).symbol);
         line.identity = {line.name, names_.images().text(names_.name(index).image)};
-        line.figure = figure;
-        line.unit = "percent";
-        line.before = other.share();
-        line.after = slow.share();
-        line.difference = *line.after - *line.before;
-        line.change = line.difference;
-        line.direction = *line.difference;
-        line.is_share = true;
-        line.word_above = "more";
-        line.word_below = "less";
         line.counted = fmt::format("{} slow and {} other operations", sides_[kSlow].clusters, sides_[kOther].clusters);
-        line.contrast_at = [slow, other](long double confidence) { return share_contrast(other, slow, confidence); };
-        line.p_value_at = [slow, other](long double limit) { return share_p_value(other, slow, limit); };
-        if (has_share_contrast(other, slow)) {
-            line.p_value_is_below = [slow, other](long double bound) {
-                return share_p_value_is_below(other, slow, bound);
-            };
-        }
         return line;
     }
 
@@ -207,7 +189,7 @@ void keep_columns(Answer& answer) {
     std::vector<AnswerColumn> columns;
     for (const auto& [name, shown] : kKept) {
         const auto place = std::find_if(answer.columns.begin(), answer.columns.end(),
-                                        [&](const AnswerColumn& one) { return one.name == name; });
+                                        [&, wanted = name](const AnswerColumn& one) { return one.name == wanted; });
         places.push_back(static_cast<std::size_t>(place - answer.columns.begin()));
         const std::string column = shown;
         columns.push_back({column, column.ends_with("_percent")       ? "percent"

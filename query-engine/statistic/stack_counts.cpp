@@ -362,15 +362,12 @@ Result<Done> count_rollups(const Scan& scan, std::size_t session_index, EpochNum
         return Done{};
     }
     for (const RollupLevel level : {RollupLevel::kHour, RollupLevel::kMinute}) {
-        Result<Done> visited = scan.visit_rollups(
+        PERFLEET_TRY(scan.visit_rollups(
             session_index, epoch, series, level, [&](const RollupCover& cover) { return !left.is_covered(cover.seqs); },
             [&](const Rollup& rollup) {
                 count_rollup(rollup, level == RollupLevel::kMinute, range, names, options, worker, left,
                              scan.sources());
-            });
-        if (!visited.ok()) {
-            return visited;
-        }
+            }));
     }
     return Done{};
 }
@@ -521,12 +518,9 @@ Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& 
         if (epoch.series.empty()) {
             continue;
         }
-        Result<CountedEpoch> one =
-            count_epoch(scan, task.session_index, epoch, options, left, stacks, worker_count, array_size_bytes);
-        if (!one.ok()) {
-            return std::move(one).error();
-        }
-        counted.push_back(std::move(*one));
+        auto one = PERFLEET_TRY(
+            count_epoch(scan, task.session_index, epoch, options, left, stacks, worker_count, array_size_bytes));
+        counted.push_back(std::move(one));
     }
     return counted;
 }

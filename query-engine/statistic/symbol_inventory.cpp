@@ -11,6 +11,7 @@
 
 #include "query-engine/symbol/kept_symbols.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/hex.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet {
@@ -78,8 +79,8 @@ Result<Answer> make_symbol_inventory(const Scan& scan) {
                 size = std::uint64_t{content->bytes.size()};
             }
         }
-        answer.rows.push_back({name, build_id.empty() ? AnswerValue{} : AnswerValue{build_id_text(build_id)}, kind,
-                               lines, size, std::uint64_t{image.sessions.size()}});
+        answer.rows.push_back({name, build_id.empty() ? AnswerValue{} : AnswerValue{hex_of(build_id)}, kind, lines,
+                               size, std::uint64_t{image.sessions.size()}});
     }
     return answer;
 }

@@ -115,15 +115,15 @@ TopGroup group_of_runner(const Runner& runner, const TopOptions& options) {
     }
     const bool is_known = !runner.cgroup.empty();
     const CgroupOwner owner = owner_of_cgroup(runner.cgroup);
-    const auto tell = [&](bool is_asked, std::string& place, std::string_view value) {
+    const auto label = [&](bool is_asked, std::string& place, std::string_view value) {
         if (is_asked) {
             place = !is_known ? kUnknown : value.empty() ? kNone : value;
         }
     };
-    tell(options.by_container, group.owner.container, short_container(owner.container));
-    tell(options.by_pod, group.owner.pod, owner.pod);
-    tell(options.by_unit, group.owner.unit, owner.unit);
-    tell(options.by_cgroup, group.runner.cgroup, runner.cgroup);
+    label(options.by_container, group.owner.container, short_container(owner.container));
+    label(options.by_pod, group.owner.pod, owner.pod);
+    label(options.by_unit, group.owner.unit, owner.unit);
+    label(options.by_cgroup, group.runner.cgroup, runner.cgroup);
     return group;
 }
 
@@ -253,7 +253,7 @@ OptionTable<TopOptions> make_top_options() {
                &TopOptions::callers_of)
         .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
                &TopOptions::row_count_max)
-        .flag("addresses", &TopOptions::each_address, "show each address that has no symbol, not its image alone")
+        .flag("addresses", &TopOptions::each_address, "show each address that has no symbol, not its function or image")
         .flag("lines", &TopOptions::has_lines,
               "a row a source line of each function, from debug information (with --by: of symbol)")
         .flag("inlines", &TopOptions::has_inlines,
@@ -287,7 +287,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
         return make_callers(scan, symbolizer, options, choice);
     }
     FrameCounts<TopGroup> counts{symbolizer,        scan.memory(),    scan.worker_count(),
-                                 options.by_symbol, options.by_image, options.each_address};
+                                 options.by_symbol, options.by_image, FrameNames::wanted(options.each_address)};
     const bool is_off_cpu = choice.name == off_cpu::kBlocked;
     const bool sum_weights = options.sum_weights || weighs_by_default(scan, choice);
     SourceExpansion expansion{

@@ -27,7 +27,7 @@ struct TopOptions {
     bool by_container = false;
     bool by_pod = false;
     bool by_unit = false;
-    bool each_address = false;  // addresses that no symbol covers are rows of their own, not one row an image
+    bool each_address = false;  // addresses that no symbol covers are rows of their own
     bool has_inlines = false;   // inlined functions are frames of their own (source_expansion.h)
     bool has_lines = false;     // functions are told apart by the lines that samples fell on: a column `line`
     std::string callers_of;     // not empty: a row a caller of this function (callers.h)

@@ -12,6 +12,7 @@
 #include "query-engine/statistic/testing/shown_name.h"
 #include "query-engine/statistic/tree.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/hex.h"
 #include "storage/store/testing/memory_store.h"
 #include "storage/store/testing/stores.h"
 
@@ -334,10 +335,10 @@ TEST_F(Top, AddressesOfAnImageWithoutSymbolsAreOneRow) {
     const auto hint_of = [&](const TopOptions& wanted) {
         const Result<Scan> scan = Scan::open(*store_, {});
         Symbolizer symbolizer{nullptr, {}};
-        const Result<Answer> told = make_top(*scan, symbolizer, wanted);
+        const Result<Answer> answered = make_top(*scan, symbolizer, wanted);
         std::string hint;
         int count = 0;
-        for (const std::string& warning : told->warnings) {
+        for (const std::string& warning : answered->warnings) {
             hint = warning.starts_with("no symbols for ") ? warning : hint;
             count += warning.find(image) != std::string::npos ? 1 : 0;
         }
@@ -345,7 +346,7 @@ TEST_F(Top, AddressesOfAnImageWithoutSymbolsAreOneRow) {
         return hint;
     };
     EXPECT_EQ(hint_of({}), "no symbols for 100 % of the samples, in " + image + " (build-id " +
-                               build_id_text(scenario.images[0].build_id) +
+                               hex_of(scenario.images[0].build_id) +
                                "), whose file isn't here (--symfs DIR looks elsewhere): install debug symbols, or set "
                                "DEBUGINFOD_URLS=https://debuginfod.elfutils.org/; --addresses shows each address");
     EXPECT_EQ(hint_of(options).find("--addresses"), std::string::npos);

@@ -19,6 +19,10 @@ bool is_tracepoint(const ScannedSession& session, Series series, const std::stri
     if (series.kind != Kind::kTracepoint || record == nullptr) {
         return false;
     }
+    if (event.ends_with(kEntrySuffix)) {
+        return record->name == std::string_view{event}.substr(0, event.size() - kEntrySuffix.size()) &&
+               session.record.clock_name != kRowClock && record->unit == tick_unit(session.record);
+    }
     if (record->name == event) {
         return true;
     }
@@ -45,19 +49,21 @@ Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::si
         if (event == events.end()) {
             continue;
         }
+        const bool is_entry = event->ends_with(kEntrySuffix);
         RowCursor blocks{scan, session_index, series, kWanted};
         while (const RowBlock* const block = blocks.next()) {
             const auto times = block->rows.integers(ColumnId::kTime);
             for (std::size_t row = 0; row < times.size(); ++row) {
-                if (Ticks{times[row]} >= range.first && Ticks{times[row]} < range.second) {
-                    rows.push_back({times[row], event_index, block->rows.integers(ColumnId::kTid)[row],
-                                    block->rows.integers(ColumnId::kValue)[row]});
+                const std::uint64_t value = block->rows.integers(ColumnId::kValue)[row];
+                const std::uint64_t ticks = times[row] - (is_entry ? std::min(value, times[row]) : 0);
+                if (Ticks{ticks} >= range.first && Ticks{ticks} < range.second) {
+                    rows.push_back({ticks, event_index, block->rows.integers(ColumnId::kTid)[row], value});
                 }
             }
             if (rows.size() > kTracepointRowsMax) {
                 return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kTracepointRowsMax) +
                                                        " tracepoint rows, whose order matters here: narrow them with "
-                                                       "--session, --from and --to"};
+                                                       "--session, --from and --until"};
             }
         }
         PERFLEET_TRY(blocks.status());

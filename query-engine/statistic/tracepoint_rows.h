@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "query-engine/scan/scan.h"
@@ -18,7 +19,11 @@ struct TracepointRow {
 
 inline constexpr std::size_t kTracepointRowsMax = 1U << 22;
 
-// By name, or by seL4's id: "3" is the event whose rows have it.
+// Behind an event whose rows carry durations in ticks of their session (calls of functions, probes): the moment when
+// what was measured began, instead of that of its end.
+inline constexpr std::string_view kEntrySuffix = "%entry";
+
+// By name, or by seL4's id: "3" is the event whose rows have it. With kEntrySuffix only those that carry durations.
 [[nodiscard]] bool is_tracepoint(const ScannedSession& session, Series series, const std::string& event);
 [[nodiscard]] bool has_tracepoint(const ScannedSession& session, const std::string& event);
 

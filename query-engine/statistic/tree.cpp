@@ -29,8 +29,7 @@ constexpr std::size_t kColumns = 7;
 class CallTree {
 public:
     CallTree(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, const TreeOptions& options)
-        : names_{symbolizer, memory, worker_count,
-                 options.each_address ? FrameNames::Wanted::kAddresses : FrameNames::Wanted::kSymbols},
+        : names_{symbolizer, memory, worker_count, FrameNames::wanted(options.each_address)},
           options_{options},
           share_{memory} {
         branches_.emplace_back();
@@ -188,7 +187,8 @@ const OptionTable<TreeOptions>& tree_options() {
                     .summary = "leave out branches below (default: 1 in text)",
                     .max = 100},
                    &TreeOptions::percent_min)
-            .flag("addresses", &TreeOptions::each_address, "show each address that has no symbol, not its image alone")
+            .flag("addresses", &TreeOptions::each_address,
+                  "show each address that has no symbol, not its function or image")
             .flag("inverted", &TreeOptions::is_inverted,
                   "from the innermost function out to its callers, instead of from the outermost in")
             .flag("inlines", &TreeOptions::has_inlines,
@@ -215,12 +215,8 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
     }
     CallTree tree{symbolizer, scan.memory(), scan.worker_count(), options};
     SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
-    const Result<Done> visited =
-        expansion.visit(scan, StackCountOptions{.event = event->name, .sum_weights = sum_weights},
-                        [&](const EpochStackCounts& epoch) { tree.add(epoch); });
-    if (!visited.ok()) {
-        return Error{visited.error()};
-    }
+    PERFLEET_TRY(expansion.visit(scan, StackCountOptions{.event = event->name, .sum_weights = sum_weights},
+                                 [&](const EpochStackCounts& epoch) { tree.add(epoch); }));
     tree.write(answer);
     if (scan.memory().is_exceeded()) {
         return scan.memory().exceeded();

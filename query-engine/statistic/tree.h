@@ -13,7 +13,7 @@
 namespace perfleet {
 
 struct TreeOptions {
-    bool each_address = false;  // addresses that no symbol covers are branches of their own, not one an image
+    bool each_address = false;  // addresses that no symbol covers are branches of their own
     bool is_inverted = false;   // the first level are innermost functions, below each its callers
     bool has_inlines = false;   // inlined functions are branches, too (source_expansion.h)
     bool sum_weights = false;   // sums of the event's unit, not numbers of samples

@@ -198,25 +198,25 @@ private:
     void warn(const UtilisationWindow& window, const UtilisationShares& shares, std::uint64_t rest) {
         const std::string whose =
             fmt::format("session {} window {}", session_hex(session_->session).substr(0, 8), window.number);
-        const auto tell = [&](const std::string& what) { answer_.warnings.push_back(whose + ": " + what); };
+        const auto warn = [&](const std::string& what) { answer_.warnings.push_back(whose + ": " + what); };
         if (window.is_none()) {
-            tell("no window: FinalizeLog without ResetLog before it; these are no shares of anything");
+            warn("no window: FinalizeLog without ResetLog before it; these are no shares of anything");
             return;
         }
         if (shares.has_underflow) {
-            tell(
+            warn(
                 "a counter is below 0, as several cores make it (a thread charged before it starts): left out of every "
                 "sum");
         }
         if (shares.has_wrapped) {
-            tell("the total lacks a multiple of 2^32 that the threads have: it was counted or printed in 32 bits");
+            warn("the total lacks a multiple of 2^32 that the threads have: it was counted or printed in 32 bits");
         } else if (shares.has_too_much) {
-            tell(
+            warn(
                 "threads have more than the total: ResetThreadUtilisation belongs before ResetLog, for each thread and "
                 "each window; behind it a thread seems to run since the clock began, and without it it keeps what it "
                 "had");
         } else if (!shares.has_underflow && !shares.adds_up) {
-            tell(fmt::format("threads have {} of {} cycles: {} belong to threads that aren't here",
+            warn(fmt::format("threads have {} of {} cycles: {} belong to threads that aren't here",
                              window.total.cycles - rest, window.total.cycles, rest));
         }
     }

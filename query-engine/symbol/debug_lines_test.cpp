@@ -16,6 +16,7 @@
 #include "query-engine/symbol/source_frames.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/columns/layout.h"
+#include "schemas/text/hex.h"
 
 namespace perfleet::debug_lines_test {
 namespace {
@@ -182,7 +183,7 @@ TEST_P(DebugLinesTest, ComeFromSplitFilesThatShareEntries) {
     image.flags = image_flags::kFileOffset;
     image.name = in_folder("one");
     image.build_id = (*ElfFile::open(image.name))->build_id();
-    const std::string id = build_id_text(image.build_id);
+    const std::string id = hex_of(image.build_id);
     const fs::path place = folder_ / "debug" / ".build-id" / id.substr(0, 2);
     fs::create_directories(place);
     const std::string debug_file = place / (id.substr(2) + ".debug");

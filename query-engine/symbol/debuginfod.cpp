@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <elfutils/debuginfod.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +10,8 @@
 #include <utility>
 
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/hex.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 namespace {
@@ -54,9 +55,7 @@ public:
         const auto* bytes = reinterpret_cast<const unsigned char*>(build_id.data());
         const int fd = (file == File::kDebugInfo ? find_debuginfo_ : find_executable_)(
             client_, bytes, static_cast<int>(build_id.size()), &path);
-        if (fd >= 0) {
-            ::close(fd);
-        }
+        FileDescriptor{fd}.reset();
         std::string text = path != nullptr ? path : "";
         std::free(path);
         return {fd < 0 ? -fd : text.empty() ? ENOENT : 0, std::move(text)};
@@ -128,7 +127,7 @@ Result<std::string> Debuginfod::find(File file, std::string_view build_id) {
     if (error == 0) {
         return std::move(path);
     }
-    const std::string what = "debuginfod: build-id " + build_id_text(build_id);
+    const std::string what = "debuginfod: build-id " + hex_of(build_id);
     if (progress.is_too_large) {
         return Error{ErrorCode::kTooLarge, what + ": its file is larger than 1 GiB; not used"};
     }

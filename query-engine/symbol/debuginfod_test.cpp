@@ -20,6 +20,7 @@
 #include "query-engine/symbol/symbol_files.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "schemas/columns/layout.h"
+#include "schemas/text/hex.h"
 
 namespace perfleet::debuginfod_test {
 namespace {
@@ -159,7 +160,7 @@ protected:
     }
 
     [[nodiscard]] std::string path_of(const char* what) const {
-        return "/buildid/" + build_id_text(image_.build_id) + "/" + what;
+        return "/buildid/" + hex_of(image_.build_id) + "/" + what;
     }
 
     static SymbolPaths paths() {

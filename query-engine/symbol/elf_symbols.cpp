@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "query-engine/symbol/demangle.h"
+#include "query-engine/symbol/function_starts.h"
+#include "query-engine/symbol/go_functions.h"
 #include "query-engine/symbol/symbol_places.h"
 #include "query-engine/symbol/symbol_rank.h"
 
@@ -65,6 +67,10 @@ public:
         // perf names the PLT only when there were symbols; where there were none, nothing stands against it.
         add_plt();
         add_plt_without_perf();
+        if (!names_file_.find_section(".symtab", SHT_SYMTAB)) {
+            add_functions_without_names();
+        }
+        add_go_functions();
         flatten();
         return std::move(table_);
     }
@@ -110,7 +116,7 @@ private:
             added = true;
         }
         if (added) {
-            places_.settle([this](const SymbolPlace& first, const SymbolPlace& second) {
+            places_.resolve([this](const SymbolPlace& first, const SymbolPlace& second) {
                 return first_is_better(ranked(first), ranked(second));
             });
         }
@@ -218,6 +224,23 @@ private:
         }
     }
 
+    // perf leaves those of stripped programs unnamed. They only fill gaps.
+    void add_go_functions() {
+        const auto index = running_file_.find_section(".gopclntab");
+        for (const GoFunction& function :
+             index ? go_functions(running_file_.section_bytes(*index)) : std::vector<GoFunction>{}) {
+            const auto start = file_offset_of(running_file_, function.address);
+            if (!start) {
+                continue;
+            }
+            if (extra_.size() >= kImageSymbolsMax ||
+                function.name.size() > kImageNamesSizeBytesMax - names_size_bytes_) {
+                return;
+            }
+            extra_.add({*start, *start + (function.end - function.address), STB_GLOBAL, add_name(function.name)});
+        }
+    }
+
     // All that a relocation with a symbol fills in, by address.
     [[nodiscard]] std::vector<ElfFile::Relocation> jump_slots() const {
         std::vector<ElfFile::Relocation> slots;
@@ -250,23 +273,41 @@ private:
         return address + at + 6 + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
     }
 
+    // Each reaches up to the next one, the last of a segment to its end. Segments ascend; where those of a hostile file
+    // overlap, a function is in the first.
+    void add_functions_without_names() {
+        const std::vector<std::uint64_t> starts = function_starts(running_file_);
+        auto at = starts.begin();
+        for (const ElfSegment& segment : running_file_.segments()) {
+            const std::uint64_t end = segment.address + segment.size_bytes;
+            const std::uint64_t to_offset = segment.file_offset - segment.address;
+            for (at = std::lower_bound(at, starts.end(), segment.address); at != starts.end() && *at < end; ++at) {
+                const std::uint64_t next = at + 1 != starts.end() ? std::min(at[1], end) : end;
+                functions_.add({*at + to_offset, next + to_offset, STB_LOCAL, 0});
+            }
+        }
+    }
+
     // Between two borders every address has the same answer. The table gets the names that are one.
     void flatten() {
         constexpr std::uint32_t kNone = ~0U;
         std::vector<std::uint32_t> name_numbers(names_.size(), kNone);
         std::vector<std::uint64_t> borders;
-        borders.reserve((places_.size() + extra_.size()) * 2);
+        borders.reserve((places_.size() + extra_.size() + functions_.size()) * 2);
         places_.add_borders(borders);
         extra_.add_borders(borders);
+        functions_.add_borders(borders);
         std::sort(borders.begin(), borders.end());
         borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
         SymbolPlaces::Finder first{places_};
         SymbolPlaces::Finder second{extra_};
+        SymbolPlaces::Finder nameless{functions_};
         for (const std::uint64_t border : borders) {
             const SymbolPlace* place = first.find(border);
             place = place != nullptr ? place : second.find(border);
             if (place == nullptr) {
-                table_.add_gap(border);
+                const SymbolPlace* const function = nameless.find(border);
+                table_.add_gap(border, function != nullptr ? function->start : 0);
                 continue;
             }
             std::uint32_t& name_number = name_numbers[place->name_number];
@@ -283,6 +324,7 @@ private:
     bool is_rest_;
     SymbolPlaces places_;
     SymbolPlaces extra_;
+    SymbolPlaces functions_;               // that nothing names
     std::vector<std::string_view> names_;  // by the number in a place; of the files, and of plt_names_
     std::deque<std::string> plt_names_;
     SymbolTable table_;

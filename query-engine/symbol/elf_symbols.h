@@ -2,7 +2,7 @@
 //
 // perf keeps symbols in a red-black tree and takes the first that covers an address on the way down; symbols may
 // overlap (`_init` without a size reaches up to .text, over the PLT), so the tree's shape decides. It is built here in
-// the same order.
+// the same order. What no symbol covers in a stripped file is told apart by function (function_starts.h).
 #pragma once
 
 #include <cstddef>

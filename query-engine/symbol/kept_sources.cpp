@@ -26,6 +26,7 @@ public:
         return value;
     }
     [[nodiscard]] bool is_good() const { return is_good_; }
+    [[nodiscard]] bool is_at_end() const { return rest_.empty(); }
 
 private:
     std::string_view rest_;
@@ -54,7 +55,18 @@ std::string kept_sources_text(const KeptSources& sources) {
     append_number(text, sources.start, 16);
     append_number(text += ' ', sources.limit, 16);
     append_number(text += ' ', sources.file_offset, 16);
+    append_number(text += ' ', sources.flags, 16);
     text += '\n';
+    for (const std::string& comment : sources.comments) {
+        text += 'c';
+        for (const char letter : comment) {
+            text += letter;
+            text += letter == '\n' ? "C" : "";  // its next line
+        }
+        text += '\n';
+    }
+    text += sources.drop_frames.empty() ? "" : "d" + sources.drop_frames + "\n";
+    text += sources.keep_frames.empty() ? "" : "k" + sources.keep_frames + "\n";
     for (std::size_t i = 1; i < sources.files.size(); ++i) {
         text += "f" + sources.files[i] + "\n";
     }
@@ -62,7 +74,11 @@ std::string kept_sources_text(const KeptSources& sources) {
         text += place.is_inlined ? 'i' : 'p';
         append_number(text, place.address, 16);
         append_number(text += ' ', place.file, 10);
-        text += ' ' + std::to_string(place.line) + '\n';
+        text += ' ' + std::to_string(place.line);
+        if (place.column != 0 || place.first_line != 0) {
+            text += ' ' + std::to_string(place.column) + ' ' + std::to_string(place.first_line);
+        }
+        text += '\n';
     }
     return text;
 }
@@ -82,7 +98,17 @@ Result<KeptSources> parse_kept_sources(std::string_view text_untrusted) {
                 sources.start = words.number<std::uint64_t>(16);
                 sources.limit = words.number<std::uint64_t>(16);
                 sources.file_offset = words.number<std::uint64_t>(16);
+                sources.flags = words.number<std::uint32_t>(16);
                 break;
+            case 'c': sources.comments.emplace_back(line.substr(1)); break;
+            case 'C':
+                is_good = !sources.comments.empty();
+                if (is_good) {
+                    sources.comments.back().append("\n").append(line.substr(1));
+                }
+                break;
+            case 'd': sources.drop_frames = line.substr(1); break;
+            case 'k': sources.keep_frames = line.substr(1); break;
             case 'f': sources.files.emplace_back(line.substr(1)); break;
             case 'i':
             case 'p': {
@@ -91,6 +117,10 @@ Result<KeptSources> parse_kept_sources(std::string_view text_untrusted) {
                 place.address = words.number<std::uint64_t>(16);
                 place.file = words.number<std::uint32_t>(10);
                 place.line = words.number<std::int64_t>(10);
+                if (!words.is_at_end()) {
+                    place.column = words.number<std::int64_t>(10);
+                    place.first_line = words.number<std::int64_t>(10);
+                }
                 is_good = place.file < sources.files.size();
                 break;
             }

@@ -19,10 +19,12 @@ inline constexpr std::uint64_t kKeptPlaceSizeBytes = 16;
 
 struct KeptSources {
     struct Place {
-        std::uint64_t address = 0;  // in the mapping, as recorded
-        std::int64_t line = 0;      // 0: not known
-        std::uint32_t file = 0;     // of files
-        bool is_inlined = false;    // into the frame that called it
+        std::uint64_t address = 0;    // in the mapping, as recorded
+        std::int64_t line = 0;        // 0: not known
+        std::uint32_t file = 0;       // of files
+        std::int64_t column = 0;      // 0: not known
+        std::int64_t first_line = 0;  // of the function; 0: not known
+        bool is_inlined = false;      // into the frame that called it
 
         friend bool operator==(const Place&, const Place&) = default;
     };
@@ -31,6 +33,13 @@ struct KeptSources {
     std::uint64_t start = 0;
     std::uint64_t limit = 0;
     std::uint64_t file_offset = 0;
+    // Of the mapping as pprof has them: has functions (1), names of files (2), numbers of lines (4), inlined frames
+    // (8).
+    std::uint32_t flags = 0;
+    // Of the whole profile, said with each of its images.
+    std::vector<std::string> comments;  // may have several lines
+    std::string drop_frames;
+    std::string keep_frames;
     std::vector<std::string> files{{}};
     std::vector<Place> places;  // the one of offset N * kKeptPlaceSizeBytes is number N
 

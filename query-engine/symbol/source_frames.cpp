@@ -16,6 +16,7 @@
 #include "query-engine/symbol/kept_symbols.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/columns/layout.h"
+#include "schemas/text/hex.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet {
@@ -252,7 +253,7 @@ private:
     // By its build-id below the folders of debug files, or where the file that needs it says.
     [[nodiscard]] std::string find_shared(const std::string& debug_path, const std::string& name,
                                           std::string_view build_id) {
-        const std::string id = build_id_text(build_id);
+        const std::string id = hex_of(build_id);
         std::vector<std::string> paths;
         for (const std::string& folder : paths_.debug_folders) {
             if (id.size() > 2) {

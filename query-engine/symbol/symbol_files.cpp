@@ -1,5 +1,6 @@
 #include "query-engine/symbol/symbol_files.h"
 
+#include "schemas/text/hex.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet {
@@ -8,24 +9,13 @@ std::string_view build_id_of(const ImageDefinition& image) {
     return (image.flags & image_flags::kContentHash) != 0 ? std::string_view{} : std::string_view{image.build_id};
 }
 
-std::string build_id_text(std::string_view build_id) {
-    constexpr std::string_view kDigits{"0123456789abcdef"};
-    std::string text;
-    for (const char byte : build_id) {
-        const auto value = static_cast<unsigned char>(byte);
-        text += kDigits[value >> 4U];
-        text += kDigits[value & 15U];
-    }
-    return text;
-}
-
 std::string own_file_of(const ImageDefinition& image, const SymbolPaths& paths) {
     return image.name.starts_with('/') ? paths.symfs + image.name : std::string{};
 }
 
 std::vector<std::string> symbol_files_of(const ImageDefinition& image, const SymbolPaths& paths) {
     std::vector<std::string> files;
-    const std::string id = build_id_text(build_id_of(image));
+    const std::string id = hex_of(build_id_of(image));
     const std::string own_file = own_file_of(image, paths);
     if (id.size() > 2) {
         const std::string place = "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2);

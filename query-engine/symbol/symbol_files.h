@@ -14,9 +14,6 @@ namespace perfleet {
 // The build-id that a file of the image must have, raw; empty: none. A hash of the content is none.
 [[nodiscard]] std::string_view build_id_of(const ImageDefinition& image);
 
-// Lower-case hexadecimal.
-[[nodiscard]] std::string build_id_text(std::string_view build_id);
-
 // The image's own file, below symfs; empty where it isn't one.
 [[nodiscard]] std::string own_file_of(const ImageDefinition& image, const SymbolPaths& paths);
 

@@ -22,9 +22,9 @@ public:
         next_.resize(places_.size());
         previous_.resize(places_.size());
         std::size_t dropped_count = 0;
-        for (const Settled& settled : places.settled_) {
-            insert(settled.sorted, settled.place_count);
-            for (; dropped_count < settled.dropped_count; ++dropped_count) {
+        for (const ResolvedTable& resolved : places.resolved_) {
+            insert(resolved.sorted, resolved.place_count);
+            for (; dropped_count < resolved.dropped_count; ++dropped_count) {
                 nodes_.erase(inserted_[places.dropped_[dropped_count]]);
             }
         }
@@ -102,7 +102,7 @@ private:
 };
 
 std::vector<std::uint32_t> SymbolPlaces::sorted() const {
-    const std::size_t known_count = settled_.empty() ? 0 : settled_.back().place_count;
+    const std::size_t known_count = resolved_.empty() ? 0 : resolved_.back().place_count;
     std::vector<std::pair<std::uint64_t, std::uint32_t>> fresh;
     fresh.reserve(places_.size() - known_count);
     for (std::size_t i = known_count; i < places_.size(); ++i) {
@@ -122,7 +122,7 @@ std::vector<std::uint32_t> SymbolPlaces::sorted() const {
     return all;
 }
 
-void SymbolPlaces::settle(const FirstIsBetter& first_is_better) {
+void SymbolPlaces::resolve(const FirstIsBetter& first_is_better) {
     std::vector<std::uint32_t> all = sorted();
     for (std::size_t i = 0; i < all.size(); ++i) {
         SymbolPlace& place = places_[all[i]];
@@ -143,7 +143,7 @@ void SymbolPlaces::settle(const FirstIsBetter& first_is_better) {
             sorted_.back() = next;
         }
     }
-    settled_.push_back({places_.size(), dropped_.size(), std::move(all)});
+    resolved_.push_back({places_.size(), dropped_.size(), std::move(all)});
 }
 
 void SymbolPlaces::add_borders(std::vector<std::uint64_t>& borders) const {

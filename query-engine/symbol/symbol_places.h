@@ -35,7 +35,7 @@ public:
     // After a table of symbols was added: one without a size reaches up to the next one, the last to the end of the
     // page behind its own; of those with one start the better stays.
     using FirstIsBetter = std::function<bool(const SymbolPlace& first, const SymbolPlace& second)>;
-    void settle(const FirstIsBetter& first_is_better);
+    void resolve(const FirstIsBetter& first_is_better);
 
     // Where what covers an address may change; in any order.
     void add_borders(std::vector<std::uint64_t>& borders) const;
@@ -68,20 +68,20 @@ public:
     };
 
 private:
-    // What was added up to then had been settled, and so many dropped.
-    struct Settled {
+    // What was added up to then had been resolved, and so many dropped.
+    struct ResolvedTable {
         std::size_t place_count = 0;
         std::size_t dropped_count = 0;
-        std::vector<std::uint32_t> sorted;  // before those were dropped that this settling dropped
+        std::vector<std::uint32_t> sorted;  // with those that this call of resolve() dropped
     };
 
     // Indices of all places that are left, by start; of those with one start by when they came.
     [[nodiscard]] std::vector<std::uint32_t> sorted() const;
 
     std::vector<SymbolPlace> places_;    // in the order in which they came
-    std::vector<std::uint32_t> sorted_;  // those of the last settling
+    std::vector<std::uint32_t> sorted_;  // those of the last resolve()
     std::vector<std::uint32_t> dropped_;
-    std::vector<Settled> settled_;
+    std::vector<ResolvedTable> resolved_;
 };
 
 }  // namespace perfleet

@@ -14,7 +14,7 @@ class PerfTree {
 public:
     void add(SymbolPlace place) { nodes_.insert({place}); }
 
-    void settle(const SymbolPlaces::FirstIsBetter& first_is_better) {
+    void resolve(const SymbolPlaces::FirstIsBetter& first_is_better) {
         for (auto node = nodes_.begin(); node != nodes_.end(); ++node) {
             SymbolPlace& place = node->place;
             if (place.end == place.start) {
@@ -88,9 +88,9 @@ std::size_t compare(std::uint32_t seed, std::uint64_t address_count, std::uint64
             places.add(place);
             tree.add(place);
         }
-        if (table < 2) {  // what comes last isn't settled, as entries of the PLT aren't
-            places.settle(first_is_better);
-            tree.settle(first_is_better);
+        if (table < 2) {  // what comes last isn't resolved, as entries of the PLT aren't
+            places.resolve(first_is_better);
+            tree.resolve(first_is_better);
         }
     }
     SymbolPlaces::Finder finder{places};

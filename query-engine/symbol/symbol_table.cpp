@@ -21,7 +21,9 @@ void SymbolTable::add_range(std::uint64_t first, std::uint64_t start, std::uint3
     ranges_.push_back({first, start, name_number});
 }
 
-void SymbolTable::add_gap(std::uint64_t first) { add_range(first, 0, kNoName); }
+void SymbolTable::add_gap(std::uint64_t first, std::uint64_t function_start) {
+    add_range(first, function_start, kNoName);
+}
 
 void SymbolTable::shrink_to_fit() {
     ranges_.shrink_to_fit();
@@ -33,14 +35,17 @@ bool SymbolTable::find(std::uint64_t offset, Hit& hit) const {
     const auto next = std::upper_bound(ranges_.begin(), ranges_.end(), offset,
                                        [](std::uint64_t value, const Range& range) { return value < range.first; });
     hit.last = next == ranges_.end() ? ~0ULL : next->first - 1;
-    if (next == ranges_.begin() || std::prev(next)->name_number == kNoName) {
-        hit.first = next == ranges_.begin() ? 0 : std::prev(next)->first;
+    if (next == ranges_.begin()) {
+        hit.start = hit.first = 0;
         return false;
     }
     const Range& range = *std::prev(next);
-    hit.name = name(range.name_number);
     hit.start = range.start;
     hit.first = range.first;
+    if (range.name_number == kNoName) {
+        return false;
+    }
+    hit.name = name(range.name_number);
     return true;
 }
 

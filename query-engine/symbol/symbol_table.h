@@ -14,8 +14,8 @@ namespace perfleet {
 class SymbolTable {
 public:
     struct Hit {
-        std::string_view name;  // as it stands in the file, not demangled; lives as long as the table
-        std::uint64_t start = 0;
+        std::string_view name;    // as it stands in the file, not demangled; lives as long as the table
+        std::uint64_t start = 0;  // of the symbol; of the function without a name in a gap, 0: not known
         std::uint64_t first = 0;  // it covers the offsets from first to last; or so far reaches the gap
         std::uint64_t last = 0;
     };
@@ -25,7 +25,8 @@ public:
 
     // From `first` up to the next range's first, the symbol that starts at `start`. Ranges come ascending.
     void add_range(std::uint64_t first, std::uint64_t start, std::uint32_t name_number);
-    void add_gap(std::uint64_t first);
+    // No symbol; `function_start`: a function without a name, if one is known there.
+    void add_gap(std::uint64_t first, std::uint64_t function_start = 0);
     void shrink_to_fit();  // after the last of them
 
     // False when no symbol covers the offset; `hit` says then which others lie in the same gap.

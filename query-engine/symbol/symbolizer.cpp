@@ -30,6 +30,7 @@
 #include "query-engine/symbol/source_frames.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "query-engine/symbol/symbol_table.h"
+#include "schemas/text/hex.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet {
@@ -340,10 +341,13 @@ private:
             }
         }
         if (names == nullptr && running == nullptr) {
+            if (auto table = from_store(image)) {  // a recording's own names
+                return *std::move(table);
+            }
             if (!why_not_kept.empty()) {
                 warn(std::move(why_not_kept));
             }
-            tell_if_missing(own_path, image);
+            warn_if_missing(own_path, image);
             return {};
         }
         return symbols_of_elf(names != nullptr ? *names : *running, running != nullptr ? *running : *names);
@@ -389,9 +393,7 @@ private:
             return std::move(*opened);
         }
         if (opened.ok()) {
-            const auto text_of = [](std::string_view build_id) {
-                return build_id.empty() ? "none" : build_id_text(build_id);
-            };
+            const auto text_of = [](std::string_view build_id) { return build_id.empty() ? "none" : hex_of(build_id); };
             const std::string difference = has(image, image_flags::kContentHash)
                                                ? ": isn't the file that was recorded"
                                                : ": has build-id " + text_of((*opened)->build_id()) + ", not " +
@@ -405,7 +407,7 @@ private:
     }
 
     // A module is seldom a file by its name.
-    void tell_if_missing(const std::string& path, const ImageDefinition& image) {
+    void warn_if_missing(const std::string& path, const ImageDefinition& image) {
         std::error_code error;
         if (path.empty() || has(image, image_flags::kKernelModule) || std::filesystem::exists(path, error) || error) {
             return;
@@ -489,7 +491,7 @@ public:
         if (has(image_, image_flags::kAnonymous)) {
             return {image_display_name(image_), false, 0, 0, ~0ULL};  // an address of one process's run: no name at all
         }
-        return {{}, false, offset, hit.first, hit.last};
+        return {{}, false, offset, hit.first, hit.last, hit.start != 0 ? std::optional{hit.start} : std::nullopt};
     }
 
 private:
@@ -501,8 +503,18 @@ private:
 Symbol Symbolizer::resolve(const ImageDefinition& image, std::uint64_t offset) {
     Symbol symbol = ImageNames{*tables_, image}.at(offset);
     if (!symbol.resolved && symbol.name.empty()) {
-        return {place_name(image_display_name(image), offset), false, offset, offset, offset};
+        return {place_name(image_display_name(image), offset), false, offset, offset, offset, symbol.function_offset};
     }
+    return symbol;
+}
+
+Symbol Symbolizer::function_at(const ImageDefinition& image, std::uint64_t offset) {
+    Symbol symbol = ImageNames{*tables_, image}.at(offset);
+    if (!symbol.function_offset) {
+        return resolve(image, offset);
+    }
+    symbol.name = nameless_text(image_display_name(image), symbol.function_offset);
+    symbol.offset = *symbol.function_offset;
     return symbol;
 }
 
@@ -515,7 +527,8 @@ void Symbolizer::resolve_all(const ImageDefinition& image, std::span<const std::
         const bool is_place = !symbol.resolved && symbol.name.empty();
         const auto count = static_cast<std::size_t>(behind - offsets.begin());
         offsets = offsets.subspan(count);
-        visitor({count, is_place ? image_display_name(image) : std::move(symbol.name), is_place});
+        visitor(
+            {count, is_place ? image_display_name(image) : std::move(symbol.name), is_place, symbol.function_offset});
     }
 }
 
@@ -523,6 +536,11 @@ std::string Symbolizer::place_name(std::string_view name, std::uint64_t offset) 
     char text[24];
     std::snprintf(text, sizeof(text), "+0x%llx", static_cast<unsigned long long>(offset));
     return std::string{name} + text;
+}
+
+std::string Symbolizer::nameless_text(const std::string& name, std::optional<std::uint64_t> function_offset) {
+    const std::string place = function_offset ? place_name(name, *function_offset) : name;
+    return place.starts_with('[') ? place : "[" + place + "]";
 }
 
 std::optional<SourceInName> Symbolizer::source_in_name(std::string_view name) {

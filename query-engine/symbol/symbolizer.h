@@ -31,13 +31,16 @@ struct Symbol {
     std::uint64_t offset = 0;  // of the symbol's start within the image, same sort as Frame::offset
     std::uint64_t first = 0;   // offsets from first to last, this one among them, have the same name
     std::uint64_t last = 0;
+    // Where nothing names it: where its function begins, if that is known.
+    std::optional<std::uint64_t> function_offset{};
 };
 
 // What the names of neighbouring offsets of an image have in common.
 struct SymbolRun {
     std::size_t offset_count = 0;
     std::string name;
-    bool is_place = false;  // no symbol covers them: each is called `name+0xoffset`
+    bool is_place = false;                           // no symbol covers them: each is called `name+0xoffset`
+    std::optional<std::uint64_t> function_offset{};  // then: where their function begins, if that is known
 };
 
 struct SymbolPaths {
@@ -72,6 +75,9 @@ public:
 
     [[nodiscard]] Symbol resolve(const ImageDefinition& image, std::uint64_t offset);
 
+    // As resolve(), but where no symbol covers the offset its function, if one is known there: nameless_text().
+    [[nodiscard]] Symbol function_at(const ImageDefinition& image, std::uint64_t offset);
+
     // As resolve() for each of these offsets, which ascend: the visitor is called for the first few, then for those
     // behind them, until it was called for all.
     void resolve_all(const ImageDefinition& image, std::span<const std::uint64_t> offsets,
@@ -79,6 +85,10 @@ public:
 
     // `name+0xoffset`: what an address is called that no symbol covers.
     [[nodiscard]] static std::string place_name(std::string_view name, std::uint64_t offset);
+
+    // What code is called that no symbol covers: `[name+0xstart]` where its function is known, else `[name]`.
+    [[nodiscard]] static std::string nameless_text(const std::string& name,
+                                                   std::optional<std::uint64_t> function_offset);
 
     // Display name of the images of an interpreter's functions.
     static constexpr std::string_view kInterpretedImage = "[python]";

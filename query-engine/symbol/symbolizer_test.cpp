@@ -163,6 +163,36 @@ TEST(Symbolizer, TakesNamesOfStrippedProgramFromDebugFile) {
     EXPECT_TRUE(Symbolizer(nullptr, paths).resolve(image, offset).resolved);
 }
 
+TEST(Symbolizer, TellsFunctionsOfAStrippedProgramApart) {
+    const TemporaryFolder folder;
+    const std::string stripped = folder / "program";
+    output_of("strip -o " + stripped + " " + kFixture);
+    const ImageDefinition image = image_of(stripped);
+    Symbolizer symbolizer{nullptr, no_paths()};
+    const auto functions = functions_by_nm(kFixture);
+    for (const char* name : {"main", "fixture_plain", "_start"}) {
+        const Symbol symbol = symbolizer.resolve(image, functions.at(name) + 1);
+        EXPECT_FALSE(symbol.resolved);
+        EXPECT_EQ(symbol.function_offset, functions.at(name)) << name;
+        EXPECT_EQ(symbol.name, Symbolizer::place_name("program", functions.at(name) + 1));
+    }
+    std::vector<std::uint64_t> offsets{functions.at("main"), functions.at("main") + 1, functions.at("fixture_plain")};
+    std::sort(offsets.begin(), offsets.end());
+    std::vector<std::uint64_t> starts;
+    symbolizer.resolve_all(image, offsets, [&](const SymbolRun& run) {
+        EXPECT_TRUE(run.is_place);
+        EXPECT_EQ(run.name, "program");
+        starts.push_back(run.function_offset.value_or(0));
+    });
+    EXPECT_EQ(std::set<std::uint64_t>(starts.begin(), starts.end()),
+              (std::set<std::uint64_t>{functions.at("main"), functions.at("fixture_plain")}));
+    EXPECT_EQ(starts.size(), 2U) << "once for each function";
+
+    // The whole file names them, so that its table tells no more.
+    Symbolizer whole{nullptr, no_paths()};
+    EXPECT_EQ(whole.resolve(image_of(kFixture), functions.at("main") + 1).function_offset, std::nullopt);
+}
+
 // As Debian's dh_strip, Yocto and others lay them out.
 TEST(Symbolizer, TakesNamesFromTheDebugFileThatAStrippedProgramNames) {
     const TemporaryFolder folder;
@@ -458,7 +488,7 @@ TEST(HostileElf, TruncatedAnywhereGivesNoCrash) {
 TEST(HostileElf, FlippedBytesGiveNoCrash) {
     const TemporaryFolder folder;
     const std::string stripped = folder / "small";
-    output_of("strip --strip-unneeded -o " + stripped + " " + kFixture);
+    output_of("strip -o " + stripped + " " + kFixture);  // so that its functions are those of its unwind table
     const std::string whole = content_of(stripped);
     const auto file = ElfFile::open(stripped);
     ASSERT_TRUE(file.ok());
@@ -466,7 +496,7 @@ TEST(HostileElf, FlippedBytesGiveNoCrash) {
     std::vector<std::pair<std::size_t, std::size_t>> places{{0, 64}, {64, 1024}};
     places.emplace_back(whole.size() - 64 * (*file)->sections().size(), 64 * (*file)->sections().size());
     for (const ElfSection& section : (*file)->sections()) {
-        if (section.type != SHT_PROGBITS && section.size_bytes > 0 &&
+        if ((section.type != SHT_PROGBITS || section.name == ".eh_frame_hdr") && section.size_bytes > 0 &&
             section.file_offset + section.size_bytes <= whole.size()) {
             places.emplace_back(section.file_offset, section.size_bytes);
         }
@@ -484,6 +514,35 @@ TEST(HostileElf, FlippedBytesGiveNoCrash) {
         write(path, broken);
         look_around(path, 4096);
     }
+}
+
+// Else each of many segments could have all functions of a large table.
+TEST(HostileElf, AFunctionInSeveralSegmentsIsInTheFirst) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "overlapping";
+    output_of("strip -o " + path + " " + kFixture);
+    std::string bytes = content_of(path);
+    Elf64_Ehdr header{};
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    std::vector<Elf64_Phdr> segments(header.e_phnum);
+    std::memcpy(segments.data(), bytes.data() + header.e_phoff, segments.size() * sizeof(Elf64_Phdr));
+    const Elf64_Phdr* code = nullptr;
+    Elf64_Phdr* last = nullptr;
+    for (Elf64_Phdr& segment : segments) {
+        code = segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 ? &segment : code;
+        last = segment.p_type == PT_LOAD ? &segment : last;
+    }
+    ASSERT_TRUE(code != nullptr && last != code);
+    const std::uint64_t main = functions_by_nm(kFixture).at("main");
+    constexpr std::uint64_t kFar = 1U << 30;
+    *last = *code;
+    last->p_offset += kFar;
+    std::memcpy(bytes.data() + header.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr));
+    write(path, bytes);
+    Symbolizer symbolizer{nullptr, no_paths()};
+    const ImageDefinition image = image_of(path);
+    EXPECT_EQ(symbolizer.resolve(image, main + 1).function_offset, main);
+    EXPECT_EQ(symbolizer.resolve(image, main + 1 + kFar).function_offset, std::nullopt);
 }
 
 TEST(HostileElf, PipeAndFolderAreNotWaitedFor) {

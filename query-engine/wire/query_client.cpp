@@ -39,7 +39,7 @@ public:
         Answer answer;
         const std::size_t size_bytes_max = memory_size_bytes_max(options);
         std::size_t size_bytes = 0;
-        Result<QueryEnd> end = ask(command, options, [&](Body& chunk) -> Result<Done> {
+        auto end = PERFLEET_TRY(ask(command, options, [&](Body& chunk) -> Result<Done> {
             if (auto* columns = std::get_if<Columns>(&chunk)) {
                 if (!answer.rows.empty()) {
                     return not_a_query_endpoint("a second table");
@@ -58,14 +58,11 @@ public:
                 }
             }
             return Done{};
-        });
-        if (!end.ok()) {
-            return std::move(end).error();
-        }
-        answer.ledger = std::move(end->ledger);
-        answer.parts = std::move(end->parts);
-        answer.warnings = std::move(end->warnings);
-        answer.sources = end->sources;
+        }));
+        answer.ledger = std::move(end.ledger);
+        answer.parts = std::move(end.parts);
+        answer.warnings = std::move(end.warnings);
+        answer.sources = end.sources;
         return answer;
     }
 

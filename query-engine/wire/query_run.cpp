@@ -1,13 +1,11 @@
 #include "query-engine/wire/query_run.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 
 #include "query-engine/query_limits.h"
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/wake_event.h"
 
 namespace perfleet {
 namespace {
@@ -27,21 +25,18 @@ std::size_t size_of(const std::vector<AnswerValue>& row) {
 
 }  // namespace
 
-Outbox::Outbox() : wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} { PERFLEET_ASSERT(wake_fd_ >= 0); }
-
-Outbox::~Outbox() { ::close(wake_fd_); }
+Outbox::Outbox() { PERFLEET_ASSERT(wake_event_); }
 
 void Outbox::post(Item item) {
     {
         const std::lock_guard lock{mutex_};
         items_.push_back(std::move(item));
     }
-    (void)::eventfd_write(wake_fd_, 1);
+    wake_event_.signal();
 }
 
 std::deque<Outbox::Item> Outbox::take_all() {
-    eventfd_t count = 0;
-    (void)::eventfd_read(wake_fd_, &count);
+    wake_event_.clear();
     const std::lock_guard lock{mutex_};
     return std::exchange(items_, {});
 }

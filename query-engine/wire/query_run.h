@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "query-engine/wire/query_server.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "schemas/zmtp/server.h"
 
 namespace perfleet {
@@ -26,18 +27,17 @@ public:
     };
 
     Outbox();
-    ~Outbox();
     Outbox(const Outbox&) = delete;
     Outbox& operator=(const Outbox&) = delete;
 
     void post(Item item);
     [[nodiscard]] std::deque<Item> take_all();
-    [[nodiscard]] int wake_fd() const { return wake_fd_; }
+    [[nodiscard]] int wake_fd() const { return wake_event_.fd(); }
 
 private:
     std::mutex mutex_;
     std::deque<Item> items_;
-    int wake_fd_;
+    WakeEvent wake_event_;
 };
 
 class QueryRun : public QueryReply {

@@ -23,7 +23,7 @@ constexpr std::chrono::nanoseconds kCountsInterval{QueryServer::kCountsEveryNs};
 constexpr std::chrono::seconds kDecayInterval{1};
 
 // Far more than people who ask, and far below any limit of descriptors.
-constexpr std::size_t kConnectionsMax = 256;
+constexpr std::size_t kClientsMax = 256;
 constexpr std::uint64_t kFirstWordNs = 60'000'000'000;
 // What queries send is bounded by their credit and by what is said each second.
 constexpr std::size_t kChunksMax = std::size_t{limits::kQueriesAtOnceMax} * limits::kQueryChunksAheadMax;
@@ -40,8 +40,8 @@ public:
 
     Result<Done> open(const std::string& endpoint, const QueryServerKeys* keys) {
         zmtp::ServerLimits server_limits;
-        server_limits.connections_max = kConnectionsMax;
-        server_limits.unheard_max = kConnectionsMax / 2;
+        server_limits.connections_max = kClientsMax;
+        server_limits.unheard_max = kClientsMax / 2;
         server_limits.message_size_bytes_max = kQueryRequestSizeBytesMax;
         server_limits.buffered_size_bytes_max = kBufferedSizeBytesMax;
         server_limits.replies_waiting_max = kChunksMax + 4 * limits::kQueriesAtOnceMax;
@@ -51,11 +51,9 @@ public:
         if (keys != nullptr) {
             places = {keys->key_file, "--query-clients", keys->clients_folder};
         }
-        auto server = zmtp::Server::open(server_limits, places, *this, keys != nullptr ? keys->log : LogText{});
-        if (!server.ok()) {
-            return std::move(server).error();
-        }
-        server_ = std::move(*server);
+        auto server =
+            PERFLEET_TRY(zmtp::Server::open(server_limits, places, *this, keys != nullptr ? keys->log : LogText{}));
+        server_ = std::move(server);
         auto listener = PERFLEET_TRY(zmtp::Listener::open("--listen", endpoint));
         endpoint_ = listener.endpoint();
         server_->listen_at(std::move(listener), false);
@@ -65,12 +63,12 @@ public:
 
     const std::string& endpoint() const override { return endpoint_; }
 
-    Result<Done> serve(int stop_fd, const CountsLogSink& tell_counts) override {
+    Result<Done> serve(int stop_fd, const CountsLogSink& log_counts) override {
         server_->wake_on(stop_fd);
         Clock::time_point next_working = Clock::now() + kWorkingInterval;
         Clock::time_point next_decay = Clock::now() + kDecayInterval;
         Clock::time_point next_counts = Clock::now();
-        TransportCounts told;
+        TransportCounts logged;
         while (true) {
             const auto rest = std::max<std::chrono::nanoseconds>(next_working - Clock::now(), {});
             server_->run_once(static_cast<std::uint64_t>(rest.count()));
@@ -87,12 +85,12 @@ public:
                 abuse_limiter_.decay();
                 next_decay = now + kDecayInterval;
             }
-            if (tell_counts && now >= next_counts) {
+            if (log_counts && now >= next_counts) {
                 TransportCounts counts = server_->counts();
                 counts.messages_malformed = garbage_count_;
-                if (counts != told) {
-                    tell_counts(counts);
-                    told = counts;
+                if (counts != logged) {
+                    log_counts(counts);
+                    logged = counts;
                 }
                 next_counts = now + kCountsInterval;
             }

@@ -73,7 +73,7 @@ public:
     using CountsLogSink = std::function<void(const TransportCounts&)>;
 
     // Serves until `stop_fd` is readable; then cancels what runs and returns.
-    [[nodiscard]] virtual Result<Done> serve(int stop_fd, const CountsLogSink& tell_counts = {}) = 0;
+    [[nodiscard]] virtual Result<Done> serve(int stop_fd, const CountsLogSink& log_counts = {}) = 0;
 };
 
 }  // namespace perfleet

@@ -196,16 +196,16 @@ TEST_F(QueryServerTest, ErrorsKeepTheirCode) {
 
 TEST_F(QueryServerTest, TellsHowFarAQueryHasCome) {
     const auto query_client = client();
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> reported;
     query_client->report_to([&](std::uint64_t done, std::uint64_t total) {
-        told.emplace_back(done, total);
-        if (done != 0 || told.size() > 5) {
+        reported.emplace_back(done, total);
+        if (done != 0 || reported.size() > 5) {
             stop();  // ends the query
         }
     });
     EXPECT_FALSE(query_client->ask_table("hang", {}).ok());
-    ASSERT_FALSE(told.empty());
-    EXPECT_EQ(told.back(), std::pair(std::uint64_t{3}, std::uint64_t{9}));
+    ASSERT_FALSE(reported.empty());
+    EXPECT_EQ(reported.back(), std::pair(std::uint64_t{3}, std::uint64_t{9}));
 }
 
 TEST_F(QueryServerTest, SlowClientHoldsTheHandlerAtItsCredit) {

@@ -7,20 +7,20 @@ namespace {
 // Puts the values where they are wanted.
 class ArraySink {
 public:
-    explicit ArraySink(std::span<std::uint64_t> values) : left_{values} {}
+    explicit ArraySink(std::span<std::uint64_t> values) : rest_{values} {}
 
-    [[nodiscard]] std::span<std::uint64_t> room(std::size_t count) const { return left_.first(count); }
-    void values(std::span<const std::uint64_t> values) { left_ = left_.subspan(values.size()); }
+    [[nodiscard]] std::span<std::uint64_t> room(std::size_t count) const { return rest_.first(count); }
+    void values(std::span<const std::uint64_t> values) { rest_ = rest_.subspan(values.size()); }
     void run(std::uint64_t length, std::uint64_t value) {
-        std::uint64_t* into = left_.data();
+        std::uint64_t* into = rest_.data();
         for (std::uint64_t i = 0; i < length; ++i) {
             into[i] = value;
         }
-        left_ = left_.subspan(length);
+        rest_ = rest_.subspan(length);
     }
 
 private:
-    std::span<std::uint64_t> left_;
+    std::span<std::uint64_t> rest_;
 };
 
 }  // namespace

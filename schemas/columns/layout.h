@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/time.h"
 
 namespace perfleet {
 
@@ -108,6 +109,18 @@ struct ColumnRule {
 // The columns that rows of this kind have, in the order in which they are sealed. All of them, always: a column that a
 // source can't fill is constant, which costs 10 bytes a batch. Readers ignore ids that they don't know.
 [[nodiscard]] std::span<const ColumnRule> columns_of(Kind kind);
+
+// Rows of this kind have a time: kTime, which is their first column.
+[[nodiscard]] constexpr bool has_time(Kind kind) { return !is_definition(kind); }
+
+// A row on its way into columns. Borrowed.
+struct RowView {
+    Series series;
+    Ticks time;  // of kinds without one: the time at hand
+    // One for each other kInteger column of columns_of(series.kind), in that order (sizes of bytes included).
+    std::span<const std::uint64_t> integers;
+    std::span<const std::span<const std::byte>> bytes = {};  // one for each kBytes column
+};
 
 // As shown by `perfleet inspect`: "time", "raw_bytes".
 [[nodiscard]] std::string_view column_name(ColumnId id);

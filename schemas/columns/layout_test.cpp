@@ -43,7 +43,7 @@ TEST(Layout, SizesOfAByteColumnStandBeforeIt) {
 TEST(Layout, RowsWithTimeHaveItFirst) {
     for (std::uint8_t raw = kKindFirst; raw <= kKindLast; ++raw) {
         const Kind kind = static_cast<Kind>(raw);
-        EXPECT_EQ(columns_of(kind)[0].id, is_definition(kind) ? ColumnId::kNumber : ColumnId::kTime);
+        EXPECT_EQ(columns_of(kind)[0].id, has_time(kind) ? ColumnId::kTime : ColumnId::kNumber);
     }
 }
 

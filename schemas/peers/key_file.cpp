@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -14,6 +13,8 @@
 #include <system_error>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 namespace {
@@ -146,25 +147,6 @@ private:
     std::size_t line_ = 0;
 };
 
-class OpenFile {
-public:
-    explicit OpenFile(const std::string& path)
-        // Without waiting for whoever holds the other end of a named pipe.
-        : descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)} {}
-    OpenFile(const OpenFile&) = delete;
-    OpenFile& operator=(const OpenFile&) = delete;
-    ~OpenFile() {
-        if (descriptor_ >= 0) {
-            ::close(descriptor_);
-        }
-    }
-
-    [[nodiscard]] int number() const { return descriptor_; }
-
-private:
-    int descriptor_;
-};
-
 // In the folder that systemd lends a service its credentials in, which nobody else may enter. There it lets the
 // service's user read by an access list, whose mask shows as what the group may do, though the group may not.
 bool is_lent_credential(const std::string& path) {
@@ -181,9 +163,10 @@ bool is_lent_credential(const std::string& path) {
 }
 
 Result<std::string> read_checked(const std::string& path, mode_t forbidden_mode) {
-    const OpenFile file{path};
+    // Without waiting for whoever holds the other end of a named pipe.
+    const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
     struct stat status {};
-    if (file.number() < 0 || ::fstat(file.number(), &status) != 0) {
+    if (!file || ::fstat(file.get(), &status) != 0) {
         return error_from_errno(errno, path);
     }
     if (!S_ISREG(status.st_mode)) {
@@ -193,20 +176,15 @@ Result<std::string> read_checked(const std::string& path, mode_t forbidden_mode)
         return Error{ErrorCode::kPermission, path + ": others can read or write this secret key; chmod 600 " + path +
                                                  " (and make a new key if they may have done so)"};
     }
-    std::string text;
-    std::array<char, 4'096> buffer{};
-    while (text.size() <= kKeyFileSizeBytesMax) {
-        const ssize_t size = ::read(file.number(), buffer.data(), buffer.size());
-        if (size == 0) {
-            return text;
-        }
-        if (size < 0 && errno != EINTR) {
-            return error_from_errno(errno, path);
-        }
-        text.append(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    auto text = read_rest(file.get(), kKeyFileSizeBytesMax);
+    if (!text) {
+        return error_from_errno(errno, path);
     }
-    return Error{ErrorCode::kTooLarge,
-                 path + ": more than " + std::to_string(kKeyFileSizeBytesMax) + " bytes are no key file"};
+    if (text->size() > kKeyFileSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge,
+                     path + ": more than " + std::to_string(kKeyFileSizeBytesMax) + " bytes are no key file"};
+    }
+    return std::move(*text);
 }
 
 }  // namespace

@@ -55,22 +55,12 @@ Result<std::unique_ptr<KeyFolder>> KeyFolder::open(std::string_view option, std:
     return folder;
 }
 
-KeyFolder::~KeyFolder() {
-    if (inotify_ >= 0) {
-        ::close(inotify_);
-    }
-}
-
 void KeyFolder::watch() {
-    if (inotify_ >= 0) {
-        ::close(inotify_);
-    }
-    inotify_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    inotify_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ATTRIB | IN_CREATE |
                                       IN_DELETE_SELF | IN_MOVE_SELF;
-    if (inotify_ >= 0 && ::inotify_add_watch(inotify_, path_.c_str(), kEvents) < 0) {
-        ::close(inotify_);
-        inotify_ = -1;
+    if (inotify_ && ::inotify_add_watch(inotify_.get(), path_.c_str(), kEvents) < 0) {
+        inotify_.reset();
     }
 }
 
@@ -80,7 +70,7 @@ bool KeyFolder::take_events() {
     bool has_events = false;
     bool is_gone = false;
     ssize_t size = 0;
-    while (inotify_ >= 0 && (size = ::read(inotify_, events.data(), events.size())) > 0) {
+    while (inotify_ && (size = ::read(inotify_.get(), events.data(), events.size())) > 0) {
         has_events = true;
         for (std::size_t at = 0; at + sizeof(inotify_event) <= static_cast<std::size_t>(size);) {
             inotify_event event{};
@@ -102,7 +92,7 @@ bool KeyFolder::refresh(std::uint64_t now_ns) {
     if (is_replaced || is_failing_) {
         watch();
     }
-    const std::uint64_t whole_look_ns = inotify_ >= 0 ? kWholeLookNs : kWholeLookWithoutNs;
+    const std::uint64_t whole_look_ns = inotify_ ? kWholeLookNs : kWholeLookWithoutNs;
     const bool has_events = take_events();
     const bool looks_always = has_fresh_ || has_links_ || is_failing_;
     if (!has_events && !is_replaced && !looks_always && now_ns - last_whole_look_ns_ < whole_look_ns) {

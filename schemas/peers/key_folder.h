@@ -19,6 +19,7 @@
 #include "schemas/peers/key_file.h"
 #include "schemas/peers/public_key.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/log_event.h"
 
 namespace perfleet {
@@ -56,7 +57,6 @@ public:
                                                                  LogText log);
     KeyFolder(const KeyFolder&) = delete;
     KeyFolder& operator=(const KeyFolder&) = delete;
-    ~KeyFolder();
 
     // Looks whether something changed and reads it, no oftener than it has to: to be called every kLookEveryNs. True:
     // set() is another one now. A folder that is gone revokes all keys, one that can't be read leaves everything as it
@@ -88,7 +88,7 @@ private:
 
     std::string path_;
     LogText log_;
-    int inotify_ = -1;
+    FileDescriptor inotify_;
     bool is_failing_ = false;  // the folder can't be read, and the operator knows
     bool has_fresh_ = false;
     bool has_links_ = false;

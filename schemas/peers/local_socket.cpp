@@ -37,7 +37,7 @@ LocalSocket::LocalSocket(FileDescriptor folder, std::string named, std::string_v
       named_{std::move(named)},
       path_{"/proc/self/fd/" + std::to_string(folder_.get()) + "/" + std::string{name}} {}
 
-Result<int> LocalSocket::bind(int type) const {
+Result<FileDescriptor> LocalSocket::bind(int type) const {
     const sockaddr_un address = address_of(path_);
     FileDescriptor socket{::socket(AF_UNIX, type | SOCK_CLOEXEC, 0)};
     if (!socket) {
@@ -47,14 +47,16 @@ Result<int> LocalSocket::bind(int type) const {
     if (::bind(socket.get(), generic(address), sizeof address) != 0 || ::chmod(path_.c_str(), S_IRUSR | S_IWUSR) != 0) {
         return error_from_errno(errno, named_);
     }
-    return socket.release();
+    return socket;
 }
 
-int LocalSocket::connect(int type) const {
+FileDescriptor LocalSocket::connect(int type) const {
     const sockaddr_un address = address_of(path_);
     FileDescriptor socket{::socket(AF_UNIX, type | SOCK_CLOEXEC, 0)};
-    const bool is_connected = socket && ::connect(socket.get(), generic(address), sizeof address) == 0;
-    return is_connected ? socket.release() : -errno;
+    if (socket && ::connect(socket.get(), generic(address), sizeof address) != 0) {
+        socket.reset();
+    }
+    return socket;
 }
 
 void LocalSocket::remove() const { ::unlink(path_.c_str()); }

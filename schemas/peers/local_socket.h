@@ -25,9 +25,9 @@ public:
 
     // A socket of mode 0600 that doesn't listen yet, so nobody connects before the mode is set. It replaces what a
     // killed process has left: only for whoever has the store for itself. `type` as of socket(2); close-on-exec.
-    [[nodiscard]] Result<int> bind(int type) const;
-    // Or -errno.
-    [[nodiscard]] int connect(int type) const;
+    [[nodiscard]] Result<FileDescriptor> bind(int type) const;
+    // Empty: errno says why.
+    [[nodiscard]] FileDescriptor connect(int type) const;
     void remove() const;
 
 private:

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -22,11 +21,12 @@ protected:
     }
     ~LocalSocketTest() override { std::filesystem::remove_all(top_); }
 
-    static int bind(const LocalSocket& socket) {
-        const auto fd = socket.bind(SOCK_STREAM);
+    static FileDescriptor bind(const LocalSocket& socket) {
+        auto fd = socket.bind(SOCK_STREAM);
         EXPECT_TRUE(fd.ok()) << fd.error().message;
-        return *fd;
+        return std::move(*fd);
     }
+    static int connect_error(const LocalSocket& socket) { return socket.connect(SOCK_STREAM) ? 0 : errno; }
 
     std::string top_;
     std::string folder_;
@@ -35,27 +35,24 @@ protected:
 TEST_F(LocalSocketTest, IsForItsUserAlone) {
     const auto socket = LocalSocket::in(folder_, "a.sock");
     ASSERT_TRUE(socket.ok()) << socket.error().message;
-    const int fd = bind(*socket);
+    FileDescriptor fd = bind(*socket);
     struct ::stat status {};
     ASSERT_EQ(::stat((folder_ + "/a.sock").c_str(), &status), 0);
     EXPECT_TRUE(S_ISSOCK(status.st_mode));
     EXPECT_EQ(status.st_mode & 07777U, 0600U);
-    ::close(fd);
+    fd.reset();
     socket->remove();
-    EXPECT_EQ(socket->connect(SOCK_STREAM), -ENOENT);
+    EXPECT_EQ(connect_error(*socket), ENOENT);
 }
 
 TEST_F(LocalSocketTest, ReplacesOneThatWasLeft) {
     const auto socket = LocalSocket::in(folder_, "a.sock");
     ASSERT_TRUE(socket.ok());
-    ::close(bind(*socket));
-    EXPECT_EQ(socket->connect(SOCK_STREAM), -ECONNREFUSED);
-    const int fd = bind(*socket);
-    ASSERT_EQ(::listen(fd, 1), 0);
-    const int client = socket->connect(SOCK_STREAM);
-    EXPECT_GE(client, 0);
-    ::close(client);
-    ::close(fd);
+    bind(*socket).reset();
+    EXPECT_EQ(connect_error(*socket), ECONNREFUSED);
+    const FileDescriptor fd = bind(*socket);
+    ASSERT_EQ(::listen(fd.get(), 1), 0);
+    EXPECT_EQ(connect_error(*socket), 0);
 }
 
 TEST_F(LocalSocketTest, NeedsItsFolder) {

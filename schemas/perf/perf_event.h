@@ -90,6 +90,15 @@ inline constexpr std::uint64_t kCodePageSize = 1U << 23;
 inline constexpr std::uint64_t kWeightStruct = 1U << 24;
 }  // namespace sample_type
 
+// Bits of perf_event_attr.read_format.
+namespace read_format {
+inline constexpr std::uint64_t kTimeEnabled = 1U << 0;
+inline constexpr std::uint64_t kTimeRunning = 1U << 1;
+inline constexpr std::uint64_t kId = 1U << 2;
+inline constexpr std::uint64_t kGroup = 1U << 3;
+inline constexpr std::uint64_t kLost = 1U << 4;
+}  // namespace read_format
+
 // Markers in a call chain: the frames behind one belong to that context. Every value from kMax up is a marker.
 namespace context {
 inline constexpr std::uint64_t kHypervisor = static_cast<std::uint64_t>(-32);

@@ -1,11 +1,11 @@
 // What a row of Kind::kRecord has of a SAMPLE record: the fields that the sample's own row has no column for.
 //
 //  0        4          8
-//  ┌────────┬──────────┬────────┬─────────────────────┬─────────┬───────────┬─────┬──────┐
-//  │ parts  │ raw size │ ip     │ count, words        │ address │ stream id │ raw │ tail │
-//  │ u32    │ u32      │ u64    │ u64 each            │ u64     │ u64       │     │      │
-//  └────────┴──────────┴────────┴─────────────────────┴─────────┴───────────┴─────┴──────┘
-//                        kIp      kChain                kAddress  kStreamId   kRaw  the rest
+//  ┌────────┬──────────┬────────┬─────────────────────┬─────────┬───────────┬──────────────────┬─────┬──────┐
+//  │ parts  │ raw size │ ip     │ count, words        │ address │ stream id │ enabled, running │ raw │ tail │
+//  │ u32    │ u32      │ u64    │ u64 each            │ u64     │ u64       │ u64 each, ns     │     │      │
+//  └────────┴──────────┴────────┴─────────────────────┴─────────┴───────────┴──────────────────┴─────┴──────┘
+//                        kIp      kChain                kAddress  kStreamId   kRead              kRaw  the rest
 //
 // A part stands there if its bit is set in `parts`; the bits must never change. All is in this machine's byte order.
 // The tail has the fields behind RAW as perf writes them, in the order of perf_event_attr.sample_type.
@@ -29,8 +29,9 @@ inline constexpr std::uint32_t kIp = 1U << 0;     // it isn't the chain's leaf
 inline constexpr std::uint32_t kChain = 1U << 1;  // as it was recorded; the row's stack doesn't say it word by word
 inline constexpr std::uint32_t kAddress = 1U << 2;
 inline constexpr std::uint32_t kStreamId = 1U << 3;
-inline constexpr std::uint32_t kRaw = 1U << 4;  // of an event without a format
-inline constexpr std::uint32_t kAll = 31;
+inline constexpr std::uint32_t kRaw = 1U << 4;   // of an event without a format
+inline constexpr std::uint32_t kRead = 1U << 5;  // its times; what events had counted is in the weights of rows
+inline constexpr std::uint32_t kAll = 63;
 }  // namespace sample_parts
 
 // Fields of the tail.
@@ -46,6 +47,8 @@ struct SampleRest {
     std::string_view chain;  // words of 8 bytes, context markers among them
     std::uint64_t address = 0;
     std::uint64_t stream_id = 0;
+    std::uint64_t enabled_ns = 0;
+    std::uint64_t running_ns = 0;
     std::string_view raw;
     std::string_view tail;
 
@@ -53,9 +56,10 @@ struct SampleRest {
 };
 
 [[nodiscard]] inline std::size_t encoded_size_bytes(const SampleRest& rest) {
-    const std::size_t words =
-        1 + (rest.has(sample_parts::kIp) ? 1U : 0U) + (rest.has(sample_parts::kChain) ? 1 + rest.chain.size() / 8 : 0) +
-        (rest.has(sample_parts::kAddress) ? 1U : 0U) + (rest.has(sample_parts::kStreamId) ? 1U : 0U);
+    const std::size_t words = 1 + (rest.has(sample_parts::kIp) ? 1U : 0U) +
+                              (rest.has(sample_parts::kChain) ? 1 + rest.chain.size() / 8 : 0) +
+                              (rest.has(sample_parts::kAddress) ? 1U : 0U) +
+                              (rest.has(sample_parts::kStreamId) ? 1U : 0U) + (rest.has(sample_parts::kRead) ? 2U : 0U);
     return words * 8 + rest.raw.size() + rest.tail.size();
 }
 
@@ -84,6 +88,10 @@ inline void encode_sample_rest(const SampleRest& rest, std::span<std::byte> out)
     }
     if (rest.has(sample_parts::kStreamId)) {
         put_word(rest.stream_id);
+    }
+    if (rest.has(sample_parts::kRead)) {
+        put_word(rest.enabled_ns);
+        put_word(rest.running_ns);
     }
     put(rest.raw.data(), rest.raw.size());
     put(rest.tail.data(), rest.tail.size());
@@ -125,6 +133,10 @@ inline void encode_sample_rest(const SampleRest& rest, std::span<std::byte> out)
     }
     if (rest.has(sample_parts::kStreamId)) {
         take_word(rest.stream_id);
+    }
+    if (rest.has(sample_parts::kRead)) {
+        take_word(rest.enabled_ns);
+        take_word(rest.running_ns);
     }
     rest.raw = take(raw_size);
     rest.tail = bytes;

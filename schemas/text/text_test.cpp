@@ -2,11 +2,27 @@
 
 #include <string>
 
+#include "schemas/text/hex.h"
 #include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 
 namespace perfleet {
 namespace {
+
+TEST(Hex, GivesBytesAndTakesThemBack) {
+    std::string all;
+    for (int byte = 0; byte < 256; ++byte) {
+        all += static_cast<char>(byte);
+    }
+    EXPECT_EQ(hex_of(std::string_view{"\x00\x7f\xa5\xff", 4}), "007fa5ff");
+    EXPECT_EQ(hex_of(""), "");
+    EXPECT_EQ(bytes_of_hex(hex_of(all)), all);
+    EXPECT_EQ(bytes_of_hex("A5fF"), "\xa5\xff");
+    EXPECT_EQ(bytes_of_hex(""), "");
+    for (const char* text : {"a", "abc", "0x", "g0", "0g", "-1", "+1", " 1", "1 ", "ab "}) {
+        EXPECT_FALSE(bytes_of_hex(text)) << text;
+    }
+}
 
 TEST(Utf8, BytesThatAreNotUtf8AreReplaced) {
     EXPECT_EQ(valid_utf8("a\xffz"), "a\xef\xbf\xbdz");

@@ -82,6 +82,18 @@ std::string printable(std::string_view text_untrusted) {
     return text;
 }
 
+std::string printable_lines(std::string_view text_untrusted) {
+    std::string lines;
+    for (std::size_t at = 0;; lines += '\n') {
+        const std::size_t end = text_untrusted.find('\n', at);
+        lines += printable(text_untrusted.substr(at, end - at));
+        if (end == std::string_view::npos) {
+            return lines;
+        }
+        at = end + 1;
+    }
+}
+
 std::string printable_json(std::string_view json) {
     std::string text;
     text.reserve(json.size());

@@ -28,6 +28,9 @@ struct CodePoint {
 // \u202e.
 [[nodiscard]] std::string printable(std::string_view text_untrusted);
 
+// The same of each line: \n stays.
+[[nodiscard]] std::string printable_lines(std::string_view text_untrusted);
+
 // JSON text, which must be valid UTF-8, with the control characters escaped that JSON allows in strings: its meaning
 // stays.
 [[nodiscard]] std::string printable_json(std::string_view json);

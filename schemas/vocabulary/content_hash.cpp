@@ -1,10 +1,9 @@
 #include "schemas/vocabulary/content_hash.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <vector>
+
+#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 
@@ -35,15 +34,12 @@ std::optional<std::array<std::byte, 16>> content_hash_of_file(int fd, std::uint6
     const std::uint64_t end = std::min(file_size_bytes, kHashedBytesMax);
     for (std::uint64_t at = 0; at < end;) {
         const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kStepBytes, end - at));
-        const ssize_t got = ::pread(fd, step.data(), wanted, static_cast<off_t>(at));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
+        const auto piece = std::span{step}.first(wanted);
+        if (read_all_at(fd, at, piece) != wanted) {
             return std::nullopt;
         }
-        hash.add(std::span(step).first(static_cast<std::size_t>(got)));
-        at += static_cast<std::uint64_t>(got);
+        hash.add(piece);
+        at += wanted;
     }
     return hash.value();
 }

@@ -1,4 +1,4 @@
-// Limits of rollups of days. Apart from limits.h, which the smallest targets include: only a store makes these.
+// Limits of rollups of days. Apart from batch_limits.h, which the smallest targets include: only a store makes these.
 #pragma once
 
 #include <cstdint>

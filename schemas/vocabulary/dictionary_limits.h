@@ -1,5 +1,5 @@
-// Limits of dictionaries of partitions. Apart from limits.h, which the smallest targets include: only a store makes
-// these.
+// Limits of dictionaries of partitions. Apart from batch_limits.h, which the smallest targets include: only a store
+// makes these.
 #pragma once
 
 #include <cstddef>

@@ -43,6 +43,11 @@ enum class ControlCommand : std::uint16_t {
     kSetPeriod = 4,     // in the event's unit
 };
 
+// In rows of kind control alone: the benchmark of the session has ended. The value is 0, its exit status, or
+// kRunIncomplete where not all of its rows came.
+inline constexpr std::uint16_t kRunEnded = 0x8000;
+inline constexpr std::uint64_t kRunIncomplete = 256;
+
 // What became of an order on its target.
 enum class ControlOutcome : std::uint16_t {
     kApplied = 1,

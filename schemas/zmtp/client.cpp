@@ -40,12 +40,6 @@ Client::Client(std::string endpoint, const ClientOptions& options)
     random_state_ |= 1U;
 }
 
-Client::~Client() {
-    if (fd_ >= 0) {
-        ::close(fd_);
-    }
-}
-
 Result<std::unique_ptr<Client>> Client::connect(const std::string& endpoint, const ConnectKeys* keys,
                                                 const ClientOptions& options) {
     PERFLEET_TRY(check_peer_endpoint("--gateway", endpoint));
@@ -79,7 +73,7 @@ bool Client::send(std::span<const std::byte> message) {
         msghdr both{};
         both.msg_iov = parts.data();
         both.msg_iovlen = parts.size();
-        const ssize_t sent = ::sendmsg(fd_, &both, MSG_NOSIGNAL);
+        const ssize_t sent = ::sendmsg(fd_.get(), &both, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN && errno != EINTR) {
             return false;  // read() sees the end
         }
@@ -142,7 +136,7 @@ void Client::wait(int wake_fd, std::uint64_t timeout_ns) {
     if (step_ == Step::kResolving) {
         items[0].fd = resolver_->fd();
     } else if (step_ != Step::kPaused) {
-        items[0].fd = fd_;
+        items[0].fd = fd_.get();
         if (step_ == Step::kConnecting) {
             items[0].events = POLLOUT;
         } else if (!out_.empty()) {
@@ -174,10 +168,10 @@ void Client::go_on() {
     } else if (step_ == Step::kConnecting) {
         finish_connecting();
     }
-    if (fd_ >= 0 && step_ != Step::kConnecting) {
+    if (fd_ && step_ != Step::kConnecting) {
         write();
     }
-    if (fd_ >= 0 && step_ != Step::kConnecting) {
+    if (fd_ && step_ != Step::kConnecting) {
         read();
     }
     if (step_ == Step::kGreeting || step_ == Step::kHandshake) {
@@ -195,13 +189,13 @@ void Client::resolve() {
 void Client::try_addresses() {
     while (next_address_ < addresses_.size()) {
         const SocketAddress& address = addresses_[next_address_++];
-        fd_ = ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (fd_ < 0) {
+        fd_.reset(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        if (!fd_) {
             continue;
         }
         const int on = 1;
-        ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // none at a Unix socket
-        if (::connect(fd_, address.get(), address.size) == 0) {
+        ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // none at a Unix socket
+        if (::connect(fd_.get(), address.get(), address.size) == 0) {
             begin_handshake();
             return;
         }
@@ -210,13 +204,13 @@ void Client::try_addresses() {
             step_ = Step::kConnecting;
             return;
         }
-        ::close(std::exchange(fd_, -1));
+        fd_.reset();
     }
     end(pause_ns_);
 }
 
 void Client::finish_connecting() {
-    pollfd item{fd_, POLLOUT, 0};
+    pollfd item{fd_.get(), POLLOUT, 0};
     if (::poll(&item, 1, 0) != 1) {
         if (now_ns_ - begun_ns_ <= kConnectNsMax) {
             return;
@@ -224,12 +218,12 @@ void Client::finish_connecting() {
     } else {
         int error = 0;
         socklen_t size = sizeof error;
-        if (::getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) {
+        if (::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) {
             begin_handshake();
             return;
         }
     }
-    ::close(std::exchange(fd_, -1));
+    fd_.reset();
     try_addresses();
 }
 
@@ -247,9 +241,7 @@ void Client::begin_handshake() {
 
 // Once; also where nobody is there.
 void Client::end(std::uint64_t pause_ns) {
-    if (fd_ >= 0) {
-        ::close(std::exchange(fd_, -1));
-    }
+    fd_.reset();
     step_ = Step::kPaused;
     next_try_ns_ = now_ns_ + pause_ns + random_below(pause_ns / 2 + 1);
     pause_ns_ = std::min(2 * pause_ns_, options_.reconnect_after_ns_max);
@@ -342,7 +334,7 @@ std::optional<Client::Frame> Client::next_frame() {
 
 // Only when what is there is less than a frame.
 void Client::read() {
-    if (has_ended_ || (step_ != Step::kGreeting && next_frame().has_value()) || fd_ < 0) {
+    if (has_ended_ || (step_ != Step::kGreeting && next_frame().has_value()) || !fd_) {
         heard_ns_ = now_ns_;  // it isn't asked while there is something to take
     } else {
         kept_.drop_front(std::exchange(used_, 0));
@@ -351,7 +343,7 @@ void Client::read() {
         const std::size_t whole = header.has_value() ? header->header_size_bytes + header->body_size_bytes : 0;
         kept_.reserve(std::max(kReadAheadSizeBytes, std::min(whole, 2 * kept_.size())));
         const std::span<std::byte> space = kept_.space();
-        const ssize_t got = ::recv(fd_, space.data(), space.size(), 0);
+        const ssize_t got = ::recv(fd_.get(), space.data(), space.size(), 0);
         if (got > 0) {
             kept_.grow(static_cast<std::size_t>(got));
             heard_ns_ = now_ns_;
@@ -392,7 +384,7 @@ bool Client::take_greeting() {
 
 void Client::take_handshake() {
     if (step_ == Step::kGreeting && !take_greeting()) {
-        if (has_ended_ && fd_ >= 0) {
+        if (has_ended_ && fd_) {
             fail_handshake(keys_.has_value() ? "it ends the handshake; is --gateway-key really its key?"
                                              : "it ends the handshake; if it asks for a key, give --key and "
                                                "--gateway-key",
@@ -411,7 +403,7 @@ void Client::take_handshake() {
         } else {
             fail_handshake("it doesn't speak ZeroMQ as it should", true);
         }
-        if (fd_ >= 0) {
+        if (fd_) {
             use(size);
         }
     }
@@ -507,7 +499,7 @@ void Client::append_command_frame(std::string_view name, std::span<const std::by
 
 void Client::write() {
     while (out_at_ < out_.size()) {
-        const ssize_t sent = ::send(fd_, out_.data() + out_at_, out_.size() - out_at_, MSG_NOSIGNAL);
+        const ssize_t sent = ::send(fd_.get(), out_.data() + out_at_, out_.size() - out_at_, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) {
             continue;
         }

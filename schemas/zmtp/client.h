@@ -23,6 +23,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/zmtp/curve_client.h"
 #include "schemas/zmtp/frame.h"
 #include "schemas/zmtp/kept_bytes.h"
@@ -52,7 +53,6 @@ public:
     // kInvalid (not a pair of keys).
     [[nodiscard]] static Result<std::unique_ptr<Client>> connect(const std::string& endpoint, const ConnectKeys* keys,
                                                                  const ClientOptions& options);
-    ~Client();
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
@@ -117,7 +117,7 @@ private:
     std::string key_name_;
 
     Step step_ = Step::kPaused;
-    int fd_ = -1;
+    FileDescriptor fd_;
     std::optional<Resolver> resolver_;
     std::vector<SocketAddress> addresses_;
     std::size_t next_address_ = 0;

@@ -128,10 +128,8 @@ bool is_orphaned(const Address& address, const std::string& path) {
     if (::stat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) {
         return false;
     }
-    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    const bool is_refused = ::connect(fd, address.get(), address.size) != 0 && errno == ECONNREFUSED;
-    ::close(fd);
-    return is_refused;
+    const FileDescriptor fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    return ::connect(fd.get(), address.get(), address.size) != 0 && errno == ECONNREFUSED;
 }
 
 Error bind_error(std::string_view option, const std::string& endpoint) {
@@ -177,7 +175,7 @@ Result<Listener> Listener::open(std::string_view option, const std::string& endp
     if (fd < 0) {
         return bind_error(option, endpoint);
     }
-    Listener listener{fd, endpoint, {}};
+    Listener listener{FileDescriptor{fd}, endpoint, {}};
     const int on = 1;
     ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (address->storage.ss_family == AF_INET6) {
@@ -206,34 +204,29 @@ Result<Listener> Listener::open(std::string_view option, const std::string& endp
     return listener;
 }
 
-Result<Listener> Listener::adopt(int bound_fd, std::string endpoint) {
-    Listener listener{bound_fd, std::move(endpoint), {}};
-    if (::listen(bound_fd, kBacklog) != 0) {
+Result<Listener> Listener::adopt(FileDescriptor bound, std::string endpoint) {
+    Listener listener{std::move(bound), std::move(endpoint), {}};
+    if (::listen(listener.fd(), kBacklog) != 0) {
         return error_from_errno(errno, listener.endpoint_);
     }
     return listener;
 }
 
-int Listener::accept() const {
-    const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd >= 0) {
-        set_tcp_options(fd);
+FileDescriptor Listener::accept() const {
+    FileDescriptor connection{::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+    if (connection) {
+        set_tcp_options(connection.get());
     }
-    return fd;
+    return connection;
 }
 
-Listener::Listener(int fd, std::string endpoint, std::string own_path)
-    : fd_{fd}, endpoint_{std::move(endpoint)}, own_path_{std::move(own_path)} {}
+Listener::Listener(FileDescriptor fd, std::string endpoint, std::string own_path)
+    : fd_{std::move(fd)}, endpoint_{std::move(endpoint)}, own_path_{std::move(own_path)} {}
 
 Listener::Listener(Listener&& other) noexcept
-    : fd_{std::exchange(other.fd_, -1)},
-      endpoint_{std::move(other.endpoint_)},
-      own_path_{std::exchange(other.own_path_, {})} {}
+    : fd_{std::move(other.fd_)}, endpoint_{std::move(other.endpoint_)}, own_path_{std::exchange(other.own_path_, {})} {}
 
 Listener::~Listener() {
-    if (fd_ >= 0) {
-        ::close(fd_);
-    }
     if (!own_path_.empty()) {
         ::unlink(own_path_.c_str());
     }

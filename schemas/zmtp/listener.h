@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet::zmtp {
 
@@ -21,23 +22,23 @@ public:
     // machine), kBusy (address in use), kPermission, kIo.
     [[nodiscard]] static Result<Listener> open(std::string_view option, const std::string& endpoint);
     // Takes over what is bound already, and listens. Errors: kIo.
-    [[nodiscard]] static Result<Listener> adopt(int bound_fd, std::string endpoint);
+    [[nodiscard]] static Result<Listener> adopt(FileDescriptor bound, std::string endpoint);
     Listener(Listener&& other) noexcept;
     Listener& operator=(Listener&&) = delete;
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
     ~Listener();
 
-    [[nodiscard]] int fd() const { return fd_; }
-    // The descriptor of a connection that came: doesn't block, close-on-exec, with the options of TCP. -1: none.
-    [[nodiscard]] int accept() const;
+    [[nodiscard]] int fd() const { return fd_.get(); }
+    // A connection that came: doesn't block, close-on-exec, with the options of TCP. Empty: none.
+    [[nodiscard]] FileDescriptor accept() const;
     // With the port that it got.
     [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
 
 private:
-    Listener(int fd, std::string endpoint, std::string own_path);
+    Listener(FileDescriptor fd, std::string endpoint, std::string own_path);
 
-    int fd_;
+    FileDescriptor fd_;
     std::string endpoint_;
     std::string own_path_;  // of ipc://: to be removed
 };

@@ -1,9 +1,7 @@
 #include "schemas/zmtp/resolver.h"
 
 #include <netdb.h>
-#include <sys/eventfd.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +9,8 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "schemas/vocabulary/wake_event.h"
 
 namespace perfleet::zmtp {
 namespace {
@@ -51,12 +51,7 @@ SocketAddress unix_address(const std::string& path) {
 }  // namespace
 
 struct Resolver::Shared {
-    Shared() : fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
-    ~Shared() { ::close(fd); }
-    Shared(const Shared&) = delete;
-    Shared& operator=(const Shared&) = delete;
-
-    const int fd;
+    WakeEvent event;
     std::mutex mutex;
     std::optional<std::vector<SocketAddress>> addresses;
 };
@@ -86,14 +81,14 @@ Resolver::Resolver(const std::string& endpoint) {
                 const std::lock_guard lock{shared->mutex};
                 shared->addresses = std::move(addresses);
             }
-            (void)::eventfd_write(shared->fd, 1);
+            shared->event.signal();
         }}.detach();
     } catch (const std::system_error&) {
         addresses_.emplace();  // no thread can be started now; tried again later
     }
 }
 
-int Resolver::fd() const { return addresses_.has_value() || shared_ == nullptr ? -1 : shared_->fd; }
+int Resolver::fd() const { return addresses_.has_value() || shared_ == nullptr ? -1 : shared_->event.fd(); }
 
 std::optional<std::vector<SocketAddress>> Resolver::take() {
     if (addresses_.has_value()) {

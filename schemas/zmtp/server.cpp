@@ -1,7 +1,6 @@
 #include "schemas/zmtp/server.h"
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "schemas/zmtp/kept_bytes.h"
 #include "schemas/zmtp/send_queue.h"
 
@@ -34,12 +34,12 @@ constexpr std::size_t kHandshakesAtOnceMax = 4;  // of CURVE, about 0.1 ms each;
 }  // namespace
 
 struct Server::Connection {
-    Connection(ConnectionId name, int socket, bool is_of_this_machine, const ServerKeys* keys,
+    Connection(ConnectionId name, FileDescriptor socket, bool is_of_this_machine, const ServerKeys* keys,
                std::size_t message_size_bytes_max)
-        : id{name}, fd{socket}, is_local{is_of_this_machine}, protocol{keys, message_size_bytes_max} {}
+        : id{name}, fd{std::move(socket)}, is_local{is_of_this_machine}, protocol{keys, message_size_bytes_max} {}
 
     ConnectionId id;
-    int fd;
+    FileDescriptor fd;
     bool is_local;
     bool is_heard = false;
     bool is_waiting = false;   // for the sink, or for its turn to shake hands: not read
@@ -66,54 +66,41 @@ Result<std::unique_ptr<Server>> Server::open(const ServerLimits& limits, const s
     if (keys.has_value()) {
         server->keys_ = PERFLEET_TRY(KeyGate::open(*keys, server->log_));
     }
-    server->epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
-    server->wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (server->epoll_ < 0 || server->wake_ < 0 ||
+    server->epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+    if (!server->epoll_ || !server->wake_ ||
         ::getrandom(&server->random_state_, sizeof server->random_state_, 0) !=
             static_cast<ssize_t>(sizeof server->random_state_)) {
         return error_from_errno(errno, "epoll");
     }
     server->random_state_ |= 1U;
-    server->wake_on(server->wake_);
+    server->wake_on(server->wake_.fd());
     return server;
 }
 
-Server::~Server() {
-    for (const auto& [id, connection] : connections_) {
-        ::close(connection->fd);
-    }
-    for (const int fd : {epoll_, wake_}) {
-        if (fd >= 0) {
-            ::close(fd);
-        }
-    }
-}
+Server::~Server() = default;
 
 void Server::listen_at(Listener listener, bool is_local) {
     listening_.push_back(std::make_unique<Listening>(Listening{std::move(listener), is_local}));
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.ptr = listening_.back().get();
-    PERFLEET_ASSERT(::epoll_ctl(epoll_, EPOLL_CTL_ADD, listening_.back()->listener.fd(), &event) == 0);
+    PERFLEET_ASSERT(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listening_.back()->listener.fd(), &event) == 0);
 }
 
-void Server::wake() const {
-    const std::uint64_t one = 1;
-    (void)!::write(wake_, &one, sizeof one);  // full: it is readable
-}
+void Server::wake() const { wake_.signal(); }
 
 void Server::wake_on(int fd) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.ptr = &wake_;
-    PERFLEET_ASSERT(::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0);
+    PERFLEET_ASSERT(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0);
 }
 
 void Server::run_once(std::uint64_t timeout_ns) {
     std::array<epoll_event, kEventsAtOnceMax> events{};
     const bool has_deferred = !deferred_.empty();
     const std::uint64_t wait_ns = has_deferred ? 0 : std::min(timeout_ns, kLookEveryNs);
-    const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()),
+    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                                    static_cast<int>((wait_ns + kNsPerMs - 1) / kNsPerMs));
     now_ns_ = monotonic_now_ns();
     turn_.handshakes_left = kHandshakesAtOnceMax;
@@ -128,8 +115,7 @@ void Server::run_once(std::uint64_t timeout_ns) {
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events.at(static_cast<std::size_t>(i));
         if (event.data.ptr == &wake_) {
-            std::uint64_t value = 0;
-            (void)!::read(wake_, &value, sizeof value);
+            wake_.clear();
             continue;
         }
         const auto listening = std::find_if(listening_.begin(), listening_.end(),
@@ -174,27 +160,25 @@ Server::Connection* Server::find(ConnectionId id) {
 
 void Server::accept_from(const Listening& listening) {
     for (int i = 0; i < kAcceptedAtOnceMax; ++i) {
-        const int fd = listening.listener.accept();
-        if (fd < 0) {
+        FileDescriptor fd = listening.listener.accept();
+        if (!fd) {
             return;
         }
         ++counts_.connections_accepted;
         if (connections_.size() - closing_.size() >= limits_.connections_max) {
             ++counts_.refused_connection_limit;
             ++counts_.connections_ended;
-            ::close(fd);
             continue;
         }
         auto connection = std::make_unique<Connection>(
-            next_id_++, fd, listening.is_local, keys_ != nullptr && !listening.is_local ? &keys_->own() : nullptr,
-            limits_.message_size_bytes_max);
+            next_id_++, std::move(fd), listening.is_local,
+            keys_ != nullptr && !listening.is_local ? &keys_->own() : nullptr, limits_.message_size_bytes_max);
         connection->accepted_ns = now_ns_;
         epoll_event event{};
         event.events = EPOLLIN;
         event.data.ptr = connection.get();
-        if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
+        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection->fd.get(), &event) != 0) {
             ++counts_.connections_ended;
-            ::close(fd);
             continue;
         }
         connection->events = EPOLLIN;
@@ -243,7 +227,7 @@ void Server::close(Connection& connection, Reason reason) {
         keys_->remove_connection(connection.peer->key);
     }
     buffered_size_bytes_ -= std::exchange(connection.charge_bytes, 0);
-    ::close(std::exchange(connection.fd, -1));
+    connection.fd.reset();
     closing_.push_back(connection.id);
 }
 
@@ -361,7 +345,7 @@ std::size_t Server::read_from(Connection& connection) {
         connection.kept.reserve(std::max({have + 1, kKeptSizeBytesMin, std::min(whole, 2 * have)}));
     }
     const std::span<std::byte> space = is_anew ? std::span{input_} : connection.kept.space();
-    const ssize_t received = ::recv(connection.fd, space.data(), std::min(space.size(), kReadSizeBytes), 0);
+    const ssize_t received = ::recv(connection.fd.get(), space.data(), std::min(space.size(), kReadSizeBytes), 0);
     if (received <= 0) {
         if (received == 0 || (errno != EAGAIN && errno != EINTR)) {
             hung_up(connection);
@@ -421,7 +405,7 @@ void Server::take_message(Connection& connection, std::span<const std::byte> pay
 }
 
 void Server::admit(Connection& connection, const PublicKey& key) {
-    connection.peer = keys_->find(key, connection.fd, now_ns_);
+    connection.peer = keys_->find(key, connection.fd.get(), now_ns_);
     if (connection.peer == nullptr) {
         PeerProtocol::refuse(turn_.replies);
         send_replies(connection);
@@ -496,7 +480,7 @@ void Server::queue(Connection& connection, std::string frames) {
 }
 
 void Server::write_to(Connection& connection) {
-    if (!connection.out.write_to(connection.fd)) {
+    if (!connection.out.write_to(connection.fd.get())) {
         close(connection, nullptr);
         return;
     }
@@ -515,7 +499,7 @@ void Server::set_events(Connection& connection) {
         epoll_event event{};
         event.events = events;
         event.data.ptr = &connection;
-        ::epoll_ctl(epoll_, EPOLL_CTL_MOD, connection.fd, &event);
+        ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.fd.get(), &event);
     }
 }
 

@@ -35,7 +35,9 @@
 #include "schemas/peers/key_folder.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "schemas/zmtp/key_gate.h"
 #include "schemas/zmtp/listener.h"
 #include "schemas/zmtp/peer_protocol.h"
@@ -145,8 +147,8 @@ private:
     std::unique_ptr<KeyGate> keys_;  // null: it asks for none
     Sink& sink_;
     LogText log_;
-    int epoll_ = -1;
-    int wake_ = -1;
+    FileDescriptor epoll_;
+    WakeEvent wake_;
     ConnectionId next_id_ = 1;
     std::uint64_t now_ns_ = 0;
     std::uint64_t next_look_ns_ = 0;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/time.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/keys.h"
 #include "storage/store_limits.h"
 

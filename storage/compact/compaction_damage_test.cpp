@@ -8,7 +8,7 @@
 #include "storage/block/block.h"
 #include "storage/engine/testing/engine_over.h"
 #include "storage/engine/testing/memory_engine.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/keyed_store.h"

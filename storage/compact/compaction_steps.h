@@ -36,9 +36,9 @@ public:
             ended_ = Outcome::kOvertaken;
             return false;
         }
-        return tell(step);
+        return report(step);
     }
-    [[nodiscard]] bool tell(const CompactionStep& step) {
+    [[nodiscard]] bool report(const CompactionStep& step) {
         if (on_step_(step) == Visit::kStop) {
             ended_ = Outcome::kStopped;
             return false;

@@ -63,37 +63,32 @@ Result<Compactor::Segment> Compactor::read_segment(const SessionName& session, S
                                                    bool& has_leftover) const {
     Segment segment;
     bool is_broken = false;  // something that stays as it is stands behind the segment
-    auto visited = visit_undamaged(
-        *engine_, session_batches_range(partition_, session.target, session.session, next),
-        [&](std::string_view key, std::string_view value) {
-            if (segment.batches.size() == limits::kCompactedBatchesMax || (is_broken && !segment.batches.empty())) {
-                return Visit::kStop;
-            }
-            is_broken = true;
-            const auto name = decode_partition_batch_key(key);
-            if (!name.ok()) {
-                return Visit::kContinue;
-            }
-            if (name->key.seq > watermark || name->key.seq.value == ~0ULL) {
-                has_leftover = true;
-                return Visit::kStop;
-            }
-            next = Seq{name->key.seq.value + 1};
-            if (is_batch_list_untrusted(value)) {
-                return Visit::kContinue;
-            }
-            auto records = decode_batches_untrusted(value, name->key.seq, partition_.bucket);
-            if (!records.ok()) {
-                return Visit::kContinue;
-            }
+    ReadableCursor at = undamaged(session_batches_range(partition_, session.target, session.session, next));
+    for (;;) {
+        const auto step = PERFLEET_TRY(at.next());
+        if (step == CursorStep::kEnd || segment.batches.size() == limits::kCompactedBatchesMax ||
+            (is_broken && !segment.batches.empty())) {
+            break;
+        }
+        is_broken = true;
+        const auto name = step == CursorStep::kItem ? decode_partition_batch_key(at.key()) : Error{};
+        if (!name.ok()) {
+            continue;
+        }
+        if (name->key.seq > watermark || name->key.seq.value == ~0ULL) {
+            has_leftover = true;
+            break;
+        }
+        next = Seq{name->key.seq.value + 1};
+        if (is_batch_list_untrusted(at.value())) {
+            continue;
+        }
+        auto records = decode_batches_untrusted(at.value(), name->key.seq, partition_.bucket);
+        if (records.ok()) {
             is_broken = false;
             segment.batches.push_back(std::move(records->front()));
-            segment.size_bytes += key.size() + value.size();
-            return Visit::kContinue;
-        },
-        [&](const DamagedRange&) { is_broken = true; });
-    if (!visited.ok()) {
-        return visited.error();
+            segment.size_bytes += at.key().size() + at.value().size();
+        }
     }
     return segment;
 }
@@ -163,44 +158,46 @@ Result<Compactor::Run> Compactor::read_run(const SessionName& session, Series se
     auto expected =
         std::lower_bound(named.begin(), named.end(), next, [](const Named& one, Seq seq) { return one.seq < seq; });
     next = Seq{named.back().seq.value + 1};
-    auto visited = visit_undamaged(
-        *engine_, range,
-        [&](std::string_view key, std::string_view value) {
-            const auto name = decode_block_key(key);
-            is_broken = is_broken || !name.ok();
-            for (; name.ok() && expected != named.end() && expected->seq < name->first_seq; ++expected) {
-                is_broken = true;  // its block is missing
-            }
-            if (is_broken && !run.keys.empty()) {
-                next = name.ok() ? name->first_seq : Seq{expected == named.end() ? next.value : expected->seq.value};
-                return Visit::kStop;
-            }
+    ReadableCursor at = undamaged(range);
+    for (;;) {
+        const auto step = PERFLEET_TRY(at.next());
+        if (step == CursorStep::kEnd) {
+            break;
+        }
+        if (step == CursorStep::kGap) {
             is_broken = true;
-            if (!name.ok() || expected == named.end() || expected->seq != name->first_seq) {
-                return Visit::kContinue;  // no batch names it
-            }
-            const Named& batch = *expected++;
-            const auto block = parse_block_untrusted(value);
-            if (!block.ok() || block->header.series != series || block->header.epoch != batch.epoch ||
-                block->header.first_seq != batch.seq || block->header.row_count != batch.row_count ||
-                block->header.row_count > kSmallBlockRowsMax) {
-                return Visit::kContinue;
-            }
-            const BlockCompactor::Outcome outcome = blocks_.take(*block, value.size());
-            if (outcome == BlockCompactor::Outcome::kNoRoom) {
-                next = batch.seq;
-                return Visit::kStop;
-            }
-            if (outcome == BlockCompactor::Outcome::kTaken) {
-                is_broken = false;
-                run.keys.emplace_back(key);
-                run.size_bytes += key.size() + value.size();
-            }
-            return Visit::kContinue;
-        },
-        [&](const DamagedRange&) { is_broken = true; });
-    if (!visited.ok()) {
-        return visited.error();
+            continue;
+        }
+        const auto name = decode_block_key(at.key());
+        is_broken = is_broken || !name.ok();
+        for (; name.ok() && expected != named.end() && expected->seq < name->first_seq; ++expected) {
+            is_broken = true;  // its block is missing
+        }
+        if (is_broken && !run.keys.empty()) {
+            next = name.ok() ? name->first_seq : Seq{expected == named.end() ? next.value : expected->seq.value};
+            break;
+        }
+        is_broken = true;
+        if (!name.ok() || expected == named.end() || expected->seq != name->first_seq) {
+            continue;  // no batch names it
+        }
+        const Named& batch = *expected++;
+        const auto block = parse_block_untrusted(at.value());
+        if (!block.ok() || block->header.series != series || block->header.epoch != batch.epoch ||
+            block->header.first_seq != batch.seq || block->header.row_count != batch.row_count ||
+            block->header.row_count > kSmallBlockRowsMax) {
+            continue;
+        }
+        const BlockCompactor::Outcome outcome = blocks_.take(*block, at.value().size());
+        if (outcome == BlockCompactor::Outcome::kNoRoom) {
+            next = batch.seq;
+            break;
+        }
+        if (outcome == BlockCompactor::Outcome::kTaken) {
+            is_broken = false;
+            run.keys.emplace_back(at.key());
+            run.size_bytes += at.key().size() + at.value().size();
+        }
     }
     return run;
 }

@@ -8,6 +8,7 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/day_limits.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/engine/damaged_reads.h"
 #include "storage/model/rollup_cover.h"
 #include "storage/store_limits.h"
@@ -16,8 +17,6 @@ namespace perfleet {
 namespace {
 
 constexpr std::array kMeanings{Kind::kString, Kind::kImage, Kind::kStack, Kind::kTask};
-
-bool has_stacks(Kind kind) { return kind == Kind::kSample || kind == Kind::kTracepoint; }
 
 }  // namespace
 
@@ -53,7 +52,7 @@ Result<bool> DayMaker::add_hour(const SessionName& session, const Partition& par
             continue;
         }
         for (const auto& [series, named] : batches.series) {
-            if (!has_stacks(series.kind)) {
+            if (!is_kind(series.kind, &KindTraits::has_call_chain)) {
                 continue;
             }
             auto added = add_series({session, partition, epoch}, series, batches, meaning);
@@ -62,7 +61,7 @@ Result<bool> DayMaker::add_hour(const SessionName& session, const Partition& par
             }
         }
     }
-    return steps_.tell({.partition = partition_});
+    return steps_.report({.partition = partition_});
 }
 
 Result<bool> DayMaker::add_series(const Place& place, Series series, EpochBatches& batches,
@@ -75,18 +74,21 @@ Result<bool> DayMaker::add_series(const Place& place, Series series, EpochBatche
         return true;
     }
     day->second.has_begun = false;
-    std::string next;
-    for (;;) {
-        auto rollup = PERFLEET_TRY(read_rollup(place, series, batches.series.at(series), next));
-        if (!rollup.has_value()) {
-            return add_rows(place, series, batches, meaning);
+    ReadableCursor rollups =
+        undamaged(series_rollups_range(place.partition, place.session.target, place.session.session, series,
+                                       {RollupContent::kStacks, RollupLevel::kHour}));
+    while (PERFLEET_TRY(rollups.next_item())) {
+        const std::optional<Rollup> rollup = uncovered_rollup(rollups.value(), place.epoch, batches.series.at(series));
+        if (!rollup) {
+            continue;
         }
-        auto room = make_room(place, series, rollup->seqs.size(), batches, meaning);
-        if (!room.ok() || *room != Room::kReady) {
-            return room.ok() ? Result<bool>{*room != Room::kEnded} : room.error();
+        auto room = PERFLEET_TRY(make_room(place, series, rollup->seqs.size(), batches, meaning));
+        if (room != Room::kReady) {
+            return room != Room::kEnded;
         }
         static_cast<void>(day->second.sums.add(*rollup));
     }
+    return add_rows(place, series, batches, meaning);
 }
 
 // What of an hour is too little, or too varied, for a rollup of its own.
@@ -105,26 +107,22 @@ Result<bool> DayMaker::add_rows(const Place& place, Series series, EpochBatches&
     DaySums& sums = days_.at(series).sums;
     DecodedRows rows;
     std::size_t last_added = named.size();  // its index; none
-    auto visited = visit_epoch_blocks(
-        *engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series), series,
-        place.epoch, [&](const BlockView& block) {
-            const std::vector<UncoveredPart> parts = uncovered_parts(block, named, 0);
-            if (parts.empty() || !rows.decode(block, DaySums::kColumns).ok()) {
-                return Visit::kContinue;
+    EpochBlockCursor blocks = epoch_blocks(place, series);
+    while (const BlockView* const block = PERFLEET_TRY(blocks.next())) {
+        const std::vector<UncoveredPart> parts = uncovered_parts(*block, named, 0);
+        if (parts.empty() || !rows.decode(*block, DaySums::kColumns).ok()) {
+            continue;
+        }
+        for (const auto& [index, first, last] : parts) {
+            if (sums.range_count() >= limits::kRollupSeqRangesMax ||
+                !sums.add_rows(rows, first, last, named[index].seq, index != 0 && index - 1 == last_added)) {
+                return true;
             }
-            for (const auto& [index, first, last] : parts) {
-                if (sums.range_count() >= limits::kRollupSeqRangesMax) {
-                    return Visit::kStop;
-                }
-                if (!sums.add_rows(rows, first, last, named[index].seq, index != 0 && index - 1 == last_added)) {
-                    return Visit::kStop;
-                }
-                named[index].is_covered = true;
-                last_added = index;
-            }
-            return Visit::kContinue;
-        });
-    return visited.ok() ? Result<bool>{true} : visited.error();
+            named[index].is_covered = true;
+            last_added = index;
+        }
+    }
+    return true;
 }
 
 // A rollup of a day is as large as one of an hour may be; all that are under way take no more than a few.
@@ -197,66 +195,50 @@ Result<bool> DayMaker::finish(const SessionName& session, Series series) {
     return steps_.write(changes, {.partition = partition_, .rollups = 1, .rollup_bytes = key.size() + value.size()});
 }
 
-Result<std::optional<Rollup>> DayMaker::read_rollup(const Place& place, Series series, std::vector<BatchRows>& named,
-                                                    std::string& next) const {
-    std::optional<Rollup> found;
-    KeyRange range = series_rollups_range(place.partition, place.session.target, place.session.session, series,
-                                          {RollupContent::kStacks, RollupLevel::kHour});
-    range.begin = std::max(range.begin, next);
-    next = range.end;
-    const auto on_value = [&](std::string_view key, std::string_view value) {
-        const Result<RollupCover> cover = decode_rollup_cover_untrusted(value);
-        if (!cover.ok() || cover->epoch != place.epoch) {
-            return Visit::kContinue;
-        }
-        const std::vector<BatchRows*> covered = covered_by(*cover, named);
-        std::uint64_t row_count = 0;
-        bool is_new = true;
-        for (const BatchRows* one : covered) {
-            row_count += one->row_count;
-            is_new = is_new && !one->is_covered;
-        }
-        if (row_count != cover->row_count || !is_new) {
-            return Visit::kContinue;
-        }
-        if (auto rollup = decode_rollup_untrusted(value); rollup.ok()) {
-            std::for_each(covered.begin(), covered.end(), [](BatchRows* one) { one->is_covered = true; });
-            found = std::move(*rollup);
-            next = std::string{key} + '\0';
-            return Visit::kStop;
-        }
-        return Visit::kContinue;
-    };
-    PERFLEET_TRY(visit_undamaged(*engine_, range, on_value, [](const DamagedRange&) {}));
-    return found;
+std::optional<Rollup> DayMaker::uncovered_rollup(std::string_view bytes_untrusted, EpochNumber epoch,
+                                                 std::vector<BatchRows>& named) {
+    const Result<RollupCover> cover = decode_rollup_cover_untrusted(bytes_untrusted);
+    if (!cover.ok() || cover->epoch != epoch) {
+        return std::nullopt;
+    }
+    const std::vector<BatchRows*> covered = covered_by(*cover, named);
+    std::uint64_t row_count = 0;
+    bool is_new = true;
+    for (const BatchRows* one : covered) {
+        row_count += one->row_count;
+        is_new = is_new && !one->is_covered;
+    }
+    if (row_count != cover->row_count || !is_new) {
+        return std::nullopt;
+    }
+    auto rollup = decode_rollup_untrusted(bytes_untrusted);
+    if (!rollup.ok()) {
+        return std::nullopt;
+    }
+    std::for_each(covered.begin(), covered.end(), [](BatchRows* one) { one->is_covered = true; });
+    return std::move(*rollup);
+}
+
+EpochBlockCursor DayMaker::epoch_blocks(const Place& place, Series series) const {
+    return {*engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series), series,
+            place.epoch};
 }
 
 Result<std::optional<DayMaker::Meaning>> DayMaker::read_meaning(const Place& place, std::uint64_t row_count) const {
     Meaning meaning;
     DecodedRows rows;
     std::uint64_t seen = 0;
-    bool is_whole = true;
     for (const Kind kind : kMeanings) {
-        const Series series{kind, kNoEvent};
-        auto visited = visit_epoch_blocks(
-            *engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series), series,
-            place.epoch, [&](const BlockView& block) {
-                if (kind == Kind::kTask) {
-                    is_whole = rows.decode(block, ThreadNames::kColumns).ok();
-                    if (is_whole) {
-                        meaning.names.add(rows);
-                    }
-                } else {
-                    is_whole = meaning.dictionary.add(block).ok();
-                }
-                seen += block.header.row_count;
-                return is_whole ? Visit::kContinue : Visit::kStop;
-            });
-        if (!visited.ok()) {
-            return visited.error();
-        }
-        if (!is_whole) {
-            return std::optional<Meaning>{};
+        EpochBlockCursor blocks = epoch_blocks(place, {kind, kNoEvent});
+        while (const BlockView* const block = PERFLEET_TRY(blocks.next())) {
+            const bool is_task = kind == Kind::kTask;
+            if (!(is_task ? rows.decode(*block, ThreadNames::kColumns) : meaning.dictionary.add(*block)).ok()) {
+                return std::optional<Meaning>{};
+            }
+            if (is_task) {
+                meaning.names.add(rows);
+            }
+            seen += block->header.row_count;
         }
     }
     if (seen != row_count || !meaning.dictionary.finish().ok()) {
@@ -267,17 +249,9 @@ Result<std::optional<DayMaker::Meaning>> DayMaker::read_meaning(const Place& pla
 }
 
 Result<bool> DayMaker::is_made(const SessionName& session, Series series) const {
-    bool is_any = false;
-    auto visited = visit_undamaged(
-        *engine_,
-        series_rollups_range(partition_, session.target, session.session, series,
-                             {RollupContent::kNamedStacks, RollupLevel::kDay}),
-        [&](std::string_view, std::string_view) {
-            is_any = true;
-            return Visit::kStop;
-        },
-        [](const DamagedRange&) {});
-    return visited.ok() ? Result<bool>{is_any} : visited.error();
+    return undamaged(series_rollups_range(partition_, session.target, session.session, series,
+                                          {RollupContent::kNamedStacks, RollupLevel::kDay}))
+        .next_item();
 }
 
 }  // namespace perfleet

@@ -16,7 +16,7 @@
 #include "storage/compact/partition_maker.h"
 #include "storage/compact/policy.h"
 #include "storage/dictionary/thread_names.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/keys.h"
 #include "storage/model/rollup_cover.h"
 #include "storage/rollup/day_sums.h"
@@ -66,10 +66,11 @@ private:
     [[nodiscard]] Result<bool> finish(const SessionName& session, Series series);
     [[nodiscard]] Result<bool> finish_all(const SessionName& session);
 
-    // One that covers rows of these batches, none of them covered before; from `next` on, which moves behind it. They
-    // count as covered also where it can't be added.
-    [[nodiscard]] Result<std::optional<Rollup>> read_rollup(const Place& place, Series series,
-                                                            std::vector<BatchRows>& named, std::string& next) const;
+    // Nothing, unless it covers rows of these batches, none of them covered before: then they are, also where it can't
+    // be added.
+    [[nodiscard]] static std::optional<Rollup> uncovered_rollup(std::string_view bytes_untrusted, EpochNumber epoch,
+                                                                std::vector<BatchRows>& named);
+    [[nodiscard]] EpochBlockCursor epoch_blocks(const Place& place, Series series) const;
     // Of so many rows; nothing when some are missing.
     [[nodiscard]] Result<std::optional<Meaning>> read_meaning(const Place& place, std::uint64_t row_count) const;
     [[nodiscard]] Result<bool> is_made(const SessionName& session, Series series) const;

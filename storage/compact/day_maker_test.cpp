@@ -3,6 +3,7 @@
 
 #include "storage/rollup/day_rollup.h"
 #include "storage/store/testing/conformance.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet::conformance::day_maker_test {
 namespace {
@@ -78,7 +79,7 @@ protected:
             return Visit::kContinue;
         };
         EXPECT_TRUE(
-            store_->visit_rollups(partition_in(bucket_of(hour)), kTarget, kSession, kSamples, kDays, on_rollup).ok());
+            visit_rollups(*store_, partition_in(bucket_of(hour)), kTarget, kSession, kSamples, kDays, on_rollup).ok());
         return found;
     }
 

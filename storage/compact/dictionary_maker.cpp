@@ -27,8 +27,8 @@ Result<PartitionMaker::Outcome> DictionaryMaker::make_dictionary() {
                              epoch_node_count >= std::uint64_t{policy_.reuse} * made.dictionary.nodes.size() &&
                              bytes.size() <= limits::kDictionarySizeBytesMax;
     if (!is_worth_it) {
-        return steps_.tell({.partition = partition_, .epochs_left = made.maps.size()}) ? Outcome::kDone
-                                                                                       : steps_.ended();
+        return steps_.report({.partition = partition_, .epochs_left = made.maps.size()}) ? Outcome::kDone
+                                                                                         : steps_.ended();
     }
     made.dictionary = {};
     auto written = write_dictionary(bytes);
@@ -55,7 +55,7 @@ Result<bool> DictionaryMaker::add_session(const SessionName& session) {
             ++step.epochs_left;
         }
     }
-    return steps_.tell(step);
+    return steps_.report(step);
 }
 
 // Another one than before: with the same write the maps into that go.
@@ -66,15 +66,8 @@ Result<bool> DictionaryMaker::write_dictionary(const std::string& bytes) {
     if (before == bytes) {
         return true;
     }
-    auto visited = visit_undamaged(
-        *engine_, stack_maps_range(partition_),
-        [&](std::string_view old, std::string_view) {
-            changes.deletes.emplace_back(old);
-            return Visit::kContinue;
-        },
-        [](const DamagedRange&) {});
-    if (!visited.ok()) {
-        return visited.error();
+    for (ReadableCursor old = undamaged(stack_maps_range(partition_)); PERFLEET_TRY(old.next_item());) {
+        changes.deletes.emplace_back(old.key());
     }
     changes.puts.push_back({key, bytes});
     return steps_.write(changes, {.partition = partition_, .dictionaries = 1, .map_bytes = key.size() + bytes.size()});
@@ -118,20 +111,15 @@ Result<std::optional<EpochDictionary>> DictionaryMaker::read_definitions(const S
     std::uint64_t row_count = 0;
     for (const Kind kind : {Kind::kImage, Kind::kStack}) {
         const Series series{kind, kNoEvent};
-        bool is_sound = true;
         KeyRange range =
             series_blocks_range(partition_, session.target, session.session, series, cover.seqs.front().first);
         range.end = block_key({partition_, session.target, session.session, series, cover.seqs.back().last}) + '\0';
-        auto visited = visit_epoch_blocks(*engine_, range, series, cover.epoch, [&](const BlockView& block) {
-            is_sound = dictionary.add(block).ok();
-            row_count += block.header.row_count;
-            return is_sound ? Visit::kContinue : Visit::kStop;
-        });
-        if (!visited.ok()) {
-            return visited.error();
-        }
-        if (!is_sound) {
-            return std::optional<EpochDictionary>{};
+        EpochBlockCursor blocks{*engine_, range, series, cover.epoch};
+        while (const BlockView* const block = PERFLEET_TRY(blocks.next())) {
+            if (!dictionary.add(*block).ok()) {
+                return std::optional<EpochDictionary>{};
+            }
+            row_count += block->header.row_count;
         }
     }
     if (row_count != cover.row_count || !dictionary.finish().ok()) {

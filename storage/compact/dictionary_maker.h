@@ -15,7 +15,7 @@
 #include "storage/compact/partition_maker.h"
 #include "storage/compact/policy.h"
 #include "storage/dictionary/partition_nodes.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/keys.h"
 #include "storage/model/rollup_cover.h"
 

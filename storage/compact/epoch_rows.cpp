@@ -44,8 +44,8 @@ Result<SessionBatches> read_session_batches(const KeyedReads& reads, const Parti
                 meaning_rows += gives_meaning(rows.series.kind) ? rows.row_count : 0;
                 definition_rows += defines_stacks(rows.series.kind) ? rows.row_count : 0;
                 if (rows.row_count != 0) {
-                    const bool is_left = batch.seq > watermark || rows.last_ticks.value == ~0ULL;
-                    epoch.series[rows.series].push_back({batch.seq, rows.row_count, false, is_left});
+                    const bool is_passed_over = batch.seq > watermark || rows.last_ticks.value == ~0ULL;
+                    epoch.series[rows.series].push_back({batch.seq, rows.row_count, false, is_passed_over});
                 }
             }
             const RollupCover& meaning = epoch.meaning;
@@ -74,7 +74,7 @@ std::vector<BatchRows*> covered_by(const RollupCover& cover, std::vector<BatchRo
 std::uint64_t count_uncovered(const std::vector<BatchRows>& batches) {
     std::uint64_t row_count = 0;
     for (const BatchRows& one : batches) {
-        row_count += one.is_covered || one.is_left ? 0 : one.row_count;
+        row_count += one.is_covered || one.is_passed_over ? 0 : one.row_count;
     }
     return row_count;
 }
@@ -89,23 +89,29 @@ std::vector<UncoveredPart> uncovered_parts(const BlockView& block, const std::ve
         const auto at =
             std::lower_bound(batches.begin() + static_cast<std::ptrdiff_t>(begin), batches.end(), part.seq, is_before);
         if (at != batches.end() && at->seq == part.seq && at->row_count == part.row_count && !at->is_covered &&
-            !at->is_left) {
+            !at->is_passed_over) {
             uncovered.push_back({static_cast<std::size_t>(at - batches.begin()), first, row});
         }
     }
     return uncovered;
 }
 
-Result<Done> visit_epoch_blocks(const Engine& engine, const KeyRange& range, Series series, EpochNumber epoch,
-                                const std::function<Visit(const BlockView& block)>& visitor) {
-    return visit_undamaged(
-        engine, range,
-        [&](std::string_view, std::string_view value) {
-            const auto block = parse_block_untrusted(value);
-            const bool is_its = block.ok() && block->header.series == series && block->header.epoch == epoch;
-            return is_its ? visitor(*block) : Visit::kContinue;
-        },
-        [](const DamagedRange&) {});
+void EpochBlockCursor::reopen() {
+    if (at_) {
+        range_.begin = std::string{at_->key()} + '\0';
+    }
+    at_.emplace(*engine_, range_, ReadableCursor::InGaps::kNothing);
+}
+
+Result<const BlockView*> EpochBlockCursor::next() {
+    while (PERFLEET_TRY(at_->next_item())) {
+        auto block = parse_block_untrusted(at_->value());
+        if (block.ok() && block->header.series == series_ && block->header.epoch == epoch_) {
+            block_ = std::move(*block);
+            return &block_;
+        }
+    }
+    return nullptr;
 }
 
 }  // namespace perfleet

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "schemas/vocabulary/time.h"
 #include "storage/block/block.h"
-#include "storage/engine/engine.h"
-#include "storage/key/key.h"
+#include "storage/engine/damaged_reads.h"
 #include "storage/model/keys.h"
 #include "storage/model/rollup_cover.h"
 #include "storage/read/keyed_reads.h"
@@ -20,8 +20,8 @@ namespace perfleet {
 struct BatchRows {
     Seq seq;
     std::uint32_t row_count = 0;
-    bool is_covered = false;  // by a rollup
-    bool is_left = false;     // above the watermark, or with a row at the greatest tick, which no time holds
+    bool is_covered = false;      // by a rollup
+    bool is_passed_over = false;  // above the watermark, or with a row at the greatest tick, which no time holds
 };
 
 // What the batches of an epoch name in one partition.
@@ -56,9 +56,27 @@ struct UncoveredPart {
 [[nodiscard]] std::vector<UncoveredPart> uncovered_parts(const BlockView& block, const std::vector<BatchRows>& batches,
                                                          std::size_t begin);
 
-// The blocks of a range of one series that are this epoch's.
-[[nodiscard]] Result<Done> visit_epoch_blocks(const Engine& engine, const KeyRange& range, Series series,
-                                              EpochNumber epoch,
-                                              const std::function<Visit(const BlockView& block)>& visitor);
+// The blocks of one series that are this epoch's, as they were when the cursor was opened.
+class EpochBlockCursor {
+public:
+    EpochBlockCursor(const Engine& engine, KeyRange range, Series series, EpochNumber epoch)
+        : engine_{&engine}, range_{std::move(range)}, series_{series}, epoch_{epoch} {
+        reopen();
+    }
+
+    // Null behind the last; passes over what is damaged. Borrowed until the next one.
+    [[nodiscard]] Result<const BlockView*> next();
+
+    // Goes on behind the block at hand, as things are now: so that nothing is pinned in memory while somebody waits.
+    void reopen();
+
+private:
+    const Engine* engine_;
+    KeyRange range_;
+    std::optional<ReadableCursor> at_;
+    Series series_;
+    EpochNumber epoch_;
+    BlockView block_;
+};
 
 }  // namespace perfleet

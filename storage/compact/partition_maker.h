@@ -40,6 +40,11 @@ protected:
         return Outcome::kDone;
     }
 
+    // What is damaged may be older than what stood there: nothing is made of it.
+    [[nodiscard]] ReadableCursor undamaged(const KeyRange& range) const {
+        return ReadableCursor{*engine_, range, ReadableCursor::InGaps::kNothing};
+    }
+
     const Engine* engine_;
     const KeyedReads* reads_;
     Partition partition_;

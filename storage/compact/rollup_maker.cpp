@@ -97,24 +97,17 @@ Result<std::uint64_t> RollupMaker::mark_covered(const Source& source, std::vecto
     for (BatchRows& one : named) {
         one.is_covered = false;
     }
-    auto visited = visit_undamaged(
-        *engine_,
-        series_rollups_range(partition_, source.session.target, source.session.session, source.series,
-                             {source.content, RollupLevel::kHour}),
-        [&](std::string_view, std::string_view value) {
-            const auto cover = source.content == RollupContent::kValues ? decode_value_rollup_cover_untrusted(value)
-                                                                        : decode_rollup_cover_untrusted(value);
-            if (!cover.ok() || cover->epoch != source.epoch) {
-                return Visit::kContinue;
-            }
+    ReadableCursor rollups = undamaged(series_rollups_range(partition_, source.session.target, source.session.session,
+                                                            source.series, {source.content, RollupLevel::kHour}));
+    while (PERFLEET_TRY(rollups.next_item())) {
+        const auto cover = source.content == RollupContent::kValues
+                               ? decode_value_rollup_cover_untrusted(rollups.value())
+                               : decode_rollup_cover_untrusted(rollups.value());
+        if (cover.ok() && cover->epoch == source.epoch) {
             for (BatchRows* const one : covered_by(*cover, named)) {
                 one->is_covered = true;
             }
-            return Visit::kContinue;
-        },
-        [](const DamagedRange&) {});
-    if (!visited.ok()) {
-        return visited.error();
+        }
     }
     return count_uncovered(named);
 }
@@ -122,18 +115,18 @@ Result<std::uint64_t> RollupMaker::mark_covered(const Source& source, std::vecto
 Result<bool> RollupMaker::read_renames(const SessionName& session, EpochNumber epoch, Renames& renames) const {
     constexpr std::array kWanted{ColumnId::kTime, ColumnId::kTaskOp, ColumnId::kTid};
     DecodedRows rows;
-    bool has_room = true;
-    auto visited =
-        visit_epoch_blocks(*engine_, series_blocks_range(partition_, session.target, session.session, kTasks), kTasks,
-                           epoch, [&](const BlockView& block) {
-                               has_room = !rows.decode(block, kWanted).ok() || renames.add(rows);
-                               return has_room ? Visit::kContinue : Visit::kStop;
-                           });
-    if (!visited.ok()) {
-        return visited.error();
+    EpochBlockCursor blocks = epoch_blocks(session, kTasks, epoch);
+    while (const BlockView* const block = PERFLEET_TRY(blocks.next())) {
+        if (rows.decode(*block, kWanted).ok() && !renames.add(rows)) {
+            return false;
+        }
     }
     renames.finish();
-    return has_room;
+    return true;
+}
+
+EpochBlockCursor RollupMaker::epoch_blocks(const SessionName& session, Series series, EpochNumber epoch) const {
+    return {*engine_, series_blocks_range(partition_, session.target, session.session, series), series, epoch};
 }
 
 // Rows are summed by minutes, minutes by hours, when there are as many sums as one rollup may have; hours are written
@@ -181,7 +174,7 @@ public:
             keep(RollupLevel::kHour, hours_);
         }
         auto written = is_kept ? maker_.write(made_, row_count)
-                               : maker_.steps_.tell({.partition = maker_.partition_, .rows_left = row_count});
+                               : maker_.steps_.report({.partition = maker_.partition_, .rows_left = row_count});
         hours_.clear();
         made_.clear();
         made_sums_ = 0;
@@ -225,7 +218,7 @@ Result<bool> RollupMaker::roll_up_stacks(const Source& source, const std::vector
         auto read = PERFLEET_TRY(read_renames(source.session, source.epoch, *renames));
         if (!read) {
             renames.reset();
-            return steps_.tell({.partition = partition_, .rows_left = row_count});
+            return steps_.report({.partition = partition_, .rows_left = row_count});
         }
     }
     return roll_up_series(source, named,
@@ -240,47 +233,24 @@ Result<bool> RollupMaker::roll_up_values(const Source& source, const std::vector
                                                 ValueSums{RollupLevel::kHour, clock}});
 }
 
-// Reads a few blocks at a time: nothing is written and nobody waits in the middle of a visit.
 template <class Sums>
 Result<bool> RollupMaker::roll_up_series(const Source& source, const std::vector<BatchRows>& named,
                                          SeriesSums<Sums> sums) {
     DecodedRows rows;
-    Seq next_block;
     std::size_t next_named = 0;  // those before were added or can't be
-    for (bool has_more = true; has_more;) {
-        has_more = false;
-        bool is_full = false;
-        std::uint32_t block_count = 0;
-        auto visited = visit_undamaged(
-            *engine_,
-            series_blocks_range(partition_, source.session.target, source.session.session, source.series, next_block),
-            [&](std::string_view key, std::string_view value) {
-                const auto name = decode_block_key(key);
-                if (name.ok() && block_count++ == kBlocksAStep) {
-                    next_block = name->first_seq;
-                    has_more = true;
-                    return Visit::kStop;
-                }
-                const auto block = parse_block_untrusted(value);
-                if (!name.ok() || !block.ok() || block->header.series != source.series ||
-                    block->header.epoch != source.epoch || !add_block(*block, named, next_named, rows, sums)) {
-                    return Visit::kContinue;
-                }
-                next_block = name->first_seq;  // the rest of it comes again
-                has_more = is_full = true;
-                return Visit::kStop;
-            },
-            [](const DamagedRange&) {});
-        if (!visited.ok()) {
-            return visited.error();
-        }
-        if (is_full) {
+    std::uint32_t block_count = 0;
+    EpochBlockCursor blocks = epoch_blocks(source.session, source.series, source.epoch);
+    while (const BlockView* const block = PERFLEET_TRY(blocks.next())) {
+        while (add_block(*block, named, next_named, rows, sums)) {
             if (auto taken = sums.take(); !taken.ok() || !*taken) {
                 return taken;
             }
         }
-        if (!steps_.tell({.partition = partition_})) {
-            return false;
+        if (++block_count % kBlocksAStep == 0) {
+            blocks.reopen();
+            if (!steps_.report({.partition = partition_})) {
+                return false;
+            }
         }
     }
     return sums.finish();

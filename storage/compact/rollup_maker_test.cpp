@@ -6,6 +6,7 @@
 
 #include "storage/rollup/rollup.h"
 #include "storage/store/testing/conformance.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet::conformance::rollup_maker_test {
 namespace {
@@ -61,7 +62,7 @@ protected:
         ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{watermark}).ok());
         const auto compacted = store_->compact(now, [&](const CompactionStep& step) {
             written_ += step.rollups;
-            left_ += step.rows_left;
+            rows_left_ += step.rows_left;
             return Visit::kContinue;
         });
         ASSERT_TRUE(compacted.ok()) << compacted.error().message;
@@ -69,17 +70,16 @@ protected:
 
     [[nodiscard]] std::vector<Rollup> rollups(RollupLevel level) const {
         std::vector<Rollup> found;
-        EXPECT_TRUE(store_
-                        ->visit_rollups(partition_in(kBucket), kTarget, kSession, kSamples,
-                                        {RollupContent::kStacks, level},
-                                        [&](const RollupKey& key, std::string_view bytes) {
-                                            auto rollup = decode_rollup_untrusted(bytes);
-                                            EXPECT_TRUE(rollup.ok()) << rollup.error().message;
-                                            EXPECT_EQ(key.first_seq, rollup->seqs.front().first);
-                                            EXPECT_EQ(key.kind.level, level);
-                                            found.push_back(*rollup);
-                                            return Visit::kContinue;
-                                        })
+        EXPECT_TRUE(visit_rollups(*store_, partition_in(kBucket), kTarget, kSession, kSamples,
+                                  {RollupContent::kStacks, level},
+                                  [&](const RollupKey& key, std::string_view bytes) {
+                                      auto rollup = decode_rollup_untrusted(bytes);
+                                      EXPECT_TRUE(rollup.ok()) << rollup.error().message;
+                                      EXPECT_EQ(key.first_seq, rollup->seqs.front().first);
+                                      EXPECT_EQ(key.kind.level, level);
+                                      found.push_back(*rollup);
+                                      return Visit::kContinue;
+                                  })
                         .ok());
         return found;
     }
@@ -107,7 +107,7 @@ protected:
     std::unique_ptr<Store> store_;
     Counts stored_;
     std::uint64_t written_ = 0;
-    std::uint64_t left_ = 0;
+    std::uint64_t rows_left_ = 0;
 };
 
 TEST_P(StoreRollups, CountWhatIsStoredByHourAndMinute) {
@@ -242,7 +242,7 @@ TEST_P(StoreRollups, OfTooFewOrTooVariedRowsAreLeftOut) {
     put_all(1, 10);
     compact(10);
     EXPECT_EQ(written_, 0U);
-    EXPECT_EQ(left_, 10 * kRowsABatch);
+    EXPECT_EQ(rows_left_, 10 * kRowsABatch);
     store_.reset();
 }
 

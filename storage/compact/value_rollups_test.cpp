@@ -7,6 +7,7 @@
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
 #include "storage/store/testing/conformance.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet::conformance::value_rollups_test {
 namespace {
@@ -71,14 +72,14 @@ protected:
     [[nodiscard]] std::vector<ValueRollup> rollups(RollupLevel level) const {
         std::vector<ValueRollup> found;
         const auto visited =
-            store_->visit_rollups(partition_in(kBucket), kTarget, kSession, kPoints, {RollupContent::kValues, level},
-                                  [&](const RollupKey& key, std::string_view bytes) {
-                                      auto rollup = decode_value_rollup_untrusted(bytes);
-                                      EXPECT_TRUE(rollup.ok()) << rollup.error().message;
-                                      EXPECT_EQ(key.first_seq, rollup->seqs.front().first);
-                                      found.push_back(*rollup);
-                                      return Visit::kContinue;
-                                  });
+            visit_rollups(*store_, partition_in(kBucket), kTarget, kSession, kPoints, {RollupContent::kValues, level},
+                          [&](const RollupKey& key, std::string_view bytes) {
+                              auto rollup = decode_value_rollup_untrusted(bytes);
+                              EXPECT_TRUE(rollup.ok()) << rollup.error().message;
+                              EXPECT_EQ(key.first_seq, rollup->seqs.front().first);
+                              found.push_back(*rollup);
+                              return Visit::kContinue;
+                          });
         EXPECT_TRUE(visited.ok());
         return found;
     }
@@ -143,13 +144,13 @@ TEST_P(StoreValueRollups, StandBesideThoseOfStacks) {
     put_all(1, 20);
     compact(20);
     std::uint64_t row_count = 0;
-    const auto visited = store_->visit_rollups(partition_in(kBucket), kTarget, kSession, kPoints,
-                                               {RollupContent::kStacks, RollupLevel::kHour},
-                                               [&](const RollupKey&, std::string_view bytes) {
-                                                   const auto rollup = decode_rollup_untrusted(bytes);
-                                                   row_count += rollup.ok() ? rollup->row_count : 0;
-                                                   return Visit::kContinue;
-                                               });
+    const auto visited =
+        visit_rollups(*store_, partition_in(kBucket), kTarget, kSession, kPoints,
+                      {RollupContent::kStacks, RollupLevel::kHour}, [&](const RollupKey&, std::string_view bytes) {
+                          const auto rollup = decode_rollup_untrusted(bytes);
+                          row_count += rollup.ok() ? rollup->row_count : 0;
+                          return Visit::kContinue;
+                      });
     EXPECT_TRUE(visited.ok());
     EXPECT_EQ(row_count, 20 * kRowsABatch);
     expect_all_stored(RollupLevel::kHour);

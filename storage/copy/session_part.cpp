@@ -127,16 +127,13 @@ Result<Done> put_record(const Engine& to, const SessionPart& part, std::string_v
 
 Result<std::vector<std::string>> keys_in(const Engine& engine, const KeyRange& range) {
     std::vector<std::string> keys;
-    auto visited = visit_readable(
+    PERFLEET_TRY(visit_readable(
         engine, range,
         [&](std::string_view key, std::string_view) {
             keys.emplace_back(key);
             return Visit::kContinue;
         },
-        [](const DamagedRange&) {});
-    if (!visited.ok()) {
-        return visited.error();
-    }
+        [](const DamagedRange&) {}));
     return keys;
 }
 
@@ -368,13 +365,10 @@ Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& p
 Result<std::uint32_t> checksum_of_part(const Engine& engine, const SessionPart& part) {
     std::uint32_t checksum = 0;
     for (const KeyRange& range : std::array{records_of(part), blocks_of(part)}) {
-        auto visited = engine.visit(range, [&](std::string_view key, std::string_view value) {
+        PERFLEET_TRY(engine.visit(range, [&](std::string_view key, std::string_view value) {
             checksum = add_to_checksum(add_to_checksum(checksum, key_in_shard(key, 0)), value);
             return Visit::kContinue;
-        });
-        if (!visited.ok()) {
-            return visited.error();
-        }
+        }));
     }
     return checksum;
 }

@@ -16,7 +16,7 @@
 #include "storage/engine/open_engine.h"
 #include "storage/engine/owned_changes.h"
 #include "storage/engine/store_format.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/keyed_store.h"
@@ -238,7 +238,7 @@ private:
             std::set<Partition> there;
             auto partitions = PERFLEET_TRY(to_reads_.session_partitions(session.target, session.session));
             there.insert(partitions.begin(), partitions.end());
-            auto visited = from_.visit(
+            PERFLEET_TRY(from_.visit(
                 session_expired_range(session.target, session.session),
                 [&](std::string_view key, std::string_view value) {
                     const auto name = decode_expired_key(key);
@@ -253,10 +253,7 @@ private:
                         counts.emplace(expired_key(session.target, session.session, name->series, its), value);
                     }
                     return Visit::kContinue;
-                });
-            if (!visited.ok()) {
-                return visited;
-            }
+                }));
             PERFLEET_TRY(put_absent(session_expired_batches_range(session.target, session.session)));
         }
         for (const auto& [key, value] : counts) {

@@ -14,7 +14,7 @@
 #include "storage/engine/rocksdb_engine.h"
 #include "storage/engine/testing/engine_over.h"
 #include "storage/engine/testing/memory_engine.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "schemas/columns/layout.h"
+#include "schemas/text/hex.h"
 #include "schemas/vocabulary/dictionary_limits.h"
 #include "storage/dictionary/partition_nodes.h"
 
@@ -21,16 +22,6 @@ PartitionDictionary sample_dictionary() {
                          {{image_flags::kKernel | image_flags::kKernelModule, 0x4000, 7, "", "[m]"}, 1}};
     dictionary.nodes = {{0, 0, 16}, {1, 1, 24}, {2, 1, 1}, {1, 1, 300}, {0, 2, 8}};
     return dictionary;
-}
-
-std::string hex_of(std::string_view bytes) {
-    std::string text;
-    for (const char byte : bytes) {
-        constexpr std::string_view kDigits = "0123456789abcdef";
-        text.push_back(kDigits[static_cast<unsigned char>(byte) >> 4U]);
-        text.push_back(kDigits[static_cast<unsigned char>(byte) & 15U]);
-    }
-    return text;
 }
 
 TEST(PartitionDictionary, IsReadAsItWasWritten) {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/file_io.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/rocksdb_engine.h"
 #include "storage/engine/store_format.h"
@@ -39,26 +40,18 @@ Result<std::uint64_t> copy_to_disk(const fs::path& from, const fs::path& to,
     if (target.get() < 0) {
         return error_from_errno(errno, to.string());
     }
-    std::string buffer(kCopySizeBytes, '\0');
+    std::vector<std::byte> buffer(kCopySizeBytes);
     std::uint64_t copied = 0;
-    for (;;) {
-        const ::ssize_t size = ::read(source.get(), buffer.data(), buffer.size());
-        if (size < 0) {
+    for (std::size_t size = buffer.size(); size == buffer.size();) {
+        size = read_all(source.get(), buffer);
+        if (size < buffer.size() && errno != 0) {
             return error_from_errno(errno, from.string());
         }
-        if (size == 0) {
-            break;
+        if (!write_all(target.get(), std::span{buffer}.first(size))) {
+            return error_from_errno(errno, to.string());
         }
-        for (::ssize_t written = 0; written < size;) {
-            const ::ssize_t now =
-                ::write(target.get(), buffer.data() + written, static_cast<std::size_t>(size - written));
-            if (now < 0) {
-                return error_from_errno(errno, to.string());
-            }
-            written += now;
-        }
-        copied += static_cast<std::uint64_t>(size);
-        add_copied(static_cast<std::uint64_t>(size));
+        copied += size;
+        add_copied(size);
     }
     if (::fsync(target.get()) != 0) {
         return error_from_errno(errno, to.string());

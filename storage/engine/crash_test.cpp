@@ -428,8 +428,8 @@ private:
         for (const RollupLevel level : {RollupLevel::kMinute, RollupLevel::kHour}) {
             std::map<std::uint64_t, int> covered;
             for (const Partition& partition : *partitions) {
-                const auto visited = reader.visit_rollups(
-                    partition, sender.target, sender.session, kSamples, {RollupContent::kStacks, level},
+                const auto visited = visit_rollups(
+                    reader, partition, sender.target, sender.session, kSamples, {RollupContent::kStacks, level},
                     [&](const RollupKey&, std::string_view bytes) {
                         const auto rollup = decode_rollup_untrusted(bytes);
                         if (!rollup.ok() || !sums_what_it_covers(sender, partition, *rollup, found, covered)) {
@@ -447,19 +447,19 @@ private:
         const auto partitions = reader.partitions();
         for (const Partition& partition : *partitions) {
             std::map<std::uint64_t, int> covered;
-            const auto visited = reader.visit_rollups(
-                partition, sender.target, sender.session, kSamples, {RollupContent::kNamedStacks, RollupLevel::kDay},
-                [&](const RollupKey&, std::string_view bytes) {
-                    const auto day = decode_day_rollup_untrusted(bytes);
-                    for (std::size_t i = 0; day.ok() && i < day->hours.size(); ++i) {
-                        if (!has_its_rows(sender, day->hours[i], found, covered)) {
-                            wrong_ = "a rollup of a day of other rows than were put";
-                        }
-                    }
-                    wrong_ = day.ok() ? wrong_ : day.error().message;
-                    ++day_count_;
-                    return Visit::kContinue;
-                });
+            const auto visited = visit_rollups(reader, partition, sender.target, sender.session, kSamples,
+                                               {RollupContent::kNamedStacks, RollupLevel::kDay},
+                                               [&](const RollupKey&, std::string_view bytes) {
+                                                   const auto day = decode_day_rollup_untrusted(bytes);
+                                                   for (std::size_t i = 0; day.ok() && i < day->hours.size(); ++i) {
+                                                       if (!has_its_rows(sender, day->hours[i], found, covered)) {
+                                                           wrong_ = "a rollup of a day of other rows than were put";
+                                                       }
+                                                   }
+                                                   wrong_ = day.ok() ? wrong_ : day.error().message;
+                                                   ++day_count_;
+                                                   return Visit::kContinue;
+                                               });
             wrong_ = visited.ok() ? wrong_ : visited.error().message;
         }
     }

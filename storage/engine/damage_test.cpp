@@ -13,7 +13,7 @@
 #include "storage/engine/rocksdb_engine.h"
 #include "storage/engine/table_files.h"
 #include "storage/engine/testing/file_bytes.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
 #include "storage/store/testing/visit_blocks.h"

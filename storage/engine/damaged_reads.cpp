@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 
 namespace perfleet {
 namespace {
@@ -57,18 +57,6 @@ std::string first_readable(const Engine& engine, const Files& without, const std
     }
 }
 
-Result<Done> visit_all(ReadableCursor cursor, const Visitor& visitor,
-                       const std::function<void(const DamagedRange&)>& on_damage) {
-    for (;;) {
-        const auto step = PERFLEET_TRY(cursor.next());
-        if (step == CursorStep::kGap) {
-            on_damage(cursor.gap());
-        } else if (step == CursorStep::kEnd || visitor(cursor.key(), cursor.value()) == Visit::kStop) {
-            return Done{};
-        }
-    }
-}
-
 }  // namespace
 
 ReadableCursor::ReadableCursor(const Engine& engine, const KeyRange& range, InGaps in_gaps)
@@ -110,6 +98,33 @@ Result<CursorStep> ReadableCursor::next() {
     return CursorStep::kEnd;
 }
 
+Result<bool> ReadableCursor::next_item() {
+    for (;;) {
+        const auto step = PERFLEET_TRY(next());
+        if (step != CursorStep::kGap) {
+            return step == CursorStep::kItem;
+        }
+    }
+}
+
+void ReadableCursor::seek(std::string_view first) {
+    std::erase_if(lost_, [&](const DamagedRange& lost) { return lost.keys.end <= first; });
+    while (!parts_.empty() && parts_.back().rest.end <= first) {
+        parts_.pop_back();
+    }
+    if (parts_.empty()) {
+        return;
+    }
+    Part& part = parts_.back();
+    if (part.rest.begin >= first || (part.cursor != nullptr && part.cursor->key() >= first)) {
+        return;
+    }
+    part.rest.begin = first;
+    if (part.cursor != nullptr) {
+        part.cursor->seek(first);
+    }
+}
+
 // The part goes on where something can be read again; what other files hold of the gap comes before that.
 void ReadableCursor::pass_damage(const Error& error) {
     Part& part = parts_.back();
@@ -142,12 +157,15 @@ bool is_damage(const Error& error) { return error.code == ErrorCode::kCorrupt ||
 
 Result<Done> visit_readable(const Engine& engine, const KeyRange& range, const Visitor& visitor,
                             const std::function<void(const DamagedRange&)>& on_damage) {
-    return visit_all(ReadableCursor{engine, range}, visitor, on_damage);
-}
-
-Result<Done> visit_undamaged(const Engine& engine, const KeyRange& range, const Visitor& visitor,
-                             const std::function<void(const DamagedRange&)>& on_damage) {
-    return visit_all(ReadableCursor{engine, range, ReadableCursor::InGaps::kNothing}, visitor, on_damage);
+    ReadableCursor cursor{engine, range};
+    for (;;) {
+        const auto step = PERFLEET_TRY(cursor.next());
+        if (step == CursorStep::kGap) {
+            on_damage(cursor.gap());
+        } else if (step == CursorStep::kEnd || visitor(cursor.key(), cursor.value()) == Visit::kStop) {
+            return Done{};
+        }
+    }
 }
 
 Result<std::optional<std::string>> get_readable(const Engine& engine, const std::string& key,
@@ -158,15 +176,9 @@ Result<std::optional<std::string>> get_readable(const Engine& engine, const std:
     }
     const KeyRange range{key, key + '\0'};
     on_damage({range, found.error(), {}, false});
-    std::optional<std::string> value;
-    auto visited = visit_readable(
-        engine, range,
-        [&](std::string_view, std::string_view bytes) {
-            value = bytes;
-            return Visit::kStop;
-        },
-        [](const DamagedRange&) {});
-    return visited.ok() ? Result<std::optional<std::string>>{std::move(value)} : visited.error();
+    ReadableCursor at{engine, range};
+    const auto is_any = PERFLEET_TRY(at.next_item());
+    return is_any ? std::optional{std::string{at.value()}} : std::nullopt;
 }
 
 bool begins_lost_file(const Engine& engine, std::string_view key) {

@@ -27,6 +27,10 @@ public:
     ReadableCursor(const Engine& engine, const KeyRange& range, InGaps in_gaps = InGaps::kOtherFiles);
 
     [[nodiscard]] Result<CursorStep> next();
+    // Passes over gaps; false at the end.
+    [[nodiscard]] Result<bool> next_item();
+    // As EngineCursor's; does nothing where it is behind `first` already. What is damaged before that is no gap.
+    void seek(std::string_view first);
     [[nodiscard]] std::string_view key() const { return parts_.back().cursor->key(); }      // after kItem
     [[nodiscard]] std::string_view value() const { return parts_.back().cursor->value(); }  // likewise
     [[nodiscard]] const DamagedRange& gap() const { return gap_; }                          // after kGap
@@ -49,12 +53,6 @@ private:
 
 // All of a ReadableCursor, or up to where the visitor stops it.
 [[nodiscard]] Result<Done> visit_readable(
-    const Engine& engine, const KeyRange& range,
-    const std::function<Visit(std::string_view key, std::string_view value)>& visitor,
-    const std::function<void(const DamagedRange&)>& on_damage);
-
-// The same with InGaps::kNothing, for who changes what it reads.
-[[nodiscard]] Result<Done> visit_undamaged(
     const Engine& engine, const KeyRange& range,
     const std::function<Visit(std::string_view key, std::string_view value)>& visitor,
     const std::function<void(const DamagedRange&)>& on_damage);

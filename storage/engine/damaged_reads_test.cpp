@@ -33,6 +33,10 @@ private:
     class Cursor final : public EngineCursor {
     public:
         Cursor(std::unique_ptr<EngineCursor> at, const std::set<std::string>& torn) : at_{std::move(at)}, torn_{torn} {}
+        void seek(std::string_view first) override {
+            at_->seek(first);
+            key_.clear();
+        }
         Result<bool> next() override {
             auto is_any = at_->next();
             if (is_any.ok() && *is_any) {
@@ -53,14 +57,13 @@ private:
     std::set<std::string> torn_;
 };
 
-std::vector<std::string> steps_of(const Engine& engine, ReadableCursor::InGaps in_gaps) {
-    ReadableCursor cursor{engine, {"a", "z"}, in_gaps};
+std::vector<std::string> steps_of(ReadableCursor& cursor, std::size_t count_max = ~std::size_t{0}) {
     std::vector<std::string> steps;
-    for (;;) {
+    while (steps.size() < count_max) {
         const auto step = cursor.next();
         EXPECT_TRUE(step.ok());
         if (!step.ok() || *step == CursorStep::kEnd) {
-            return steps;
+            break;
         }
         if (*step == CursorStep::kItem) {
             steps.push_back(std::string{cursor.key()} + "=" + std::string{cursor.value()});
@@ -70,6 +73,12 @@ std::vector<std::string> steps_of(const Engine& engine, ReadableCursor::InGaps i
             steps.emplace_back(names_file ? "gap of 7" : "gap");
         }
     }
+    return steps;
+}
+
+std::vector<std::string> steps_of(const Engine& engine, ReadableCursor::InGaps in_gaps) {
+    ReadableCursor cursor{engine, {"a", "z"}, in_gaps};
+    return steps_of(cursor);
 }
 
 TEST(ReadableCursor, NamesEachGapAndGoesOnBehindItWithWhatOtherFilesHold) {
@@ -82,6 +91,33 @@ TEST(ReadableCursor, NamesEachGapAndGoesOnBehindItWithWhatOtherFilesHold) {
               (std::vector<std::string>{"b=new", "gap of 7", "c=old", "d=new", "t=new", "gap of 7", "u=old", "y=new"}));
     EXPECT_EQ(steps_of(engine, ReadableCursor::InGaps::kNothing),
               (std::vector<std::string>{"b=new", "gap", "d=new", "t=new", "gap", "y=new"}));
+}
+
+// However far it has read, on either side of a gap or in it.
+TEST(ReadableCursor, SeeksOverGapsAndGoesOnAsOneThatBeganThere) {
+    TornEngine engine{{"c", "u"}};
+    for (const char* key : {"b", "c", "d", "t", "u", "y"}) {
+        ASSERT_TRUE(engine.write({}, 0, {{{key, "new"}}, {}}).ok());
+    }
+    ASSERT_TRUE(engine.older.write({}, 0, {{{"a", "old"}, {"c", "old"}, {"u", "old"}}, {}}).ok());
+    const auto all = steps_of(engine, ReadableCursor::InGaps::kOtherFiles);
+    const auto key_of = [&](std::size_t step) {
+        return all[step].substr(0, 3) == "gap" ? all[step + 1][0] : all[step][0];
+    };
+    for (std::size_t begun = 0; begun <= all.size(); ++begun) {
+        for (char key = 'a'; key <= 'z'; ++key) {
+            ReadableCursor cursor{engine, {"a", "z"}};
+            EXPECT_EQ(steps_of(cursor, begun).size(), begun);
+            cursor.seek(std::string{key});
+            std::vector<std::string> expected;
+            for (std::size_t step = begun; step < all.size(); ++step) {
+                if (key_of(step) >= key) {
+                    expected.push_back(all[step]);
+                }
+            }
+            EXPECT_EQ(steps_of(cursor), expected) << begun << key;
+        }
+    }
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include "schemas/vocabulary/error.h"
 #include "storage/engine/shard_leases.h"
 #include "storage/key/domain.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/visit.h"
 
 namespace perfleet {
@@ -36,6 +36,7 @@ struct Changes {
     };
     std::vector<Put> puts;
     std::vector<std::string> deletes;
+    bool is_for_drop = false;  // on a full cluster nothing else is written
 
     [[nodiscard]] bool empty() const { return puts.empty() && deletes.empty(); }
 };
@@ -68,7 +69,10 @@ public:
 
     // To the first key, then to each next one; false behind the last. An error ends it, as that does.
     [[nodiscard]] virtual Result<bool> next() = 0;
-    // Borrowed until next() is called, except that key() stays when that fails. An empty key: nothing was read yet.
+    // So that next() goes to the first key that isn't before `first`. Only forward; not after an error.
+    virtual void seek(std::string_view first) = 0;
+    // Borrowed until next() is called, except that key() stays when that fails. An empty key: nothing was read since
+    // the beginning, or seek().
     [[nodiscard]] std::string_view key() const { return key_; }
     [[nodiscard]] std::string_view value() const { return value_; }
 
@@ -109,6 +113,9 @@ public:
     // error; nothing is written over what they hold, so that they can be put back. Never null.
     [[nodiscard]] virtual std::shared_ptr<const std::vector<DamagedRange>> lost() const = 0;
 
+    // The partitions of which it has something, ascending, where it knows them without reading keys; else nothing.
+    [[nodiscard]] virtual std::optional<std::vector<Partition>> listed_partitions() const { return std::nullopt; }
+
     [[nodiscard]] virtual Result<Done> refresh() = 0;
 
     // What was seen to be damaged when it was opened, without reading it, a sentence each: a file that is missing, or
@@ -129,11 +136,11 @@ public:
     [[nodiscard]] virtual Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) = 0;
 
     // The same for what can be made again, of what it deletes, too: cheaper, but durable, and seen by readers beside,
-    // only with the next settle(), or sooner. After a crash or recover() it may be undone, then with every
+    // only with the next flush_unlogged(), or sooner. After a crash or recover() it may be undone, then with every
     // write_unlogged() since; what was written between them is not.
     [[nodiscard]] virtual Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) = 0;
     // By one thread at a time, beside all others.
-    [[nodiscard]] virtual Result<Done> settle() = 0;
+    [[nodiscard]] virtual Result<Done> flush_unlogged() = 0;
 
     // Gives back the space of what write() has deleted in the range, as far as the disk has room for that;
     // `is_stopping` as in erase(). What stands in the range and what it gives stay the same. By one thread at a time,

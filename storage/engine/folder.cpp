@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/vocabulary/file_io.h"
 #include "storage/engine/rados/place.h"
 
 namespace perfleet {
@@ -147,14 +148,6 @@ std::set<std::string> log_files(const std::string& directory) {
         }
     }
     return names;
-}
-
-Result<Done> sync_folder(const std::string& path) {
-    const FileDescriptor folder{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (!folder || ::fsync(folder.get()) != 0) {
-        return error_from_errno(errno, path);
-    }
-    return Done{};
 }
 
 Result<Done> prepare_writer_folder(const std::string& directory) {

@@ -45,9 +45,6 @@ private:
 // Names of the write-ahead logs, in the order of writing.
 [[nodiscard]] std::set<std::string> log_files(const std::string& directory);
 
-// What was created, renamed and deleted in it is on disk. Errors: kIo and the like.
-[[nodiscard]] Result<Done> sync_folder(const std::string& path);
-
 // A new folder under the system's place for temporary files, removed with everything in it at the end. It is locked as
 // long as it is used, so that one whose process was killed can be told.
 class TemporaryFolder {

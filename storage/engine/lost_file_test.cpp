@@ -19,7 +19,7 @@
 #include "storage/engine/folder.h"
 #include "storage/engine/rocksdb_engine.h"
 #include "storage/engine/testing/file_bytes.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
 #include "storage/store/testing/visit_blocks.h"
@@ -103,7 +103,7 @@ protected:
         std::set<Place> blocks;
         std::set<Place> records;
         std::set<SessionId> sessions;
-        std::string told;  // everything
+        std::string errors;  // everything
 
         [[nodiscard]] bool has(const std::set<Place>& places) const {
             return std::includes(blocks.begin(), blocks.end(), places.begin(), places.end()) &&
@@ -116,7 +116,7 @@ protected:
         Read read;
         const auto keep = [&](const auto& done) {
             if (!done.ok()) {
-                read.told += done.error().message + "\n";
+                read.errors += done.error().message + "\n";
             }
         };
         auto all = reader.all_sessions();
@@ -146,7 +146,7 @@ protected:
             }
         }
         for (const std::string& damage : reader.damage()) {
-            read.told += damage + "\n";
+            read.errors += damage + "\n";
         }
         return read;
     }
@@ -156,11 +156,11 @@ protected:
         const Read read = read_all(reader);
         EXPECT_TRUE(read.has(places_but_of(run))) << harm << " of " << files_[run] << ": " << read.blocks.size()
                                                   << " blocks, " << read.records.size() << " records\n"
-                                                  << read.told;
+                                                  << read.errors;
         const std::set<Place> everything = places_but_of(kRuns);
-        EXPECT_TRUE(read.has(everything) || read.told.find(fs::path{files_[run]}.stem()) != std::string::npos)
+        EXPECT_TRUE(read.has(everything) || read.errors.find(fs::path{files_[run]}.stem()) != std::string::npos)
             << harm << " of " << files_[run] << ": rows are missing without a word\n"
-            << read.told;
+            << read.errors;
         for (std::uint64_t other = 0; other < kRuns; ++other) {
             EXPECT_TRUE(other == run || read.sessions.contains(session_of_run(other)));
         }
@@ -276,7 +276,7 @@ TEST_F(StoreOfThreeFiles, KeepsWhatOneFileHoldsOfThree) {
     EXPECT_EQ(kept.size(), 2 * kBatchesPerRun);
     EXPECT_TRUE(read.has(kept)) << read.blocks.size();
     for (const std::uint64_t run : {0U, 1U}) {
-        EXPECT_NE(read.told.find(files_[run]), std::string::npos) << read.told;
+        EXPECT_NE(read.errors.find(files_[run]), std::string::npos) << read.errors;
     }
 }
 
@@ -306,7 +306,7 @@ TEST_F(StoreOfThreeFiles, HasEverythingAgainWhenTheFileIsPutBack) {
         auto store = open_store(damaged_);
         ASSERT_TRUE(store.ok()) << store.error().message;
         Read read = read_all(**store);
-        EXPECT_EQ(read.told, "");
+        EXPECT_EQ(read.errors, "");
         EXPECT_EQ(read.blocks.size(), 2 * kRuns * kBatchesPerRun + 5);
         EXPECT_EQ(read.records, read.blocks);
         for (std::uint64_t other = 0; other < kRuns; ++other) {

@@ -1,6 +1,7 @@
 // The engine of a store, by where it is: a folder (RocksDB), or rados:[USER@]POOL[/NAMESPACE].
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,8 +17,9 @@ namespace perfleet {
 struct EngineOptions {
     std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes;
     std::uint64_t reserve_size_bytes = 0;
-    bool is_shared = false;            // with other gateways, where the engine can
-    std::optional<ShardCount> shards;  // of a store that is created here, where the engine has to know
+    bool is_shared = false;                          // with other gateways, where the engine can
+    std::optional<ShardCount> shards;                // of a store that is created here, where the engine has to know
+    const std::atomic<bool>* is_stopping = nullptr;  // as in StoreOptions
 };
 
 // Errors: as open_rocksdb_writer_engine and open_rados_writer_engine.

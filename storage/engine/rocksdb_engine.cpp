@@ -49,6 +49,12 @@ public:
         at_.reset(held_->db == nullptr ? nullptr : held_->db->NewIterator(options));
     }
 
+    void seek(std::string_view first) override {
+        range_.begin = first;
+        key_.clear();
+        is_begun_ = false;
+    }
+
     [[nodiscard]] Result<bool> next() override {
         if (at_ == nullptr) {
             return closed(directory_);
@@ -227,7 +233,7 @@ public:
         return write_changes(changes, false);
     }
 
-    [[nodiscard]] Result<Done> settle() override {
+    [[nodiscard]] Result<Done> flush_unlogged() override {
         if (auto before = failure()) {
             return Error{*std::move(before)};
         }
@@ -482,7 +488,7 @@ public:
     [[nodiscard]] bool is_for_drops_only() const override { return false; }
     [[nodiscard]] Result<Done> write(const Domain&, Guard, const Changes&) override { return refusal(); }
     [[nodiscard]] Result<Done> write_unlogged(const Domain&, Guard, const Changes&) override { return refusal(); }
-    [[nodiscard]] Result<Done> settle() override { return refusal(); }
+    [[nodiscard]] Result<Done> flush_unlogged() override { return refusal(); }
     [[nodiscard]] Result<Done> reclaim(const KeyRange&, std::atomic<bool>*) override { return refusal(); }
     [[nodiscard]] Result<Done> sync() override { return refusal(); }
     [[nodiscard]] Result<Done> erase(const KeyRange&, std::atomic<bool>*) override { return refusal(); }

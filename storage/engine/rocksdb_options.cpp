@@ -12,7 +12,7 @@
 #include "storage/engine/rocksdb_engine.h"
 #include "storage/engine/rocksdb_slice.h"
 #include "storage/engine/silent_log.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/store_limits.h"
 
 namespace perfleet {

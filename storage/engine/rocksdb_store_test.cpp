@@ -11,7 +11,7 @@
 #include "storage/engine/rocksdb_engine.h"
 #include "storage/engine/table_files.h"
 #include "storage/engine/testing/rocksdb_fixture.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/testing/stores.h"

@@ -1,10 +1,11 @@
 // Which shards of a store this process writes, where several gateways share one. A shard has one holder at a time; what
 // it wrote is there for the next one, and it writes nothing more once it was replaced.
 //
-// Threads: join, take_news and give_up by the writer's; the rest by any.
+// Threads: join, take_news, give_up, take_requests and answer by the writer's; the rest by any.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,22 @@ public:
     [[nodiscard]] virtual std::uint16_t held_count() const = 0;
     // Another gateway; nothing where none that lives is known to hold it.
     [[nodiscard]] virtual std::optional<GatewayAddress> holder_of(std::uint16_t shard) const = 0;
+
+    // Requests of operators that were sent to shards that are held (request_box.h), each once; and the answer to one.
+    struct Message {
+        std::string id;
+        std::string text;
+    };
+    [[nodiscard]] virtual std::vector<Message> take_requests() = 0;
+    virtual void answer(Message answer) = 0;
+
+    // About what the shards of each gateway have, by retention class: each tells it of its own. `as_of` is
+    // change_count() before they were measured: sizes of other shards than are held now are ignored.
+    using ClassSizes = std::map<std::uint8_t, std::uint64_t>;  // bytes
+    [[nodiscard]] virtual std::uint64_t change_count() const = 0;
+    virtual void publish_sizes(const ClassSizes& held, std::uint64_t as_of) = 0;
+    // Nothing while a shard is nobody's, or somebody hasn't measured those that it has now.
+    [[nodiscard]] virtual std::optional<ClassSizes> sizes_of_others() const = 0;
 };
 
 }  // namespace perfleet

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "storage/engine/damaged_reads.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 
 namespace perfleet {

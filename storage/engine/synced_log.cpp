@@ -12,6 +12,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/file_io.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/table_files.h"
 
@@ -46,15 +48,11 @@ std::string utc_now() {
 }
 
 Result<Done> append_durably(const fs::path& path, const std::string& text) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kFileMode);
-    if (fd < 0) {
+    const FileDescriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kFileMode)};
+    if (!file || !write_all(file.get(), std::as_bytes(std::span{text})) || ::fsync(file.get()) != 0) {
         return error_from_errno(errno, path.string());
     }
-    const bool is_written = ::write(fd, text.data(), text.size()) == static_cast<::ssize_t>(text.size());
-    const bool is_durable = is_written && ::fsync(fd) == 0;
-    const int errno_value = is_written || errno != 0 ? errno : EIO;
-    ::close(fd);
-    return is_durable ? sync_folder(path.parent_path().string()) : error_from_errno(errno_value, path.string());
+    return sync_folder(path.parent_path().string());
 }
 
 }  // namespace
@@ -84,12 +82,9 @@ void write_synced_logs(const std::string& directory, std::uint64_t number, std::
         text += padded(log.number, kFieldDigits) + " " + padded(log.size_bytes, kFieldDigits) + " " + log.time + " " +
                 kLineEnd + "\n";
     }
-    const int fd = ::open(synced_path(directory).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode);
-    if (fd >= 0) {
-        if (::pwrite(fd, text.data(), text.size(), 0) == static_cast<::ssize_t>(text.size())) {
-            (void)!::ftruncate(fd, static_cast<::off_t>(text.size()));
-        }
-        ::close(fd);
+    const FileDescriptor file{::open(synced_path(directory).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode)};
+    if (file && write_all_at(file.get(), 0, std::as_bytes(std::span{text}))) {
+        (void)!::ftruncate(file.get(), static_cast<::off_t>(text.size()));
     }
 }
 

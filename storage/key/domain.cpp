@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 
 namespace perfleet {
 

@@ -1,4 +1,4 @@
-// What keys name: partitions, sessions, batches, blocks, and what is made of them. As bytes: storage/key/key.h.
+// What keys name: partitions, sessions, batches, blocks, and what is made of them. As bytes: storage/key/key_bytes.h.
 //
 // Plain values.
 #pragma once

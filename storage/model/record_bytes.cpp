@@ -80,26 +80,26 @@ RecordReader::RecordReader(std::string_view bytes_untrusted, std::string_view wh
                                           std::to_string(kRecordVersion) + " only");
         return;
     }
-    left_ = body.substr(1);
+    rest_ = body.substr(1);
 }
 
 std::uint8_t RecordReader::fixed_u8() {
-    if (left_.empty()) {
+    if (rest_.empty()) {
         fail(ErrorCode::kTruncated, "ends early");
         return 0;
     }
-    const auto value = load_little_endian<std::uint8_t>(left_.data());
-    left_.remove_prefix(1);
+    const auto value = load_little_endian<std::uint8_t>(rest_.data());
+    rest_.remove_prefix(1);
     return value;
 }
 
 std::uint32_t RecordReader::fixed_u32() {
-    if (left_.size() < 4) {
+    if (rest_.size() < 4) {
         fail(ErrorCode::kTruncated, "ends early");
         return 0;
     }
-    const auto value = load_little_endian<std::uint32_t>(left_.data());
-    left_.remove_prefix(4);
+    const auto value = load_little_endian<std::uint32_t>(rest_.data());
+    rest_.remove_prefix(4);
     return value;
 }
 
@@ -129,13 +129,13 @@ std::int64_t RecordReader::signed_varint() {
 }
 
 std::string RecordReader::text() {
-    const auto size_bytes = static_cast<std::size_t>(varint(left_.size()));
-    if (size_bytes > left_.size()) {  // the size itself took up some of what was left
+    const auto size_bytes = static_cast<std::size_t>(varint(rest_.size()));
+    if (size_bytes > rest_.size()) {  // the size itself took up some of what was left
         fail(ErrorCode::kTruncated, "ends inside a text");
         return {};
     }
-    std::string value{left_.substr(0, size_bytes)};
-    left_.remove_prefix(size_bytes);
+    std::string value{rest_.substr(0, size_bytes)};
+    rest_.remove_prefix(size_bytes);
     return value;
 }
 
@@ -173,15 +173,15 @@ ClockPoint RecordReader::clock_point() {
 void RecordReader::fail(ErrorCode code, const std::string& what) {
     if (!failed_) {
         failed_ = true;
-        const std::size_t offset = left_.data() == nullptr ? 0 : static_cast<std::size_t>(left_.data() - all_.data());
+        const std::size_t offset = rest_.data() == nullptr ? 0 : static_cast<std::size_t>(rest_.data() - all_.data());
         error_ = Error{code, std::string{what_} + " at offset " + std::to_string(offset) + ": " + what};
     }
-    left_ = {};
+    rest_ = {};
 }
 
 Result<Done> RecordReader::end() {
-    if (!failed_ && !left_.empty()) {
-        fail(ErrorCode::kInvalid, std::to_string(left_.size()) + " bytes left over");
+    if (!failed_ && !rest_.empty()) {
+        fail(ErrorCode::kInvalid, std::to_string(rest_.size()) + " bytes left over");
     }
     if (failed_) {
         return error_;

@@ -63,7 +63,7 @@ public:
     // Every element takes at least one byte, so a list is never longer than what is left.
     template <class List, class Read>
     void list(List& values, Read read) {
-        const std::uint64_t count = varint(left_.size());
+        const std::uint64_t count = varint(rest_.size());
         values.clear();
         for (std::uint64_t i = 0; i < count && !failed_; ++i) {
             values.push_back(read());
@@ -79,7 +79,7 @@ public:
 private:
     std::string_view what_;  // a literal
     std::string_view all_;
-    std::string_view left_;
+    std::string_view rest_;
     bool failed_ = false;
     Error error_;
 };

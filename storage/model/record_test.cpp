@@ -281,8 +281,9 @@ TEST(Record, OfAnotherVersionIsRefusedByName) {
             const auto done = sample.decode(sealed(other));
             ASSERT_FALSE(done.ok());
             EXPECT_EQ(done.error().code, ErrorCode::kUnsupported);
-            const std::string told = "has format " + std::to_string(int{version}) + "; this build reads format 1 only";
-            EXPECT_NE(done.error().message.find(told), std::string::npos) << done.error().message;
+            const std::string expected =
+                "has format " + std::to_string(int{version}) + "; this build reads format 1 only";
+            EXPECT_NE(done.error().message.find(expected), std::string::npos) << done.error().message;
         }
     }
 }

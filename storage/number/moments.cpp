@@ -134,13 +134,6 @@ std::optional<long double> Moments::coefficient_of_variation() const {
     return deviation && sum_ != 0 ? std::optional{*deviation / *mean()} : std::nullopt;
 }
 
-std::optional<long double> Moments::population_variance() const {
-    if (count_ == 0) {
-        return std::nullopt;
-    }
-    return scaled_variance() / static_cast<long double>(count_) / static_cast<long double>(count_);
-}
-
 std::optional<long double> Moments::second_moment_about(std::uint64_t centre) const {
     if (count_ == 0) {
         return std::nullopt;

@@ -44,7 +44,6 @@ public:
     [[nodiscard]] std::optional<long double> standard_deviation() const;
     // Standard deviation ÷ mean; nothing where the mean is 0.
     [[nodiscard]] std::optional<long double> coefficient_of_variation() const;
-    [[nodiscard]] std::optional<long double> population_variance() const;
     // Σ (x − centre)² ÷ n, about an integer.
     [[nodiscard]] std::optional<long double> second_moment_about(std::uint64_t centre) const;
 

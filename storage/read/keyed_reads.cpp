@@ -4,32 +4,14 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <type_traits>
 
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/repeated_rows.h"
 
 namespace perfleet {
 namespace {
-
-// A visitor that may fail: remembers the first error and stops.
-class Failure {
-public:
-    Visit stop(std::string_view key, const Error& error) {
-        error_ = at_key(key, error);
-        return Visit::kStop;
-    }
-
-    [[nodiscard]] Result<Done> after(Result<Done> visited) {
-        if (error_) {
-            return *error_;
-        }
-        return visited;
-    }
-
-private:
-    std::optional<Error> error_;
-};
 
 // Bytes that were found under a key, decoded.
 template <class Value, class Decode>
@@ -53,7 +35,71 @@ Result<std::optional<Value>> get_decoded(const Engine& engine, const std::string
     return decoded<Value>(key, engine.get(key), decode);
 }
 
+enum class LostFiles : std::uint8_t { kGaps, kPassedOver };
+
+// `passed`: before the first. `is_repeated` is asked of each, in their order, whether it is left out.
+template <class Key, class IsRepeated>
+SeqCursor<Key> cursor_of(const Engine& engine, const KeyRange& range, LostFiles lost, Key passed,
+                         std::string (*bytes_of)(const Key&), Result<Key> (*decode)(std::string_view),
+                         IsRepeated is_repeated) {
+    const auto at = std::make_shared<ReadableCursor>(engine, range);
+    return SeqCursor<Key>{[=](Seq first) mutable -> Result<SeqStep<Key>> {
+        if (first > passed.first_seq) {
+            passed.first_seq = first;
+            at->seek(bytes_of(passed));
+        }
+        for (;;) {
+            const auto step = PERFLEET_TRY(at->next());
+            if (step == CursorStep::kGap && at->gap().is_file_lost && lost == LostFiles::kPassedOver) {
+                continue;
+            }
+            if (step != CursorStep::kItem) {
+                return SeqStep<Key>{step, {}, {}, step == CursorStep::kGap ? at->gap().error : Error{}};
+            }
+            const auto key = decode(at->key());
+            const auto is_again = key.ok() ? is_repeated(*key, at->value()) : Result<bool>{key.error()};
+            if (!is_again.ok()) {
+                return SeqStep<Key>{CursorStep::kGap, {}, {}, at_key(at->key(), is_again.error())};
+            }
+            passed = *key;
+            if (!*is_again) {
+                return SeqStep<Key>{CursorStep::kItem, *key, at->value(), {}};
+            }
+        }
+    }};
+}
+
 }  // namespace
+
+// What a writer does without: it is noted.
+template <class Decode>
+auto KeyedReads::next_noting(ReadableCursor& at, const Decode& decode, bool* is_damaged) const {
+    const auto decode_item = [&] {
+        if constexpr (std::is_invocable_v<Decode, std::string_view, std::string_view>) {
+            return decode(at.key(), at.value());
+        } else {
+            return decode(at.key());
+        }
+    };
+    using Value = std::remove_cvref_t<decltype(*decode_item())>;
+    return [&]() -> Result<std::optional<Value>> {
+        for (;;) {
+            const auto step = PERFLEET_TRY(at.next());
+            if (step == CursorStep::kEnd) {
+                return std::optional<Value>{};
+            }
+            auto value = step == CursorStep::kItem ? decode_item() : Result<Value>{at.gap().error};
+            if (value.ok()) {
+                return std::optional{std::move(*value)};
+            }
+            notes_->add(step == CursorStep::kItem ? at_key(at.key(), value.error()).message
+                                                  : engine_->damage_in(value.error()));
+            if (is_damaged != nullptr && step == CursorStep::kGap) {
+                *is_damaged = true;
+            }
+        }
+    }();
+}
 
 // What an unfinished drop left is hidden, for its rows are counted as expired already.
 Result<std::vector<Partition>> KeyedReads::partitions() const {
@@ -76,60 +122,29 @@ Result<std::vector<Partition>> KeyedReads::dropped_leftovers() const {
 
 Result<std::vector<Partition>> KeyedReads::dropped_partitions() const {
     std::vector<Partition> dropped;
-    auto visited = visit_noting(dropped_range(), [&](std::string_view key, std::string_view) -> Result<Visit> {
-        auto partition = PERFLEET_TRY(decode_partition(key));
-        dropped.push_back(partition);
-        return Visit::kContinue;
-    });
-    if (!visited.ok()) {
-        return visited.error();
+    ReadableCursor at{*engine_, dropped_range()};
+    while (const auto partition = PERFLEET_TRY(next_noting(at, decode_partition))) {
+        dropped.push_back(*partition);
     }
     return dropped;
 }
 
 // One that can't be read at all is known from the sessions that were defined in it.
 Result<std::vector<Partition>> KeyedReads::partitions_with_keys() const {
+    if (auto listed = engine_->listed_partitions()) {
+        return std::move(*listed);
+    }
     std::set<Partition> found;
     bool is_damaged = false;
-    KeyRange range = all_partitions_range();
-    while (range.begin < range.end) {
-        std::optional<std::string> key_found;
-        auto visited = visit_readable(
-            *engine_, range,
-            [&](std::string_view key, std::string_view) {
-                key_found = key;
-                return Visit::kStop;
-            },
-            [&](const DamagedRange& damaged) {
-                is_damaged = true;
-                notes_->add(engine_->damage_in(damaged.error));
-            });
-        if (!visited.ok()) {
-            return visited.error();
-        }
-        if (!key_found) {
-            break;
-        }
-        if (auto partition = decode_partition(*key_found); partition.ok()) {
-            found.insert(*partition);
-            range.begin = partition_range(*partition).end;
-        } else {
-            notes_->add(at_key(*key_found, partition.error()).message);
-            range.begin = *key_found + '\0';
-        }
+    ReadableCursor at{*engine_, all_partitions_range()};
+    while (const auto partition = PERFLEET_TRY(next_noting(at, decode_partition, &is_damaged))) {
+        found.insert(*partition);
+        at.seek(partition_range(*partition).end);
     }
     if (is_damaged) {
-        auto visited = visit_readable(
-            *engine_, all_session_partitions_range(),
-            [&](std::string_view key, std::string_view) {
-                if (auto name = decode_session_partition_key(key); name.ok()) {
-                    found.insert(name->partition);
-                }
-                return Visit::kContinue;
-            },
-            [&](const DamagedRange& damaged) { notes_->add(engine_->damage_in(damaged.error)); });
-        if (!visited.ok()) {
-            return visited.error();
+        ReadableCursor session{*engine_, all_session_partitions_range()};
+        while (const auto name = PERFLEET_TRY(next_noting(session, decode_session_partition_key))) {
+            found.insert(name->partition);
         }
     }
     return std::vector<Partition>{found.begin(), found.end()};
@@ -141,19 +156,16 @@ Result<std::optional<SessionEnd>> KeyedReads::session_end(TargetId target, Sessi
 }
 
 Result<std::map<SessionName, SessionNote>> KeyedReads::session_notes() const {
+    using Noted = std::pair<SessionName, SessionNote>;
+    const auto decode = [](std::string_view key, std::string_view value) -> Result<Noted> {
+        auto name = PERFLEET_TRY(decode_session_key(key));
+        auto note = PERFLEET_TRY(decode_session_note_untrusted(value));
+        return Noted{name, std::move(note)};
+    };
     std::map<SessionName, SessionNote> notes;
-    auto visited =
-        visit_noting(all_session_notes_range(), [&](std::string_view key, std::string_view value) -> Result<Visit> {
-            auto name = decode_session_key(key);
-            auto note = decode_session_note_untrusted(value);
-            if (!name.ok() || !note.ok()) {
-                return name.ok() ? note.error() : name.error();
-            }
-            notes.emplace(*name, std::move(*note));
-            return Visit::kContinue;
-        });
-    if (!visited.ok()) {
-        return visited.error();
+    ReadableCursor at{*engine_, all_session_notes_range()};
+    while (auto noted = PERFLEET_TRY(next_noting(at, decode))) {
+        notes.insert(std::move(*noted));
     }
     return notes;
 }
@@ -169,16 +181,13 @@ Result<std::uint64_t> KeyedReads::session_size_bytes(const SessionName& session)
     std::uint64_t sum = 0;
     for (const Partition& partition : partitions) {
         for (const KeyRange& range : session_ranges(partition, session)) {
-            auto visited = visit_readable(
+            PERFLEET_TRY(visit_readable(
                 *engine_, range,
                 [&](std::string_view key, std::string_view value) {
                     sum += key.size() + value.size();
                     return Visit::kContinue;
                 },
-                [](const DamagedRange&) {});
-            if (!visited.ok()) {
-                return visited.error();
-            }
+                [](const DamagedRange&) {}));
         }
     }
     return sum;
@@ -211,48 +220,25 @@ Result<Done> KeyedReads::visit_batches(const Partition& partition, TargetId targ
 }
 
 BlockCursor KeyedReads::blocks(const Partition& partition, TargetId target, SessionId session, Series series) const {
-    struct State {
-        ReadableCursor at;
-        RepeatedBlocks repeated;
-    };
-    const KeyRange range = series_blocks_range(partition, target, session, series);
-    const auto state = std::make_shared<State>(State{ReadableCursor{*engine_, range}, RepeatedBlocks{*engine_}});
-    return BlockCursor{[state]() -> Result<BlockStep> {
-        ReadableCursor& at = state->at;
-        for (;;) {
-            const auto step = PERFLEET_TRY(at.next());
-            if (step != CursorStep::kItem) {
-                return BlockStep{step, {}, {}, step == CursorStep::kGap ? at.gap().error : Error{}};
-            }
-            const auto key = decode_block_key(at.key());
-            const auto is_repeated = key.ok() ? state->repeated.take(*key, at.value()) : Result<bool>{key.error()};
-            if (!is_repeated.ok()) {
-                return BlockStep{CursorStep::kGap, {}, {}, at_key(at.key(), is_repeated.error())};
-            }
-            if (!*is_repeated) {
-                return BlockStep{CursorStep::kItem, *key, at.value(), {}};
-            }
-        }
-    }};
+    return cursor_of(*engine_, series_blocks_range(partition, target, session, series), LostFiles::kGaps,
+                     BlockKey{partition, target, session, series, Seq{0}}, block_key, decode_block_key,
+                     [repeated = RepeatedBlocks{*engine_}](const BlockKey& key, std::string_view block) mutable {
+                         return repeated.take(key, block);
+                     });
 }
 
 // What is lost of them is lost of what they sum, too, or read from there.
-Result<Done> KeyedReads::visit_rollups(
-    const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
-    const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const {
-    return visit_decodable(
-        series_rollups_range(partition, target, session, series, kind),
-        [&](std::string_view key, std::string_view value) -> Result<Visit> {
-            auto name = PERFLEET_TRY(decode_rollup_key(key));
-            return visitor(name, value);
-        },
-        Lost::kUnreported);
+RollupCursor KeyedReads::rollups(const Partition& partition, TargetId target, SessionId session, Series series,
+                                 RollupKind kind) const {
+    return cursor_of(*engine_, series_rollups_range(partition, target, session, series, kind), LostFiles::kPassedOver,
+                     RollupKey{partition, target, session, series, kind, Seq{0}}, rollup_key, decode_rollup_key,
+                     [](const RollupKey&, std::string_view) { return Result<bool>{false}; });
 }
 
 // Everything that can be read; then the first of what can't be is the error.
 Result<Done> KeyedReads::visit_decodable(
-    const KeyRange& range, const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor,
-    Lost lost) const {
+    const KeyRange& range,
+    const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const {
     std::optional<Error> first_error;
     bool is_stopped = false;
     auto visited = visit_readable(
@@ -266,31 +252,11 @@ Result<Done> KeyedReads::visit_decodable(
             is_stopped = *visit == Visit::kStop;
             return *visit;
         },
-        [&](const DamagedRange& damaged) {
-            if (!damaged.is_file_lost || lost == Lost::kReported) {
-                first_error = first_error ? first_error : damaged.error;
-            }
-        });
+        [&](const DamagedRange& damaged) { first_error = first_error ? first_error : damaged.error; });
     if (visited.ok() && first_error && !is_stopped) {
         return *first_error;
     }
     return visited;
-}
-
-// What a writer does without: it is noted.
-Result<Done> KeyedReads::visit_noting(
-    const KeyRange& range,
-    const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const {
-    return visit_readable(
-        *engine_, range,
-        [&](std::string_view key, std::string_view value) {
-            auto visit = visitor(key, value);
-            if (!visit.ok()) {
-                notes_->add(at_key(key, visit.error()).message);
-            }
-            return visit.ok() ? *visit : Visit::kContinue;
-        },
-        [&](const DamagedRange& damaged) { notes_->add(engine_->damage_in(damaged.error)); });
 }
 
 Result<std::optional<std::string>> KeyedReads::get_noting(const std::string& key) const {
@@ -300,51 +266,37 @@ Result<std::optional<std::string>> KeyedReads::get_noting(const std::string& key
 
 Result<std::vector<std::pair<Series, std::uint64_t>>> KeyedReads::expired(TargetId target, SessionId session) const {
     std::map<Series, std::uint64_t> rows;
-    Failure failure;
-    auto visited = failure.after(
-        engine_->visit(session_expired_range(target, session), [&](std::string_view key, std::string_view value) {
-            auto name = decode_expired_key(key);
-            auto row_count = decode_number_untrusted(value);
-            if (!name.ok() || !row_count.ok()) {
-                return failure.stop(key, name.ok() ? row_count.error() : name.error());
-            }
-            rows[name->series] += *row_count;
-            return Visit::kContinue;
-        }));
-    if (!visited.ok()) {
-        return visited.error();
+    const auto dropped = engine_->cursor(session_expired_range(target, session), {});
+    while (PERFLEET_TRY(dropped->next())) {
+        const auto name = decode_expired_key(dropped->key());
+        const auto row_count = decode_number_untrusted(dropped->value());
+        if (!name.ok() || !row_count.ok()) {
+            return at_key(dropped->key(), name.ok() ? row_count.error() : name.error());
+        }
+        rows[name->series] += *row_count;
     }
-    visited = failure.after(engine_->visit(session_expired_batches_range(target, session),
-                                           [&](std::string_view key, std::string_view value) {
-                                               auto batch = decode_expired_batch_untrusted(value);
-                                               if (!batch.ok()) {
-                                                   return failure.stop(key, batch.error());
-                                               }
-                                               for (const auto& [series, row_count] : batch->rows) {
-                                                   rows[series] += row_count;
-                                               }
-                                               return Visit::kContinue;
-                                           }));
-    if (!visited.ok()) {
-        return visited.error();
+    const auto late = engine_->cursor(session_expired_batches_range(target, session), {});
+    while (PERFLEET_TRY(late->next())) {
+        const auto batch = decode_expired_batch_untrusted(late->value());
+        if (!batch.ok()) {
+            return at_key(late->key(), batch.error());
+        }
+        for (const auto& [series, row_count] : batch->rows) {
+            rows[series] += row_count;
+        }
     }
     return std::vector<std::pair<Series, std::uint64_t>>(rows.begin(), rows.end());
 }
 
 Result<std::optional<BucketNumber>> KeyedReads::last_expired_bucket(TargetId target, SessionId session) const {
     std::optional<BucketNumber> last;
-    Failure failure;
-    auto visited = failure.after(
-        engine_->visit(session_expired_range(target, session), [&](std::string_view key, std::string_view) {
-            auto name = decode_expired_key(key);
-            if (!name.ok()) {
-                return failure.stop(key, name.error());
-            }
-            last = std::max(last, std::optional{name->partition.bucket});
-            return Visit::kContinue;
-        }));
-    if (!visited.ok()) {
-        return visited.error();
+    const auto at = engine_->cursor(session_expired_range(target, session), {});
+    while (PERFLEET_TRY(at->next())) {
+        const auto name = decode_expired_key(at->key());
+        if (!name.ok()) {
+            return at_key(at->key(), name.error());
+        }
+        last = std::max(last, std::optional{name->partition.bucket});
     }
     return last;
 }
@@ -381,85 +333,53 @@ Result<std::optional<SessionRecord>> KeyedReads::session(TargetId target, Sessio
 Result<std::vector<Partition>> KeyedReads::session_partitions(TargetId target, SessionId session, BucketNumber first,
                                                               BucketNumber last) const {
     std::vector<Partition> partitions;
-    auto visited = visit_noting(session_buckets_range(target, session, first, last),
-                                [&](std::string_view key, std::string_view) -> Result<Visit> {
-                                    auto name = PERFLEET_TRY(decode_session_partition_key(key));
-                                    partitions.push_back(name.partition);
-                                    return Visit::kContinue;
-                                });
-    if (!visited.ok()) {
-        return visited.error();
+    ReadableCursor at{*engine_, session_buckets_range(target, session, first, last)};
+    while (const auto name = PERFLEET_TRY(next_noting(at, decode_session_partition_key))) {
+        partitions.push_back(name->partition);
     }
     return partitions;
-}
-
-Result<bool> KeyedReads::is_any_dropped(BucketNumber bucket) const {
-    bool is_any = false;
-    auto visited = visit_noting(dropped_bucket_range(bucket), [&](std::string_view, std::string_view) -> Result<Visit> {
-        is_any = true;
-        return Visit::kStop;
-    });
-    return visited.ok() ? Result<bool>{is_any} : visited.error();
 }
 
 // Of a dropped partition the session's expired rows tell it. They are many in the end, so they are looked through only
 // where something of that bucket was dropped.
 Result<std::optional<std::uint8_t>> KeyedReads::retention_class(TargetId target, SessionId session,
                                                                 BucketNumber bucket) const {
-    std::optional<std::uint8_t> found;
-    auto visited = visit_noting(session_bucket_range(target, session, bucket),
-                                [&](std::string_view key, std::string_view) -> Result<Visit> {
-                                    auto name = PERFLEET_TRY(decode_session_partition_key(key));
-                                    found = name.partition.retention_class;
-                                    return Visit::kStop;
-                                });
-    if (!visited.ok() || found) {
-        return visited.ok() ? Result<std::optional<std::uint8_t>>{found} : visited.error();
+    using Found = std::optional<std::uint8_t>;
+    ReadableCursor at{*engine_, session_bucket_range(target, session, bucket)};
+    if (const auto name = PERFLEET_TRY(next_noting(at, decode_session_partition_key))) {
+        return Found{name->partition.retention_class};
     }
-    auto dropped = is_any_dropped(bucket);
-    if (!dropped.ok() || !*dropped) {
-        return dropped.ok() ? Result<std::optional<std::uint8_t>>{found} : dropped.error();
+    ReadableCursor dropped{*engine_, dropped_bucket_range(bucket)};
+    if (!PERFLEET_TRY(next_noting(dropped, decode_partition))) {
+        return Found{};
     }
-    visited = visit_noting(session_expired_range(target, session),
-                           [&](std::string_view key, std::string_view) -> Result<Visit> {
-                               auto name = PERFLEET_TRY(decode_expired_key(key));
-                               if (name.partition.bucket != bucket) {
-                                   return Visit::kContinue;
-                               }
-                               found = name.partition.retention_class;
-                               return Visit::kStop;
-                           });
-    return visited.ok() ? Result<std::optional<std::uint8_t>>{found} : visited.error();
+    ReadableCursor expired{*engine_, session_expired_range(target, session)};
+    while (const auto name = PERFLEET_TRY(next_noting(expired, decode_expired_key))) {
+        if (name->partition.bucket == bucket) {
+            return Found{name->partition.retention_class};
+        }
+    }
+    return Found{};
 }
 
 // A record of its own stands under its seq; one of a list in the first value behind it.
 Result<std::optional<BatchRecord>> KeyedReads::batch(const Partition& partition, const BatchKey& key) const {
+    using Found = std::optional<BatchRecord>;
     const KeyRange range = session_batches_range(partition, key.target, key.session, key.seq);
-    std::optional<BatchRecord> found;
-    Failure failure;
-    auto visited = failure.after(engine_->visit(range, [&](std::string_view at, std::string_view value) {
-        if (at != range.begin && !is_batch_list_untrusted(value)) {
-            return Visit::kStop;
-        }
-        auto name = decode_partition_batch_key(at);
-        if (!name.ok()) {
-            return failure.stop(at, name.error());
-        }
-        auto records = decode_batches_untrusted(value, name->key.seq, partition.bucket);
-        if (!records.ok()) {
-            return failure.stop(at, records.error());
-        }
-        const auto place = std::lower_bound(records->begin(), records->end(), key.seq,
-                                            [](const BatchRecord& record, Seq seq) { return record.seq < seq; });
-        if (place != records->end() && place->seq == key.seq) {
-            found = std::move(*place);
-        }
-        return Visit::kStop;
-    }));
-    if (!visited.ok()) {
-        return visited.error();
+    const auto at = engine_->cursor(range, {});
+    const auto is_any = PERFLEET_TRY(at->next());
+    if (!is_any || (at->key() != range.begin && !is_batch_list_untrusted(at->value()))) {
+        return Found{};
     }
-    return found;
+    const auto name = decode_partition_batch_key(at->key());
+    auto records = name.ok() ? decode_batches_untrusted(at->value(), name->key.seq, partition.bucket)
+                             : Result<std::vector<BatchRecord>>{name.error()};
+    if (!records.ok()) {
+        return at_key(at->key(), records.error());
+    }
+    const auto place = std::lower_bound(records->begin(), records->end(), key.seq,
+                                        [](const BatchRecord& record, Seq seq) { return record.seq < seq; });
+    return place != records->end() && place->seq == key.seq ? Found{std::move(*place)} : Found{};
 }
 
 Result<std::optional<std::uint64_t>> KeyedReads::compaction_mark(const Partition& partition) const {
@@ -481,19 +401,16 @@ Result<std::uint64_t> KeyedReads::expired_rows(TargetId target, SessionId sessio
 
 Result<std::vector<std::pair<Seq, std::uint32_t>>> KeyedReads::expired_batch_seals(TargetId target, SessionId session,
                                                                                    Seq first) const {
-    std::vector<std::pair<Seq, std::uint32_t>> seals;
-    auto visited = visit_noting(session_expired_batches_range(target, session, first),
-                                [&](std::string_view key, std::string_view value) -> Result<Visit> {
-                                    auto name = decode_expired_batch_key(key);
-                                    auto batch = decode_expired_batch_untrusted(value);
-                                    if (!name.ok() || !batch.ok()) {
-                                        return name.ok() ? batch.error() : name.error();
-                                    }
-                                    seals.emplace_back(name->seq, batch->seal);
-                                    return Visit::kContinue;
-                                });
-    if (!visited.ok()) {
-        return visited.error();
+    using Sealed = std::pair<Seq, std::uint32_t>;
+    const auto decode = [](std::string_view key, std::string_view value) -> Result<Sealed> {
+        const auto name = PERFLEET_TRY(decode_expired_batch_key(key));
+        const auto batch = PERFLEET_TRY(decode_expired_batch_untrusted(value));
+        return Sealed{name.seq, batch.seal};
+    };
+    std::vector<Sealed> seals;
+    ReadableCursor at{*engine_, session_expired_batches_range(target, session, first)};
+    while (const auto sealed = PERFLEET_TRY(next_noting(at, decode))) {
+        seals.push_back(*sealed);
     }
     return seals;
 }

@@ -12,11 +12,11 @@
 
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/engine.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/batch.h"
-#include "storage/model/block_cursor.h"
 #include "storage/model/image.h"
 #include "storage/model/keys.h"
+#include "storage/model/seq_cursor.h"
 #include "storage/model/session.h"
 #include "storage/model/visit.h"
 
@@ -43,9 +43,8 @@ public:
     [[nodiscard]] BlockCursor blocks(const Partition& partition, TargetId target, SessionId session,
                                      Series series) const;
     [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const;
-    [[nodiscard]] Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
-        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const;
+    [[nodiscard]] RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
+                                       RollupKind kind) const;
     [[nodiscard]] Result<std::optional<std::string>> dictionary(const Partition& partition) const;
     [[nodiscard]] Result<std::optional<std::string>> stack_map(const StackMapKey& key) const;
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
@@ -87,20 +86,18 @@ public:
 private:
     [[nodiscard]] Result<std::vector<Partition>> partitions_with_keys() const;
     [[nodiscard]] Result<std::vector<Partition>> dropped_partitions() const;
-    [[nodiscard]] Result<bool> is_any_dropped(BucketNumber bucket) const;
     using SessionRecords = std::map<SessionName, SessionRecord>;
     [[nodiscard]] Result<bool> add_session_records(const KeyRange& range, SessionRecords& records) const;
     [[nodiscard]] Result<std::vector<SessionName>> sessions_with_batches(const Partition& partition) const;
     [[nodiscard]] static std::vector<SessionRecord> values_of(SessionRecords&& records);
-    [[nodiscard]] Result<Done> visit_noting(
-        const KeyRange& range,
-        const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const;
+    // The next item, decoded from its key, or from key and value; nothing at the end. What can't be is noted, and
+    // `is_damaged` says that there was a gap.
+    template <class Decode>
+    [[nodiscard]] auto next_noting(ReadableCursor& at, const Decode& decode, bool* is_damaged = nullptr) const;
     [[nodiscard]] Result<std::optional<std::string>> get_noting(const std::string& key) const;
-    enum class Lost : std::uint8_t { kReported, kUnreported };  // with files that can't be opened
     [[nodiscard]] Result<Done> visit_decodable(
         const KeyRange& range,
-        const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor,
-        Lost lost = Lost::kReported) const;
+        const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const;
     // Those of compacted records one by one; all of the partition.
     [[nodiscard]] Result<Done> visit_records(
         const KeyRange& range, const Partition& partition,
@@ -155,10 +152,9 @@ public:
     [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const override {
         return reads_.session_size_bytes(session);
     }
-    [[nodiscard]] Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
-        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
-        return reads_.visit_rollups(partition, target, session, series, kind, visitor);
+    [[nodiscard]] RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
+                                       RollupKind kind) const override {
+        return reads_.rollups(partition, target, session, series, kind);
     }
     [[nodiscard]] Result<std::optional<std::string>> dictionary(const Partition& partition) const override {
         return reads_.dictionary(partition);

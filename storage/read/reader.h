@@ -14,9 +14,9 @@
 
 #include "schemas/vocabulary/error.h"
 #include "storage/model/batch.h"
-#include "storage/model/block_cursor.h"
 #include "storage/model/image.h"
 #include "storage/model/keys.h"
+#include "storage/model/seq_cursor.h"
 #include "storage/model/session.h"
 #include "storage/model/visit.h"
 
@@ -71,10 +71,10 @@ public:
     // What partitions have of the session, keys and values. Reads all of it.
     [[nodiscard]] virtual Result<std::uint64_t> session_size_bytes(const SessionName& session) const = 0;
 
-    // The rollups of one series and kind in this partition, ascending by first_seq; as visit_batches.
-    [[nodiscard]] virtual Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
-        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const = 0;
+    // The rollups of one series and kind in this partition, ascending by first_seq. Lost files are no gaps: the rows
+    // are in blocks, too.
+    [[nodiscard]] virtual RollupCursor rollups(const Partition& partition, TargetId target, SessionId session,
+                                               Series series, RollupKind kind) const = 0;
 
     // The dictionary of the partition, and the map of an epoch's stacks into it, as they are stored; nothing where
     // there is none. kCorrupt is no loss: definitions are in blocks, too.

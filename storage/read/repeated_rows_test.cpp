@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/store/testing/fragile_store.h"
 
 namespace perfleet::keyed_store_test {

@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 
@@ -34,27 +34,11 @@ Result<bool> KeyedReads::add_session_records(const KeyRange& range, SessionRecor
 // Of which the partition has a batch record that can be read: one look for each.
 Result<std::vector<SessionName>> KeyedReads::sessions_with_batches(const Partition& partition) const {
     std::vector<SessionName> names;
-    KeyRange range = partition_batches_range(partition);
-    while (range.begin < range.end) {
-        std::optional<std::string> found;
-        auto visited = visit_readable(
-            *engine_, range,
-            [&](std::string_view key, std::string_view) {
-                found = key;
-                return Visit::kStop;
-            },
-            [](const DamagedRange&) {});
-        if (!visited.ok()) {
-            return visited.error();
-        }
-        if (!found) {
-            break;
-        }
-        const auto name = decode_partition_batch_key(*found);
-        range.begin = *found + '\0';
-        if (name.ok()) {
+    ReadableCursor at{*engine_, partition_batches_range(partition)};
+    while (PERFLEET_TRY(at.next_item())) {
+        if (const auto name = decode_partition_batch_key(at.key()); name.ok()) {
             names.push_back({name->key.target, name->key.session});
-            range.begin = session_batches_range(partition, name->key.target, name->key.session).end;
+            at.seek(session_batches_range(partition, name->key.target, name->key.session).end);
         }
     }
     return names;
@@ -116,17 +100,11 @@ Result<std::vector<SessionRecord>> KeyedReads::all_sessions() const {
 
 Result<std::vector<SessionName>> KeyedReads::session_names(const Partition& partition) const {
     std::vector<SessionName> names;
-    auto visited = visit_readable(
-        *engine_, partition_sessions_range(partition),
-        [&](std::string_view key, std::string_view) {
-            if (const auto name = decode_partition_session_key(key); name.ok()) {
-                names.push_back(name->name);
-            }
-            return Visit::kContinue;
-        },
-        [](const DamagedRange&) {});
-    if (!visited.ok()) {
-        return visited.error();
+    ReadableCursor at{*engine_, partition_sessions_range(partition)};
+    while (PERFLEET_TRY(at.next_item())) {
+        if (const auto name = decode_partition_session_key(at.key()); name.ok()) {
+            names.push_back(name->name);
+        }
     }
     return names;
 }

@@ -7,6 +7,7 @@
 #include <random>
 #include <tuple>
 
+#include "schemas/text/hex.h"
 #include "storage/model/rollup_cover.h"
 #include "storage/rollup/day_sums.h"
 #include "storage/rollup/rollup_sums.h"
@@ -30,16 +31,6 @@ DayRollup sample_day() {
     day.names = {{"a", 1}, {"sh", 3}};
     day.sums = {{StackNumber{4}, 6, 60}, {StackNumber{0}, 1, 10}, {StackNumber{5}, 2, 20}};
     return day;
-}
-
-std::string hex_of(std::string_view bytes) {
-    std::string text;
-    for (const char byte : bytes) {
-        constexpr std::string_view kDigits = "0123456789abcdef";
-        text.push_back(kDigits[static_cast<unsigned char>(byte) >> 4U]);
-        text.push_back(kDigits[static_cast<unsigned char>(byte) & 15U]);
-    }
-    return text;
 }
 
 TEST(DayRollup, IsReadAsItWasWritten) {

@@ -7,6 +7,7 @@
 #include <random>
 #include <tuple>
 
+#include "schemas/text/hex.h"
 #include "storage/rollup/rollup_sums.h"
 #include "storage/store/testing/sample_batches.h"
 
@@ -76,16 +77,6 @@ Rollup sample_rollup() {
     rollup.sums = {
         {StackNumber{0}, 1, 10}, {StackNumber{300}, 5, 50}, {StackNumber{2}, 2, 20}, {StackNumber{2}, 1, 10}};
     return rollup;
-}
-
-std::string hex_of(std::string_view bytes) {
-    std::string text;
-    for (const char byte : bytes) {
-        constexpr std::string_view kDigits = "0123456789abcdef";
-        text.push_back(kDigits[static_cast<unsigned char>(byte) >> 4U]);
-        text.push_back(kDigits[static_cast<unsigned char>(byte) & 15U]);
-    }
-    return text;
 }
 
 // By (minute or hour, pid, tid, stack): rows and weight.

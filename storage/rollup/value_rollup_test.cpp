@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "schemas/text/hex.h"
 #include "storage/number/rank_sketch.h"
 #include "storage/rollup/value_sums.h"
 #include "storage/store/testing/sample_batches.h"
@@ -36,16 +37,6 @@ ValueRollup sample_rollup() {
                     {{2, Ticks{60}, Ticks{~0ULL}}, Ticks{60}, Ticks{60}, moments_of({~0ULL}), 3}};
     rollup.buckets = {{7, 2}, {RankSketch::bucket_of(1'000), 2}, {RankSketch::bucket_of(~0ULL), 1}};
     return rollup;
-}
-
-std::string hex_of(std::string_view bytes) {
-    std::string text;
-    for (const char byte : bytes) {
-        constexpr std::string_view kDigits = "0123456789abcdef";
-        text.push_back(kDigits[static_cast<unsigned char>(byte) >> 4U]);
-        text.push_back(kDigits[static_cast<unsigned char>(byte) & 15U]);
-    }
-    return text;
 }
 
 std::vector<Row> random_rows(std::mt19937_64& random, std::size_t count, std::uint64_t minutes) {

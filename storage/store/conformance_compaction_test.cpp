@@ -400,10 +400,56 @@ TEST_P(StoreCompaction, LeavesACursorWhatItBeganToReadAndSoDoesADrop) {
     ASSERT_TRUE(store_->refresh().ok());
     EXPECT_EQ(block_seqs(), Seqs{});
     for (auto at = cursor.next(); at.ok() && at->step == CursorStep::kItem; at = cursor.next()) {
-        EXPECT_TRUE(parse_block_untrusted(at->block).ok());
+        EXPECT_TRUE(parse_block_untrusted(at->value).ok());
         found.push_back(at->key.first_seq.value);
     }
     EXPECT_EQ(found, (Seqs{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+// From any block on to any seq, as the list of all its blocks says.
+TEST_P(StoreCompaction, LetsACursorSeekInWhatItBeganToReadAndSoDoesADrop) {
+    define();
+    for (std::uint64_t seq = 2; seq <= 80; seq += 1 + seq % 3) {
+        put_small(seq, seq);
+    }
+    advance(20);
+    compact();
+    const Seqs all = block_seqs();
+    ASSERT_GT(all.size(), 8U);
+    struct Seeking {
+        BlockCursor cursor;
+        Seqs found;
+        Seqs expected;
+    };
+    std::vector<Seeking> cursors;
+    // On RADOS a partition is read when its cursor comes to it.
+    for (std::size_t begun = GetParam() == TestEngine::kRados ? 1 : 0; begun <= all.size(); ++begun) {
+        for (std::uint64_t first = 0; first <= 82; ++first) {
+            Seeking& one = cursors.emplace_back(
+                Seeking{store_->blocks(partition_in(kBucket), kTarget, kSession, kSamples), {}, {}});
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                if (i < begun || all[i] >= first) {
+                    one.expected.push_back(all[i]);
+                }
+                if (i < begun) {
+                    one.found.push_back(one.cursor.next()->key.first_seq.value);
+                }
+            }
+            one.cursor.seek(Seq{first});
+        }
+    }
+    advance(80);
+    compact(UtcNs{kLater.value + 10 * kBucketDurationS * kNsPerSecond});
+    EXPECT_LT(block_seqs().size(), all.size());
+    ASSERT_TRUE(store_->drop(partition_in(kBucket)).ok());
+    ASSERT_TRUE(store_->refresh().ok());
+    for (Seeking& one : cursors) {
+        for (auto at = one.cursor.next(); at.ok() && at->step == CursorStep::kItem; at = one.cursor.next()) {
+            EXPECT_TRUE(parse_block_untrusted(at->value).ok());
+            one.found.push_back(at->key.first_seq.value);
+        }
+        EXPECT_EQ(one.found, one.expected);
+    }
 }
 
 // A reader and the writer go on while a third thread compacts; each visit sees every row once.

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "storage/store/testing/conformance.h"
+#include "storage/store/testing/visit_blocks.h"
 
 namespace perfleet::conformance::conformance_removal_test {
 namespace {
@@ -127,13 +128,12 @@ TEST_P(Removal, DeletesWhatWasCompactedAndRolledUp) {
     const auto rollups = [&](SessionId session) {
         std::uint64_t count = 0;
         for (const RollupLevel level : {RollupLevel::kMinute, RollupLevel::kHour}) {
-            EXPECT_TRUE(store_
-                            ->visit_rollups(partition_in(kBucket), kTarget, session, kSamples,
-                                            {RollupContent::kStacks, level},
-                                            [&](const RollupKey&, std::string_view) {
-                                                ++count;
-                                                return Visit::kContinue;
-                                            })
+            EXPECT_TRUE(visit_rollups(*store_, partition_in(kBucket), kTarget, session, kSamples,
+                                      {RollupContent::kStacks, level},
+                                      [&](const RollupKey&, std::string_view) {
+                                          ++count;
+                                          return Visit::kContinue;
+                                      })
                             .ok());
         }
         return count;

@@ -11,7 +11,7 @@
 #include "storage/engine/folder.h"
 #include "storage/engine/rocksdb_engine.h"
 #include "storage/engine/testing/memory_engine.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/number/rank_sketch.h"
 #include "storage/read/keyed_reads.h"
@@ -141,13 +141,13 @@ template <class Rollup>
 std::vector<Rollup> rollups_in(const StoreReader& store, Series series, RollupKind kind,
                                Result<Rollup> (*decode)(std::string_view)) {
     std::vector<Rollup> rollups;
-    const auto visited = store.visit_rollups(partition_of(kTarget, kBucket), kTarget, kSummedSession, series, kind,
-                                             [&](const RollupKey&, std::string_view bytes) {
-                                                 auto rollup = decode(bytes);
-                                                 EXPECT_TRUE(rollup.ok()) << rollup.error().message;
-                                                 rollups.push_back(std::move(*rollup));
-                                                 return Visit::kContinue;
-                                             });
+    const auto visited = visit_rollups(store, partition_of(kTarget, kBucket), kTarget, kSummedSession, series, kind,
+                                       [&](const RollupKey&, std::string_view bytes) {
+                                           auto rollup = decode(bytes);
+                                           EXPECT_TRUE(rollup.ok()) << rollup.error().message;
+                                           rollups.push_back(std::move(*rollup));
+                                           return Visit::kContinue;
+                                       });
     EXPECT_TRUE(visited.ok());
     return rollups;
 }
@@ -206,15 +206,14 @@ TEST(GoldenDay, IsReadAsItWasWritten) {
     const auto store = make_keyed_store(std::move(engine), {});
     std::vector<DayRollup> days;
     const Partition last = partition_of(kTarget, BucketNumber{kBucket.value + kDayHours - 1});
-    ASSERT_TRUE(store
-                    ->visit_rollups(last, kTarget, kDaySession, kSamples,
-                                    {RollupContent::kNamedStacks, RollupLevel::kDay},
-                                    [&](const RollupKey&, std::string_view bytes) {
-                                        auto day = decode_day_rollup_untrusted(bytes);
-                                        EXPECT_TRUE(day.ok()) << day.error().message;
-                                        days.push_back(std::move(*day));
-                                        return Visit::kContinue;
-                                    })
+    ASSERT_TRUE(visit_rollups(*store, last, kTarget, kDaySession, kSamples,
+                              {RollupContent::kNamedStacks, RollupLevel::kDay},
+                              [&](const RollupKey&, std::string_view bytes) {
+                                  auto day = decode_day_rollup_untrusted(bytes);
+                                  EXPECT_TRUE(day.ok()) << day.error().message;
+                                  days.push_back(std::move(*day));
+                                  return Visit::kContinue;
+                              })
                     .ok());
     ASSERT_EQ(days.size(), 1U);
     const DayRollup& day = days[0];

@@ -15,7 +15,7 @@
 #include "storage/compact/compactor.h"
 #include "storage/engine/owned_changes.h"
 #include "storage/engine/store_format.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/rollup/day_rollup.h"
@@ -268,7 +268,7 @@ public:
             auto outcome = PERFLEET_TRY(do_compact_work(engine(), reads(), *work, makers_, commit, on_step));
             if (outcome == Compactor::Outcome::kStopped) {
                 backlog_.take_up(*work);
-                return settle_compacted();
+                return flush_compacted();
             }
             if (work->session) {
                 continue;
@@ -286,7 +286,7 @@ public:
         }
         // Once for all partitions of an hour, which are due together: so that readers beside have no small blocks left.
         // What is compacted in open buckets waits.
-        return has_compacted_partition_ ? settle_compacted() : Done{};
+        return has_compacted_partition_ ? flush_compacted() : Done{};
     }
 
     [[nodiscard]] std::size_t partitions_to_compact() const override { return backlog_.partition_count(); }
@@ -314,6 +314,11 @@ private:
     [[nodiscard]] std::optional<GatewayAddress> holder_of(std::uint16_t shard) const override {
         return leases_->holder_of(shard);
     }
+    [[nodiscard]] std::vector<Message> take_requests() override { return leases_->take_requests(); }
+    void answer(Message answer) override { leases_->answer(std::move(answer)); }
+    [[nodiscard]] std::uint64_t change_count() const override { return leases_->change_count(); }
+    void publish_sizes(const ClassSizes& held, std::uint64_t as_of) override { leases_->publish_sizes(held, as_of); }
+    [[nodiscard]] std::optional<ClassSizes> sizes_of_others() const override { return leases_->sizes_of_others(); }
 
     void forget_all() {
         known_.forget_everything();
@@ -322,7 +327,7 @@ private:
     }
 
     [[nodiscard]] Result<Done> sync_now() {
-        PERFLEET_TRY(tell_loss());
+        PERFLEET_TRY(report_loss());
         auto synced = engine().sync();
         is_owing_ = false;
         return synced;
@@ -339,7 +344,7 @@ private:
         return Done{};
     }
 
-    [[nodiscard]] Result<Done> tell_loss() {
+    [[nodiscard]] Result<Done> report_loss() {
         if (std::exchange(has_unreported_loss_, false)) {
             return Error{ErrorCode::kUnavailable,
                          "the store was opened anew after a failure: what was not synced is to be stored again"};
@@ -350,7 +355,7 @@ private:
     // For a change by the writer.
     [[nodiscard]] Result<Done> be_ready() {
         PERFLEET_TRY(recover(GoOn::kToStore));
-        PERFLEET_TRY(tell_loss());
+        PERFLEET_TRY(report_loss());
         known_.make_room();
         return Done{};
     }
@@ -418,8 +423,7 @@ private:
                 return drop.error();
             }
             if (is_valid) {
-                if (auto written = engine().write(shard_domain(partition.shard), guard_, drop->changes.changes);
-                    !written.ok()) {
+                if (auto written = write_drop(shard_domain(partition.shard), drop->changes.changes); !written.ok()) {
                     return written.error();
                 }
                 known_.forget_partition(partition);
@@ -474,7 +478,7 @@ private:
             for (const Partition& partition : theirs) {
                 disturb_count(partition);
             }
-            PERFLEET_TRY(engine().write(shard_domain(session.target, shards()), guard_, counts.changes));
+            PERFLEET_TRY(write_drop(shard_domain(session.target, shards()), counts.changes));
             counted += rows;
             row_count = std::max(row_count, counted);
         }
@@ -482,26 +486,30 @@ private:
             partitions.insert(partition);
             for (const SessionName& session : theirs) {
                 auto removal = PERFLEET_TRY(make_session_removal(engine(), reads(), partition, session));
-                PERFLEET_TRY(engine().write(domain_of(partition), guard_, removal.changes));
+                PERFLEET_TRY(write_drop(domain_of(partition), removal.changes));
                 ++generation_;  // what compaction has read of it until now is gone
                 if (removal.is_partition_empty) {
                     backlog_.forget_partition(partition);
                 }
             }
-            PERFLEET_TRY(parts.size() > 1 ? engine().settle() : Done{});
+            PERFLEET_TRY(parts.size() > 1 ? engine().flush_unlogged() : Done{});
         }
         for (const auto& [session, theirs] : lists) {
             Changes list;
             for (const Partition& partition : theirs) {
                 list.deletes.push_back(session_partition_key(session.target, session.session, partition));
             }
-            if (auto written =
-                    list.empty() ? Done{} : engine().write(shard_domain(session.target, shards()), guard_, list);
+            if (auto written = list.empty() ? Done{} : write_drop(shard_domain(session.target, shards()), list);
                 !written.ok()) {
                 return written;
             }
         }
         return sync_beside();
+    }
+
+    [[nodiscard]] Result<Done> write_drop(const Domain& domain, Changes& changes) {
+        changes.is_for_drop = true;
+        return engine().write(domain, guard_, changes);
     }
 
     [[nodiscard]] Result<Done> sync_beside() {
@@ -581,9 +589,9 @@ private:
 
     [[nodiscard]] bool makes_days() const { return makers_.rollups && makers_.rollups->day_hours_min <= kHoursPerDay; }
 
-    [[nodiscard]] Result<Done> settle_compacted() {
+    [[nodiscard]] Result<Done> flush_compacted() {
         has_compacted_partition_ = false;
-        return std::exchange(has_compacted_, false) ? engine().settle() : Done{};
+        return std::exchange(has_compacted_, false) ? engine().flush_unlogged() : Done{};
     }
 
     [[nodiscard]] Result<Done> mark_compacted(std::uint64_t generation, const CompactionBacklog::Work& work) {
@@ -630,7 +638,7 @@ private:
     std::optional<Partition> counted_;  // whose rows are being counted, as long as no batch comes there
     CompactionBacklog backlog_;
     CompactionMakers makers_;
-    bool has_compacted_ = false;                // since it was settled; of the thread that compacts
+    bool has_compacted_ = false;                // since it was flushed; of the thread that compacts
     bool has_compacted_partition_ = false;      // a whole one
     std::atomic<std::uint64_t> generation_{0};  // another after a failure, and for each part that is removed
 };

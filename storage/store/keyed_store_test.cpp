@@ -13,7 +13,7 @@
 #include "storage/engine/store_format.h"
 #include "storage/engine/testing/engine_over.h"
 #include "storage/engine/testing/memory_engine.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/testing/fragile_store.h"

@@ -7,8 +7,8 @@
 namespace perfleet {
 
 Result<std::unique_ptr<Store>> open_store(const std::string& where, const StoreOptions& options) {
-    auto engine = PERFLEET_TRY(open_writer_engine(
-        where, {options.memory_size_bytes, options.reserve_size_bytes, options.is_shared, options.shards}));
+    auto engine = PERFLEET_TRY(open_writer_engine(where, {options.memory_size_bytes, options.reserve_size_bytes,
+                                                          options.is_shared, options.shards, options.is_stopping}));
     return open_keyed_store(std::move(engine), where, options);
 }
 

@@ -1,6 +1,7 @@
 // How a store is opened for writing.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,6 +24,8 @@ struct StoreOptions {
     // Shards are shared with other gateways, where the engine can (Store::leases()); else the store is this process's
     // alone.
     bool is_shared = false;
+    // Once it is set, nothing waits long for a cluster that doesn't answer: the process is to end. May be null.
+    const std::atomic<bool>* is_stopping = nullptr;
     std::optional<RollupPolicy> rollups = std::nullopt;           // none: compact() makes none
     std::optional<DictionaryPolicy> dictionaries = std::nullopt;  // likewise
 };

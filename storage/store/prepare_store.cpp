@@ -1,7 +1,7 @@
 // What is done to an engine before it is a store: begun when it is empty, and rid of what interrupted drops left.
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/store_format.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/keyed_store.h"
@@ -13,13 +13,10 @@ namespace {
 // The format's version is the first thing that is written, so a database with other content but without it is foreign.
 Result<Done> start_store(Engine& engine, const std::string& where, ShardCount shards, Guard guard) {
     bool is_empty = true;
-    auto visited = engine.visit(everything(), [&](std::string_view, std::string_view) {
+    PERFLEET_TRY(engine.visit(everything(), [&](std::string_view, std::string_view) {
         is_empty = false;
         return Visit::kStop;
-    });
-    if (!visited.ok()) {
-        return visited;
-    }
+    }));
     if (!is_empty) {
         return Error{ErrorCode::kInvalid,
                      where + ": holds a database that is not a perfleet store; give another folder (--data)"};

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "storage/engine/testing/tearing_engine.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/testing/sample_batches.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "storage/engine/store_format.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/testing/fragile_store.h"

@@ -59,7 +59,7 @@ Result<UnusedImages> unused_images(const Engine& engine, const KeyedReads& reads
                 if (!at.ok()) {
                     return at.error();
                 }
-                is_known = is_known && at->step == CursorStep::kItem && forget_named(at->block, *images);
+                is_known = is_known && at->step == CursorStep::kItem && forget_named(at->value, *images);
             }
         }
     }

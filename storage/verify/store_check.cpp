@@ -20,7 +20,7 @@
 #include "storage/engine/store_format.h"
 #include "storage/engine/synced_log.h"
 #include "storage/engine/table_files.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/read/repeated_rows.h"
@@ -58,7 +58,7 @@ public:
         : engine_{engine}, verify_{verify}, check_{check}, read_{std::move(read)} {}
 
     [[nodiscard]] Result<Done> run() {
-        auto visited = visit_readable(
+        PERFLEET_TRY(visit_readable(
             engine_, everything(),
             [&](std::string_view key, std::string_view value) {
                 on_key(key, value);
@@ -75,10 +75,7 @@ public:
                     add({damaged.file, damaged.is_file_lost ? "can't be opened" : engine_.damage_in(damaged.error),
                          "what it holds from " + from + " to " + to, 0});
                 }
-            });
-        if (!visited.ok()) {
-            return visited;
-        }
+            }));
         finish_partition();
         return Done{};
     }
@@ -485,16 +482,13 @@ Result<std::uint64_t> check_files(const std::string& directory, bool verify, con
                                   StoreCheck& check) {
     PERFLEET_TRY(check_reader_folder(directory));
     std::uint64_t files_size_bytes = 0;
-    auto files = check_table_files(directory, verify, [&](std::uint64_t done, std::uint64_t total) {
+    auto files = PERFLEET_TRY(check_table_files(directory, verify, [&](std::uint64_t done, std::uint64_t total) {
         files_size_bytes = total;
         if (progress) {
             progress(done, 2 * total);
         }
-    });
-    if (!files.ok()) {
-        return files.error();
-    }
-    for (const TableFileCheck& file : *files) {
+    }));
+    for (const TableFileCheck& file : files) {
         ++check.table_file_count;
         check.table_file_size_bytes += file.size_bytes;
         if (!file.damage.empty()) {

@@ -15,7 +15,7 @@
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/rocksdb_engine.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store/testing/store_writer.h"

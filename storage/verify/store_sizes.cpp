@@ -11,7 +11,7 @@
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/open_engine.h"
 #include "storage/engine/store_format.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 
@@ -30,16 +30,13 @@ public:
                 names.push_back(event.name);
             }
         }
-        auto visited = visit_readable(
+        PERFLEET_TRY(visit_readable(
             engine_, everything(),
             [&](std::string_view key, std::string_view value) {
                 add(key, value);
                 return Visit::kContinue;
             },
-            [&](const DamagedRange&) { ++sizes_.unreadable_count; });
-        if (!visited.ok()) {
-            return visited.error();
-        }
+            [&](const DamagedRange&) { ++sizes_.unreadable_count; }));
         return std::move(sizes_);
     }
 

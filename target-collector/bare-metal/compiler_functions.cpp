@@ -2,15 +2,35 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace {
+
+// Not by __builtin_memcpy(), which the compiler may turn into a call of the very function that stands here: GCC does,
+// for RISC-V and -Os.
+struct [[gnu::may_alias]] Word {
+    std::uint64_t value;
+};
+#if defined(__riscv)
+// Unaligned ones are traps there, or slow.
+constexpr std::uintptr_t kWordAlignment = sizeof(Word);
+using AnyWord = Word;
+#else
+constexpr std::uintptr_t kWordAlignment = 1;
+struct [[gnu::may_alias, gnu::packed]] AnyWord {
+    std::uint64_t value;
+};
+#endif
+
+}  // namespace
+
 extern "C" {
 
 void* memcpy(void* to, const void* from, std::size_t size_bytes) {
     auto* target = static_cast<unsigned char*>(to);
     const auto* source = static_cast<const unsigned char*>(from);
-    for (; size_bytes >= 8; size_bytes -= 8, target += 8, source += 8) {
-        std::uint64_t word = 0;
-        __builtin_memcpy(&word, source, 8);
-        __builtin_memcpy(target, &word, 8);
+    if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from)) % kWordAlignment == 0) {
+        for (; size_bytes >= 8; size_bytes -= 8, target += 8, source += 8) {
+            reinterpret_cast<AnyWord*>(target)->value = reinterpret_cast<const AnyWord*>(source)->value;
+        }
     }
     for (; size_bytes > 0; --size_bytes) {
         *target++ = *source++;
@@ -39,7 +59,7 @@ void* memset(void* to, int value, std::size_t size_bytes) {
         *target++ = static_cast<unsigned char>(value);
     }
     for (; size_bytes >= sizeof word; size_bytes -= sizeof word, target += sizeof word) {
-        __builtin_memcpy(target, &word, sizeof word);
+        reinterpret_cast<Word*>(target)->value = word;
     }
     for (; size_bytes > 0; --size_bytes) {
         *target++ = static_cast<unsigned char>(value);

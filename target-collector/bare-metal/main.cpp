@@ -37,7 +37,7 @@ namespace {
 
 constexpr std::uint64_t kSamplesPerSecond = 1'000;
 constexpr std::uint64_t kNsPerSample = 1'000'000'000 / kSamplesPerSecond;
-constexpr std::uint64_t kRunSecondsMax = 45;    // though there are not enough samples
+constexpr std::uint64_t kRunSecondsMax = 80;    // unless more are asked for, though there are not enough samples
 constexpr std::uint64_t kFarewellSeconds = 30;  // for what isn't acknowledged yet
 constexpr std::size_t kStackSizeBytes = 16U << 10;
 constexpr std::size_t kFramesMax = 32;
@@ -295,19 +295,19 @@ void pass_on_trace() {
         trace.taken = trace.taken + 1;
         const auto event = static_cast<std::uint16_t>(kFirstTraceEvent + entry.function);
         const std::uint32_t tid = kThreads[entry.function < kTimedFunctions / 2 ? 0 : 1].tid;
-        const std::uint64_t row[] = {entry.stop_ticks, 0, kPid, tid, kEmptyStack.value, 1, entry.took_ticks, 0};
+        const std::uint64_t row[] = {0, kPid, tid, kEmptyStack.value, 1, entry.took_ticks, 0};
         const std::span<const std::byte> no_raw_bytes[1] = {};
-        collector->append({Kind::kTracepoint, EventNumber{event}}, Ticks{entry.stop_ticks}, row, no_raw_bytes);
+        collector->append({{Kind::kTracepoint, EventNumber{event}}, Ticks{entry.stop_ticks}, row, no_raw_bytes});
     }
 }
 
 // A window's rows: the whole system first, then its threads.
-void tell_utilisation() {
+void print_utilisation() {
     const Ticks now{counter()};
     const auto append = [&](std::uint64_t thread, const ThreadCycles& of) {
         const std::uint64_t row[] = {
-            now.value, 0, window_began_ticks, thread, of.cycles, of.schedules, of.kernel_cycles, of.kernel_entries};
-        collector->append({Kind::kUtilisation, kUtilisationEvent}, now, row);
+            0, window_began_ticks, thread, of.cycles, of.schedules, of.kernel_cycles, of.kernel_entries};
+        collector->append({{Kind::kUtilisation, kUtilisationEvent}, now, row});
     };
     ThreadCycles all{.cycles = thread_times.window_cycles()};
     for (const ThreadCycles& one : thread_times.figures()) {
@@ -326,22 +326,20 @@ void pass_on_utilisation() {
         return;
     }
     if (requests->tells_utilisation()) {
-        tell_utilisation();
+        print_utilisation();
     }
     thread_times.begin_window();
     window_began_ticks = counter();
 }
 
 void pass_on_circle() {
-    const Ticks now{counter()};
-    const std::uint64_t row[] = {now.value, circle_test.size, circle_test.group, circle_test.test,
-                                 circle_test.took_cycles};
-    collector->append({Kind::kLatency, kCircleEvent}, now, row);
+    const std::uint64_t row[] = {circle_test.size, circle_test.group, circle_test.test, circle_test.took_cycles};
+    collector->append({{Kind::kLatency, kCircleEvent}, Ticks{counter()}, row});
     ++circles_measured;
 }
 
 // A line for each second, and for each batch that the gateway has acknowledged.
-void tell_progress(std::uint64_t seconds) {
+void print_progress(std::uint64_t seconds) {
     if (seconds > seconds_reported) {
         seconds_reported = seconds;
         print("second ");
@@ -358,10 +356,10 @@ void tell_progress(std::uint64_t seconds) {
 bool is_over() {
     const std::uint64_t seconds = (counter() - begun_ticks) / ticks_per_second;
     if (gate->is_open) {
-        tell_progress(seconds);  // not where a run is to be the same whatever it is printed on
+        print_progress(seconds);  // not where a run is to be the same whatever it is printed on
     }
     const bool has_enough = sample_counts[0] >= options.samples_min && sample_counts[1] >= options.samples_min;
-    return (seconds >= options.seconds && has_enough) || seconds >= kRunSecondsMax;
+    return seconds >= options.seconds && (has_enough || seconds >= kRunSecondsMax);
 }
 
 std::span<std::uint64_t> kernel_stack() { return {kernel_stack_begin, kernel_stack_end}; }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "target-collector/bare-metal/device_memory.h"
+
 #define PERFLEET_READ_REGISTER(name)                            \
     ([] {                                                       \
         std::uint64_t value;                                    \
@@ -15,16 +17,6 @@
 namespace perfleet::bare_metal {
 
 inline void synchronise() { asm volatile("isb" ::: "memory"); }
-// Orders memory accesses, those of devices too.
-inline void barrier() { asm volatile("dsb sy" ::: "memory"); }
-
-[[nodiscard]] inline std::uint32_t read_device(std::uint64_t address) {
-    return *reinterpret_cast<volatile std::uint32_t*>(address);
-}
-inline void write_device(std::uint64_t address, std::uint32_t value) {
-    *reinterpret_cast<volatile std::uint32_t*>(address) = value;
-}
-
 // The generic counter: the clock of samples and of the load itself.
 [[nodiscard]] inline std::uint64_t counter() {
     synchronise();

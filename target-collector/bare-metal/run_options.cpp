@@ -32,19 +32,10 @@ bool take_number(std::string_view text, std::uint64_t& into) {
     return into > 0 && into <= kNumberMax;
 }
 
-// "I,D,G,S"; S may be left out.
 bool take_circle(std::string_view text, CircleShape& into) {
-    std::uint64_t* const numbers[] = {&into.initial_size, &into.size_delta, &into.group_count, &into.test_count};
-    constexpr std::size_t kNumbersMin = 3;
-    std::size_t count = 0;
-    for (std::size_t at = 0; at <= text.size(); ++count) {
-        const std::size_t end = find_letter(text, ',', at);
-        if (count == 4 || !take_number(part(text, at, end), *numbers[count])) {
-            return false;
-        }
-        at = end + 1;
-    }
-    return count >= kNumbersMin;
+    const auto shape = parse_circle_shape(text);
+    into = shape.value_or(into);
+    return shape.has_value();
 }
 
 bool take_session(std::string_view text, SessionId& into) {

@@ -22,16 +22,9 @@
 
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/result.h"
+#include "target-collector/small/circle_shape.h"
 
 namespace perfleet::bare_metal {
-
-// Of the Kanata circle.
-struct CircleShape {
-    std::uint64_t initial_size = 20;
-    std::uint64_t size_delta = 20;
-    std::uint64_t group_count = 10;
-    std::uint64_t test_count = 30;  // in each
-};
 
 struct RunOptions {
     std::uint64_t seconds = 6;

@@ -3,14 +3,12 @@
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/bare-metal/registers.h"
+#include "target-collector/bare-metal/device_memory.h"
 
 namespace perfleet::bare_metal {
 namespace {
 
 // virtio-mmio (VIRTIO 1.2, 4.2.4).
-constexpr std::uint64_t kDeviceDistance = 0x200;
-constexpr int kDevices = 32;
 constexpr std::uint32_t kMagic = 0x7472'6976;  // "virt"
 constexpr std::uint32_t kLegacy = 1;
 constexpr std::uint32_t kConsole = 3;
@@ -52,8 +50,8 @@ struct Control {
 
 bool VirtioSerial::start(const Place& place) {
     bus_offset_ = place.bus_offset;
-    for (int i = 0; i < kDevices && device_ == 0; ++i) {
-        const std::uint64_t at = place.devices + static_cast<std::uint64_t>(i) * kDeviceDistance;
+    for (int i = 0; i < place.device_count && device_ == 0; ++i) {
+        const std::uint64_t at = place.devices + static_cast<std::uint64_t>(i) * place.device_distance;
         if (read_device(at + kMagicValue) == kMagic && read_device(at + kVersion) == kLegacy &&
             read_device(at + kDeviceId) == kConsole) {
             device_ = at;
@@ -77,7 +75,7 @@ bool VirtioSerial::start(const Place& place) {
     for (const std::uint16_t queue : {control_in_.number, in_.number}) {
         write_device(device_ + kQueueNotify, queue);
     }
-    tell(~0U, kDeviceReady, 1);
+    send_control(~0U, kDeviceReady, 1);
     return true;
 }
 
@@ -105,7 +103,7 @@ void VirtioSerial::give(Queue<kSizeBytes>& queue, std::uint16_t index, std::size
     barrier();
 }
 
-void VirtioSerial::tell(std::uint32_t port, std::uint16_t event, std::uint16_t value) {
+void VirtioSerial::send_control(std::uint32_t port, std::uint16_t event, std::uint16_t value) {
     // QEMU takes them at once: the buffers are free again.
     const auto index = static_cast<std::uint16_t>(control_sent_++ % kEntries);
     const Control message{port, event, value};
@@ -144,8 +142,8 @@ void VirtioSerial::obey(std::span<const std::byte> message) {
         return;
     }
     if (control.event == kPortAdd) {
-        tell(kPort, kPortReady, 1);
-        tell(kPort, kPortOpen, 1);
+        send_control(kPort, kPortReady, 1);
+        send_control(kPort, kPortOpen, 1);
     } else if (control.event == kPortOpen) {
         is_open_ = control.value != 0;
         if (is_open_) {

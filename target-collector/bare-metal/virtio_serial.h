@@ -18,10 +18,12 @@ class VirtioSerial final : public ByteStream {
 public:
     VirtioSerial() = default;
 
-    // Where things stand: the board's 32 devices of virtio-mmio in our memory, and how far our memory is from what
-    // devices see (this object has to lie there in one piece).
+    // Where things stand: the board's devices of virtio-mmio in our memory, as the AArch64 board has them, and how far
+    // our memory is from what devices see (this object has to lie there in one piece).
     struct Place {
         std::uint64_t devices = 0x0a00'0000;
+        std::uint64_t device_distance = 0x200;
+        int device_count = 32;
         std::uint64_t bus_offset = 0;
     };
 
@@ -74,7 +76,7 @@ private:
     void give(Queue<kSizeBytes>& queue, std::uint16_t index, std::size_t size_bytes, Direction direction);
     void follow_host();
     void obey(std::span<const std::byte> message);
-    void tell(std::uint32_t port, std::uint16_t event, std::uint16_t value);
+    void send_control(std::uint32_t port, std::uint16_t event, std::uint16_t value);
     void take_back_sent();
 
     [[nodiscard]] std::uint64_t bus_address(const void* memory) const {

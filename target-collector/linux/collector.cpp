@@ -2,7 +2,6 @@
 
 #include <malloc.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,14 +17,17 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/probe_overhead.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"
+#include "target-collector/linux/confined_reader.h"
 #include "target-collector/linux/control_executor.h"
 #include "target-collector/linux/cpu_budget.h"
 #include "target-collector/linux/disk_spool.h"
@@ -34,11 +36,13 @@
 #include "target-collector/linux/gateway_link.h"
 #include "target-collector/linux/option_check.h"
 #include "target-collector/linux/packed_symbols.h"
+#include "target-collector/linux/probe_events.h"
 #include "target-collector/linux/progress.h"
 #include "target-collector/linux/sealer_sink.h"
 #include "target-collector/linux/session_description.h"
 #include "target-collector/linux/symbol_keeper.h"
 #include "target-collector/linux/target_identity.h"
+#include "target-collector/linux/unwind_cache.h"
 #include "target-collector/linux/wire_thread.h"
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/image_chunk.h"
@@ -48,6 +52,7 @@
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/perf_source.h"
 #include "target-collector/source/linux/probe_name.h"
+#include "target-collector/source/linux/proc_reader.h"
 
 namespace perfleet {
 namespace {
@@ -59,18 +64,6 @@ constexpr std::uint64_t kFinishTimeoutNs = 5'000'000'000;   // for the wire's th
 constexpr std::uint64_t kOffCpuFrequencyHzMax = 10'000;     // a thread's rows a second, at most about
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
 constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
-
-// With what a pair costs here and now.
-void describe_probes(std::vector<EventSpec>& probes) {
-    constexpr unsigned kPairs = 1'000;
-    perfleet_trace_overhead overhead{};
-    if (::perfleet_trace_measure_overhead(kPairs, &overhead) != 0) {
-        return;
-    }
-    for (EventSpec& spec : probes) {
-        spec.format = spec.is_probe_value ? "" : format_probe_overhead({overhead.effective_ns, overhead.total_ns});
-    }
-}
 
 std::uint64_t nanoseconds(double seconds) {
     constexpr double kSecondsMax = 1e9;
@@ -93,7 +86,7 @@ class LinuxCollector final : public Collector {
 public:
     LinuxCollector(CollectorOptions options, LogSink report)
         : options_{std::move(options)},
-          tell_{std::move(report)},
+          log_{std::move(report)},
           ring_memory_{std::bit_ceil(options_.collector_ring_size_bytes)},
           losses_memory_{kLossReportRingSizeBytes},
           spool_memory_{options_.spool_folder.empty() ? spool_size_bytes_of(options_) : kImageMemorySizeBytes},
@@ -110,12 +103,7 @@ public:
                   losses_},
           sink_{sealer_, bucket_clock_},
           clock_watch_{session_.start_point},
-          stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
           epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)} {}
-    ~LinuxCollector() override {
-        ::close(stop_fd_);
-        ::close(epoll_fd_);
-    }
 
     Result<Done> prepare();
 
@@ -128,15 +116,20 @@ public:
 private:
     // Called from both threads.
     void report(const LogEvent& event) {
-        const std::lock_guard lock{tell_mutex_};
-        tell_(event);
+        const std::lock_guard lock{log_mutex_};
+        log_(event);
     }
     [[nodiscard]] GatewayLink::Peer gateway() const { return {options_.gateways, options_.gateway_name, keys_}; }
     Result<Done> open_driver();
     Result<Done> open_spool();
     Result<Done> open_source();
+    Result<Done> choose_image_reader(PerfSourceOptions& source);
     Result<Done> choose_chains(PerfSourceOptions& source);
     Result<Done> choose_off_cpu(const KernelUnwinder::Options& wish, PerfSourceOptions& source);
+    // Beside, or in the place of, a command's.
+    [[nodiscard]] bool records_running_programs() const {
+        return options_.all_cpus || !options_.pids.empty() || !options_.tids.empty() || options_.uid;
+    }
     Result<Done> open_wire();
     bool watch(int fd) const;
     void collect(Ticks end);
@@ -144,15 +137,16 @@ private:
     void wake_wire();
     void end_command();
     void keep_budget(std::uint64_t now_ns);
+    [[nodiscard]] std::uint64_t reader_cpu_ns() const { return image_reader_ != nullptr ? image_reader_->cpu_ns() : 0; }
     void publish_rows();
-    void tell_of_symbols();
+    void log_symbols();
     CollectorSummary sum_up(const WireThread::Outcome& outcome);
     // Whether what wasn't acknowledged is in its file now.
     [[nodiscard]] bool finish_file(bool is_whole);
 
     CollectorOptions options_;
-    LogSink tell_;
-    std::mutex tell_mutex_;
+    LogSink log_;
+    std::mutex log_mutex_;
     Memory ring_memory_;
     Memory losses_memory_;
     Memory spool_memory_;  // with a spool on disk: for image chunks
@@ -177,23 +171,25 @@ private:
     std::string kernel_symbols_;  // packed
     std::vector<ImageSupply> images_;
     SymbolKeeper symbols_;
-    std::unique_ptr<DiskSpool> disk_spool_;  // null: batches wait in memory
+    std::shared_ptr<ConfinedReader> image_reader_;  // null: files are read in this process
+    std::unique_ptr<DiskSpool> disk_spool_;         // null: batches wait in memory
     ControlExecutor requests_;
     std::unique_ptr<WireThread> wire_;
     std::atomic<int> stop_count_{0};
-    int stop_fd_;
-    int epoll_fd_;
+    WakeEvent stop_event_;
+    FileDescriptor epoll_fd_;
     Seq last_woken_for_;
     std::optional<Ticks> delay_end_;  // when sampling begins; empty: it has, or waits for a control request
     std::optional<CpuBudget> budget_;
     std::uint64_t counters_read_ns_ = 0;
     std::uint64_t counts_published_ns_ = 0;
     int command_exit_status_ = 0;
+    std::uint64_t run_status_ = 0;
     std::uint64_t cpu_before_ns_ = thread_cpu_ns();
 };
 
 Result<Done> LinuxCollector::prepare() {
-    if (stop_fd_ < 0 || epoll_fd_ < 0) {
+    if (!stop_event_ || !epoll_fd_) {
         return error_from_errno(errno, "can't make an event descriptor");
     }
     for (const std::string& gateway_key : options_.gateway_keys) {
@@ -254,6 +250,7 @@ Result<Done> LinuxCollector::choose_chains(PerfSourceOptions& source) {
     wish.user_stack_bytes = options_.user_stack_bytes;
     const bool skips_own = source.events.all_cpus && !options_.include_self;
     wish.kernel_unwinder.own_pid = skips_own ? static_cast<std::uint32_t>(::getpid()) : 0;
+    wish.image_reader = source.image_reader.get();
     for (const std::int32_t pid : options_.pids) {
         wish.programs.push_back("/proc/" + std::to_string(pid) + "/exe");
     }
@@ -277,8 +274,7 @@ Result<Done> LinuxCollector::choose_off_cpu(const KernelUnwinder::Options& wish,
     if (source.kernel_unwinder == nullptr) {
         auto unwinder = KernelUnwinder::open(wish);
         if (!unwinder.ok()) {
-            report("--off-cpu without BPF: time blocked includes the wait for a CPU, and who woke whom isn't known (" +
-                   unwinder.error().message + ")");
+            report(off_cpu_without_bpf(unwinder.error()));
         } else {
             source.kernel_unwinder = std::move(*unwinder);
         }
@@ -289,26 +285,58 @@ Result<Done> LinuxCollector::choose_off_cpu(const KernelUnwinder::Options& wish,
     return Done{};
 }
 
-Result<Done> LinuxCollector::open_source() {
-    EventPlaces places;
-    if (!options_.command.empty()) {
-        const auto program = find_command(options_.command.front());
-        places.probes = program.ok() ? probe_names_of_file(*program) : std::vector<ProbeName>{};
+Result<Done> LinuxCollector::choose_image_reader(PerfSourceOptions& source) {
+    if (options_.reader_program.empty()) {
+        source.image_reader = std::make_shared<DirectImageReader>();
+    } else {
+        image_reader_ = std::make_shared<ConfinedReader>(options_.reader_program, true);
+        source.image_reader = image_reader_;
     }
-    auto events = PERFLEET_TRY(parse_events(options_.events, places, options_.event_filters));
+    if (!options_.unwind_cache_folder.empty()) {
+        auto cache = UnwindCache::open(options_.unwind_cache_folder, source.image_reader);
+        if (!cache.ok()) {
+            return Error{cache.error().code, "--unwind-cache " + cache.error().message};
+        }
+        source.image_reader = std::move(*cache);
+    }
+    return Done{};
+}
+
+Result<Done> LinuxCollector::open_source() {
     PerfSourceOptions source;
+    PERFLEET_TRY(choose_image_reader(source));
+    EventPlaces places;
+    const bool has_probes = std::ranges::any_of(
+        options_.events, [](std::string_view list) { return list.find(kProbeSystem) != std::string_view::npos; });
+    if (has_probes) {
+        places.probes = names_in_command(options_.command, *source.image_reader);
+    }
+    if (has_probes && records_running_programs()) {
+        const std::vector<std::uint32_t> pids(options_.pids.begin(), options_.pids.end());
+        const auto names = probe_names_of_processes(options_.all_cpus ? proc_pids() : pids, *source.image_reader);
+        add_probe_names(places.probes, names);
+    }
+    std::vector<EventSpec> events;
+    if (options_.benchmark) {
+        events.push_back(benchmark_event(*options_.benchmark));
+    } else {
+        events = PERFLEET_TRY(parse_events(options_.events, places, options_.event_filters));
+    }
     std::vector<std::string> environment;
     for (EventSpec& spec : events) {
         (spec.is_probe ? source.events.probes : source.events.events).push_back(std::move(spec));
     }
     if (!source.events.probes.empty()) {
-        if (options_.command.empty()) {
-            return Error{ErrorCode::kUsage, "-e " + source.events.probes.front().name +
-                                                ": probes are of a command and what it starts; write it behind --"};
+        if (!options_.command.empty()) {
+            source.probe_area = PERFLEET_TRY(ProbeArea::create());
+            environment.push_back(source.probe_area->variable());
         }
-        source.probe_area = PERFLEET_TRY(ProbeArea::create());
-        environment.push_back(source.probe_area->variable());
-        describe_probes(source.events.probes);
+        source.finds_probe_programs = records_running_programs();
+        if (options_.benchmark) {
+            environment.push_back(options_.benchmark->parameters);
+        } else {
+            describe_probes(source.events.probes);
+        }
     }
     source.events.sampling = {options_.frequency_hz, options_.period, options_.default_frequency_hz};
     source.events.jitter = {options_.jitter_percent, options_.jitter_seed.value_or(session_.session.low)};
@@ -323,9 +351,9 @@ Result<Done> LinuxCollector::open_source() {
     source.events.begins_stopped = options_.delay_ms.has_value();
     source.events.ring_page_count = options_.ring_pages;
     source.include_self = options_.include_self;
-    if (options_.keeps_symbols && !options_.symbol_program.empty()) {
+    if (options_.keeps_symbols && !options_.reader_program.empty()) {
         source.helper_pid =
-            static_cast<std::uint32_t>(symbols_.extract_in(options_.symbol_program, source.events.all_cpus));
+            static_cast<std::uint32_t>(symbols_.extract_in(options_.reader_program, source.events.all_cpus));
     }
     if (options_.keeps_symbols) {
         source.on_sampled_file = [this](const MappedFile& file, const ImageContentId& content) {
@@ -401,11 +429,11 @@ bool LinuxCollector::watch(int fd) const {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.fd = fd;
-    return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
+    return ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 Result<CollectorSummary> LinuxCollector::run() {
-    if (!watch(source_->wake_fd()) || !watch(stop_fd_) || !watch(requests_.fd()) ||
+    if (!watch(source_->wake_fd()) || !watch(stop_event_.fd()) || !watch(requests_.fd()) ||
         (command_ != nullptr && command_->end_fd() >= 0 && !watch(command_->end_fd()))) {
         return error_from_errno(errno, "can't wait for the end of the collection");
     }
@@ -420,7 +448,7 @@ Result<CollectorSummary> LinuxCollector::run() {
     source_->begin(sink_);
     if (options_.cpu_budget_percent) {
         source_->measure_bpf();
-        budget_.emplace(*options_.cpu_budget_percent, start.value, process_cpu_ns());
+        budget_.emplace(*options_.cpu_budget_percent, start.value, process_cpu_ns() + reader_cpu_ns());
     }
     ::malloc_trim(0);  // reading /proc took much more than is kept
     Ticks end{~0ULL};
@@ -435,8 +463,16 @@ Result<CollectorSummary> LinuxCollector::run() {
         collect(end);
     }
     requests_.close();
+    symbols_.raise_priority();
     source_->finish();
     end_command();
+    if (options_.benchmark) {
+        const bool is_whole = source_->probe_row_count() == options_.benchmark->row_count;
+        run_status_ = command_exit_status_ != 0 ? static_cast<std::uint64_t>(command_exit_status_)
+                      : is_whole                ? 0
+                                                : protocol::kRunIncomplete;
+        source_->append_run_end(run_status_);
+    }
     const ClockPoint end_point = observe_clocks();
     if (disk_spool_ != nullptr) {
         disk_spool_->end(end_point);
@@ -459,7 +495,7 @@ Result<CollectorSummary> LinuxCollector::run() {
     }
     const WireThread::Outcome& outcome = wire_->join();
     symbols_.finish();
-    tell_of_symbols();
+    log_symbols();
     const OrphanDelivery::Outcome left =
         disk_spool_ != nullptr ? disk_spool_->join(outcome.is_finished) : OrphanDelivery::Outcome{};
     const bool is_rest_in_file = finish_file(outcome.is_in_file && ran.ok());
@@ -469,8 +505,10 @@ Result<CollectorSummary> LinuxCollector::run() {
     CollectorSummary summary = sum_up(outcome);
     summary.is_rest_in_file = is_rest_in_file;
     summary.earlier_sessions = left.sessions_left;
+    summary.run_status = run_status_;
     summary.own_cpu_ns =
         thread_cpu_ns() - cpu_before_ns_ + source_->own_cpu_ns() + outcome.cpu_ns + left.cpu_ns + symbols_.cpu_ns();
+    summary.own_cpu_ns += reader_cpu_ns();
     return summary;
 }
 
@@ -514,14 +552,15 @@ void LinuxCollector::collect(Ticks end) {
         const Ticks next = std::min(end, delay_end_.value_or(end));
         const std::uint64_t left_ms = now < next ? ((next.value - now.value) / 1'000'000) + 1 : 0;
         std::array<epoll_event, 16> events{};
-        const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()),
+        const int count = ::epoll_wait(epoll_fd_.get(), events.data(), static_cast<int>(events.size()),
                                        static_cast<int>(std::min(left_ms, source_->wait_ms_max())));
         (void)count;  // whoever called, all rings are looked at
     }
 }
 
 void LinuxCollector::keep_budget(std::uint64_t now_ns) {
-    const auto scale = budget_ ? budget_->update(now_ns, process_cpu_ns() + source_->bpf_run_ns()) : std::nullopt;
+    const auto scale =
+        budget_ ? budget_->update(now_ns, process_cpu_ns() + reader_cpu_ns() + source_->bpf_run_ns()) : std::nullopt;
     if (!scale) {
         return;
     }
@@ -549,7 +588,7 @@ CollectorCounts LinuxCollector::counts() const {
     counts.ring_size_bytes = batches_.memory_size_bytes();
     counts.acknowledged_after = wire_->acknowledged_after();
     if (disk_spool_ != nullptr) {
-        counts.left = disk_spool_->left_counts();
+        counts.orphans = disk_spool_->orphan_counts();
         counts.spool_syncs = disk_spool_->sync_counts();
     }
     return counts;
@@ -599,7 +638,7 @@ void LinuxCollector::end_command() {
     }
 }
 
-void LinuxCollector::tell_of_symbols() {
+void LinuxCollector::log_symbols() {
     const SymbolKeeper::LeftOut left_out = symbols_.left_out();
     if (left_out.sum() == 0) {
         return;
@@ -609,7 +648,7 @@ void LinuxCollector::tell_of_symbols() {
     for (const auto& [count, what] :
          {std::pair{left_out.changed, " gone or changed"}, std::pair{left_out.too_large, " too large"},
           std::pair{left_out.too_many, " past the limits of a session"},
-          std::pair{left_out.undelivered, " not taken by the gateway"}}) {
+          std::pair{left_out.undelivered, " not sent in time (a longer --exit-wait sends them)"}}) {
         if (count > 0) {
             text += separator + std::to_string(count) + what;
             separator = ", ";
@@ -620,8 +659,7 @@ void LinuxCollector::tell_of_symbols() {
 
 void LinuxCollector::stop() {
     const bool is_second = stop_count_.fetch_add(1) > 0;
-    const std::uint64_t one = 1;
-    (void)!::write(stop_fd_, &one, sizeof(one));
+    stop_event_.signal();
     if (is_second) {
         wire_->give_up();
         if (disk_spool_ != nullptr) {

@@ -47,6 +47,15 @@ struct CollectorOptions {
     std::optional<std::uint32_t> uid;  // --uid, the processes of this user
     std::vector<std::uint32_t> cpus;   // -C, these alone; empty: all
     std::vector<std::string> command;  // after --
+    // What is recorded of `command`, in the place of `events`: a benchmark (probe/perfleet/bench.h).
+    struct Benchmark {
+        std::string name;
+        bool is_circle = false;       // accumulated latencies
+        std::string parameters;       // for its environment: "PERFLEET_BENCH=…"
+        std::string overhead;         // the event's format (probe_overhead.h); may be empty
+        std::uint64_t row_count = 0;  // else the run has failed
+    };
+    std::optional<Benchmark> benchmark;
     std::vector<std::pair<std::string, std::string>> labels;
     std::string target_name;  // default: the key's name, or the host's where there is no key
     std::string key_file;     // secret key; empty: without keys
@@ -54,7 +63,8 @@ struct CollectorOptions {
     std::vector<std::string> gateway_keys;
     bool include_self = false;
     bool keeps_symbols = true;           // offers the symbol tables of sampled files to the gateway
-    std::string symbol_program;          // reads them in a process of its own (symbol_extractor.h); empty: read here
+    std::string reader_program;          // reads files in processes of its own (confined_reader.h); empty: read here
+    std::string unwind_cache_folder;     // where unwind tables are kept for later sessions; empty: nowhere
     bool is_symbol_rate_limited = true;  // by DeliveryCore::kImageBytesPerSecond
     bool all_user = false;
     bool all_kernel = false;
@@ -79,6 +89,7 @@ struct CollectorSummary {
     TargetId target;
     // As a shell shows it; 0 without a command, and for one that was ended because the profile was over.
     int command_exit_status = 0;
+    std::uint64_t run_status = 0;     // of a benchmark: protocol::kRunEnded
     std::uint64_t rows_produced = 0;  // all row series, definitions not counted
     std::uint64_t rows_lost = 0;
     std::uint64_t rows_undelivered = 0;  // of rows_lost: nobody acknowledged them in time, though the spool had room

@@ -7,10 +7,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
+#include <span>
 #include <string_view>
+
+#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 namespace {
@@ -35,12 +40,8 @@ Error not_runnable(const std::string& name, int error) {
 // Between fork and exec: only what is safe there.
 [[noreturn]] void become(const char* path, char* const* words, char* const* shell_words, char* const* environment,
                          int go_fd, int error_fd) {
-    char byte = 0;
-    ssize_t got = 0;
-    do {
-        got = ::read(go_fd, &byte, 1);
-    } while (got < 0 && errno == EINTR);
-    if (got != 1) {
+    std::array<std::byte, 1> go{};
+    if (read_all(go_fd, go) != go.size()) {
         ::_exit(0);
     }
     ::execve(path, words, environment);
@@ -141,12 +142,9 @@ Result<Done> Command::run() {
     (void)!::write(go_fd_.get(), &byte, 1);
     go_fd_.reset();
     int error = 0;
-    ssize_t got = 0;
-    do {
-        got = ::read(error_fd_.get(), &error, sizeof(error));
-    } while (got < 0 && errno == EINTR);
+    const bool has_failed = read_all(error_fd_.get(), std::as_writable_bytes(std::span{&error, 1})) == sizeof(error);
     error_fd_.reset();
-    if (got == static_cast<ssize_t>(sizeof(error))) {
+    if (has_failed) {
         ::waitpid(pid_, nullptr, 0);
         pid_ = -1;
         exit_status_ = error == ENOENT ? 127 : 126;

@@ -364,7 +364,12 @@ void add_options(CLI::App& app, CommandLine& line) {
     app.add_flag("!--no-keep-symbols", options.keeps_symbols,
                  "Don't keep the symbol tables of sampled files in the store: a file that is rebuilt or removed loses "
                  "its names");
-    add_perf_options(app);
+    app.add_option("--unwind-cache", options.unwind_cache_folder,
+                   "Folder where tables for unwinding are kept for later sessions, at most 64 MiB; nobody else may "
+                   "write to it. Default: they are made anew")
+        ->type_name("DIR")
+        ->check(check_not_empty);
+    add_perf_record_options(app);
     app.add_option("command", options.command,
                    "The command to profile, behind --; with -a, -C, -p, -t or --uid it says how long")
         ->type_name("COMMAND");
@@ -403,9 +408,10 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
     auto* const gateway_key = app.add_option("--gateway-key", options.gateway_keys,
                                              "The gateway's public key: its file, or the 40 characters; another "
                                              "gateway gets nothing. Of several gateways one key for all, or one for "
-                                             "each in their order; several times for several")
+                                             "each in their order")
                                   ->type_name("KEY")
                                   ->check(check_not_empty)
+                                  ->delimiter(',')
                                   ->allow_extra_args(false)
                                   ->needs(key);
     key->needs(gateway_key);
@@ -435,7 +441,7 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
     app.add_option("--metrics", line.metrics,
                    "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9412, or 0.0.0.0:9412 for "
                    "everybody who can reach it. Default: nowhere")
-        ->type_name("HOST:PORT")
+        ->type_name("ADDRESS")
         ->check(check_not_empty);
     app.add_option("--log-level", line.log_level, "Least severe messages that are logged. Default: notice")
         ->type_name("LEVEL")

@@ -1,17 +1,13 @@
 #include "target-collector/linux/control_executor.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <utility>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/wake_event.h"
 
 namespace perfleet {
 
-ControlExecutor::ControlExecutor() : fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} { PERFLEET_ASSERT(fd_ >= 0); }
-
-ControlExecutor::~ControlExecutor() { ::close(fd_); }
+ControlExecutor::ControlExecutor() { PERFLEET_ASSERT(event_); }
 
 void ControlExecutor::place(const ControlRequest& order) {
     const std::lock_guard lock{mutex_};
@@ -22,8 +18,7 @@ void ControlExecutor::place(const ControlRequest& order) {
     if (!order_ && !answer_) {
         order_ = order;
         is_taken_ = false;
-        const std::uint64_t one = 1;
-        (void)!::write(fd_, &one, sizeof one);
+        event_.signal();
     }
 }
 
@@ -37,8 +32,7 @@ std::optional<ControlRequest> ControlExecutor::take() {
     if (!order_ || is_taken_) {
         return std::nullopt;
     }
-    std::uint64_t count = 0;
-    (void)!::read(fd_, &count, sizeof count);
+    event_.clear();
     is_taken_ = true;
     return order_;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "schemas/vocabulary/wake_event.h"
 #include "target-collector/message/control.h"
 
 namespace perfleet {
@@ -15,10 +16,9 @@ class ControlExecutor {
 public:
     // A descriptor that is readable while a request lies here.
     ControlExecutor();
-    ~ControlExecutor();
     ControlExecutor(const ControlExecutor&) = delete;
     ControlExecutor& operator=(const ControlExecutor&) = delete;
-    [[nodiscard]] int fd() const { return fd_; }
+    [[nodiscard]] int fd() const { return event_.fd(); }
 
     // The wire's side. A request that lies here already is the same one.
     void place(const ControlRequest& order);
@@ -36,7 +36,7 @@ public:
 
 private:
     std::mutex mutex_;
-    int fd_;
+    WakeEvent event_;
     bool is_closed_ = false;
     bool is_taken_ = false;
     std::optional<ControlRequest> order_;

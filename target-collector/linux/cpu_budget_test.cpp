@@ -39,8 +39,8 @@ TEST(CpuBudget, AboveItTheFrequencyFallsUntilItIsKept) {
         (void)collector.step(budget);
     }
     EXPECT_LE(budget.used_share(), 0.01);
-    const double settled = budget.scale();
-    EXPECT_GT(settled, 0.05);
+    const double steady = budget.scale();
+    EXPECT_GT(steady, 0.05);
     for (int i = 0; i < 20; ++i) {
         EXPECT_FALSE(collector.step(budget)) << "it doesn't go up and down";
     }

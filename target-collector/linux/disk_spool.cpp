@@ -26,7 +26,7 @@ DiskSpool::~DiskSpool() {
 }
 
 void DiskSpool::deliver_orphans(std::unique_ptr<WaitingDriver> driver) {
-    left_ = std::make_unique<OrphanDelivery>(folder_->left(), std::move(driver), log_);
+    orphans_ = std::make_unique<OrphanDelivery>(folder_->orphans(), std::move(driver), log_);
 }
 
 Result<Done> DiskSpool::prepare(const ClockPoint& start_point, std::span<const std::byte> hello, LiveCounts& counts,
@@ -54,8 +54,8 @@ void DiskSpool::start() {
     if (sync_interval_ns_ != 0) {
         sync_->start();
     }
-    if (left_ != nullptr) {
-        left_->start();
+    if (orphans_ != nullptr) {
+        orphans_->start();
     }
 }
 
@@ -71,14 +71,14 @@ void DiskSpool::end(const ClockPoint& end_point) {
 }
 
 void DiskSpool::finish(std::uint64_t wait_ns) {
-    if (left_ != nullptr) {
-        left_->finish(wait_ns);
+    if (orphans_ != nullptr) {
+        orphans_->finish(wait_ns);
     }
 }
 
 void DiskSpool::give_up() {
-    if (left_ != nullptr) {
-        left_->give_up();
+    if (orphans_ != nullptr) {
+        orphans_->give_up();
     }
 }
 
@@ -94,7 +94,7 @@ OrphanDelivery::Outcome DiskSpool::join(bool is_delivered) {
             log_(removed.error().message);
         }
     }
-    return left_ != nullptr ? left_->join() : OrphanDelivery::Outcome{};
+    return orphans_ != nullptr ? orphans_->join() : OrphanDelivery::Outcome{};
 }
 
 }  // namespace perfleet

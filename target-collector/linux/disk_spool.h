@@ -35,7 +35,7 @@ public:
     // Takes the file of a session that never began away.
     ~DiskSpool();
 
-    [[nodiscard]] bool has_left() const { return !folder_->left().empty(); }
+    [[nodiscard]] bool has_left() const { return !folder_->orphans().empty(); }
     // Over this connection; begins with start().
     void deliver_orphans(std::unique_ptr<WaitingDriver> driver);
 
@@ -61,7 +61,9 @@ public:
     OrphanDelivery::Outcome join(bool is_delivered);
 
     // Any thread.
-    [[nodiscard]] LeftCounts left_counts() const { return left_ == nullptr ? LeftCounts{} : left_->counts(); }
+    [[nodiscard]] OrphanCounts orphan_counts() const {
+        return orphans_ == nullptr ? OrphanCounts{} : orphans_->counts();
+    }
     [[nodiscard]] SpoolSyncCounts sync_counts() const { return sync_ == nullptr ? SpoolSyncCounts{} : sync_->counts(); }
 
 private:
@@ -72,9 +74,9 @@ private:
     std::unique_ptr<SpoolFile> file_;
     std::unique_ptr<DeliveryJournal> journal_;
     LiveCounts* counts_ = nullptr;
-    std::unique_ptr<OrphanDelivery> left_;  // null: earlier runs left nothing
-    std::uint64_t sync_interval_ns_ = 0;    // 0: never
-    std::unique_ptr<SpoolSync> sync_;       // ends before the file does
+    std::unique_ptr<OrphanDelivery> orphans_;  // null: earlier runs left nothing
+    std::uint64_t sync_interval_ns_ = 0;       // 0: never
+    std::unique_ptr<SpoolSync> sync_;          // ends before the file does
     bool has_started_ = false;
     std::uint64_t last_seen_ns_ = 0;
 };

@@ -1,12 +1,13 @@
 #include "target-collector/linux/fallback_link.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+
+#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 namespace {
@@ -39,13 +40,7 @@ Result<Done> FallbackLink::finish(const std::string& file, bool is_whole) {
     if (::rename(unfinished(file).c_str(), file.c_str()) != 0) {
         return error_from_errno(errno, file);
     }
-    const int folder = ::open(folder_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool is_synced = folder >= 0 && ::fsync(folder) == 0;
-    const int failed = errno;
-    if (folder >= 0) {
-        ::close(folder);
-    }
-    return is_synced ? Result<Done>{Done{}} : error_from_errno(failed, file);
+    return sync_folder(folder_of(file));
 }
 
 }  // namespace perfleet

@@ -22,6 +22,7 @@ Result<std::unique_ptr<SocketDriver>> GatewayLink::connect_to(std::size_t index)
 
 void GatewayLink::switch_to(std::unique_ptr<SocketDriver> driver) {
     driver_ = std::move(driver);
+    unknown_.clear();
     has_switched_ = true;
     wait_.restart();
 }
@@ -31,8 +32,11 @@ void GatewayLink::go_to(std::string_view endpoint, std::string_view public_key) 
     for (const ConnectKeys& keys : peer_.keys) {
         known = encode_public_key(keys.server) == public_key ? &keys : known;
     }
-    const bool is_too_soon = sent_ns_.has_value() && now_ns_ - *sent_ns_ < kSentAgainNs;
-    if (is_too_soon || (known == nullptr && !peer_.keys.empty())) {
+    if (known == nullptr && !peer_.keys.empty()) {
+        unknown_ = endpoint;
+        return;
+    }
+    if (sent_ns_.has_value() && now_ns_ - *sent_ns_ < kSentAgainNs) {
         return;
     }
     auto driver = SocketDriver::connect(std::string{endpoint}, known);
@@ -47,6 +51,7 @@ Checked<std::size_t> GatewayLink::receive(std::span<std::byte> into) {
     auto size = driver_->receive(into);
     if (!size.ok() || *size > 0) {
         wait_.heard();
+        unknown_.clear();  // unless it says so again
     }
     return size;
 }

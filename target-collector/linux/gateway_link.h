@@ -45,11 +45,19 @@ public:
     void wait(int wake_fd, std::uint64_t timeout_ns) override { driver_->wait(wake_fd, timeout_ns); }
     void note_time(std::uint64_t now_ns) override;
     [[nodiscard]] bool is_silent() const override { return wait_.duration_ns() >= kSilentAfterNs; }
-    [[nodiscard]] std::string trouble() const override { return driver_->trouble(); }
-    [[nodiscard]] std::string peer() const override {
-        return peer_.name.empty() ? "the gateway at " + (elsewhere_.empty() ? peer_.endpoints[current_] : elsewhere_)
-                                  : peer_.name;
+    [[nodiscard]] std::string trouble() const override {
+        const std::string trouble = driver_->trouble();
+        return !trouble.empty() || unknown_.empty()
+                   ? trouble
+                   : "it sends this target to " + unknown_ + ", whose key --gateway-key doesn't name";
     }
+    [[nodiscard]] std::string peer() const override {
+        return peer_.name.empty() ? "the gateway at " + endpoint() : peer_.name;
+    }
+    [[nodiscard]] const std::string& endpoint() const {
+        return elsewhere_.empty() ? peer_.endpoints[current_] : elsewhere_;
+    }
+    [[nodiscard]] bool is_connected() const { return driver_->is_connected(); }  // as reconnected() saw it last
 
 private:
     explicit GatewayLink(Peer peer) : peer_{std::move(peer)} {}
@@ -60,6 +68,7 @@ private:
     std::unique_ptr<SocketDriver> driver_;
     std::size_t current_ = 0;
     std::string elsewhere_;  // where it was sent to; empty: it is at the current one
+    std::string unknown_;    // where the current one would send it; empty: nowhere, or its key is known
     std::optional<std::uint64_t> sent_ns_;
     std::uint64_t now_ns_ = 0;
     bool has_switched_ = false;  // since reconnected()

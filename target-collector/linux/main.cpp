@@ -18,9 +18,9 @@
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/collector.h"
 #include "target-collector/linux/command_line.h"
+#include "target-collector/linux/confined_reader.h"
 #include "target-collector/linux/cpu_budget.h"
 #include "target-collector/linux/progress.h"
-#include "target-collector/linux/symbol_extractor.h"
 #include "target-collector/metrics/collector_metrics.h"
 
 namespace perfleet {
@@ -112,7 +112,7 @@ int run(int argc, char** argv) {
         return *status;
     }
     parsed.options.own_command_line.assign(argv, argv + argc);
-    parsed.options.symbol_program = "/proc/self/exe";
+    parsed.options.reader_program = "/proc/self/exe";
     auto line = finish_command_line(std::move(parsed));
     if (!line.ok()) {
         return fail_early(line.error());
@@ -172,7 +172,7 @@ int run(int argc, char** argv) {
 }  // namespace perfleet
 
 int main(int argc, char** argv) {
-    perfleet::run_if_symbol_extractor(argv);
+    perfleet::run_if_confined_reader(argv);
     return perfleet::start_program("perfleet-collector", perfleet::kLibraryThreads) ? perfleet::run(argc, argv)
                                                                                     : perfleet::kExitFailure;
 }

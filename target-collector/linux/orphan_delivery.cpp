@@ -1,14 +1,12 @@
 #include "target-collector/linux/orphan_delivery.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <ctime>
 #include <utility>
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/refusal.h"
 #include "target-collector/linux/waiting_driver.h"
@@ -16,11 +14,8 @@
 namespace perfleet {
 
 OrphanDelivery::OrphanDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, LogText log)
-    : files_{std::move(files)},
-      driver_{std::move(driver)},
-      log_{std::move(log)},
-      wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
-    PERFLEET_ASSERT(wake_fd_);
+    : files_{std::move(files)}, driver_{std::move(driver)}, log_{std::move(log)} {
+    PERFLEET_ASSERT(wake_event_);
 }
 
 OrphanDelivery::~OrphanDelivery() {
@@ -32,10 +27,7 @@ void OrphanDelivery::start() {
     thread_ = std::thread([this] { run(); });
 }
 
-void OrphanDelivery::wake() const {
-    const std::uint64_t one = 1;
-    (void)!::write(wake_fd_.get(), &one, sizeof(one));
-}
+void OrphanDelivery::wake() const { wake_event_.signal(); }
 
 void OrphanDelivery::finish(std::uint64_t wait_ns) {
     const std::uint64_t deadline_ns = monotonic_now().value + wait_ns;
@@ -99,9 +91,9 @@ void OrphanDelivery::count_delivered(std::uint64_t batch_count, std::uint64_t se
     counts_.sessions_waiting -= session_count;
 }
 
-LeftCounts OrphanDelivery::counts() const {
+OrphanCounts OrphanDelivery::counts() const {
     const std::lock_guard lock{counts_mutex_};
-    LeftCounts counts = counts_;
+    OrphanCounts counts = counts_;
     for (const Waiting& waiting : waiting_) {
         counts.batches_waiting += waiting.batch_count;
         counts.bytes_waiting += waiting.size_bytes;
@@ -145,9 +137,8 @@ bool OrphanDelivery::deliver(std::size_t index) {
         }
         if (!is_busy) {
             const std::uint64_t deadline_ns = deadline_ns_.load(std::memory_order_relaxed);
-            driver_->wait(wake_fd_.get(), std::min(kSleepNsMax, deadline_ns - std::min(deadline_ns, now_ns)));
-            std::uint64_t count = 0;
-            (void)!::read(wake_fd_.get(), &count, sizeof(count));
+            driver_->wait(wake_event_.fd(), std::min(kSleepNsMax, deadline_ns - std::min(deadline_ns, now_ns)));
+            wake_event_.clear();
         }
     }
     std::string text = (*left)->name() + " is delivered: " + std::to_string(reading.batch_count) + " batches";

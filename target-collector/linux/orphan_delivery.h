@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "target-collector/linux/waiting_driver.h"
 #include "target-collector/metrics/collector_counts.h"
 #include "target-collector/spool/orphan_session.h"
@@ -45,7 +45,7 @@ public:
     const Outcome& join();
 
     // Any thread. Nothing is known before start().
-    [[nodiscard]] LeftCounts counts() const;
+    [[nodiscard]] OrphanCounts counts() const;
 
 private:
     struct Waiting {
@@ -65,13 +65,13 @@ private:
     std::vector<std::string> files_;
     std::unique_ptr<WaitingDriver> driver_;
     LogText log_;
-    FileDescriptor wake_fd_;
+    WakeEvent wake_event_;
     std::thread thread_;
     std::atomic<std::uint64_t> deadline_ns_{~0ULL};
     Outcome outcome_;
     mutable std::mutex counts_mutex_;
     std::vector<Waiting> waiting_;  // of each file
-    LeftCounts counts_;
+    OrphanCounts counts_;
 };
 
 }  // namespace perfleet

@@ -1,7 +1,6 @@
 #include "target-collector/linux/packed_symbols.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include <cstdint>
@@ -68,7 +67,8 @@ Result<PackedSymbols> packed_symbols_of_file(int fd, const OpenDebugFile& open_d
     std::string lines = part.has_lines ? packed_lines(fd) : std::string{};
     const ImageContentId content = content_id_of_file(fd, size_bytes_of(fd));
     const bool wants_debug_file = !content.is_hash && (part.is_stripped || !part.has_lines);
-    if (const int debug_fd = wants_debug_file ? open_debug_file(part) : -1; debug_fd >= 0) {
+    if (const FileDescriptor debug = wants_debug_file ? open_debug_file(part) : FileDescriptor{}) {
+        const int debug_fd = debug.get();
         const auto debug_part = symbol_part_of_file(debug_fd, size_bytes_of(debug_fd));
         if (debug_part.ok() && debug_part->bytes.find(end_of_note(content.view())) != std::string::npos) {
             if (part.is_stripped && !debug_part->is_stripped) {
@@ -77,7 +77,6 @@ Result<PackedSymbols> packed_symbols_of_file(int fd, const OpenDebugFile& open_d
             }
             lines = debug_part->has_lines && !part.has_lines ? packed_lines(debug_fd) : std::move(lines);
         }
-        ::close(debug_fd);
     }
     if (!part.has_symbols && debug_symbols.empty()) {
         return PackedSymbols{};

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/source/linux/symbol_part.h"
 
 namespace perfleet {
@@ -21,8 +22,8 @@ struct PackedSymbols {
     bool is_whole = false;  // with the .symtab of the build
 };
 
-// Opens the separate debug file of the file with these symbols; -1: there is none. The descriptor is closed here.
-using OpenDebugFile = std::function<int(const SymbolPart&)>;
+// Opens the separate debug file of the file with these symbols; empty: there is none.
+using OpenDebugFile = std::function<FileDescriptor(const SymbolPart&)>;
 
 // Of an open program or library: its symbols; those of its debug file, if it is stripped; and the debug information
 // of either that says lines and inlined functions, unless that is too large. A debug file of another build is not

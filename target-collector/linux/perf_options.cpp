@@ -7,12 +7,6 @@
 namespace perfleet {
 namespace {
 
-struct PerfOption {
-    const char* names;
-    bool has_value;
-    const char* instead;  // why it is refused, and what to use; null: it asks for what is done anyway
-};
-
 constexpr std::array kOptions{
     PerfOption{"-T,--timestamp", false, nullptr},
     PerfOption{"-P,--period", false, nullptr},
@@ -62,7 +56,7 @@ constexpr std::array kOptions{
 
 }  // namespace
 
-void add_perf_options(CLI::App& app) {
+void add_perf_record_options(CLI::App& app) {
     app.add_option_function<std::string>(
            "-k,--clockid",
            [](const std::string& clock) {
@@ -73,7 +67,11 @@ void add_perf_options(CLI::App& app) {
                }
            })
         ->group("");
-    for (const PerfOption& option : kOptions) {
+    add_perf_options(app, kOptions);
+}
+
+void add_perf_options(CLI::App& app, std::span<const PerfOption> options) {
+    for (const PerfOption& option : options) {
         const std::string names = option.names;
         const std::string name = names.substr(0, names.find(','));
         const auto answer = [name, instead = option.instead] {

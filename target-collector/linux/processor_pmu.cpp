@@ -66,8 +66,8 @@ std::vector<std::pair<std::string, std::string>> processor_pmu(const std::string
         // Linux has found them.
         std::error_code error;
         const bool has_counters = std::filesystem::exists(devices + "/cpu", error);
-        const PmuLabels told{pmu_of_cpuid(cpuid, has_counters)};
-        for (const LabelDescription& label : told.labels()) {
+        const PmuLabels pmu{pmu_of_cpuid(cpuid, has_counters)};
+        for (const LabelDescription& label : pmu.labels()) {
             labels[std::string(label.key)] = label.value;
         }
     } else {

@@ -12,10 +12,7 @@ public:
     // Borrowed.
     SealerSink(Sealer& sealer, const BucketClock& clock) : sealer_{sealer}, clock_{clock} {}
 
-    void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
-                std::span<const std::span<const std::byte>> bytes) override {
-        sealer_.append(series, now, integers, bytes);
-    }
+    void append(const RowView& row) override { sealer_.append(row); }
     void count_lost(Series series, CountName reason, std::uint64_t row_count) override {
         sealer_.count_lost(series, reason, row_count);
     }

@@ -56,7 +56,7 @@ std::string cpu_id(std::string_view cpuinfo) {
     return midr;
 }
 
-// The command line is told for people to read: what is too long for a Hello is cut off, and a last word says so.
+// The command line is named for people to read: what is too long for a Hello is cut off, and a last word says so.
 std::vector<std::string> reported_words(const std::vector<std::string>& words) {
     constexpr std::size_t kWordsMax = hello_limits::kCommandLineWordsMax - 1;
     constexpr std::size_t kWordOverheadBytes = 16;
@@ -67,11 +67,11 @@ std::vector<std::string> reported_words(const std::vector<std::string>& words) {
            size_bytes + words[count].size() + kWordOverheadBytes <= kSizeBytesMax) {
         size_bytes += words[count++].size() + kWordOverheadBytes;
     }
-    std::vector<std::string> told(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<std::string> named(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count));
     if (count < words.size()) {
-        told.push_back("...(" + std::to_string(words.size() - count) + " more words)");
+        named.push_back("...(" + std::to_string(words.size() - count) + " more words)");
     }
-    return told;
+    return named;
 }
 
 std::span<const std::byte> bytes_of(const std::string& text) {

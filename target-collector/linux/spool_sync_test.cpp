@@ -39,21 +39,21 @@ TEST(SpoolSync, StopsAtOnceWhileItWaits) {
 
 TEST(SpoolSync, TellsAFailureOnceUntilItWorksAgain) {
     bool is_broken = true;
-    std::vector<std::string> told;
+    std::vector<std::string> logged;
     SpoolSync sync{1,
                    [&]() -> Result<Done> {
                        return is_broken ? Result<Done>{Error{ErrorCode::kIo, "the disk is gone"}} : Done{};
                    },
-                   [&](std::string_view text) { told.emplace_back(text); }};
+                   [&](std::string_view text) { logged.emplace_back(text); }};
     sync.sync();
     sync.sync();
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_NE(told[0].find("the disk is gone"), std::string::npos);
+    ASSERT_EQ(logged.size(), 1U);
+    EXPECT_NE(logged[0].find("the disk is gone"), std::string::npos);
     is_broken = false;
     sync.sync();
     is_broken = true;
     sync.sync();
-    EXPECT_EQ(told.size(), 2U);
+    EXPECT_EQ(logged.size(), 2U);
     EXPECT_EQ(sync.counts().done, 1U);
     EXPECT_EQ(sync.counts().failed, 3U);
 }

@@ -1,6 +1,7 @@
 #include "target-collector/linux/symbol_keeper.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@
 namespace perfleet {
 namespace {
 
+constexpr int kNiceMore = 10;
+
 struct ReadSymbols {
     enum class Outcome : std::uint8_t { kRead, kNone, kChanged, kTooLarge };
     Outcome outcome = Outcome::kNone;
@@ -26,7 +29,7 @@ struct ReadSymbols {
 };
 
 ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t pid, const std::string& path,
-                         SymbolExtractor* extractor) {
+                         ConfinedReader* reader) {
     using Outcome = ReadSymbols::Outcome;
     struct stat before {};
     struct stat after {};
@@ -36,7 +39,7 @@ ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t p
     const OpenDebugFile open = [&](const SymbolPart& part) {
         return open_debug_file({pid, path, expected.view(), part.debug_link});
     };
-    auto packed = extractor != nullptr ? extractor->extract(fd, open) : packed_symbols_of_file(fd, open);
+    auto packed = reader != nullptr ? reader->symbols(fd, open) : packed_symbols_of_file(fd, open);
     if (packed.ok() ? packed->bytes.empty() : packed.error().code == ErrorCode::kInvalid) {
         return {};  // nothing to keep
     }
@@ -56,31 +59,24 @@ ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t p
 
 }  // namespace
 
-SymbolKeeper::~SymbolKeeper() {
-    finish();
-    for (const auto& file : waiting_) {
-        release(*file);
-    }
-    for (const auto& file : offered_) {
-        release(*file);
-    }
-}
+SymbolKeeper::~SymbolKeeper() { finish(); }
 
 pid_t SymbolKeeper::extract_in(std::string program, bool at_once) {
-    extractor_ = std::make_unique<SymbolExtractor>(std::move(program));
+    reader_ = std::make_unique<ConfinedReader>(std::move(program));
     if (at_once) {
-        extractor_->start();
+        reader_->start();
     }
-    return extractor_->pid();
+    return reader_->pid();
 }
 
 void SymbolKeeper::add_module(const ImageContentId& content, std::string packed) {
     waiting_size_bytes_ += packed.size();
     waiting_.push_back(std::make_unique<File>(
-        File{-1, content, 0, {}, protocol::ImageType::kKernelSymbols, State::kRead, std::move(packed)}));
+        File{FileDescriptor{}, content, 0, {}, protocol::ImageType::kKernelSymbols, State::kRead, std::move(packed)}));
 }
 
 void SymbolKeeper::start() {
+    nice_ = ::getpriority(PRIO_PROCESS, 0);
     thread_ = std::thread([this] { run(); });
 }
 
@@ -98,12 +94,12 @@ void SymbolKeeper::note(const MappedFile& file, const ImageContentId& content) {
         ++left_out_.too_many;
         return;
     }
-    const int fd = FileContents::open(file);
-    if (fd < 0) {
+    FileDescriptor fd = FileContents::open(file);
+    if (!fd) {
         ++left_out_.changed;
         return;
     }
-    waiting_.push_back(std::make_unique<File>(File{fd, content, file.pid, std::string{file.path}}));
+    waiting_.push_back(std::make_unique<File>(File{std::move(fd), content, file.pid, std::string{file.path}}));
     changed_.notify_one();
 }
 
@@ -118,11 +114,32 @@ void SymbolKeeper::finish() {
     }
 }
 
+// The profiled program comes first. Where raise_priority() isn't permitted the priority is lowered by one alone: with
+// more, this thread hardly runs on a busy machine.
+void SymbolKeeper::lower_priority() const {
+    sched_param unused{};
+    (void)::sched_setscheduler(0, SCHED_BATCH, &unused);
+    (void)::setpriority(PRIO_PROCESS, 0, nice_ + 1);
+    if (::setpriority(PRIO_PROCESS, 0, nice_) == 0) {
+        (void)::setpriority(PRIO_PROCESS, 0, nice_ + kNiceMore);
+    }
+}
+
+void SymbolKeeper::raise_priority() {
+    is_priority_raised_ = true;
+    for (const pid_t id : {thread_id_.load(), reader_ != nullptr ? reader_->pid() : 0}) {
+        if (id != 0) {
+            (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(id), nice_);
+        }
+    }
+}
+
 void SymbolKeeper::run() {
-    // What is profiled comes first.
-    sched_param idle{};
-    (void)::sched_setscheduler(0, SCHED_BATCH, &idle);
-    (void)!::nice(10);
+    lower_priority();
+    thread_id_ = ::gettid();
+    if (is_priority_raised_) {
+        (void)::setpriority(PRIO_PROCESS, 0, nice_);
+    }
     std::unique_lock lock{mutex_};
     for (;;) {
         File* file = nullptr;
@@ -133,13 +150,13 @@ void SymbolKeeper::run() {
         read(*file, lock);
     }
     cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (extractor_ != nullptr) {
-        extractor_->end();
-        cpu_ns_ += extractor_->cpu_ns();
+    if (reader_ != nullptr) {
+        reader_->end();
+        cpu_ns_ += reader_->cpu_ns();
     }
 }
 
-// With mutex_ held, as next_to_read() and release().
+// With mutex_ held, as next_to_read().
 std::size_t SymbolKeeper::open_count() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(waiting_, [](const auto& file) { return file->state != State::kRead; }));
@@ -158,16 +175,15 @@ SymbolKeeper::File* SymbolKeeper::next_to_read() {
     return open != waiting_.end() ? open->get() : nullptr;
 }
 
-// A file that is being read isn't released meanwhile (leaving_).
+// A file that is being read isn't destroyed meanwhile (leaving_).
 void SymbolKeeper::read(File& file, std::unique_lock<std::mutex>& lock) {
     file.state = State::kReading;
     const bool is_one_too_many = session_size_bytes_ >= kSessionSizeBytesMax;
     lock.unlock();
     ReadSymbols found =
-        is_one_too_many ? ReadSymbols{} : read_symbols(file.fd, file.content, file.pid, file.path, extractor_.get());
-    ::close(file.fd);
+        is_one_too_many ? ReadSymbols{} : read_symbols(file.fd.get(), file.content, file.pid, file.path, reader_.get());
+    file.fd.reset();
     lock.lock();
-    file.fd = -1;
     ++read_count_;
     left_out_.too_many += is_one_too_many ? 1 : 0;
     left_out_.changed += found.outcome == ReadSymbols::Outcome::kChanged ? 1 : 0;
@@ -182,13 +198,6 @@ void SymbolKeeper::read(File& file, std::unique_lock<std::mutex>& lock) {
     file.state = State::kRead;
 }
 
-void SymbolKeeper::release(File& file) {
-    if (file.fd >= 0) {
-        ::close(file.fd);
-    }
-    waiting_size_bytes_ -= file.bytes.size();
-}
-
 std::span<const ImageSupply> SymbolKeeper::next() {
     const std::lock_guard lock{mutex_};
     std::erase_if(leaving_, [](const auto& file) { return file->state == State::kRead; });
@@ -196,7 +205,7 @@ std::span<const ImageSupply> SymbolKeeper::next() {
         if (file->state == State::kReading) {
             leaving_.push_back(std::move(file));
         } else {
-            release(*file);
+            waiting_size_bytes_ -= file->bytes.size();
         }
     }
     offered_.clear();

@@ -6,6 +6,7 @@
 // once a session. Where many files wait (the gateway is away) they are read at once, and their bytes wait instead.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +18,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/wire/protocol.h"
-#include "target-collector/linux/symbol_extractor.h"
+#include "target-collector/linux/confined_reader.h"
 #include "target-collector/source/linux/file_contents.h"
 #include "target-collector/wire/delivery.h"
 
@@ -28,7 +30,7 @@ class SymbolKeeper final : public LateImages {
 public:
     static constexpr std::size_t kImagesMax = 4'096;                  // of a session
     static constexpr std::size_t kSessionSizeBytesMax = 512U << 20U;  // compressed, of all that were read
-    static constexpr std::size_t kFilesOpenMax = 64;                  // that wait to be offered
+    static constexpr std::size_t kFilesOpenMax = 256;                 // that wait to be offered
     static constexpr std::size_t kFilesOfferedLater = 32;             // beyond it they are read without being asked for
     static constexpr std::size_t kWaitingSizeBytesMax = 64U << 20U;   // compressed, that wait for the gateway
 
@@ -46,13 +48,15 @@ public:
     SymbolKeeper& operator=(const SymbolKeeper&) = delete;
     ~SymbolKeeper();
 
-    // Files are read by a process that runs `program` (symbol_extractor.h), which starts with the first of them or at
+    // Files are read by a process that runs `program` (confined_reader.h), which starts with the first of them or at
     // once. Gives its process id, if it runs. Without this they are read here. Before start().
     pid_t extract_in(std::string program, bool at_once);
     // The symbols of a kernel module, packed; before start().
     void add_module(const ImageContentId& content, std::string packed);
     void start();
     void note(const MappedFile& file, const ImageContentId& content);
+    // The session ends: the files that are left are read at the priority of the process. Any thread, after start().
+    void raise_priority();
     // After the end of the delivery.
     void finish();
 
@@ -67,7 +71,7 @@ public:
 private:
     enum class State : std::uint8_t { kOpen, kWanted, kReading, kRead };
     struct File {
-        int fd = -1;
+        FileDescriptor fd;
         ImageContentId content;
         std::uint32_t pid = 0;
         std::string path;
@@ -77,10 +81,10 @@ private:
     };
 
     void run();
+    void lower_priority() const;
     [[nodiscard]] std::size_t open_count() const;  // of those that wait
     [[nodiscard]] File* next_to_read();
     void read(File& file, std::unique_lock<std::mutex>& lock);
-    void release(File& file);
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
@@ -93,7 +97,10 @@ private:
     std::size_t session_size_bytes_ = 0;
     LeftOut left_out_;
     bool is_finishing_ = false;
-    std::unique_ptr<SymbolExtractor> extractor_;
+    std::unique_ptr<ConfinedReader> reader_;
+    int nice_ = 0;  // of the process
+    std::atomic<bool> is_priority_raised_{false};
+    std::atomic<pid_t> thread_id_{0};
     std::uint64_t cpu_ns_ = 0;
     std::uint64_t read_count_ = 0;
     std::thread thread_;

@@ -1,8 +1,5 @@
 #include "target-collector/linux/wire_thread.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <ctime>
 #include <string>
@@ -10,6 +7,7 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "target-collector/linux/refusal.h"
 #include "target-collector/linux/waiting_driver.h"
 
@@ -31,9 +29,8 @@ WireThread::WireThread(const Options& options, std::unique_ptr<WaitingDriver> dr
       clock_{clock},
       counters_{counters},
       log_{std::move(log)},
-      delivery_{options_.delivery, *driver_, batches, losses},
-      wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
-    PERFLEET_ASSERT(wake_fd_);
+      delivery_{options_.delivery, *driver_, batches, losses} {
+    PERFLEET_ASSERT(wake_event_);
 }
 
 WireThread::~WireThread() {
@@ -46,10 +43,7 @@ void WireThread::start() {
     thread_ = std::thread([this] { run(); });
 }
 
-void WireThread::wake() {
-    const std::uint64_t one = 1;
-    (void)!::write(wake_fd_.get(), &one, sizeof(one));
-}
+void WireThread::wake() { wake_event_.signal(); }
 
 void WireThread::finish() {
     is_finishing_.store(true, std::memory_order_release);
@@ -90,15 +84,14 @@ void WireThread::run() {
             peer_ = driver_->peer();
         }
         counters_.publish_delivery(status, driver_->is_silent());
-        tell(now_ns);
+        report(now_ns);
         // While there is more to do at once the time may be over, but not for long.
         if (is_finishing && (!is_busy || now_ns >= deadline_ns_ + kOverrunNsMax) && is_over(now_ns)) {
             break;
         }
         if (!is_busy) {
-            driver_->wait(wake_fd_.get(), sleep_ns(now_ns));
-            std::uint64_t count = 0;
-            (void)!::read(wake_fd_.get(), &count, sizeof(count));
+            driver_->wait(wake_event_.fd(), sleep_ns(now_ns));
+            wake_event_.clear();
         }
     }
     const Delivery::Status& status = delivery_.status();
@@ -162,7 +155,7 @@ std::uint64_t WireThread::sleep_ns(std::uint64_t now_ns) const {
     return std::clamp<std::uint64_t>(deadline_ns_ > now_ns ? deadline_ns_ - now_ns : 0, 1'000'000, kSleepNsMax);
 }
 
-void WireThread::tell_connected() {
+void WireThread::report_connected() {
     std::string peer = driver_->peer();
     if (is_waiting_reported_ || (options_.reports_connection && peer != connected_reported_)) {
         log_({LogLevel::kNotice, "gateway", "connected to " + peer});
@@ -176,7 +169,7 @@ std::string WireThread::peer() const {
     return peer_;
 }
 
-void WireThread::tell(std::uint64_t now_ns) {
+void WireThread::report(std::uint64_t now_ns) {
     const Delivery::Status& status = delivery_.status();
     if (has_fallen_back_) {
         return;
@@ -200,7 +193,7 @@ void WireThread::tell(std::uint64_t now_ns) {
         return;
     }
     if (status.welcomed && !driver_->is_silent()) {
-        tell_connected();
+        report_connected();
         // A Welcome alone says little: a batch may put it off again.
         if (is_deferral_reported_ && status.batches_acknowledged > deferred_at_) {
             is_deferral_reported_ = false;

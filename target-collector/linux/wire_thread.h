@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/control_executor.h"
 #include "target-collector/linux/waiting_driver.h"
@@ -77,8 +77,8 @@ private:
     void run();
     // How long there is nothing to do.
     [[nodiscard]] std::uint64_t sleep_ns(std::uint64_t now_ns) const;
-    void tell(std::uint64_t now_ns);
-    void tell_connected();
+    void report(std::uint64_t now_ns);
+    void report_connected();
     // True when a request was answered: there is something to say.
     [[nodiscard]] bool pass_on_request();
     [[nodiscard]] bool is_over(std::uint64_t now_ns);
@@ -89,7 +89,7 @@ private:
     CollectorCounters& counters_;
     LogSink log_;
     Delivery delivery_;
-    FileDescriptor wake_fd_;
+    WakeEvent wake_event_;
     std::thread thread_;
     std::atomic<bool> is_finishing_{false};
     std::atomic<bool> is_given_up_{false};

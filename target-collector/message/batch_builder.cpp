@@ -102,7 +102,6 @@ bool BatchBuilderCore::add_slot(Series series) {
     slot.series = series;
     for (const ColumnRule& rule : columns_of(series.kind)) {
         if (rule.shape == ColumnShape::kInteger) {
-            slot.has_time = slot.has_time || rule.id == ColumnId::kTime;
             ++slot.integer_column_count;
         } else {
             PERFLEET_ASSERT(slot.byte_column_count < kByteColumnsMax);
@@ -166,37 +165,42 @@ BatchBuilderCore::Slot* BatchBuilderCore::make_room(Series series, std::size_t i
     return &slot;
 }
 
-bool BatchBuilderCore::append(Series series, std::span<const std::uint64_t> integers,
-                              std::span<const std::span<const std::byte>> bytes) {
+bool BatchBuilderCore::append(const RowView& row) {
+    const std::size_t time_columns = has_time(row.series.kind) ? 1 : 0;
     std::size_t bytes_size_bytes = 0;
-    for (const auto& part : bytes) {
+    for (const auto& part : row.bytes) {
         bytes_size_bytes += part.size();
     }
-    Slot* const slot = make_room(series, integers.size_bytes(), bytes_size_bytes);
+    Slot* const slot =
+        make_room(row.series, time_columns * sizeof(Ticks) + row.integers.size_bytes(), bytes_size_bytes);
     if (slot == nullptr) {
         return false;
     }
-    PERFLEET_ASSERT(integers.size() == slot->integer_column_count && bytes.size() == slot->byte_column_count);
+    PERFLEET_ASSERT(time_columns + row.integers.size() == slot->integer_column_count &&
+                    row.bytes.size() == slot->byte_column_count);
     std::uint64_t* at = &values_[slot->last_chunk + 1 + slot->rows_in_chunk];
     if (slot->byte_column_count > 0) {
         *at = used_bytes_;
         at += chunk_rows_;
         for (std::uint32_t i = 0; i < slot->byte_column_count; ++i) {
-            PERFLEET_ASSERT(integers[slot->size_columns[i]] == bytes[i].size());
-            if (!bytes[i].empty()) {
-                std::memcpy(bytes_.data() + used_bytes_, bytes[i].data(), bytes[i].size());
-                used_bytes_ += bytes[i].size();
+            const std::span<const std::byte> part = row.bytes[i];
+            PERFLEET_ASSERT(row.integers[slot->size_columns[i] - time_columns] == part.size());
+            if (!part.empty()) {
+                std::memcpy(bytes_.data() + used_bytes_, part.data(), part.size());
+                used_bytes_ += part.size();
             }
         }
         slot->byte_size_bytes += bytes_size_bytes;
     }
-    for (const std::uint64_t value : integers) {
+    if (time_columns > 0) {
+        *at = row.time.value;
+        at += chunk_rows_;
+        slot->first_ticks = row.time.value < slot->first_ticks ? row.time.value : slot->first_ticks;
+        slot->last_ticks = row.time.value > slot->last_ticks ? row.time.value : slot->last_ticks;
+    }
+    for (const std::uint64_t value : row.integers) {
         *at = value;
         at += chunk_rows_;
-    }
-    if (slot->has_time) {  // the first column
-        slot->first_ticks = integers[0] < slot->first_ticks ? integers[0] : slot->first_ticks;
-        slot->last_ticks = integers[0] > slot->last_ticks ? integers[0] : slot->last_ticks;
     }
     ++slot->rows_in_chunk;
     ++slot->row_count;
@@ -316,8 +320,8 @@ Checked<Done> BatchBuilderCore::write_series(CapnpWriter& writer, CapnpWriter::S
     namespace rows = wire_layout::series_rows;
     view.series = slot.series;
     view.row_count = slot.row_count;
-    view.first_ticks = slot.has_time ? Ticks{slot.first_ticks} : now;
-    view.last_ticks = slot.has_time ? Ticks{slot.last_ticks} : now;
+    view.first_ticks = has_time(slot.series.kind) ? Ticks{slot.first_ticks} : now;
+    view.last_ticks = has_time(slot.series.kind) ? Ticks{slot.last_ticks} : now;
     writer.set(place, rows::kKind, static_cast<std::uint8_t>(slot.series.kind));
     writer.set(place, rows::kEvent, slot.series.event.value);
     writer.set(place, rows::kRowCount, slot.row_count);

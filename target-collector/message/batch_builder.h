@@ -15,6 +15,7 @@
 #include <span>
 
 #include "schemas/columns/encode_workspace.h"
+#include "schemas/columns/layout.h"
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/result.h"
@@ -58,10 +59,8 @@ public:
                (row_count_max / chunk_rows + series_count) * (2 + column_count * chunk_rows);
     }
 
-    // Adds a row: one integer for each kInteger column of columns_of(series.kind), in that order (size columns
-    // included), and the bytes for each kBytes column. False: no room, nothing was added; seal first.
-    [[nodiscard]] bool append(Series series, std::span<const std::uint64_t> integers,
-                              std::span<const std::span<const std::byte>> bytes = {});
+    // Adds a row. False: no room, nothing was added; seal first.
+    [[nodiscard]] bool append(const RowView& row);
 
     [[nodiscard]] std::uint32_t row_count() const { return row_count_; }  // of all series
     [[nodiscard]] std::size_t series_count_max() const { return slots_.size(); }
@@ -116,8 +115,7 @@ private:
             size_columns{};                    // of each byte column: index among the integer columns
         std::uint32_t first_chunk = kNoChunk;  // offsets into values_
         std::uint32_t last_chunk = kNoChunk;
-        std::uint32_t rows_in_chunk = 0;  // of the last one
-        bool has_time = false;
+        std::uint32_t rows_in_chunk = 0;    // of the last one
         std::uint64_t byte_size_bytes = 0;  // of all byte columns
         std::uint64_t first_ticks = ~0ULL;
         std::uint64_t last_ticks = 0;

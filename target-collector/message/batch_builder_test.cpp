@@ -56,6 +56,13 @@ private:
     std::unique_ptr<BatchBuilder> builder_;
 };
 
+// Of all its columns of integers, time included.
+RowView row_of(Series series, std::span<const std::uint64_t> integers,
+               std::span<const std::span<const std::byte>> bytes = {}) {
+    return has_time(series.kind) ? RowView{series, Ticks{integers[0]}, integers.subspan(1), bytes}
+                                 : RowView{series, Ticks{}, integers, bytes};
+}
+
 // A message as libcapnp reads it.
 class Read {
 public:
@@ -149,9 +156,9 @@ TEST(BatchBuilder, SealsSamplesByCpu) {
         for (int turn = 0; turn < 2; ++turn) {
             room->clear();
             for (const auto& row : rows) {
-                ASSERT_TRUE(room->append(kSamples, row));
-                ASSERT_TRUE(room->append(
-                    kTasks, std::vector<std::uint64_t>{row[0], row[1], 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, row[4]}));
+                ASSERT_TRUE(room->append(row_of(kSamples, row)));
+                ASSERT_TRUE(room->append(row_of(
+                    kTasks, std::vector<std::uint64_t>{row[0], row[1], 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, row[4]})));
             }
             auto expected = rows;
             std::stable_sort(expected.begin(), expected.end(),
@@ -185,7 +192,7 @@ TEST(BatchBuilder, SealsAMessageThatTheLibraryReads) {
     Room room;
     for (std::uint64_t i = 0; i < 1'000; ++i) {
         const std::uint64_t row[] = {1'000'000 + i * 37, i % 4, 100, 100 + i % 3, i % 50, 10'101'010};
-        ASSERT_TRUE(room->append(kSamples, row));
+        ASSERT_TRUE(room->append(row_of(kSamples, row)));
     }
     const CountEntry counts[] = {{kSamples, CountName::kProduced, 1'000}, {kTasks, CountName::kLostKernelRing, 5}};
     const SeqRange dropped[] = {{Seq{2}, Seq{4}}};
@@ -240,10 +247,10 @@ TEST(BatchBuilder, PutsDefinitionsBeforeTheRowsThatUseThem) {
     const std::span<const std::byte> image_bytes[] = {bytes_of("id"), bytes_of("/bin")};
     const std::uint64_t string[] = {1, 2};
     const std::span<const std::byte> string_bytes[] = {bytes_of("sh")};
-    ASSERT_TRUE(room->append(kSamples, sample));
-    ASSERT_TRUE(room->append(kStacks, stack));
-    ASSERT_TRUE(room->append(kImages, image, image_bytes));
-    ASSERT_TRUE(room->append(kStrings, string, string_bytes));
+    ASSERT_TRUE(room->append(row_of(kSamples, sample)));
+    ASSERT_TRUE(room->append(row_of(kStacks, stack)));
+    ASSERT_TRUE(room->append(row_of(kImages, image, image_bytes)));
+    ASSERT_TRUE(room->append(row_of(kStrings, string, string_bytes)));
     Read read(room.seal());
     std::vector<int> kinds;
     for (const auto rows : read.batch().getSeries()) {
@@ -301,7 +308,7 @@ TEST(BatchBuilder, KeepsRowsOfInterleavedSeriesApart) {
         for (const auto& part : texts) {
             bytes.push_back(bytes_of(part));
         }
-        ASSERT_TRUE(room->append(series, integers, bytes));
+        ASSERT_TRUE(room->append(row_of(series, integers, bytes)));
         auto& rows = model[series];
         rows.integers.push_back(integers);
         rows.bytes.resize(texts.size());
@@ -310,7 +317,7 @@ TEST(BatchBuilder, KeepsRowsOfInterleavedSeriesApart) {
         }
     }
     const std::uint64_t one_more[] = {1, 1, 1, 1, 1, 1};
-    EXPECT_FALSE(room->append(kSamples, one_more));
+    EXPECT_FALSE(room->append(row_of(kSamples, one_more)));
     EXPECT_EQ(room->row_count(), limits::kBatchRowsMax);
 
     Read read(room.seal());
@@ -359,7 +366,7 @@ TEST(BatchBuilder, EveryKindPassesWithARow) {
                 bytes.emplace_back();
             }
         }
-        ASSERT_TRUE(room->append({static_cast<Kind>(kind), kNoEvent}, integers, bytes));
+        ASSERT_TRUE(room->append(row_of({static_cast<Kind>(kind), kNoEvent}, integers, bytes)));
     }
     Read read(room.seal());
     ASSERT_EQ(read.batch().getSeries().size(), std::size_t{kKindLast});
@@ -385,8 +392,8 @@ TEST(BatchBuilder, EqualRowsGiveEqualBytes) {
         const std::uint64_t other[] = {i, i, i, i, i, i, i, 1};
         const std::span<const std::byte> raw[] = {bytes_of("r")};
         for (Room* room : {&first, &second}) {
-            ASSERT_TRUE((*room)->append(kSamples, row));
-            ASSERT_TRUE((*room)->append(kTracepoints, other, raw));
+            ASSERT_TRUE((*room)->append(row_of(kSamples, row)));
+            ASSERT_TRUE((*room)->append(row_of(kTracepoints, other, raw)));
         }
     }
     EXPECT_EQ(first.seal(), second.seal());
@@ -397,13 +404,13 @@ TEST(BatchBuilder, ClearedItStartsAnew) {
     Room used;
     const std::uint64_t sample[] = {5, 0, 1, 1, 1, 1};
     const std::uint64_t stack[] = {1, 0, 0, 0x40};
-    ASSERT_TRUE(used->append(kStacks, stack));
-    ASSERT_TRUE(used->append(kTasks, std::vector<std::uint64_t>(14)));
+    ASSERT_TRUE(used->append(row_of(kStacks, stack)));
+    ASSERT_TRUE(used->append(row_of(kTasks, std::vector<std::uint64_t>(14))));
     used->clear();
     EXPECT_EQ(used->row_count(), 0U);
     EXPECT_EQ(used->row_count(kStacks), 0U);
-    ASSERT_TRUE(used->append(kSamples, sample));
-    ASSERT_TRUE(fresh->append(kSamples, sample));
+    ASSERT_TRUE(used->append(row_of(kSamples, sample)));
+    ASSERT_TRUE(fresh->append(row_of(kSamples, sample)));
     EXPECT_EQ(used.seal(), fresh.seal());
 }
 
@@ -412,10 +419,10 @@ TEST(BatchBuilder, SaysNoWithoutAddingWhenMemoryEnds) {
     {
         Room room(100, 2 * 100 + encode_workspace_words(100) + 1 + 6 * 64);  // one chunk of samples
         for (int i = 0; i < 64; ++i) {
-            ASSERT_TRUE(room->append(kSamples, row));
+            ASSERT_TRUE(room->append(row_of(kSamples, row)));
         }
-        EXPECT_FALSE(room->append(kSamples, row));
-        EXPECT_FALSE(room->append(kTasks, std::vector<std::uint64_t>(14)));
+        EXPECT_FALSE(room->append(row_of(kSamples, row)));
+        EXPECT_FALSE(room->append(row_of(kTasks, std::vector<std::uint64_t>(14))));
         Read read(room.seal());
         ASSERT_EQ(read.batch().getSeries().size(), 1U);
         EXPECT_EQ(read.batch().getSeries()[0].getRowCount(), 64U);
@@ -424,8 +431,8 @@ TEST(BatchBuilder, SaysNoWithoutAddingWhenMemoryEnds) {
         Room room(100, 0, 10);
         const std::uint64_t string[] = {1, 6};
         const std::span<const std::byte> text[] = {bytes_of("string")};
-        EXPECT_TRUE(room->append(kStrings, string, text));
-        EXPECT_FALSE(room->append(kStrings, string, text));
+        EXPECT_TRUE(room->append(row_of(kStrings, string, text)));
+        EXPECT_FALSE(room->append(row_of(kStrings, string, text)));
         EXPECT_EQ(room->row_count(), 1U);
     }
 }
@@ -434,10 +441,10 @@ TEST(BatchBuilder, HoldsAtMost64Series) {
     Room room;
     const std::uint64_t row[] = {1, 1, 1, 1, 1, 1};
     for (std::uint16_t event = 0; event < limits::kBatchSeriesMax; ++event) {
-        ASSERT_TRUE(room->append({Kind::kSample, EventNumber{event}}, row));
+        ASSERT_TRUE(room->append(row_of({Kind::kSample, EventNumber{event}}, row)));
     }
-    EXPECT_FALSE(room->append({Kind::kSample, EventNumber{99}}, row));
-    EXPECT_TRUE(room->append({Kind::kSample, EventNumber{5}}, row));
+    EXPECT_FALSE(room->append(row_of({Kind::kSample, EventNumber{99}}, row)));
+    EXPECT_TRUE(room->append(row_of({Kind::kSample, EventNumber{5}}, row)));
 }
 
 TEST(BatchBuilder, KeepsTheBytesOfASeriesBounded) {
@@ -446,7 +453,7 @@ TEST(BatchBuilder, KeepsTheBytesOfASeriesBounded) {
     const std::uint64_t row[] = {1, 1, 1, 1, 1, 1, 1, large.size()};
     const std::span<const std::byte> raw[] = {bytes_of(large)};
     std::size_t taken = 0;
-    while (room->append(kTracepoints, row, raw)) {
+    while (room->append(row_of(kTracepoints, row, raw))) {
         taken += large.size();
     }
     EXPECT_LE(taken, limits::kSeriesBytesMax);
@@ -469,7 +476,8 @@ TEST(BatchBuilder, NeverSealsPastTheSizeOfABatch) {
             const std::string raw_text = large.substr(0, limit < 100'000 ? 10 : large.size());
             row[7] = raw_text.size();
             const std::span<const std::byte> raw[] = {bytes_of(raw_text)};
-            if (!room->append({Kind::kTracepoint, EventNumber{static_cast<std::uint16_t>(event % 8)}}, row, raw)) {
+            if (!room->append(
+                    row_of({Kind::kTracepoint, EventNumber{static_cast<std::uint16_t>(event % 8)}}, row, raw))) {
                 break;
             }
             ++rows;
@@ -485,7 +493,7 @@ TEST(BatchBuilder, NeverSealsPastTheSizeOfABatch) {
 TEST(BatchBuilder, TellsAFullOutput) {
     Room room;
     const std::uint64_t row[] = {1, 1, 1, 1, 1, 1};
-    ASSERT_TRUE(room->append(kSamples, row));
+    ASSERT_TRUE(room->append(row_of(kSamples, row)));
     const std::size_t enough = room->sealed_size_bytes_max(1, 0, 0);
     const CountEntry counts[] = {{kSamples, CountName::kProduced, 1}};
     std::vector<std::byte> out(enough);
@@ -510,7 +518,7 @@ TEST(BatchBuilder, RefusesMoreCountsThanABatchMayCarry) {
 TEST(OldestRetainedSeq, IsSetWithoutTouchingTheSeal) {
     Room room;
     const std::uint64_t row[] = {1, 1, 1, 1, 1, 1};
-    ASSERT_TRUE(room->append(kSamples, row));
+    ASSERT_TRUE(room->append(row_of(kSamples, row)));
     auto message = room.seal();
     ASSERT_TRUE(set_oldest_retained_seq(message, Seq{5}).ok());
     Read read(message);

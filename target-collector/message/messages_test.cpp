@@ -319,13 +319,13 @@ std::vector<std::byte> sealed_batch(std::span<const std::array<std::uint64_t, 6>
     std::vector<std::byte> bytes(100);
     const auto builder = std::make_unique<BatchBuilder>(values, bytes, 100);
     for (const auto& sample : samples) {
-        EXPECT_TRUE(builder->append({Kind::kSample, EventNumber{0}}, sample));
+        EXPECT_TRUE(builder->append({{Kind::kSample, EventNumber{0}}, Ticks{sample[0]}, std::span{sample}.subspan(1)}));
     }
     const std::uint64_t stack[] = {1, 0, 0, 0x4321};
-    EXPECT_TRUE(builder->append({Kind::kStack, kNoEvent}, stack));
+    EXPECT_TRUE(builder->append({{Kind::kStack, kNoEvent}, Ticks{}, stack}));
     const std::uint64_t image[] = {0, image_flags::kFileOffset, 0, 8'192, 4, 8};
     const std::span<const std::byte> image_bytes[] = {bytes_of("\x01\x02\x03\x04"), bytes_of("/bin/cat")};
-    EXPECT_TRUE(builder->append({Kind::kImage, kNoEvent}, image, image_bytes));
+    EXPECT_TRUE(builder->append({{Kind::kImage, kNoEvent}, Ticks{}, image, image_bytes}));
     std::vector<std::byte> out(builder->sealed_size_bytes_max(2, 2, 1));
     const ClockPoint points[] = {{Ticks{1'000}, UtcNs{1'700'000'000'000'000'000}, 50}};
     const auto size = builder->seal({SessionId{1, 2}, Seq{5}, EpochNumber{1}, BucketNumber{472'222}}, Ticks{1'300},

@@ -40,27 +40,26 @@ void SealerCore::grant_session(SessionId session, UtcNs utc) {
     bucket_now_ = bucket_;
 }
 
-void SealerCore::append(Series series, Ticks now, std::span<const std::uint64_t> integers,
-                        std::span<const std::span<const std::byte>> bytes) {
+void SealerCore::append(const RowView& row) {
     PERFLEET_ASSERT(has_begun_ && !is_finished_);
-    count_live(series, CountName::kProduced, 1);
-    if (!builder_.append(series, integers, bytes)) {
-        seal(now, WhenFull::kCountLost);
-        if (!builder_.append(series, integers, bytes)) {
+    count_live(row.series, CountName::kProduced, 1);
+    if (!builder_.append(row)) {
+        seal(row.time, WhenFull::kCountLost);
+        if (!builder_.append(row)) {
             // A row that no batch of this size takes.
-            counts_.add(series, CountName::kProduced, 1);
-            counts_.add(series, CountName::kLostRingFull, 1);
-            count_live(series, CountName::kLostRingFull, 1);
-            has_lost_definition_ = has_lost_definition_ || is_definition(series.kind);
+            counts_.add(row.series, CountName::kProduced, 1);
+            counts_.add(row.series, CountName::kLostRingFull, 1);
+            count_live(row.series, CountName::kLostRingFull, 1);
+            has_lost_definition_ = has_lost_definition_ || is_definition(row.series.kind);
             return;
         }
     }
     if (builder_.row_count() == 1) {
         // Rows may be older than the loop's time: their batch would close at once.
-        gathering_since_ = now > last_tick_ ? now : last_tick_;
+        gathering_since_ = row.time > last_tick_ ? row.time : last_tick_;
     }
     if (builder_.row_count() >= batch_rows_max_) {
-        seal(now, WhenFull::kCountLost);
+        seal(row.time, WhenFull::kCountLost);
     }
 }
 

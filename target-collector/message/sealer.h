@@ -86,9 +86,8 @@ public:
     [[nodiscard]] bool has_session() const { return !session_.is_none(); }
 
     // Takes a row over: counts it as produced, and as lost (ring full) if its batch can't be passed on. Seals the batch
-    // when it is full. `now` is the row's time, or the time at hand for definitions.
-    void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
-                std::span<const std::span<const std::byte>> bytes = {});
+    // when it is full.
+    void append(const RowView& row);
 
     // Counts rows that never became rows here (kernel losses and the like): lost and therefore produced. Not for
     // kLostSpoolFull and kLostRefused, which the wire counts.

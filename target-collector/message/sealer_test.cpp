@@ -60,13 +60,13 @@ protected:
     }
 
     void sample(std::uint64_t time) {
-        const std::uint64_t row[] = {time, 0, 1, 1, 1, 1};
-        sealer_->append(kSamples, Ticks{time}, row);
+        const std::uint64_t row[] = {0, 1, 1, 1, 1};
+        sealer_->append({kSamples, Ticks{time}, row});
     }
 
     void stack(std::uint64_t number) {
         const std::uint64_t row[] = {number, 0, 0, 0};
-        sealer_->append(kStacks, Ticks{number}, row);
+        sealer_->append({kStacks, Ticks{number}, row});
     }
 
     std::optional<Taken> take() {
@@ -106,7 +106,7 @@ protected:
         return taken;
     }
 
-    void tell_losses(const LossReport& report, std::vector<SeqRange> ranges, std::vector<CountEntry> counts) {
+    void report_losses(const LossReport& report, std::vector<SeqRange> ranges, std::vector<CountEntry> counts) {
         LossReport header = report;
         header.range_count = static_cast<std::uint32_t>(ranges.size());
         header.entry_count = static_cast<std::uint32_t>(counts.size());
@@ -246,7 +246,7 @@ TEST_F(SealerTest, NamesDroppedRangesUntilTheyAreGone) {
     LossReport report;
     report.number = 1;
     const CountEntry lost{kSamples, CountName::kLostSpoolFull, 40};
-    tell_losses(report, {{Seq{1}, Seq{3}}}, {lost});
+    report_losses(report, {{Seq{1}, Seq{3}}}, {lost});
     sealer_->tick(Ticks{1}, kUtc);
     for (int i = 0; i < 2; ++i) {
         sample(1);
@@ -257,9 +257,9 @@ TEST_F(SealerTest, NamesDroppedRangesUntilTheyAreGone) {
         EXPECT_EQ(taken->record.report_number, 1U);
     }
     report.number = 2;
-    tell_losses(report, {}, {{kSamples, CountName::kLostSpoolFull, 50}, {kSamples, CountName::kLostRefused, 2}});
+    report_losses(report, {}, {{kSamples, CountName::kLostSpoolFull, 50}, {kSamples, CountName::kLostRefused, 2}});
     report.number = 3;
-    tell_losses(report, {}, {{kSamples, CountName::kLostSpoolFull, 60}, {kSamples, CountName::kLostRefused, 2}});
+    report_losses(report, {}, {{kSamples, CountName::kLostSpoolFull, 60}, {kSamples, CountName::kLostRefused, 2}});
     sealer_->tick(Ticks{2}, kUtc);
     sample(2);
     sealer_->flush(Ticks{2});
@@ -277,11 +277,11 @@ TEST_F(SealerTest, ADroppedDefinitionEndsItsEpochOnly) {
     report.number = 1;
     report.has_lost_definitions = true;
     report.lost_definitions_epoch = EpochNumber{0};
-    tell_losses(report, {{Seq{1}, Seq{1}}}, {});
+    report_losses(report, {{Seq{1}, Seq{1}}}, {});
     sealer_->tick(Ticks{2}, kUtc);
     EXPECT_FALSE(sealer_->epoch_is_over());
     report.lost_definitions_epoch = EpochNumber{1};
-    tell_losses(report, {{Seq{1}, Seq{1}}}, {});
+    report_losses(report, {{Seq{1}, Seq{1}}}, {});
     sealer_->tick(Ticks{3}, kUtc);
     EXPECT_TRUE(sealer_->epoch_is_over());
     sealer_->begin_epoch(Ticks{4}, kUtc);
@@ -293,11 +293,11 @@ TEST_F(SealerWithSmallRing, AFullRingLosesRowsByCountAndNoSeq) {
     std::uint64_t appended = 0;
     std::mt19937_64 random(1);
     const auto random_sample = [&] {
-        std::uint64_t row[6];
+        std::uint64_t row[5];
         for (auto& value : row) {
             value = random();
         }
-        sealer_->append(kSamples, Ticks{appended}, row);
+        sealer_->append({kSamples, Ticks{random()}, row});
         ++appended;
     };
     while (counts_->get(kSamples, CountName::kLostRingFull) == 0) {

@@ -14,7 +14,7 @@
 namespace perfleet {
 
 // What earlier runs left in the spool folder.
-struct LeftCounts {
+struct OrphanCounts {
     std::uint64_t sessions_waiting = 0;  // not delivered to their end
     std::uint64_t batches_waiting = 0;
     std::uint64_t bytes_waiting = 0;
@@ -50,7 +50,7 @@ struct CollectorCounts {
     double frequency_scale = 1;        // the part of the wanted frequency that is sampled (--cpu-budget)
     std::uint64_t budget_changes = 0;  // of it
     DurationHistogram::Counts acknowledged_after;
-    LeftCounts left;
+    OrphanCounts orphans;
     SpoolSyncCounts spool_syncs;
 };
 

@@ -66,15 +66,15 @@ void add_delivery(const CollectorCounts& counts, MetricPage& page) {
 void add_spool(const CollectorCounts& counts, MetricPage& page) {
     page.gauge("perfleet_collector_recovered_sessions",
                "Sessions of earlier runs recovered from the spool folder, not delivered yet.",
-               counts.left.sessions_waiting);
+               counts.orphans.sessions_waiting);
     page.gauge("perfleet_collector_recovered_batches", "Undelivered batches of recovered sessions.",
-               counts.left.batches_waiting);
+               counts.orphans.batches_waiting);
     page.gauge("perfleet_collector_recovered_bytes", "Bytes of undelivered batches of recovered sessions.",
-               counts.left.bytes_waiting);
+               counts.orphans.bytes_waiting);
     page.counter("perfleet_collector_recovered_sessions_delivered_total", "Recovered sessions delivered completely.",
-                 counts.left.sessions_delivered);
+                 counts.orphans.sessions_delivered);
     page.counter("perfleet_collector_recovered_batches_delivered_total", "Batches of recovered sessions delivered.",
-                 counts.left.batches_delivered);
+                 counts.orphans.batches_delivered);
     page.counter("perfleet_collector_spool_syncs_total", "Spool syncs by --spool-sync.", counts.spool_syncs.done);
     page.counter("perfleet_collector_spool_syncs_failed_total", "Spool syncs that failed.", counts.spool_syncs.failed);
 }

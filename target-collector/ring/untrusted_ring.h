@@ -46,6 +46,15 @@ public:
     // Behind read(): the oldest record is taken.
     void pop() { ++taken_; }
 
+    // Takes all that is there unread. Returns how many the producer says these are.
+    std::uint64_t skip() {
+        const std::uint64_t head = std::atomic_ref{*head_}.load(std::memory_order_acquire);
+        const std::uint64_t skipped = head - taken_;
+        taken_ = head;
+        seen_ = head;
+        return skipped;
+    }
+
     // Lets the producer write where records were taken.
     void release() {
         // Release: our reads come before the producer's next writes.

@@ -13,10 +13,7 @@ public:
     // Borrowed.
     explicit CollectorSink(SmallCollector& collector) : collector_{collector} {}
 
-    void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
-                std::span<const std::span<const std::byte>> bytes) override {
-        collector_.append(series, now, integers, bytes);
-    }
+    void append(const RowView& row) override { collector_.append(row); }
     void count_lost(Series series, CountName reason, std::uint64_t row_count) override {
         collector_.count_lost(series, reason, row_count);
     }

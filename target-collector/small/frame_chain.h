@@ -28,9 +28,29 @@ struct FrameRegisters {
     std::uint64_t return_address = 0;  // RISC-V alone: ra
 };
 
+// A stack that isn't mapped here at the addresses that its records hold: a platform reads it another way.
+class StackReader {
+public:
+    static constexpr std::size_t kRecordSizeBytes = 16;
+
+    StackReader() = default;
+    StackReader(const StackReader&) = delete;
+    StackReader& operator=(const StackReader&) = delete;
+
+    // Called before each chain: what was found out for the one before may have changed.
+    virtual void begin_chain() {}
+    // What stands at `address`, a multiple of 16 in the thread's own address space. False: it isn't the stack's.
+    [[nodiscard]] virtual bool read(std::uint64_t address, std::span<std::byte, kRecordSizeBytes> into) = 0;
+
+protected:
+    ~StackReader() = default;
+};
+
 // The thread's chain, whose stack lies in `stack` (at the addresses that the records hold): where it was, then return
 // addresses. At most `into.size()`; returns how many.
 [[nodiscard]] std::size_t walk_frames(const FrameRegisters& registers, std::span<const std::byte> stack,
+                                      std::span<std::uint64_t> into, FrameLayout layout = kOwnFrameLayout);
+[[nodiscard]] std::size_t walk_frames(const FrameRegisters& registers, StackReader& stack,
                                       std::span<std::uint64_t> into, FrameLayout layout = kOwnFrameLayout);
 
 }  // namespace perfleet

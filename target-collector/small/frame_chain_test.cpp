@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -50,7 +51,8 @@ TEST(FrameChain, EndsWhereTheStackDoesOrARecordLeadsDown) {
     Stack stack;
     EXPECT_EQ(stack.chain(0), Frames{0x1000});
     EXPECT_EQ(stack.chain(stack.address(0) - 16), Frames{0x1000});
-    EXPECT_EQ(stack.chain(stack.address(0) + 8), Frames{0x1000}) << "no record stands there";
+    stack.put_record(1, 0, 0x2000);
+    EXPECT_EQ(stack.chain(stack.address(1)), Frames{0x1000}) << "no record stands there";
     EXPECT_EQ(stack.chain(stack.address(0) + 63 * 8), Frames{0x1000}) << "half a record";
     stack.put_record(2, stack.address(2), 0x2000);
     EXPECT_EQ(stack.chain(stack.address(2)), (Frames{0x1000, 0x2000})) << "a circle";
@@ -68,6 +70,9 @@ TEST(FrameChain, RecordsStandBelowTheFramePointerOfRiscV) {
     EXPECT_EQ(stack.chain_below(stack.address(4), 0x5000), (Frames{0x1000, 0x2000, 0x3000, 0x4000}));
     EXPECT_EQ(stack.chain_below(stack.address(0), 0x5000), Frames{0x1000}) << "the record would stand below the stack";
     EXPECT_EQ(stack.chain_below(8, 0x5000), Frames{0x1000});
+    constexpr std::uint64_t kCodeAboveTheStack = 0xffff'ffff'8000'0000;
+    stack.put_record(2, stack.address(10), kCodeAboveTheStack);
+    EXPECT_EQ(stack.chain_below(stack.address(4), 0x5000), (Frames{0x1000, kCodeAboveTheStack, 0x3000, 0x4000}));
     EXPECT_EQ(stack.chain_below(stack.address(64) + 16, 0x5000), Frames{0x1000});
 }
 
@@ -77,6 +82,44 @@ TEST(FrameChain, ALeafOfRiscVHasItsReturnAddressInTheRegister) {
     stack.put_record(8, stack.address(64), 0x3000);
     stack.put_record(62, 0, 0x4000);
     EXPECT_EQ(stack.chain_below(stack.address(4), 0x2000), (Frames{0x1000, 0x2000, 0x3000, 0x4000}));
+}
+
+// The same stack as if it lay at other addresses here.
+class MovedStack final : public StackReader {
+public:
+    static constexpr std::uint64_t kBegin = 0x7000'0000;
+
+    explicit MovedStack(const Stack& stack) : stack_{stack} {}
+    void begin_chain() override { ++chains; }
+    bool read(std::uint64_t address, std::span<std::byte, kRecordSizeBytes> into) override {
+        const std::span<const std::byte> bytes = stack_.bytes();
+        if (address < kBegin || address - kBegin > bytes.size() - kRecordSizeBytes) {
+            return false;
+        }
+        EXPECT_EQ(address % kRecordSizeBytes, 0U);
+        std::memcpy(into.data(), bytes.data() + (address - kBegin), kRecordSizeBytes);
+        return true;
+    }
+
+    int chains = 0;
+
+private:
+    const Stack& stack_;
+};
+
+TEST(FrameChain, AStackThatIsntMappedHereIsReadByItsReader) {
+    Stack stack;
+    stack.put_record(2, MovedStack::kBegin + 8 * 8, 0x2000);
+    stack.put_record(8, MovedStack::kBegin + 64 * 8, 0x3000);
+    stack.put_record(62, 0, 0x4000);
+    MovedStack moved{stack};
+    Frames frames(8);
+    frames.resize(walk_frames({0x1000, MovedStack::kBegin + 16, 0}, moved, frames, FrameLayout::kRecordAtPointer));
+    EXPECT_EQ(frames, (Frames{0x1000, 0x2000, 0x3000})) << "it ends where the reader has no more";
+    frames.resize(8);
+    frames.resize(walk_frames({0x1000, 0, 0}, moved, frames, FrameLayout::kRecordBelowPointer));
+    EXPECT_EQ(frames, Frames{0x1000});
+    EXPECT_EQ(moved.chains, 2);
 }
 
 TEST(FrameChain, AStackOfAnythingIsReadWithinItsBounds) {

@@ -101,9 +101,8 @@ void SmallCollector::take_request(Ticks now) {
     }
     const ControlAnswer answer = target_.taker->take_request(*order);
     if (answer.outcome == protocol::ControlOutcome::kApplied) {
-        const std::uint64_t row[] = {now.value, static_cast<std::uint64_t>(order->command), order->event.value,
-                                     order->value};
-        sealer_.append(kControls, now, row);
+        const std::uint64_t row[] = {static_cast<std::uint64_t>(order->command), order->event.value, order->value};
+        sealer_.append({kControls, now, row});
     }
     delivery_.answer_request(answer);
 }
@@ -111,7 +110,7 @@ void SmallCollector::take_request(Ticks now) {
 void SmallCollector::step(Ticks now) {
     const std::uint64_t now_ns = ns_of(now);
     driver_.tick(now_ns);
-    delivery_.tell_clock(latest_sample_ > now ? latest_sample_ : now);
+    delivery_.advance_clock(latest_sample_ > now ? latest_sample_ : now);
     (void)delivery_.step(now_ns);
     take_up_welcome(now);
     take_up_session(now);
@@ -138,18 +137,17 @@ void SmallCollector::sample(const SmallSample& sample) {
         const bool fits = intern_stack(sample, pid, stack);
         PERFLEET_ASSERT(fits);
     }
-    const std::uint64_t row[] = {sample.time.value, sample.cpu, pid, sample.tid, stack.value, sample.weight};
-    sealer_.append({Kind::kSample, sample.event}, sample.time, row);
+    const std::uint64_t row[] = {sample.cpu, pid, sample.tid, stack.value, sample.weight};
+    sealer_.append({{Kind::kSample, sample.event}, sample.time, row});
 }
 
 void SmallCollector::count_lost(EventNumber event, std::uint64_t sample_count) {
     sealer_.count_lost({Kind::kSample, event}, CountName::kLostRingFull, sample_count);
 }
 
-void SmallCollector::append(Series series, Ticks time, std::span<const std::uint64_t> integers,
-                            std::span<const std::span<const std::byte>> bytes) {
-    PERFLEET_ASSERT(!is_finishing_ && !is_definition(series.kind) && series.kind != Kind::kTask);
-    sealer_.append(series, time, integers, bytes);
+void SmallCollector::append(const RowView& row) {
+    PERFLEET_ASSERT(!is_finishing_ && !is_definition(row.series.kind) && row.series.kind != Kind::kTask);
+    sealer_.append(row);
 }
 
 void SmallCollector::count_lost(Series series, CountName reason, std::uint64_t row_count) {
@@ -194,7 +192,7 @@ bool SmallCollector::intern_stack(const SmallSample& sample, std::uint32_t pid, 
         }
         if (node.is_new) {
             const std::uint64_t row[] = {node.number.value, into.value, number, offset};
-            sealer_.append(kStacks, sample.time, row);
+            sealer_.append({kStacks, sample.time, row});
         }
         into = node.number;
     }
@@ -221,7 +219,7 @@ void SmallCollector::define_images(Ticks now) {
         const SmallImage& image = target_.images[number];
         const std::uint64_t row[] = {number, image_flags::kFileOffset, 0, 0, image.build_id.size(), image.path.size()};
         const std::span<const std::byte> bytes[] = {image.build_id, bytes_of(image.path)};
-        sealer_.append(kImages, now, row, bytes);
+        sealer_.append({kImages, now, row, bytes});
     }
 }
 
@@ -231,7 +229,7 @@ void SmallCollector::define_threads(Ticks now) {
         ++name.value;
         const std::uint64_t row[] = {name.value, thread.name.size()};
         const std::span<const std::byte> bytes[] = {bytes_of(thread.name)};
-        sealer_.append(kStrings, now, row, bytes);
+        sealer_.append({kStrings, now, row, bytes});
         append_task(TaskOp::kPresent, thread, now, name, nullptr);
     }
     for (const SmallImage& image : target_.images) {
@@ -248,8 +246,7 @@ void SmallCollector::define_threads(Ticks now) {
 void SmallCollector::append_task(TaskOp op, const SmallThread& thread, Ticks now, StringNumber name,
                                  const SmallImage* image) {
     const std::uint64_t number = image == nullptr ? 0 : static_cast<std::uint64_t>(image - target_.images.data());
-    const std::uint64_t row[] = {now.value,
-                                 0,  // cpu
+    const std::uint64_t row[] = {0,  // cpu
                                  static_cast<std::uint64_t>(op),
                                  pid_or_own(thread.pid),
                                  thread.tid,
@@ -262,7 +259,7 @@ void SmallCollector::append_task(TaskOp op, const SmallThread& thread, Ticks now
                                  0,  // offset in the file
                                  image == nullptr ? 0 : kReadAndExecute,
                                  0};
-    sealer_.append(kTasks, now, row);
+    sealer_.append({kTasks, now, row});
 }
 
 }  // namespace perfleet

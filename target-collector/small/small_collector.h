@@ -45,8 +45,7 @@ public:
 
     // Rows of other kinds, and what is counted of them, as RowSink (source/row_sink.h) has it. Definitions and tasks
     // are the collector's own.
-    void append(Series series, Ticks time, std::span<const std::uint64_t> integers,
-                std::span<const std::span<const std::byte>> bytes = {});
+    void append(const RowView& row);
     void count_lost(Series series, CountName reason, std::uint64_t row_count);
     void count(Series series, CountName name, std::uint64_t value);
 

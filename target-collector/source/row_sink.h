@@ -4,10 +4,9 @@
 // Freestanding. One thread: the source's.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
+#include "schemas/columns/layout.h"
 #include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/time.h"
 
@@ -18,10 +17,8 @@ public:
     RowSink() = default;
     RowSink(const RowSink&) = delete;
     RowSink& operator=(const RowSink&) = delete;
-    // A row of `series`: its integer columns in the order of columns_of(series.kind), then its byte columns. `now` is
-    // the row's time, or the time at hand for definitions. Counts it as produced.
-    virtual void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
-                        std::span<const std::span<const std::byte>> bytes) = 0;
+    // Takes a row over, and counts it as produced.
+    virtual void append(const RowView& row) = 0;
 
     // Rows that were lost before they became rows: lost and therefore produced.
     virtual void count_lost(Series series, CountName reason, std::uint64_t row_count) = 0;

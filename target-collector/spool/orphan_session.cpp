@@ -34,7 +34,7 @@ OrphanSession::OrphanSession(std::unique_ptr<SpoolFile> file, std::unique_ptr<Sp
     options.hello = hello_;
     options.spool = file_->records();
     options.journal = &journal_;
-    options.left = &reading_->entry;
+    options.orphan = &reading_->entry;
     options.final_counts = reading_->final_counts.entries();
     options.end_point = reading_->end_point;
     delivery_.emplace(options, driver, batches_, losses_);

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "schemas/columns/crc32c.h"
+#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 namespace {
@@ -24,19 +25,6 @@ int reserve(int fd, std::uint64_t size_bytes) {
         error = ::posix_fallocate(fd, 0, static_cast<off_t>(size_bytes));
     } while (error == EINTR);
     return error;
-}
-
-// The names in it are there after a loss of power.
-bool sync_folder(const std::string& folder) {
-    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    const bool is_synced = ::fsync(fd) == 0;
-    const int error = errno;
-    ::close(fd);
-    errno = error;
-    return is_synced;
 }
 
 Error no_room(int errno_value, const std::string& path, std::uint64_t size_bytes) {
@@ -73,13 +61,13 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::create(const std::string& folder, 
     head.hello_checksum = crc32c(0, hello);
     const std::string path = folder + "/" + spool_file_name(head.session);
     const std::string unfinished = path + ".new";
-    const int fd = ::open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kSpoolFileMode);
-    if (fd < 0) {
+    FileDescriptor fd{::open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kSpoolFileMode)};
+    if (!fd) {
         return error_from_errno(errno, "can't make the spool file '" + unfinished + "'");
     }
-    std::unique_ptr<SpoolFile> file(new SpoolFile(path, fd));
+    std::unique_ptr<SpoolFile> file(new SpoolFile(path, std::move(fd)));
     file->head_ = head;
-    if (const int error = reserve(fd, head.file_size_bytes()); error != 0) {
+    if (const int error = reserve(file->fd_.get(), head.file_size_bytes()); error != 0) {
         ::unlink(unfinished.c_str());
         return no_room(error, path, head.file_size_bytes());
     }
@@ -90,7 +78,7 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::create(const std::string& folder, 
     std::memcpy(file->bytes_.data() + kSpoolHelloOffset, hello.data(), hello.size());
     DeliveryJournal(file->journal()).write({});
     write_spool_head(head, file->bytes_.first(kSpoolHeadSizeBytes));
-    if (::fdatasync(fd) != 0 || ::rename(unfinished.c_str(), path.c_str()) != 0 || !sync_folder(folder)) {
+    if (::fdatasync(file->fd_.get()) != 0 || ::rename(unfinished.c_str(), path.c_str()) != 0 || !sync_folder(folder)) {
         const int error = errno;
         ::unlink(unfinished.c_str());
         ::unlink(path.c_str());
@@ -100,17 +88,17 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::create(const std::string& folder, 
 }
 
 Result<std::unique_ptr<SpoolFile>> SpoolFile::open(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) {
+    FileDescriptor fd{::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+    if (!fd) {
         return error_from_errno(errno, "can't open the spool file '" + path + "'");
     }
-    std::unique_ptr<SpoolFile> file(new SpoolFile(path, fd));
+    std::unique_ptr<SpoolFile> file(new SpoolFile(path, std::move(fd)));
     struct stat status {};
-    if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (::fstat(file->fd_.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
         return Error{ErrorCode::kInvalid, "spool file '" + path + "' is no ordinary file"};
     }
     std::array<std::byte, kSpoolHeadSizeBytes> bytes{};
-    const ssize_t got = ::pread(fd, bytes.data(), bytes.size(), 0);
+    const ssize_t got = ::pread(file->fd_.get(), bytes.data(), bytes.size(), 0);
     if (got < 0) {
         return error_from_errno(errno, "can't read the spool file '" + path + "'");
     }
@@ -120,7 +108,7 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::open(const std::string& path) {
     }
     file->head_ = *head;
     if (static_cast<std::uint64_t>(status.st_size) < head->file_size_bytes()) {
-        if (const int error = reserve(fd, head->file_size_bytes()); error != 0) {
+        if (const int error = reserve(file->fd_.get(), head->file_size_bytes()); error != 0) {
             return no_room(error, path, head->file_size_bytes());
         }
     }
@@ -132,12 +120,11 @@ SpoolFile::~SpoolFile() {
     if (bytes_.data() != nullptr) {
         ::munmap(bytes_.data(), bytes_.size());
     }
-    ::close(fd_);
 }
 
 Result<Done> SpoolFile::map() {
     const std::size_t size_bytes = head_.file_size_bytes();
-    void* const memory = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    void* const memory = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
     if (memory == MAP_FAILED) {
         return error_from_errno(errno, "can't map the spool file '" + path_ + "'");
     }
@@ -146,7 +133,7 @@ Result<Done> SpoolFile::map() {
 }
 
 Result<Done> SpoolFile::sync() const {
-    if (::fdatasync(fd_) != 0) {  // what was written through the mapping, too
+    if (::fdatasync(fd_.get()) != 0) {  // what was written through the mapping, too
         return error_from_errno(errno, "can't bring the spool file '" + path_ + "' to the disk");
     }
     return Done{};
@@ -157,7 +144,7 @@ void SpoolFile::punch(std::uint64_t begin, std::uint64_t end) const {
     const std::uint64_t last = end / kSpoolPageSizeBytes * kSpoolPageSizeBytes;
     if (first < last) {
         // A file system that can't do it keeps the room until the file goes.
-        (void)::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+        (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                           static_cast<off_t>(head_.records_offset() + first), static_cast<off_t>(last - first));
     }
 }

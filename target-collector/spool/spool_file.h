@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/spool/spool_reading.h"
 
 namespace perfleet {
@@ -59,12 +60,12 @@ public:
     [[nodiscard]] Result<Done> remove() const;
 
 private:
-    SpoolFile(std::string path, int fd) : path_{std::move(path)}, fd_{fd} {}
+    SpoolFile(std::string path, FileDescriptor fd) : path_{std::move(path)}, fd_{std::move(fd)} {}
     [[nodiscard]] Result<Done> map();
     void punch(std::uint64_t begin, std::uint64_t end) const;
 
     std::string path_;
-    int fd_;
+    FileDescriptor fd_;
     SpoolHead head_;
     std::span<std::byte> bytes_;
 };

@@ -64,22 +64,16 @@ Result<std::unique_ptr<SpoolFolder>> SpoolFolder::open(const std::string& path, 
     return folder;
 }
 
-SpoolFolder::~SpoolFolder() {
-    if (lock_fd_ >= 0) {
-        ::close(lock_fd_);
-    }
-}
-
 Result<Done> SpoolFolder::lock() {
     const std::string lock_path = path_ + "/lock";
-    lock_fd_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kSpoolFileMode);
-    if (lock_fd_ < 0) {
+    lock_.reset(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kSpoolFileMode));
+    if (!lock_) {
         return error_from_errno(errno, "can't open '" + lock_path + "' in the spool folder");
     }
-    if (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
         const int error = errno;
         std::array<char, 16> pid{};
-        const ssize_t got = ::pread(lock_fd_, pid.data(), pid.size(), 0);
+        const ssize_t got = ::pread(lock_.get(), pid.data(), pid.size(), 0);
         const std::string by =
             got > 0 ? " (process " + std::string(pid.data(), static_cast<std::size_t>(got)) + ")" : "";
         if (error != EWOULDBLOCK) {
@@ -89,8 +83,8 @@ Result<Done> SpoolFolder::lock() {
                                            "; give each its own with --spool"};
     }
     const std::string pid = std::to_string(::getpid());
-    (void)!::ftruncate(lock_fd_, 0);
-    (void)!::pwrite(lock_fd_, pid.data(), pid.size(), 0);
+    (void)!::ftruncate(lock_.get(), 0);
+    (void)!::pwrite(lock_.get(), pid.data(), pid.size(), 0);
     return Done{};
 }
 
@@ -160,7 +154,7 @@ Result<Done> SpoolFolder::look(std::size_t size_bytes, const LogText& log) {
         }
     }
     for (const Found& one : found) {
-        left_.push_back(one.path);
+        orphans_.push_back(one.path);
     }
     free_bytes_ = size_bytes - std::min<std::uint64_t>(size_bytes, used_bytes);
     return Done{};

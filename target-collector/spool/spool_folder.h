@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/log_event.h"
 #include "schemas/wire/delivery_limits.h"
@@ -36,12 +37,11 @@ public:
                                                                    const LogText& log);
     SpoolFolder(const SpoolFolder&) = delete;
     SpoolFolder& operator=(const SpoolFolder&) = delete;
-    ~SpoolFolder();
 
     [[nodiscard]] const std::string& path() const { return path_; }
 
     // Files of ended sessions, oldest first (OrphanSession::open()).
-    [[nodiscard]] const std::vector<std::string>& left() const { return left_; }
+    [[nodiscard]] const std::vector<std::string>& orphans() const { return orphans_; }
 
     // The file of a new session, with all room that is left. Errors: SpoolFile::create()'s.
     [[nodiscard]] Result<std::unique_ptr<SpoolFile>> create(SessionId session, std::span<const std::byte> hello);
@@ -53,8 +53,8 @@ private:
     [[nodiscard]] Result<Done> look(std::size_t size_bytes, const LogText& log);
 
     std::string path_;
-    int lock_fd_ = -1;
-    std::vector<std::string> left_;
+    FileDescriptor lock_;
+    std::vector<std::string> orphans_;
     std::uint64_t next_ordinal_ = 1;
     std::uint64_t free_bytes_ = 0;
 };

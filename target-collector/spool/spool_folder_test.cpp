@@ -40,8 +40,8 @@ void leave_session(const std::string& folder_path, std::uint64_t number, int bat
     collector.sealer->begin_epoch(Ticks{1}, UtcNs{1});
     for (int batch = 0; batch < batch_count; ++batch) {
         for (std::uint64_t i = 1; i <= 10; ++i) {
-            const std::uint64_t row[] = {i, 0, 1, 1, 1, 1};
-            collector.sealer->append(kSamples, Ticks{i}, row);
+            const std::uint64_t row[] = {0, 1, 1, 1, 1};
+            collector.sealer->append({kSamples, Ticks{i}, row});
         }
         collector.sealer->flush(Ticks{10});
         collector.delivery->step(1);
@@ -89,7 +89,8 @@ TEST(SpoolFolder, GivesSessionsInTheOrderInWhichTheyBegan) {
         leave_session(place.path(), number, 1);
     }
     const auto folder = open_folder(place.path(), kSizeBytes);
-    EXPECT_EQ(folder->left(), (std::vector<std::string>{place / name_of(7), place / name_of(3), place / name_of(5)}));
+    EXPECT_EQ(folder->orphans(),
+              (std::vector<std::string>{place / name_of(7), place / name_of(3), place / name_of(5)}));
 }
 
 TEST(SpoolFolder, LeavesForeignFilesAloneAndNamesThem) {
@@ -103,7 +104,7 @@ TEST(SpoolFolder, LeavesForeignFilesAloneAndNamesThem) {
     ::mkdir((place / "folder.spool").c_str(), 0700);
     std::vector<std::string> logged;
     const auto folder = open_folder(place.path(), kSizeBytes, &logged);
-    EXPECT_EQ(folder->left(), std::vector<std::string>{place / name_of(1)});
+    EXPECT_EQ(folder->orphans(), std::vector<std::string>{place / name_of(1)});
     ASSERT_EQ(logged.size(), 3U);
     EXPECT_NE(logged[0].find("empty.spool"), std::string::npos) << logged[0];
     EXPECT_NE(logged[1].find("folder.spool"), std::string::npos) << logged[1];
@@ -140,7 +141,7 @@ TEST(SpoolFolder, AFileWithoutAWholeJournalIsNamedAndStays) {
     }
     std::vector<std::string> logged;
     const auto folder = open_folder(place.path(), kSizeBytes, &logged);
-    EXPECT_TRUE(folder->left().empty());
+    EXPECT_TRUE(folder->orphans().empty());
     ASSERT_EQ(logged.size(), 1U);
     EXPECT_NE(logged[0].find(name_of(1)), std::string::npos);
     EXPECT_TRUE(std::filesystem::exists(place / name_of(1)));
@@ -155,7 +156,7 @@ TEST(SpoolFolder, KeepsHalfItsSizeForANewSession) {
     const auto folder = open_folder(place.path(), kSizeBytes, &logged);
     Silence silence;
     std::uint64_t used_bytes = 0;
-    for (const std::string& path : folder->left()) {
+    for (const std::string& path : folder->orphans()) {
         auto left = OrphanSession::open(path, silence);
         ASSERT_TRUE(left.ok());
         used_bytes += (*left)->delivery().status().spool_used_bytes;
@@ -187,7 +188,7 @@ TEST(SpoolFolder, GivesUpTheOldestOfTooManySessions) {
     }
     std::vector<std::string> logged;
     const auto folder = open_folder(place.path(), kSizeBytes, &logged);
-    EXPECT_EQ(folder->left().size(), limits::kSpoolSessionsMax);
+    EXPECT_EQ(folder->orphans().size(), limits::kSpoolSessionsMax);
     ASSERT_FALSE(logged.empty());
     EXPECT_NE(logged[0].find(name_of(2)), std::string::npos) << logged[0];
     EXPECT_FALSE(std::filesystem::exists(place / name_of(2)));

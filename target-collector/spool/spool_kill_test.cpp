@@ -94,8 +94,8 @@ private:
     collector.sealer->begin_epoch(Ticks{1}, UtcNs{1});
     for (std::uint64_t row = 1;; ++row) {
         ++witness.rows;
-        const std::uint64_t values[] = {row, 0, 1, 1, 1, 1};
-        collector.sealer->append(kSamples, Ticks{row}, values);
+        const std::uint64_t values[] = {0, 1, 1, 1, 1};
+        collector.sealer->append({kSamples, Ticks{row}, values});
         if (row % kRowsABatch == 0) {
             collector.sealer->flush(Ticks{row});
             collector.sealer->tick(Ticks{row}, UtcNs{1});

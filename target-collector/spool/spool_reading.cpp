@@ -45,7 +45,7 @@ using RowCounts = std::map<Series, std::uint64_t>;
 
 // What was produced = what is accounted for + what the kill took. Where more is accounted for than was counted (after a
 // loss of power the counts may be older than the rest), the counts are raised.
-void settle(SpoolReading& reading, const SessionCounts& counted, const RowCounts& rows_kept) {
+void finalise(SpoolReading& reading, const SessionCounts& counted, const RowCounts& rows_kept) {
     RowCounts produced;
     for (const CountEntry& entry : counted.entries()) {
         if (entry.name == CountName::kProduced) {
@@ -171,7 +171,7 @@ Checked<std::unique_ptr<SpoolReading>> read_spool(std::span<const std::byte> fil
         return Fault{ErrorCode::kCorrupt, kSpoolJournalOffset, places.used_bytes};
     }
     reading->end_point = reading->entry.has_final ? reading->entry.end_point : counts->last_seen;
-    settle(*reading, counts->counts, walk.rows_kept());
+    finalise(*reading, counts->counts, walk.rows_kept());
     return reading;
 }
 

@@ -111,8 +111,8 @@ protected:
 
     void append(Sealer& sealer, std::uint64_t count) {
         for (std::uint64_t i = 0; i < count; ++i) {
-            const std::uint64_t row[] = {++rows_, 0, 1, 1, 1, 1};
-            sealer.append(kSamples, Ticks{rows_}, row);
+            const std::uint64_t row[] = {0, 1, 1, 1, 1};
+            sealer.append({kSamples, Ticks{++rows_}, row});
         }
     }
 
@@ -353,8 +353,8 @@ TEST(SpoolPages, OfDifferentAgeAreNeverMisread) {
     collector.sealer->begin_epoch(Ticks{1}, UtcNs{1});
     for (std::uint64_t batch = 1; batch <= 600; ++batch) {
         for (std::uint64_t i = 0; i < kRowsABatch; ++i) {
-            const std::uint64_t row[] = {random(), random() % 9, 1, random(), 1, 1};
-            collector.sealer->append(kSamples, Ticks{batch}, row);
+            const std::uint64_t row[] = {random() % 9, 1, random(), 1, 1};
+            collector.sealer->append({kSamples, Ticks{random()}, row});
         }
         collector.sealer->flush(Ticks{batch});
         // Now it keeps much, now little.

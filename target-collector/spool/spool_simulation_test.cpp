@@ -71,7 +71,7 @@ public:
             reached_.refused = gateway_.bye->entry(kSamples, CountName::kLostRefused);
             reached_.killed_rows = gateway_.bye->entry(kSamples, CountName::kLostKilled);
         }
-        EXPECT_TRUE(open_folder(folder_.path(), size_bytes())->left().empty());
+        EXPECT_TRUE(open_folder(folder_.path(), size_bytes())->orphans().empty());
         return reached_;
     }
 
@@ -107,11 +107,11 @@ private:
         for (std::uint64_t rows = chance_.below(is_roomy_ ? 100 : 300); rows > 0; --rows) {
             if (chance_.one_in(10)) {
                 const std::uint64_t stack[] = {++next_stack_, 0, 0, 0x1000};
-                sealer.append(kStacks, Ticks{now_ns_}, stack);
+                sealer.append({kStacks, Ticks{now_ns_}, stack});
                 ++produced_.rows[kStacks];
             } else {
-                const std::uint64_t sample[] = {now_ns_, chance_.below(1 << 20), 1, chance_.below(1 << 30), 1, 1};
-                sealer.append(kSamples, Ticks{now_ns_}, sample);
+                const std::uint64_t sample[] = {chance_.below(1 << 20), 1, chance_.below(1 << 30), 1, 1};
+                sealer.append({kSamples, Ticks{now_ns_}, sample});
                 ++produced_.rows[kSamples];
             }
         }
@@ -156,13 +156,13 @@ private:
     bool deliver_rest() {
         // Once in a while there is less room than before.
         const auto folder = open_folder(folder_.path(), chance_.one_in(4) ? size_bytes() / 2 : size_bytes());
-        EXPECT_EQ(folder->left().size(), 1U);
-        if (folder->left().empty()) {
+        EXPECT_EQ(folder->orphans().size(), 1U);
+        if (folder->orphans().empty()) {
             return true;
         }
         const bool is_last = reached_.kills > 4;
         deadly_.steps_to_live = is_last ? ~0ULL : chance_.below(100);
-        auto opened = OrphanSession::open(folder->left().front(), deadly_);
+        auto opened = OrphanSession::open(folder->orphans().front(), deadly_);
         EXPECT_TRUE(opened.ok());
         Delivery& delivery = (*opened)->delivery();
         EXPECT_TRUE((*opened)->reading().holes.empty());

@@ -27,9 +27,9 @@ std::span<std::byte> image_part_of(const DeliveryCore::Options& options) {
 }
 
 DeliveryRequests::Taken taken_by(const DeliveryCore::Options& options) {
-    return options.left != nullptr  ? DeliveryRequests::Taken::kEnded
-           : options.takes_requests ? DeliveryRequests::Taken::kByUser
-                                    : DeliveryRequests::Taken::kNotAtAll;
+    return options.orphan != nullptr ? DeliveryRequests::Taken::kEnded
+           : options.takes_requests  ? DeliveryRequests::Taken::kByUser
+                                     : DeliveryRequests::Taken::kNotAtAll;
 }
 
 // What the gateway has too much of now, and later may not; and a clock that is off is going to be set.
@@ -66,14 +66,14 @@ DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, Network
           memory.counts.last(memory.counts.size() / kCountTables * 2).first(memory.counts.size() / kCountTables)},
       bye_buffer_{memory.bye} {
     const std::size_t entries = final_counts_.entry_count_max();
-    PERFLEET_ASSERT(kHasJournal || (options.journal == nullptr && options.left == nullptr));
+    PERFLEET_ASSERT(kHasJournal || (options.journal == nullptr && options.orphan == nullptr));
     PERFLEET_ASSERT(kSuppliesImages || (options.images.empty() && options.late_images == nullptr));
     PERFLEET_ASSERT(memory.bye.size() >= bye_size_bytes_max(entries));
     PERFLEET_ASSERT(options.journal == nullptr || image_part_of(options).empty());
     PERFLEET_ASSERT(losses.memory_size_bytes() >= loss_report_ring_size_bytes(entries));
     PERFLEET_ASSERT(set_hello_state(hello_, options.session, Seq{1}).ok());
     status_.session = options.session;
-    if (kHasJournal && options.left != nullptr) {
+    if (kHasJournal && options.orphan != nullptr) {
         restore(options);
     }
     is_journal_due_ = true;
@@ -81,7 +81,7 @@ DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, Network
 }
 
 void DeliveryCore::restore(const Options& options) {
-    const JournalEntry& left = *options.left;
+    const JournalEntry& left = *options.orphan;
     spool_.restore(left.places);
     losses_.restore({std::span{left.ranges}.first(left.range_count), left.lost.entries(), left.acknowledged.entries(),
                      left.since_drop.entries(), left.last_dropped});
@@ -139,7 +139,7 @@ bool DeliveryCore::step(std::uint64_t now_ns) {
         has_done = send_image_chunk(now_ns) || has_done;
         has_done = say_bye(now_ns) || has_done;
     }
-    has_done = losses_.tell(loss_reports_) || has_done;
+    has_done = losses_.report(loss_reports_) || has_done;
     write_journal();
     status_.spool_used_bytes = spool_.used_bytes();
     return has_done;
@@ -281,7 +281,7 @@ void DeliveryCore::handle_need_image(const Reply& reply, std::uint64_t now_ns) {
         return;
     }
     if (reply.build_id.empty()) {
-        settle_late_images();
+        end_late_images();
         return;
     }
     const ImageSupply* const supply = supply_of(reply.build_id);
@@ -312,7 +312,7 @@ const ImageSupply* DeliveryCore::supply_of(std::span<const std::byte> build_id) 
     return nullptr;
 }
 
-void DeliveryCore::settle_late_images() {
+void DeliveryCore::end_late_images() {
     if (!is_late_offered_) {
         return;
     }

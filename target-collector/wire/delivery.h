@@ -83,7 +83,7 @@ public:
         // To deliver what another process left in `spool`: the journal's last entry and the session's final counts,
         // without what the wire lost. Its source has ended; `batches` stays empty. Borrowed until the constructor
         // returns; null: a new session.
-        const JournalEntry* left = nullptr;
+        const JournalEntry* orphan = nullptr;
         std::span<const CountEntry> final_counts{};
         ClockPoint end_point{};
         // Whether the user asks for requests and answers them; else the gateway's operator is told that nobody does.
@@ -119,7 +119,7 @@ public:
     DeliveryCore& operator=(const DeliveryCore&) = delete;
 
     // What the session's clock reads now, for a Hello that tells it. Before step().
-    void tell_clock(Ticks now) { clock_ = now; }
+    void advance_clock(Ticks now) { clock_ = now; }
 
     // Does what can be done now without waiting. True when anything was done: call again soon.
     bool step(std::uint64_t now_ns);
@@ -167,7 +167,7 @@ private:
     void handle_refused(const Reply& reply);
     void handle_need_image(const Reply& reply, std::uint64_t now_ns);
     [[nodiscard]] const ImageSupply* supply_of(std::span<const std::byte> build_id) const;
-    void settle_late_images();
+    void end_late_images();
     void handle_control(const Reply& reply);
     [[nodiscard]] bool is_ours(SessionId session) const { return session == status_.session; }
 

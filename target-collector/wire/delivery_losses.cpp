@@ -155,7 +155,7 @@ void DeliveryLosses::acknowledge(std::uint64_t report_number) {
     range_count_ = kept;
 }
 
-bool DeliveryLosses::tell(SpscRing& losses) {
+bool DeliveryLosses::report(SpscRing& losses) {
     if (!is_news_) {
         return false;
     }

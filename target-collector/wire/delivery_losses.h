@@ -46,7 +46,7 @@ public:
     void acknowledge(std::uint64_t report_number);
 
     // Passes the state on when it has changed. True when it did; a full ring is tried again with the next call.
-    bool tell(SpscRing& losses);
+    bool report(SpscRing& losses);
 
     [[nodiscard]] std::span<const CountEntry> counts() const { return counts_.entries(); }
     [[nodiscard]] std::span<const SeqRange> ranges() const { return {ranges_.data(), range_count_}; }

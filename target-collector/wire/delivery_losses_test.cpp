@@ -142,8 +142,8 @@ TEST(DeliveryLosses, TellsTheLastEpochOfWhichDefinitionsAreLost) {
     std::vector<std::uint64_t> memory(1'024);
     SpscRing ring{std::as_writable_bytes(std::span{memory})};
     LossesInMemory losses;
-    const auto told = [&] {
-        EXPECT_TRUE(losses.tell(ring));
+    const auto reported = [&] {
+        EXPECT_TRUE(losses.report(ring));
         LossReport report;
         const auto record = ring.acquire();
         std::memcpy(&report, record.data(), sizeof report);
@@ -151,15 +151,15 @@ TEST(DeliveryLosses, TellsTheLastEpochOfWhichDefinitionsAreLost) {
         return report;
     };
     losses.count_refused(EpochNumber{4}, rows(1));
-    EXPECT_FALSE(told().has_lost_definitions);
+    EXPECT_FALSE(reported().has_lost_definitions);
     losses.count_refused(EpochNumber{5}, definitions);
-    EXPECT_TRUE(told().has_lost_definitions);
+    EXPECT_TRUE(reported().has_lost_definitions);
     losses.count_refused(EpochNumber{7}, definitions);
-    EXPECT_EQ(told().lost_definitions_epoch, EpochNumber{7});
+    EXPECT_EQ(reported().lost_definitions_epoch, EpochNumber{7});
     losses.count_refused(EpochNumber{6}, definitions);  // refused late
-    EXPECT_EQ(told().lost_definitions_epoch, EpochNumber{7});
+    EXPECT_EQ(reported().lost_definitions_epoch, EpochNumber{7});
     losses.count_refused(EpochNumber{8}, rows(1));
-    EXPECT_EQ(told().lost_definitions_epoch, EpochNumber{7}) << "no definitions among these";
+    EXPECT_EQ(reported().lost_definitions_epoch, EpochNumber{7}) << "no definitions among these";
 }
 
 // A batch that names all of a notice's ranges was acknowledged, again and again.
@@ -169,7 +169,7 @@ TEST(DeliveryLosses, ForgetsARangeOnceItIsKnownToBeNamed) {
     LossesInMemory losses;
     for (const std::uint64_t seq : {1U, 5U, 9U}) {
         ASSERT_TRUE(losses.drop_newest(Seq{seq}, kEpoch, rows(seq)));
-        EXPECT_TRUE(losses.tell(ring));
+        EXPECT_TRUE(losses.report(ring));
     }
     for (int i = 0; i < 3; ++i) {
         losses.acknowledge(1);

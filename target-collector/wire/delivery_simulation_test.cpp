@@ -116,11 +116,11 @@ Reached simulate(std::uint64_t seed) {
         for (std::uint64_t rows = chance.below(is_roomy ? 100 : 300); rows > 0; --rows) {
             if (chance.one_in(10)) {
                 const std::uint64_t stack[] = {++next_stack, 0, 0, 0x1000};
-                sealer.append(kStacks, Ticks{now_ns}, stack);
+                sealer.append({kStacks, Ticks{now_ns}, stack});
                 ++produced.rows[kStacks];
             } else {
-                const std::uint64_t sample[] = {now_ns, chance.below(1 << 20), 1, chance.below(1 << 30), 1, 1};
-                sealer.append(kSamples, Ticks{now_ns}, sample);
+                const std::uint64_t sample[] = {chance.below(1 << 20), 1, chance.below(1 << 30), 1, 1};
+                sealer.append({kSamples, Ticks{now_ns}, sample});
                 ++produced.rows[kSamples];
             }
         }

@@ -396,8 +396,8 @@ TEST_F(DeliveryTest, ABatchTooLargeForTheSpoolIsDroppedAlone) {
     seal();
     std::mt19937_64 random(1);
     for (std::uint64_t i = 0; i < 500; ++i) {
-        const std::uint64_t row[] = {random(), i, i, i, i, i};
-        sealer_->append(kSamples, Ticks{i}, row);
+        const std::uint64_t row[] = {i, i, i, i, i};
+        sealer_->append({kSamples, Ticks{random()}, row});
     }
     sealer_->flush(Ticks{1});
     seal();
@@ -452,9 +452,9 @@ TEST_F(DeliveryTest, TellsAtOnceThatNothingIsLeftBeforeTheOldest) {
         expect_batch(seq);
     }
     gateway_.say(make_refused(kSession, Seq{1}, 1, "malformed"));
-    const SeenFrame told = expect(MessageTag::kBatch);
-    EXPECT_EQ(told.seq, Seq{2});
-    EXPECT_EQ(told.oldest_retained, Seq{2});
+    const SeenFrame batch = expect(MessageTag::kBatch);
+    EXPECT_EQ(batch.seq, Seq{2});
+    EXPECT_EQ(batch.oldest_retained, Seq{2});
     expect_silence();  // once
     gateway_.say(make_refused(kSession, Seq{4}, 1, "malformed"));
     expect_silence();  // there are older ones

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/file_io.h"
 #include "schemas/vocabulary/host_clock.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/capnp_writer.h"
@@ -56,11 +57,11 @@ Result<std::unique_ptr<FileDriver>> FileDriver::create(const std::string& path, 
     if (!is_forced && is_file_with_content(path)) {
         return Error{ErrorCode::kUsage, path + ": the file exists; name another one, or add --force to replace it"};
     }
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) {
+    FileDescriptor fd{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+    if (!fd) {
         return error_from_errno(errno, path);
     }
-    std::unique_ptr<FileDriver> driver{new FileDriver{path, fd}};
+    std::unique_ptr<FileDriver> driver{new FileDriver{path, std::move(fd)}};
     const auto header = frame_file::header();
     if (!driver->append(header)) {
         return *driver->error_;
@@ -69,18 +70,12 @@ Result<std::unique_ptr<FileDriver>> FileDriver::create(const std::string& path, 
     return driver;
 }
 
-FileDriver::~FileDriver() { ::close(fd_); }
-
 bool FileDriver::append(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t count = ::write(fd_, bytes.data(), bytes.size());
-        if (count < 0 && errno != EINTR) {
-            fail(errno);
-            return false;
-        }
-        bytes = bytes.subspan(count < 0 ? 0 : static_cast<std::size_t>(count));
+    const bool is_written = write_all(fd_.get(), bytes);
+    if (!is_written) {
+        fail(errno);
     }
-    return true;
+    return is_written;
 }
 
 bool FileDriver::append_frame(std::span<const std::byte> frame) {
@@ -91,14 +86,14 @@ bool FileDriver::append_frame(std::span<const std::byte> frame) {
         return true;
     }
     // Away with the part that was written: the frame comes again. Where this fails, too, the file ends cut short.
-    if (::ftruncate(fd_, static_cast<off_t>(size_bytes_)) == 0) {
-        ::lseek(fd_, static_cast<off_t>(size_bytes_), SEEK_SET);
+    if (::ftruncate(fd_.get(), static_cast<off_t>(size_bytes_)) == 0) {
+        ::lseek(fd_.get(), static_cast<off_t>(size_bytes_), SEEK_SET);
     }
     return false;
 }
 
 bool FileDriver::sync() {
-    if (::fsync(fd_) == 0 || errno == EINVAL || errno == EROFS) {  // a pipe or device has nothing to sync
+    if (::fsync(fd_.get()) == 0 || errno == EINVAL || errno == EROFS) {  // a pipe or device has nothing to sync
         return true;
     }
     fail(errno);

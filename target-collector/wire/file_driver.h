@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/message/capnp_reader.h"
 #include "target-collector/wire/driver.h"
 #include "target-collector/wire/sink_answers.h"
@@ -33,7 +34,6 @@ public:
     // Creates `path`, for its owner alone. A file with content is replaced only if `is_forced`; otherwise kUsage.
     // Errors as of open(2), naming the path.
     [[nodiscard]] static Result<std::unique_ptr<FileDriver>> create(const std::string& path, bool is_forced);
-    ~FileDriver();
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
@@ -46,7 +46,7 @@ public:
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
 private:
-    FileDriver(std::string path, int fd) : path_{std::move(path)}, fd_{fd} {}
+    FileDriver(std::string path, FileDescriptor fd) : path_{std::move(path)}, fd_{std::move(fd)} {}
 
     [[nodiscard]] bool append(std::span<const std::byte> bytes);
     [[nodiscard]] bool append_frame(std::span<const std::byte> frame);
@@ -59,7 +59,7 @@ private:
     void ask_for_next();
 
     std::string path_;
-    int fd_;
+    FileDescriptor fd_;
     std::uint64_t size_bytes_ = 0;  // of whole frames
     bool is_first_ = true;
     SinkAnswers answers_;

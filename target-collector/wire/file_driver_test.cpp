@@ -89,8 +89,8 @@ protected:
         const auto delivery = std::make_unique<Delivery>(options, driver, batches, losses);
         sealer.begin_epoch(Ticks{0}, kUtc);
         for (int i = 1; i <= batch_count; ++i) {
-            const std::uint64_t row[] = {static_cast<std::uint64_t>(i), 0, 1, 1, 1, 1};
-            sealer.append(kSamples, Ticks{1}, row);
+            const std::uint64_t row[] = {0, 1, 1, 1, 1};
+            sealer.append({kSamples, Ticks{static_cast<std::uint64_t>(i)}, row});
             sealer.flush(Ticks{1});
         }
         EXPECT_TRUE(sealer.finish({Ticks{7}, UtcNs{8}, 9}));

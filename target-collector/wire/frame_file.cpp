@@ -8,19 +8,20 @@
 #include <cstring>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/file_io.h"
 #include "target-collector/message/little_endian.h"
 #include "target-collector/wire/frame_file_layout.h"
 
 namespace perfleet {
 
 Result<std::unique_ptr<FrameFile>> FrameFile::open(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    FileDescriptor fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!fd) {
         return error_from_errno(errno, path);
     }
-    std::unique_ptr<FrameFile> file{new FrameFile{path, fd}};
+    std::unique_ptr<FrameFile> file{new FrameFile{path, std::move(fd)}};
     std::array<std::byte, frame_file::kHeaderSizeBytes> header{};
-    auto size = PERFLEET_TRY(file->read(header.data(), header.size()));
+    auto size = PERFLEET_TRY(file->read(header));
     if (size != header.size() ||
         std::memcmp(header.data(), frame_file::kMagic.data(), frame_file::kMagic.size()) != 0) {
         return Error{ErrorCode::kInvalid,
@@ -34,22 +35,10 @@ Result<std::unique_ptr<FrameFile>> FrameFile::open(const std::string& path) {
     return file;
 }
 
-FrameFile::~FrameFile() { ::close(fd_); }
-
-Result<std::size_t> FrameFile::read(std::byte* into, std::size_t size_bytes) {
-    std::size_t done = 0;
-    while (done < size_bytes) {
-        const ssize_t count = ::read(fd_, into + done, size_bytes - done);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count < 0) {
-            return error_from_errno(errno, path_);
-        }
-        if (count == 0) {
-            break;
-        }
-        done += static_cast<std::size_t>(count);
+Result<std::size_t> FrameFile::read(std::span<std::byte> into) {
+    const std::size_t done = read_all(fd_.get(), into);
+    if (done < into.size() && errno != 0) {
+        return error_from_errno(errno, path_);
     }
     offset_bytes_ += done;
     return done;
@@ -61,7 +50,7 @@ Result<std::vector<std::byte>> FrameFile::next() {
         return Error{ErrorCode::kTruncated, path_ + ": cut short in the frame at byte " + std::to_string(at)};
     };
     std::array<std::byte, frame_file::kFrameHeaderSizeBytes> header{};
-    auto size = read(header.data(), header.size());
+    auto size = read(header);
     if (!size.ok()) {
         return std::move(size).error();
     }
@@ -77,7 +66,7 @@ Result<std::vector<std::byte>> FrameFile::next() {
                                                std::to_string(at) + "; no message is so large or so small"};
     }
     std::vector<std::byte> frame(frame_size);
-    size = read(frame.data(), frame.size());
+    size = read(frame);
     if (!size.ok()) {
         return std::move(size).error();
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 
@@ -17,7 +18,6 @@ public:
     // Errors as of open(2); kInvalid (not such a file), kUnsupported (a version that this build doesn't know). All name
     // the path.
     [[nodiscard]] static Result<std::unique_ptr<FrameFile>> open(const std::string& path);
-    ~FrameFile();
     FrameFile(const FrameFile&) = delete;
     FrameFile& operator=(const FrameFile&) = delete;
 
@@ -26,12 +26,12 @@ public:
     [[nodiscard]] Result<std::vector<std::byte>> next();
 
 private:
-    FrameFile(std::string path, int fd) : path_{std::move(path)}, fd_{fd} {}
+    FrameFile(std::string path, FileDescriptor fd) : path_{std::move(path)}, fd_{std::move(fd)} {}
     // Bytes read: fewer than asked for only at the end.
-    [[nodiscard]] Result<std::size_t> read(std::byte* into, std::size_t size_bytes);
+    [[nodiscard]] Result<std::size_t> read(std::span<std::byte> into);
 
     std::string path_;
-    int fd_;
+    FileDescriptor fd_;
     std::uint64_t offset_bytes_ = 0;
 };
 

@@ -48,11 +48,6 @@ public:
     // Why there is no connection, as far as is known; empty: nothing is, or there is one.
     [[nodiscard]] const std::string& trouble() const { return client_->trouble(); }
 
-    // Connections that were ended because the gateway sent too much, or what no gateway sends.
-    [[nodiscard]] std::uint64_t cut_count() const {
-        return client_->counts().floods_cut + client_->counts().nonsense_cut;
-    }
-
     // Waits until a frame can be received, `wake_fd` (an eventfd; -1: none) is readable, or the time is over.
     void wait(int wake_fd, std::uint64_t timeout_ns) { client_->wait(wake_fd, timeout_ns); }
 

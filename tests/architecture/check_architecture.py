@@ -35,12 +35,12 @@ FOLDER_ORDER = {
     "daemon": "terminal log metrics service start command-line",
     "target-collector": "probe/perfleet probe ring message bare-metal/pmu.h source wire metrics small source/sel4 bare-metal"
                         " source/linux/unwind source/linux/image_table.h source/linux/mapping_list.h source/linux/process_table.h source/linux/bpf source/linux spool linux"
-                        " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/domain sel4/loader sel4/root/objects.h"
-                        " sel4/root/aarch64 sel4/root/x86_64 sel4/root library",
+                        " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/objects.h"
+                        " sel4/root/boot_tree.h sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
     "storage": "store_limits.h number model clock key block dictionary rollup select engine read compact store verify copy",
     "gateway": "memory_plan.h gateway_counts.h wire process control ingest compaction retention metrics .",
     "query-engine": "query_limits.h option ledger select symbol scan statistic/number statistic wire .",
-    "exporters": "sink report figure profile perf-data script timeline folded firefox perfetto speedscope pprof html format",
+    "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
     "tools": "perfleet/invocation.h perfleet/progress_line.h perfleet/query_source.h perfleet/terminal.h"
              " perfleet/import/run_hash.h perfleet/import/session_writer.h perfleet/import/recording perfleet/import/perf-data"
              " perfleet/import/pprof perfleet/import perfleet/relay perfleet",
@@ -88,7 +88,7 @@ LIBRARIES = [
             in_unit_tests=True),
     Library("prometheus-cpp", r"prometheus/", ("daemon/metrics/metrics_server.cpp",)),
     Library("libtraceevent", r"traceevent/", ("exporters/script/trace_format.cpp",)),
-    Library("protozero", r"protozero/", ("exporters/", "tools/perfleet/import/pprof/")),
+    Library("protozero", r"protozero/", ("exporters/", "tools/perfleet/import/")),
     Library("cairo", r"cairo(\.h$|-|/)", ("exporters/figure/png.cpp",)),
     Library("spdlog", r"spdlog/", ("daemon/log/log.cpp",)),
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),
@@ -150,12 +150,15 @@ GIVEN_UP_NAMES = [
      "CreditAccounts"),
     (re.compile(r"\b\w*(?:[Aa]sk[e]rs?)\b"), "client"),
     (re.compile(r"\bN[o]tice\b|\bn[o]tice_|Loss[N]otice"), "LogText, LogSink, LossReport"),
+    (re.compile(r"\b(?:t[e]ll_\w*|t[o]ld_\w*)|\bl[e]ft_\b"), "report_, log_, print_; rest_, orphans_"),
+    (re.compile(r"\bk?[Ss]ettl[e][sd]?(?:_\w+|[A-Z]\w*|\()|\w_settl[e]d?\b"), "resolve, flush, recount, converge"),
 ]
 BINARY = re.compile(rb"\0")
 
 OPENS_NAMESPACE = re.compile(r"(?:inline )?namespace\s*([\w:]*)\s*\{")
 CLOSES_NAMESPACE = re.compile(r"\}\s*// namespace")
 DEFINES_TYPE = re.compile(r"(?:struct|class|union|enum class|enum)\s+(?:alignas\([^)]*\)\s*)?(\w+)\b(?!\s*::|[^{]*;)")
+DEFINES_CONSTANT = re.compile(r"inline constexpr [^={]*?\b(k\w+)\s*[={]")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -165,12 +168,17 @@ def is_unit_test(path):
 
 
 def place_in_order(path):
-    """Where FOLDER_ORDER has it: its own name, or the nearest folder that is listed; None where nothing is."""
+    """Where FOLDER_ORDER has it: its own name, the nearest folder that is listed, or "*"; None where nothing is. Those
+    at one place don't include each other."""
     module, _, rest = path.partition("/")
     order = FOLDER_ORDER.get(module, "").split()
-    while rest and rest not in order:
-        rest = posixpath.dirname(rest)
-    return order.index(rest or ".") if (rest or ".") in order else None
+    place = rest
+    while place and place not in order:
+        place = posixpath.dirname(place)
+    place = place or "."
+    if place in order:
+        return order.index(place), ""
+    return (order.index("*"), rest.partition("/")[0]) if "*" in order else None
 
 
 def is_main(path):
@@ -255,7 +263,7 @@ class Checker:
     def check_includes(self, path):
         folder = path.split("/")[0]
         if "/" not in path or folder not in MAY_INCLUDE:
-            self.report(path, 1, f"C++ outside the rooms ({', '.join(sorted(MAY_INCLUDE))})")
+            self.report(path, 1, f"C++ outside the modules ({', '.join(sorted(MAY_INCLUDE))})")
             return
         for line, quoted, target in self.includes[path]:
             library = next((library for library in LIBRARIES if library.headers.match(target)), None)
@@ -299,7 +307,7 @@ class Checker:
         if here is None or there is None:
             missing = path if here is None else target
             self.report(path, line, f"where does {posixpath.dirname(missing)} stand? FOLDER_ORDER doesn't say")
-        elif there > here:
+        elif there[0] > here[0] or (there[0] == here[0] and there[1] != here[1]):
             self.report(path, line, f'"{target}" stands above {posixpath.dirname(path)}: includes go down only')
 
     def check_testing_folders(self):
@@ -311,36 +319,40 @@ class Checker:
         """Every source is named in a CMakeLists.txt of its folder or one above."""
         named = set()
         mentioned = set()  # words of a list that a loop turns into sources
+        in_folders = set()  # whose sources are a module's
         for path, lines in self.texts.items():
             if posixpath.basename(path) == "CMakeLists.txt":
                 folder = posixpath.dirname(path)
                 for text in lines:
+                    for folders in re.findall(r"FOLDERS((?: [a-z][\w./-]*)+)", text):
+                        in_folders |= {posixpath.normpath(posixpath.join(folder, word)) for word in folders.split()}
                     for word in re.findall(r"[\w./+-]+", text.split("#")[0]):
                         path_of_word = posixpath.normpath(posixpath.join(folder, word))
                         (named if word.endswith(".cpp") else mentioned).add(path_of_word)
         for path in self.includes:
-            in_a_list = not path.endswith("_test.cpp") and path.removesuffix(".cpp") in mentioned
+            in_a_list = not path.endswith("_test.cpp") and (path.removesuffix(".cpp") in mentioned
+                                                            or posixpath.dirname(path) in in_folders)
             if path.endswith(".cpp") and path not in named and not in_a_list:
                 self.report(path, 1, "in no target: name it in a CMakeLists.txt")
 
-    def check_type_names(self):
-        """One name, one type: rooms are linked together, and the linker takes two types of one name for the same."""
+    def check_defined_names(self):
+        """One name, one type or constant: modules are linked together, and the linker takes two of one name for one."""
         definitions = {}
         for path in self.includes:
             namespaces = []
             for number, text in enumerate(self.texts[path], start=1):
                 opened = OPENS_NAMESPACE.match(text)
-                defined = DEFINES_TYPE.match(text)
+                defined = DEFINES_TYPE.match(text) or DEFINES_CONSTANT.match(text)
                 if opened:
                     namespaces.append(opened.group(1))
                 elif CLOSES_NAMESPACE.match(text) and namespaces:
                     namespaces.pop()
                 elif defined and "" not in namespaces:
                     name = "::".join(namespaces + [defined.group(1)])
-                    definitions.setdefault(name, []).append((path, number))
+                    definitions.setdefault(name, {}).setdefault(path, number)
         for name, places in definitions.items():
-            for path, number in places[1:]:
-                first_path, first_number = places[0]
+            (first_path, first_number), *others = places.items()
+            for path, number in others:
                 self.report(path, number, f"{name} is defined in {first_path}:{first_number}, too")
 
     def check_names(self):
@@ -366,7 +378,7 @@ class Checker:
             self.check_includes(path)
         self.check_targets()
         self.check_testing_folders()
-        self.check_type_names()
+        self.check_defined_names()
         self.check_names()
         self.check_words()
         return sorted(self.problems)

@@ -12,21 +12,21 @@ CHECKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "check_archit
 # A tree that keeps every rule, with the allowed edge cases in it.
 SOUND_TREE = {
     "CMakeLists.txt": "add_subdirectory(schemas)\n",
-    "schemas/CMakeLists.txt": "room(a SOURCES columns/codec.cpp)\ntest(columns/codec_test.cpp)\n",
+    "schemas/CMakeLists.txt": "module(a SOURCES columns/codec.cpp)\ntest(columns/codec_test.cpp)\n",
     "schemas/columns/codec.h": "#include <cstdint>\n",
     "schemas/columns/codec.cpp": '#include "schemas/columns/codec.h"\n#include <cstring>\n',
     "schemas/columns/codec_test.cpp": '#include <gtest/gtest.h>\n#include <vector>\n',
     "schemas/vocabulary/error.h": "#include <string>\n",
-    "target-collector/CMakeLists.txt": "room(source/perf.cpp)\ntest(wire/driver_test.cpp)\n",
+    "target-collector/CMakeLists.txt": "module(source/perf.cpp)\ntest(wire/driver_test.cpp)\n",
     "target-collector/ring/spsc_ring.h": "#include <atomic>\n",
     "target-collector/wire/driver_test.cpp": "#include <zmq.h>\n",
     "target-collector/source/perf.cpp":
         '#include <linux/perf_event.h>\n#include <sys/mman.h>\n#include "target-collector/message/batch_builder.h"\n',
-    "daemon/CMakeLists.txt": "room(metrics/metrics_server.cpp log/log.cpp)\n",
+    "daemon/CMakeLists.txt": "module(log FOLDERS metrics log LINKS spdlog)\n",
     "daemon/metrics/metrics_server.cpp": "#include <prometheus/text_serializer.h>\n",
     "daemon/metrics/metrics_server.h": "#include <memory>\n",
     "daemon/log/log.cpp": "#include <spdlog/logger.h>\n",
-    "storage/CMakeLists.txt": "room(engine/rocksdb_engine.cpp)\n",
+    "storage/CMakeLists.txt": "module(engine/rocksdb_engine.cpp)\n",
     "storage/block/block.h": '#include "schemas/columns/codec.h"\n',
     "storage/key/key.h": "namespace perfleet {\nclass Key;\nstruct Key {\n};\n}  // namespace perfleet\n",
     "storage/key/testing/keys.h": "#include <gtest/gtest.h>\n",
@@ -37,7 +37,7 @@ SOUND_TREE = {
     "gateway/ingest/decode.cpp": '#include <capnp/message.h>\n#include "collector.capnp.h"\n',
     "gateway/ingest/decode_test.cpp": '#include "target-collector/message/batch_builder.h"\n',
     "target-collector/message/batch_builder.h": "#include <span>\n",
-    "query-engine/CMakeLists.txt": "room(symbol/elf.cpp)\n",
+    "query-engine/CMakeLists.txt": "module(symbol/elf.cpp)\n",
     "query-engine/scan/scan.h": '#include "storage/block/block.h"\n',
     "query-engine/symbol/elf.cpp": "#include <gelf.h>\n#include <elfutils/libdw.h>\n",
     "exporters/perf-data/exporter.h": '#include "query-engine/scan/scan.h"\n#include "storage/block/block.h"\n',
@@ -74,7 +74,7 @@ VIOLATIONS = {
     "exporters include storage that query-engine doesn't offer": (
         {"exporters/perf-data/exporter.h": '#include "storage/key/key.h"\n'},
         "exporters/perf-data/exporter.h:1:", "exporters may not include storage"),
-    "a room includes tools": (
+    "a module includes tools": (
         {"gateway/ingest/decode.cpp": '#include "tools/perfleet/table.h"\n'},
         "gateway/ingest/decode.cpp:1:", "gateway may not include tools"),
     "a program includes tests": (
@@ -100,7 +100,7 @@ VIOLATIONS = {
     "own header in angle brackets": (
         {"schemas/columns/codec.cpp": '#include <schemas/columns/codec.h>\n'},
         "schemas/columns/codec.cpp:1:", "the project's own"),
-    "a room of the gateway includes daemon": (
+    "a module of the gateway includes daemon": (
         {"gateway/ingest/decode.cpp": '#include "daemon/metrics/metrics_server.h"\n'},
         "gateway/ingest/decode.cpp:1:", "gateway may not include daemon"),
     "daemon includes gateway": (
@@ -143,9 +143,9 @@ VIOLATIONS = {
         "exporters/perf-data/exporter.h:1:", "perf_event"),
     "a library that nobody owns": (
         {"storage/block/block.h": "#include <boost/optional.hpp>\n"}, "storage/block/block.h:1:", "nobody owns"),
-    "GoogleTest in a room": (
+    "GoogleTest in a module": (
         {"storage/block/block.h": "#include <gtest/gtest.h>\n"}, "storage/block/block.h:1:", "GoogleTest"),
-    "a room includes what tests share": (
+    "a module includes what tests share": (
         {"storage/key/key.h": '#include "storage/key/testing/keys.h"\n'}, "storage/key/key.h:1:", "is for tests"),
     "heap in freestanding code": (
         {"target-collector/ring/spsc_ring.h": "#include <atomic>\n#include <vector>\n"},
@@ -157,7 +157,16 @@ VIOLATIONS = {
         {"storage/block/block_test.cpp": "#include <gtest/gtest.h>\n"}, "storage/block/block_test.cpp:1:", "no target"),
     "unit test named in a comment only": (
         {"storage/block/block_test.cpp": "\n", "storage/CMakeLists.txt":
-         "room(engine/rocksdb_engine.cpp)\n# block/block_test.cpp\n"}, "storage/block/block_test.cpp:1:", "no target"),
+         "module(engine/rocksdb_engine.cpp)\n# block/block_test.cpp\n"}, "storage/block/block_test.cpp:1:", "no target"),
+    "unit test in a module's folder": (
+        {"daemon/log/log_test.cpp": "\n"}, "daemon/log/log_test.cpp:1:", "no target"),
+    "a format includes another": (
+        {"exporters/html/page.h": '#include "exporters/folded/stacks.h"\n', "exporters/folded/stacks.h": "\n"},
+        "exporters/html/page.h:1:", "includes go down only"),
+    "two constants of one name": (
+        {"query-engine/scan/scan.h": "namespace perfleet {\ninline constexpr int kMax = 1;\n}  // namespace perfleet\n",
+         "storage/block/block.h": "namespace perfleet {\ninline constexpr std::size_t kMax{2};\n}  // namespace perfleet\n"},
+        "storage/block/block.h:2:", "perfleet::kMax is defined in query-engine/scan/scan.h:2"),
     "two types of one name": (
         {"query-engine/scan/scan.h": "namespace perfleet {\n\nstruct Key { int a; };\n}  // namespace perfleet\n",
          # Neither of these is the same type.
@@ -174,8 +183,8 @@ VIOLATIONS = {
         {"tools/run": "#!/bin/sh\ncd /hom" + "e/somebody\n"}, "tools/run:2:", "path of one machine"),
     "a registry host": (
         {"tools/run": "#!/bin/sh\npull docker.i" + "o/library/debian\n"}, "tools/run:2:", "package registry"),
-    "C++ outside the rooms": (
-        {"extras/more.h": "\n"}, "extras/more.h:1:", "outside the rooms"),
+    "C++ outside the modules": (
+        {"extras/more.h": "\n"}, "extras/more.h:1:", "outside the modules"),
 }
 
 

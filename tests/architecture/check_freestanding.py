@@ -65,6 +65,20 @@ class Toolchain:
         return {line.split()[0] for line in lines if line}
 
 
+def check_compiler_functions(tools, folder):
+    """What the compiler may call on its own must not be called where it is defined: under other names nothing is wanted."""
+    object_file = os.path.join(folder, "compiler_functions.o")
+    own_names = [f"-D{name}=own_{name}" for name in sorted(COMPILER_FUNCTIONS)]
+    for level in ("-O2", "-Os"):
+        built = tools.run(tools.compiler, *FLAGS, level, "-fno-tree-loop-distribute-patterns", *tools.flags, *own_names, "-I.", "-c",
+                          "target-collector/bare-metal/compiler_functions.cpp", "-o", object_file)
+        wanted = sorted(tools.wanted(object_file)) if built.returncode == 0 else ["a compiler that takes it"]
+        if wanted:
+            print(f"compiler_functions.cpp, {level}: would call {', '.join(wanted)} for ever")
+            return False
+    return True
+
+
 def first_include(source):
     with open(os.path.join(ROOT, source), encoding="utf-8") as file:
         for line in file:
@@ -95,6 +109,8 @@ def check(architecture, extra_sources, sources_only, extra_only):
         print("no freestanding sources found: nothing was checked")
         return False
     with tempfile.TemporaryDirectory(prefix="perfleet-freestanding-") as folder:
+        if not check_compiler_functions(toolchain, folder):
+            return False
         # A header alone, so that it can't lean on what another brings along; its own source begins with it as a rule.
         led = {path for path in map(first_include, sources) if path}
         for index, header in enumerate([] if sources_only else sorted(set(headers) - led)):

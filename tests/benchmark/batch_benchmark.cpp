@@ -23,8 +23,8 @@ struct Fixture {
 
     void gather() {
         for (std::size_t i = 0; i < rows.row_count(); ++i) {
-            const std::array row{rows.time[i], rows.cpu[i], rows.pid[i], rows.tid[i], rows.stack[i], rows.weight[i]};
-            PERFLEET_ASSERT(builder->append(kSampleSeries, row));
+            const std::array row{rows.cpu[i], rows.pid[i], rows.tid[i], rows.stack[i], rows.weight[i]};
+            PERFLEET_ASSERT(builder->append({kSampleSeries, Ticks{rows.time[i]}, row}));
         }
     }
 

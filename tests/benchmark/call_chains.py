@@ -5,19 +5,21 @@ For each program: the share of samples in user space whose chain begins where pr
 record --call-graph` fp, bpf and dwarf, and of `perf record --call-graph dwarf` with the same size of the stack's copy.
 With --why also how the others begin. A program is run again until the seconds have passed, by a shell that counts, too.
 With --cost: what a sample of the whole machine costs the collector with each of them, beside perf; and the BPF program.
+With --slowdown: how much more CPU time the profiled program itself takes than alone, beside `perf record -g`.
 """
 import argparse
 import collections
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import tempfile
 import time
 
 # The first frames of programs, of the loader, of threads, and of Go's threads and goroutines.
 ENTRY = re.compile(r"(_start|__libc_start_main\w*|clone\w*|_dl_start\w*|start_thread|runtime\.(goexit|mstart|rt0_go)\w*)([@.].*)?$")
-WITHOUT_NAMES = "[shfmt]"  # Go, stripped: marked where its chains aren't whole
+WITHOUT_NAMES = "[shfmt"  # Go, stripped: marked where its chains aren't whole
 DEPTH = 3  # among the outermost frames: an entry without a symbol may stand behind it
 MODES = ("fp", "bpf", "dwarf,8192", "dwarf,32768")
 
@@ -59,7 +61,8 @@ def parse_arguments():
     parser.add_argument("--modes", default="/".join(MODES), help=f"some of {'/'.join(MODES)}")
     parser.add_argument("--why", action="store_true", help="list how chains begin that aren't whole")
     parser.add_argument("--cost", type=int, metavar="SECONDS", help="measure costs instead, each so long, of all that runs (root)")
-    parser.add_argument("--rounds", type=int, default=3, help="of --cost, in turns (default 3)")
+    parser.add_argument("--slowdown", action="store_true", help="measure what the profiled program pays instead")
+    parser.add_argument("--rounds", type=int, default=3, help="of --cost and --slowdown, in turns (default 3)")
     return parser.parse_args()
 
 
@@ -91,7 +94,7 @@ def programs(folder):
 
 
 def is_whole(frames):
-    return any(ENTRY.search(frame) for frame in frames[:DEPTH]) or frames[:1] == [WITHOUT_NAMES]
+    return any(ENTRY.search(frame) for frame in frames[:DEPTH]) or any(frame.startswith(WITHOUT_NAMES) for frame in frames[:1])
 
 
 def share(chains):
@@ -192,6 +195,35 @@ def print_costs(options):
             file.write("0")
 
 
+def victim_cpu_s(profiler, folder):
+    """CPU time of a program that a command runs behind it, to the millisecond: its interrupts are in it."""
+    times = os.path.join(folder, "times")
+    text = os.path.join(folder, "text")
+    program = f"TIMEFORMAT='%U %S'; {{ time xz -6 -k -c {text} > /dev/null; }} 2> {times}"
+    subprocess.run([*profiler, "bash", "-c", program], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(times, encoding="ascii") as file:
+        return sum(float(word) for word in file.read().split())
+
+
+def print_slowdown(options):
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, "text", "".join(f"{number * 2654435761 % 1000003}\n" for number in range(700_000)))
+        rate = ["-e", "cpu-clock", "-F", str(options.frequency)]
+        profilers = {"alone": [], "perf record -g": ["perf", "record", "-q", "-o", os.path.join(folder, "perf.data"), *rate, "-g", "--"]}
+        for mode in ("fp", "bpf"):
+            profilers[f"perfleet {mode}"] = [os.path.join(options.bin, "perfleet-collector"), "--output", os.path.join(folder, "frames"),
+                                             "--force", *rate, "--call-graph", mode, "--"]
+        taken = {name: [] for name in profilers}
+        for _ in range(options.rounds):
+            for name, profiler in profilers.items():
+                taken[name].append(victim_cpu_s(profiler, folder))
+        alone = statistics.median(taken["alone"])
+        for name, values in taken.items():
+            show(name, {"CPU s": statistics.median(values), "least": min(values),
+                        "% more than alone": 100 * (statistics.median(values) / alone - 1),
+                        "of the least": 100 * (min(values) / min(taken["alone"]) - 1)})
+
+
 def show(name, figures):
     print(f"{name:15}", ", ".join(f"{key} {value:.2f}" if isinstance(value, float) else f"{key} {value}"
                                   for key, value in figures.items()), flush=True)
@@ -199,8 +231,8 @@ def show(name, figures):
 
 def main():
     options = parse_arguments()
-    if options.cost:
-        print_costs(options)
+    if options.cost or options.slowdown:
+        (print_costs if options.cost else print_slowdown)(options)
         return
     perfleet = os.path.join(options.bin, "perfleet")
     with tempfile.TemporaryDirectory() as folder:

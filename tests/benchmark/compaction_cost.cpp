@@ -109,9 +109,9 @@ public:
         for (std::uint32_t i = 0; i < batch_rows_; ++i, ++row_) {
             const std::size_t at = row_ % kRowsMade;
             time_ = rows_.time[at] + row_ / kRowsMade * (rows_.time.back() - rows_.time.front() + 500'000);
-            const std::uint64_t values[] = {time_,         rows_.cpu[at],   rows_.pid[at],
-                                            rows_.tid[at], rows_.stack[at], rows_.weight[at]};
-            if (!builder.append(kSampleSeries, values)) {
+            const std::uint64_t values[] = {rows_.cpu[at], rows_.pid[at], rows_.tid[at], rows_.stack[at],
+                                            rows_.weight[at]};
+            if (!builder.append({kSampleSeries, Ticks{time_}, values})) {
                 fail("a row was refused");
             }
         }

@@ -114,8 +114,8 @@ public:
         for (std::uint32_t row = 0; row < row_count; ++row) {
             time_ns_ += 500'000 + random_() % 4'096;
             const std::uint64_t thread = 1'000 + (random_() % 16 == 0 ? random_() % 8 : 0);
-            const std::uint64_t values[] = {time_ns_, row % 2, thread, thread, 1 + stacks_(random_), 1'001'001};
-            if (!builder.append(samples, values)) {
+            const std::uint64_t values[] = {row % 2, thread, thread, 1 + stacks_(random_), 1'001'001};
+            if (!builder.append({samples, Ticks{time_ns_}, values})) {
                 std::abort();
             }
         }
@@ -168,13 +168,13 @@ private:
         const std::string name = "/usr/bin/benchmark";
         const std::span<const std::byte> bytes[] = {{}, std::as_bytes(std::span{name})};
         const std::uint64_t image[] = {0, 2, 0, 0, 0, name.size()};
-        if (!builder.append(Series{Kind::kImage, kNoEvent}, image, bytes)) {
+        if (!builder.append({{Kind::kImage, kNoEvent}, Ticks{time_ns_}, image, bytes})) {
             std::abort();
         }
         for (std::uint64_t number = 1; number <= stack_count_; ++number) {
             const std::uint64_t node[] = {number, number == 1 ? 0 : 1 + random_() % (number - 1), 0,
                                           16 * (random_() % 100'000)};
-            if (!builder.append(Series{Kind::kStack, kNoEvent}, node)) {
+            if (!builder.append({{Kind::kStack, kNoEvent}, Ticks{time_ns_}, node})) {
                 std::abort();
             }
         }

@@ -53,25 +53,25 @@ std::string power_text(int exponent) {
 class Panel {
 public:
     Panel(Figure& figure, Tenths left, Decades across, Decades upwards)
-        : figure_{figure}, left_{left}, across_{across}, upwards_{upwards} {}
+        : figure_{figure}, plot_left_{left}, across_{across}, upwards_{upwards} {}
 
     void draw_axes(std::string_view title, std::string_view across) {
         const Tenths bottom = kTop + kPanelHeight;
         for (int decade = across_.first; decade <= across_.last; ++decade) {
-            const Tenths x = left_ + across_.place(std::pow(10, decade), kPanelWidth);
+            const Tenths x = plot_left_ + across_.place(std::pow(10, decade), kPanelWidth);
             figure_.boxes.push_back({x - kGridWidth / 2, kTop, kGridWidth, kPanelHeight, kGrid});
             figure_.words.push_back({x, bottom + 170, power_text(decade), 110, kInk, Anchor::kMiddle});
         }
         for (int decade = upwards_.first; decade <= upwards_.last; ++decade) {
             const Tenths y = bottom - upwards_.place(std::pow(10, decade), kPanelHeight);
-            figure_.boxes.push_back({left_, y - kGridWidth / 2, kPanelWidth, kGridWidth, kGrid});
-            figure_.words.push_back({left_ - 60, y + 40, power_text(decade), 110, kInk, Anchor::kEnd});
+            figure_.boxes.push_back({plot_left_, y - kGridWidth / 2, kPanelWidth, kGridWidth, kGrid});
+            figure_.words.push_back({plot_left_ - 60, y + 40, power_text(decade), 110, kInk, Anchor::kEnd});
         }
-        figure_.words.push_back({left_, kTop - 120, std::string{title}, 130, kInk, Anchor::kStart, true});
+        figure_.words.push_back({plot_left_, kTop - 120, std::string{title}, 130, kInk, Anchor::kStart, true});
         figure_.words.push_back(
-            {left_ + kPanelWidth / 2, bottom + 380, std::string{across}, 120, kInk, Anchor::kMiddle});
+            {plot_left_ + kPanelWidth / 2, bottom + 380, std::string{across}, 120, kInk, Anchor::kMiddle});
         figure_.words.push_back(
-            {left_ - 560, kTop + kPanelHeight / 2, "s of CPU", 120, kInk, Anchor::kMiddle, false, true});
+            {plot_left_ - 560, kTop + kPanelHeight / 2, "s of CPU", 120, kInk, Anchor::kMiddle, false, true});
     }
 
     void draw_line(const std::vector<double>& across, const std::vector<double>& upwards, Colour colour) {
@@ -94,11 +94,11 @@ public:
     }
 
 private:
-    [[nodiscard]] Tenths x_of(double value) const { return left_ + across_.place(value, kPanelWidth); }
+    [[nodiscard]] Tenths x_of(double value) const { return plot_left_ + across_.place(value, kPanelWidth); }
     [[nodiscard]] Tenths y_of(double value) const { return kTop + kPanelHeight - upwards_.place(value, kPanelHeight); }
 
     Figure& figure_;
-    Tenths left_;
+    Tenths plot_left_;
     Decades across_;
     Decades upwards_;
 };

@@ -71,13 +71,13 @@ void probe_pair(benchmark::State& state) {
 BENCHMARK(probe_pair)->UseManualTime();
 
 void probe_pair_without_collector(benchmark::State& state) {
-    const int was_on = perfleet_probe_is_on_;
-    perfleet_probe_is_on_ = 0;
+    const std::uint32_t was_on = perfleet_probe_door_.is_on;
+    perfleet_probe_door_.is_on = 0;
     measure(state, [] {
         PERFLEET_TRACE_START(kId);
         PERFLEET_TRACE_STOP(kId);
     });
-    perfleet_probe_is_on_ = was_on;
+    perfleet_probe_door_.is_on = was_on;
 }
 BENCHMARK(probe_pair_without_collector)->UseManualTime();
 

@@ -31,7 +31,7 @@ CPUS = 64
 BATCH_S = 2.0
 GROUP_S = 0.5  # between two commits at most,
 GROUP_BYTES = 16 << 20  # or so much
-WATERMARKS_S = 5.0  # between two writes of a shard's watermarks
+WATERMARKS_S = 20.0  # between two writes of a shard's watermarks
 NETWORK_BYTES = 10e9 / 8
 DISK_BYTES = 1e9  # an OSD's, sequential
 CONNECTIONS_MAX = 500_000  # of a process: half of the descriptors that Linux allows by default as the most
@@ -49,15 +49,14 @@ class Fleet:
     gateways: int
 
     def __post_init__(self):
-        shards_each = math.ceil(SHARDS / self.gateways)
         self.samples = self.targets * HZ * CPUS
         self.batches = self.targets / BATCH_S
         self.stored = self.samples * value("bytes a sample")
         self.wire = self.samples * value("bytes a row on the wire")
         self.ingest_cpu = (self.batches * value("CPU of a gateway a batch")
                            + self.samples * value("CPU of a gateway a row"))
-        # A gateway commits one partition after the other: an operation a shard, and now and then one with watermarks.
-        self.commit_s = shards_each * value("latency of an operation") * (1 + GROUP_S / WATERMARKS_S)
+        # A gateway writes its shards at the same time: an operation of each, and now and then one with watermarks.
+        self.commit_s = value("latency of an operation") * (1 + GROUP_S / WATERMARKS_S)
         self.group_s = max(min(GROUP_S, GROUP_BYTES * self.gateways / self.wire), self.commit_s)
         self.operations = min(self.batches, SHARDS / self.group_s) + SHARDS / WATERMARKS_S
         self.operation_size = self.stored / (SHARDS / self.group_s)
@@ -81,7 +80,7 @@ class Fleet:
             (self.wire / each / NETWORK_BYTES, "a gateway's network: 10 Gbit/s"),
             (self.targets / each / CONNECTIONS_MAX, "a gateway's connections: 500,000"),
             (self.commit_s / min(GROUP_S, GROUP_BYTES * each / self.wire),
-             "time between two groups of 16 MB, by their operations one after the other"),
+             "time between two groups of 16 MB, by the operations of one"),
             (self.index_keys / SHARDS / INDEX_KEYS_MAX, "index keys of an hour of one shard, which compaction reads at "
              "once: 1,000,000"),
         ]

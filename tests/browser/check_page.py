@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens pages of `perfleet flamegraph` in a headless Chromium, uses them as a reader does, and holds what they show
+"""Opens pages of `perfleet flamegraph`, `latency` and `timeline` in a headless Chromium, uses them as a reader does, and holds what they show
 against the answers of perfleet's other commands. Needs chromium and chromium-driver (tools/setup --browser).
 
   tests/browser/check_page.py [--bin build/release/bin] [--pictures FOLDER]
@@ -18,6 +18,7 @@ from webdriver import Browser, BrowserMissing
 WAIT_S = 60
 RUNS = 4  # a side
 DEPTH_MAX = 20  # of main, below the program's start
+MATCHES_MAX = 50
 ENTER, ESCAPE, UP, RIGHT, DOWN, SHIFT = "\ue007", "\ue00c", "\ue013", "\ue014", "\ue015", "\ue008"
 # Two functions that take turns, below one that calls itself.
 WORKLOAD = """
@@ -60,6 +61,14 @@ class Pages:
         self.program = os.path.join(folder, NAME)
         subprocess.run(["g++", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-o", self.program, source],
                        check=True)
+        self.figure_data = os.path.join(folder, "figures")
+        values = os.path.join(folder, "values")
+        with open(values, "w") as file:
+            file.write("<b>&latency (us)\n" + "".join(f"{100 + 7 * i % 31 + (900 if i % 97 == 0 else 0)}.5\n" for i in range(1000)))
+        subprocess.run([self.perfleet, "import", "--data", self.figure_data, "--format", "columns", values], check=True,
+                       stderr=subprocess.PIPE)
+        subprocess.run([self.perfleet, "record", "-q", "--data", self.figure_data, "-a", "-e", "sched:sched_switch", "--",
+                        self.program, "1"], check=True, stderr=subprocess.PIPE)
         for share in ("1", "4"):
             for _ in range(RUNS):  # diff compares runs
                 self.run("record", "-q", "-F", "999", "-g", "--label", f"share={share}", "--", self.program, share)
@@ -72,6 +81,13 @@ class Pages:
         path = os.path.join(self.folder, name)
         self.run("flamegraph", "-o", path, *arguments)
         return path
+
+    # Of sessions in a folder of their own; the page and what the command prints.
+    def figure(self, name, command, *arguments):
+        path = os.path.join(self.folder, name)
+        answer = subprocess.run([self.perfleet, command, "--data", self.figure_data, "-o", path, *arguments], check=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stdout
+        return path, answer
 
     # self and children of each function, by what all were told apart by.
     def functions(self, *arguments):
@@ -206,6 +222,17 @@ def inverts(browser, pages):
     name, self = live(browser).split(",")[0], max(own for own, _ in functions.values())
     check(functions[name][0] == self, f"{name} stands at the bottom, and has {functions[name]} samples; {self} is the most")
     check(f"{self:,} samples" in live(browser), f"{live(browser)}: not {self} samples")
+    check("[" in text_of(browser, "#frame dd"), f"{text_of(browser, '#frame')} has no interval")
+    browser.open(pages.page("inverted_changed.html", "--all", "--select", '{share="4"}', "--before", '{share="1"}'))
+    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.keys("v")
+    found = type_search(browser, "second_half")
+    for _ in range(MATCHES_MAX):  # functions of the kernel that interrupted it have it as a caller
+        browser.run("document.getElementById('search-next').click()")
+        details = text_of(browser, "#frame")
+        if "diff, self of second_half" in details:
+            break
+    check("points" in details and "diff, self of second_half" in details, f"{found}: {details}")
 
 
 def links_lead_to_a_view(browser, pages):
@@ -228,6 +255,76 @@ def links_lead_to_a_view(browser, pages):
     check(browser.run("return document.getElementById('sandwich-function').value") == "recursive", "of another function")
     browser.run("location.hash = '#view=nonsense&zoom=99999999&from=9&to=2&colour=change'")
     wait_for(browser, "return document.getElementById('view-flame').getAttribute('aria-checked') === 'true'", "nonsense isn't the beginning")
+
+
+# Rows of the table beside a figure, as texts.
+def table(browser):
+    return browser.run("return [...document.querySelectorAll('#table tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
+
+
+def draws_histograms(browser, pages):
+    path, answer = pages.figure("histogram.html", "latency", "--session", "last~1", "--histogram", "linear", "--format", "json")
+    browser.open(path)
+    counts = [row[2] for row in json.loads(answer)["rows"]]
+    check([int(row[2].replace(",", "")) for row in table(browser)] == counts, f"the table has {table(browser)}, not {counts}")
+    check(text_of(browser, "h1") == "<b>&latency", "the title is the column's name")
+    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.keys(RIGHT, RIGHT)
+    check(f"; {counts[1]:,} values, " in live(browser), f"the second bar is {live(browser)}")
+    browser.run("document.getElementById('view-shares').click()")
+    check(browser.run("return window.figure.chart.isCumulative") is True, "the button shows shares")
+
+
+def draws_heat_maps(browser, pages):
+    path, answer = pages.figure("heat.html", "latency", "--session", "last~1", "--heat-map", "--format", "json")
+    browser.open(path)
+    rows = json.loads(answer)["rows"]
+    check(browser.run("return window.figure.chart.counts.reduce((a, b) => a + b)") == sum(row[5] for row in rows) == 1000,
+          "cells hold each value once")
+    check(table(browser)[0][2] == "1028.5", f"the greatest value stands first, not {table(browser)[0]}")
+    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.keys(RIGHT, RIGHT)
+    check(" in this time, " in live(browser), f"the second cell is {live(browser)}")
+
+
+def draws_schedules(browser, pages):
+    path, _ = pages.figure("timeline.html", "timeline", "--session", "last")
+    browser.open(path)
+    rows = table(browser)
+    check(any(row[0].startswith(NAME) for row in rows), f"the workload isn't among {rows[:5]}")
+    check(browser.run("""const { data, thread, length } = window.figure.chart;
+        const sums = data.schedule.threads.name.map(() => 0);
+        thread.forEach((number, i) => sums[number] += length[i]);
+        return sums.every((sum, i) => sum === data.schedule.threads.running_ns[i])"""), "runs add up to the table")
+    check(browser.run("return window.figure.chart.drawn > 0"), "runs are drawn")
+    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.keys(RIGHT)
+    first = live(browser)
+    check("CPU 0, at " in first, f"the first run is {first}")
+    browser.keys(RIGHT, ENTER)
+    check(live(browser) != first and not browser.run("return window.figure.chart.isWhole()"), "Enter zooms to the next run")
+    chosen, begin = live(browser), browser.run("return window.figure.chart.from")
+    x, y, width = browser.run("const box = document.querySelector('#graph canvas').getBoundingClientRect(); return [box.x, box.y, box.width]")
+    browser.pointer((x + 0.9 * width, y + 40), "down", (x + 0.6 * width, y + 40), "up")
+    check(browser.run("return window.figure.chart.from") > begin, "a drag to the left shows what comes later")
+    check(live(browser) == chosen, f"a drag selects {live(browser)}")
+    browser.keys("0")
+    check(browser.run("return window.figure.chart.isWhole()"), "0 shows all")
+    browser.run("document.getElementById('view-threads').click()")
+    check(len(browser.run("return window.figure.chart.lanes()")) == browser.run("return window.figure.chart.threads.name.length"),
+          "a lane a thread")
+    browser.run("const s = document.getElementById('search'); s.value = '<B>&'; s.dispatchEvent(new Event('input'))")
+    check(text_of(browser, "#search-result").startswith("1 thread"), text_of(browser, "#search-result"))
+    check(browser.run("return document.querySelectorAll(':not(#tip) > b, i').length") == 0, "a name became an element")
+    check(browser.run("return performance.getEntriesByType('resource').length") == 0, "the page loaded something")
+
+
+def of_nothing_is_empty(browser, pages):
+    browser.open(pages.page("nobody.html", "--session", "last", "--comm", "nobody"))
+    check("nothing to show" in text_of(browser, "#warnings"), "the page doesn't say that it is empty")
+    path, _ = pages.figure("never.html", "timeline", "--session", "last", "--comm", "nobody")
+    browser.open(path)
+    check("the file is empty" in text_of(browser, "#warnings"), "the timeline doesn't say that it is empty")
 
 
 def everything_has_a_name(browser, pages):
@@ -253,7 +350,7 @@ def fits_a_phone(pages, picture):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Checks the page of perfleet flamegraph in a headless Chromium.")
+    parser = argparse.ArgumentParser(description="Checks the pages of perfleet in a headless Chromium.")
     parser.add_argument("--bin", default="build/release/bin", help="folder of the programs (default: build/release/bin)")
     parser.add_argument("--pictures", help="folder for a picture of each page")
     options = parser.parse_args()
@@ -278,7 +375,7 @@ def main():
         with Browser() as browser:
             pages = Pages(options.bin, folder)
             for step in (shows_what_top_counts, searches, walks_by_keyboard, selects_time, compares, inverts, links_lead_to_a_view,
-                         everything_has_a_name):
+                         draws_histograms, draws_heat_maps, draws_schedules, of_nothing_is_empty, everything_has_a_name):
                 attempt(step.__name__, lambda step=step: (step(browser, pages), picture(browser, step.__name__)))
                 warnings = browser.console()
                 attempt(step.__name__ + ", console", lambda lines=warnings: check(not lines, lines))

@@ -70,14 +70,14 @@ public:
                 return false;
             }
             sealed.rows = read_ranges(line);
-            settle(sealed.rows);
-            sealed.produced = log_.settled;
+            account(sealed.rows);
+            sealed.produced = log_.accounted;
             sealed.ring_full = log_.ring_full;
             return log_.sealed.emplace(number, std::move(sealed)).second;
         }
         if (word == "ring_full") {
             const RowRanges rows = read_ranges(line);
-            settle(rows);
+            account(rows);
             for (const auto& [series, range] : rows) {
                 log_.ring_full[series] += range.size();
             }
@@ -90,9 +90,9 @@ public:
     }
 
 private:
-    void settle(const RowRanges& rows) {
+    void account(const RowRanges& rows) {
         for (const auto& [series, range] : rows) {
-            log_.settled[series] = range.last;
+            log_.accounted[series] = range.last;
         }
     }
 

@@ -82,7 +82,7 @@ struct SourceLog {
     std::map<Series, std::uint64_t> produced;   // rows, so also the last value
     std::map<std::uint64_t, Sealed> sealed;     // by seq
     std::map<Series, std::uint64_t> ring_full;  // rows
-    std::map<Series, std::uint64_t> settled;    // rows that were sealed, or lost at the ring
+    std::map<Series, std::uint64_t> accounted;  // rows that were sealed, or lost at the ring
     std::set<std::uint64_t> sent;               // seqs that may have left the process
     std::set<std::uint64_t> refused;
     std::set<std::uint64_t> dropped;  // seqs that the collector gave up: they passed out of it unacknowledged

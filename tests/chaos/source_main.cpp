@@ -118,8 +118,8 @@ public:
                         counters_,
                         [](const auto&) {}};
         wire.start();
-        if (left_ != nullptr) {
-            left_->start();
+        if (orphans_ != nullptr) {
+            orphans_->start();
         }
         std::printf("ready\n");
         std::fflush(stdout);
@@ -135,11 +135,11 @@ public:
             wire.give_up();
         }
         wire.finish();
-        if (left_ != nullptr) {
-            left_->finish(is_stopped ? 0 : options.exit_wait_ns);
+        if (orphans_ != nullptr) {
+            orphans_->finish(is_stopped ? 0 : options.exit_wait_ns);
         }
         const WireThread::Outcome& outcome = wire.join();
-        const bool is_all_delivered = left_ == nullptr || left_->join().sessions_left == 0;
+        const bool is_all_delivered = orphans_ == nullptr || orphans_->join().sessions_left == 0;
         if (spool_file_ != nullptr && outcome.is_finished) {
             PERFLEET_ASSERT(spool_file_->remove().ok());
         }
@@ -160,15 +160,15 @@ private:
         if (arguments_.spool.empty()) {
             return Done{};
         }
-        const auto tell = [](std::string_view text) {
+        const auto log = [](std::string_view text) {
             std::fprintf(stderr, "chaos_source: %.*s\n", static_cast<int>(text.size()), text.data());
         };
-        spool_folder_ = PERFLEET_TRY(SpoolFolder::open(arguments_.spool, arguments_.spool_size_bytes, tell));
-        if (!spool_folder_->left().empty()) {
+        spool_folder_ = PERFLEET_TRY(SpoolFolder::open(arguments_.spool, arguments_.spool_size_bytes, log));
+        if (!spool_folder_->orphans().empty()) {
             auto link = PERFLEET_TRY(GatewayLink::connect({arguments_.gateways, {}, keys_}));
-            left_ = std::make_unique<OrphanDelivery>(
-                spool_folder_->left(), std::make_unique<WatchedLink>(std::move(link), arguments_.logs, std::string{}),
-                tell);
+            orphans_ = std::make_unique<OrphanDelivery>(
+                spool_folder_->orphans(),
+                std::make_unique<WatchedLink>(std::move(link), arguments_.logs, std::string{}), log);
         }
         spool_file_ = PERFLEET_TRY(spool_folder_->create(session_, hello_));
         live_counts_.attach(spool_file_->counts());
@@ -243,16 +243,16 @@ private:
 
     void append(Series series, std::uint64_t value, Ticks now) {
         if (series == kSamples) {
-            const std::array<std::uint64_t, 6> row{now.value, value % 8, 1, 1, 0, value};
-            sealer_.append(series, now, row);
+            const std::array<std::uint64_t, 5> row{value % 8, 1, 1, 0, value};
+            sealer_.append({series, now, row});
         } else if (series == kCounters) {
-            const std::array<std::uint64_t, 7> row{now.value, value % 8, 1, 1, value, 1, 1};
-            sealer_.append(series, now, row);
+            const std::array<std::uint64_t, 6> row{value % 8, 1, 1, value, 1, 1};
+            sealer_.append({series, now, row});
         } else {
             const std::string name = "name " + std::to_string(value);
             const std::array<std::uint64_t, 2> row{value, name.size()};
             const std::array<std::span<const std::byte>, 1> bytes{std::as_bytes(std::span{name})};
-            sealer_.append(series, now, row, bytes);
+            sealer_.append({series, now, row, bytes});
         }
     }
 
@@ -296,7 +296,7 @@ private:
     std::unique_ptr<SpoolFolder> spool_folder_;
     std::unique_ptr<SpoolFile> spool_file_;
     std::unique_ptr<DeliveryJournal> journal_;
-    std::unique_ptr<OrphanDelivery> left_;
+    std::unique_ptr<OrphanDelivery> orphans_;
     std::mt19937_64 random_;
     std::map<Series, RowRange> waiting_;  // rows (first, last] stand in the builder
     Seq last_sealed_;

@@ -157,7 +157,7 @@ private:
                 range = rows->second;
             } else {
                 // Not written down: what follows the rows before.
-                range.first = value_of(log_.settled, block.series) + 1;
+                range.first = value_of(log_.accounted, block.series) + 1;
                 range.last = range.first + block.values.size() - 1;
             }
             for (std::uint64_t value = range.first; value <= range.last; ++value) {
@@ -244,13 +244,13 @@ private:
             const std::span<const CountEntry> counts = stored_.end->counts;
             const std::uint64_t produced = count_of(counts, series, CountName::kProduced);
             // A killed source had said what it was going to produce, and not yet what became of all of it.
-            const std::uint64_t produced_min = log_.end.empty() ? value_of(log_.settled, series) : produced_written;
+            const std::uint64_t produced_min = log_.end.empty() ? value_of(log_.accounted, series) : produced_written;
             if (produced < produced_min || produced > produced_written) {
                 warn() << name_of(series) << ": the end says produced " << produced << ", it was " << produced_written;
             }
             const std::uint64_t ring_full = count_of(counts, series, CountName::kLostRingFull);
             const std::uint64_t ring_full_min = value_of(log_.ring_full, series);
-            if (ring_full < ring_full_min || ring_full > ring_full_min + unsettled(series)) {
+            if (ring_full < ring_full_min || ring_full > ring_full_min + unaccounted(series)) {
                 warn() << name_of(series) << ": the end says lost(ring_full) " << ring_full << ", it was "
                        << value_of(log_.ring_full, series);
             }
@@ -274,7 +274,7 @@ private:
                 warn() << name_of(series) << ": the end says produced " << produced << " and lost " << lost
                        << ", there were " << produced_written << " rows";
             }
-            if (ring_full > value_of(log_.ring_full, series) + unsettled(series)) {
+            if (ring_full > value_of(log_.ring_full, series) + unaccounted(series)) {
                 warn() << name_of(series) << ": the end says lost(ring_full) " << ring_full << ", it was "
                        << value_of(log_.ring_full, series);
             }
@@ -282,8 +282,8 @@ private:
     }
 
     // Rows of which a killed source didn't write down what became of them.
-    [[nodiscard]] std::uint64_t unsettled(Series series) const {
-        return log_.end.empty() ? value_of(log_.produced, series) - value_of(log_.settled, series) : 0;
+    [[nodiscard]] std::uint64_t unaccounted(Series series) const {
+        return log_.end.empty() ? value_of(log_.produced, series) - value_of(log_.accounted, series) : 0;
     }
 
     [[nodiscard]] std::uint64_t sealed_rows(std::uint64_t seq, Series series) const {
@@ -308,7 +308,7 @@ private:
         }
         const std::uint64_t told = count_of(stored_.end->counts, series, CountName::kLostSpoolFull) +
                                    count_of(stored_.end->counts, series, CountName::kLostRefused);
-        std::uint64_t more_max = unsettled(series);
+        std::uint64_t more_max = unaccounted(series);
         for (const auto& [seq, sealed] : log_.sealed) {
             more_max +=
                 seq <= log_.acknowledged && !gone.contains(seq) && !stored_seqs_.contains(seq) && may_be_expired(seq)

@@ -35,7 +35,7 @@ protected:
         log_.session = kSession;
         log_.target = kTarget;
         log_.produced[kSamples] = 55;
-        log_.settled[kSamples] = 55;
+        log_.accounted[kSamples] = 55;
         log_.ring_full[kSamples] = 5;
         log_.sent = {1, 2, 3, 4, 5};
         log_.dropped = {3};
@@ -270,7 +270,7 @@ TEST_F(Verdict, AllowsAKilledSourceOneBatchThatItDidNotComeToWriteDown) {
     log_.end.clear();
     log_.is_finish_acknowledged = false;
     log_.sealed.erase(5);
-    log_.settled[kSamples] = 45;
+    log_.accounted[kSamples] = 45;
     expect_sound();
     log_.sealed.erase(4);
     expect_noticed("never sealed");

@@ -36,10 +36,17 @@ class Spawner(threading.Thread):
 
     def run(self):
         libc = ctypes.CDLL(None)
+        cycle = os.getpid()
+
+        def end_with_the_cycle():
+            libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+            if os.getppid() != cycle:  # gone before
+                os._exit(1)
+
         while True:
             command, options, answer = self._wishes.get()
             try:
-                answer.put(subprocess.Popen(command, preexec_fn=lambda: libc.prctl(1, signal.SIGKILL), **options))
+                answer.put(subprocess.Popen(command, preexec_fn=end_with_the_cycle, **options))
             except OSError as error:
                 answer.put(error)
 

@@ -1,6 +1,7 @@
 // `perfleet annotate` of a real program.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -19,9 +20,14 @@ protected:
             GTEST_SKIP() << "objdump is not installed";
         }
         // A copy, to be replaced by another build.
+        record("cp '" + workload_path("shares_workload") + "'");
+    }
+
+    // `make` is a command that makes the program of its last argument.
+    void record(const std::string& make) const {
         const Finished recorded =
             run({"sh", "-c",
-                 "cp '" + workload_path("shares_workload") + "' '" + program_ + "' && '" + program_path("perfleet") +
+                 make + " '" + program_ + "' && '" + program_path("perfleet") +
                      "' record -q -e cpu-clock -F 1999 --data '" + data_ + "' -- '" + program_ + "' 0.5"});
         ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
     }
@@ -84,6 +90,37 @@ TEST_F(AnnotateProgram, CountsOfInstructionsAddUpToTop) {
     EXPECT_EQ(text.output.find("\x1b["), std::string::npos) << "no colours in a pipe";
     const Finished source = perfleet({"annotate", symbol});
     EXPECT_NE(source.output.find(".c"), std::string::npos) << source.output;
+}
+
+TEST_F(AnnotateProgram, ShowsFunctionsOfStrippedPrograms) {
+    const std::string place = "[program+0x";
+    std::filesystem::remove_all(data_);  // whose symbols are of the same build
+    record("strip -o '" + program_ + "' '" + workload_path("shares_workload") + "' && true");
+    const auto top = table({"top", "--image", "program"});
+    std::vector<std::string> symbols;
+    for (const auto& row : top["rows"]) {
+        symbols.push_back(row[index_of(top, "symbol")]);
+        EXPECT_EQ(symbols.back().compare(0, place.size(), place), 0) << symbols.back();
+    }
+    EXPECT_GE(symbols.size(), 3U) << "its three functions";
+    const auto annotated = table({"annotate", symbols.at(0)});
+    std::uint64_t samples = 0;
+    for (const auto& row : annotated["rows"]) {
+        const auto& count = row[index_of(annotated, "self")];
+        samples += count.is_null() ? 0 : count.get<std::uint64_t>();
+    }
+    EXPECT_EQ(samples, top["rows"][0][index_of(top, "self")]);
+    const Finished text = perfleet({"annotate", symbols.at(0)});
+    EXPECT_NE(text.output.find("ret"), std::string::npos) << text.output;
+
+    // In another build they would begin elsewhere, so what compares has one row of them.
+    record("true");
+    const std::string page = folder_ / "page.html";
+    ASSERT_EQ(perfleet({"flamegraph", "--before", "last~1", "-o", page}).ending.status, 0);
+    for (const std::string& compared : {perfleet({"diff", "--format", "csv"}).output, run({"cat", page}).output}) {
+        EXPECT_NE(compared.find("[program]"), std::string::npos);
+        EXPECT_EQ(compared.find(place), std::string::npos);
+    }
 }
 
 TEST_F(AnnotateProgram, NamesWhatIsMissing) {

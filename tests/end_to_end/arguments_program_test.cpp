@@ -60,6 +60,13 @@ std::vector<std::string> commands_of_help(const std::string& help) {
     return names;
 }
 
+TEST(ArgumentsProgram, HelpNamesTheChoicesOfAnOption) {
+    const std::string help = run({program_path("perfleet"), "latency", "--help"}).output;
+    for (const char* choice : {"log2", "cumulative", "bernat-intended", "sel4bench-legacy"}) {
+        EXPECT_NE(help.find(choice), std::string::npos) << choice << " in\n" << help;
+    }
+}
+
 TEST(ArgumentsProgram, HelpFitsIntoEightyColumns) {
     std::vector<std::vector<std::string>> programs{
         {"perfleet"}, {"perfleet-collector"}, {"perfleet-gateway"}, {"perfleet-query"}};

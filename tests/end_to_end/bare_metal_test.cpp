@@ -39,7 +39,7 @@ constexpr std::uint64_t kStackBytesMax = 4U << 10;  // what PORTING.md says
 constexpr double kSharePointsMax = 4;
 constexpr double kInStepPointsMin = 30;
 constexpr std::uint64_t kSamplesMin = 3'000;
-constexpr std::uint64_t kSamplesMinOnABusyHost = 2'000;  // all that a minute may give where time goes on by itself
+constexpr std::uint64_t kSamplesMinOnABusyHost = 500;  // all that a run may give where time goes on by itself
 
 // The image, running.
 class Machine {
@@ -135,8 +135,10 @@ protected:
         }
         EXPECT_GE(sampled_all, samples_min);
         const auto expect_share = [&](const std::string& function) {
-            const double took = 100 * static_cast<double>(machine.number("took", function)) / took_all;
-            EXPECT_NEAR(100 * sampled[function] / sampled_all, took, kSharePointsMax) << event << ' ' << function;
+            const double took = static_cast<double>(machine.number("took", function)) / took_all;
+            const double by_chance = 4 * std::sqrt(took * (1 - took) / sampled_all);
+            EXPECT_NEAR(100 * sampled[function] / sampled_all, 100 * took, std::max(kSharePointsMax, 100 * by_chance))
+                << event << ' ' << function;
         };
         for (const std::string& function : functions) {
             expect_share(function);
@@ -465,7 +467,7 @@ TEST_F(BareMetal, ItHearsWhatComesAfterFortyThousandBuffersOnOneConnection) {
     constexpr std::size_t kBuffers = 40'000;
     constexpr std::size_t kBufferSizeBytes = 512;
     RawPeer peer;
-    Machine machine{peer.endpoint()};
+    Machine machine{peer.endpoint(), {"-append", "seconds=600"}};  // as long as it takes to read
     peer.accept();
     const auto command = [](const std::string& body) {
         return std::string{'\x04', static_cast<char>(body.size())} + body;

@@ -122,6 +122,47 @@ TEST_F(BenchProgram, CircleGivesAccumulatedLatenciesToKanataBench) {
     EXPECT_EQ(rows_of(table.output).size(), 30U) << table.output << table.error_output;
 }
 
+// The same as every collector's rows: to a gateway, while they are measured.
+TEST_F(BenchProgram, RowsStreamToAGateway) {
+    Process gateway{{program_path("perfleet-gateway"), "--data", data_, "--listen", "tcp://127.0.0.1:*", "--query",
+                     "tcp://127.0.0.1:*"}};
+    const auto ready = gateway.wait_for_output("ready ");
+    ASSERT_TRUE(ready.has_value()) << gateway.error_output();
+    const auto stream = [&](std::vector<std::string> words) {
+        words.insert(words.begin(),
+                     {program_path("perfleet"), "bench", "--gateway", field_of(*ready, "listen"), "--cpu", "0"});
+        return run(words);
+    };
+    const auto ask = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), program_path("perfleet"));
+        words.insert(words.end(), {"--gateway", field_of(*ready, "query"), "--format", "json"});
+        return run(words);
+    };
+    const Finished circle = stream({"--circle", "I=10,D=5,G=4,S=30", examples(), "getpid"});
+    ASSERT_EQ(circle.ending.status, 0) << circle.error_output;
+    EXPECT_NE(circle.error_output.find("perfleet latency --kbench --gateway"), std::string::npos);
+    const auto groups = rows_of(ask({"latency", "--kbench", "--session", "last"}).output);
+    ASSERT_EQ(groups.size(), 4U);
+    EXPECT_EQ(groups[3].at("test_size"), 25);
+    EXPECT_EQ(groups[3].at("tests"), 30);
+    const Finished each = stream({"--loops", "50000", "--warmup", "0", examples(), "getpid"});
+    ASSERT_EQ(each.ending.status, 0) << each.error_output;
+    const auto values = rows_of(ask({"latency", "--select", R"({loop_count="50000"})"}).output);
+    ASSERT_EQ(values.size(), 1U);
+    EXPECT_EQ(values[0].at("count"), 50'000);
+    EXPECT_EQ(values[0].at("status"), "ok");
+    EXPECT_EQ(values[0].at("event"), "getpid");
+    // A failed run is a failed run there, too.
+    const Finished fails = stream({examples(), "fails"});
+    EXPECT_EQ(fails.ending.status, 1) << fails.error_output;
+    const Finished failed = ask({"latency", "--session", "last"});
+    EXPECT_EQ(rows_of(failed.output).at(0).at("status"), "failed") << failed.output;
+    EXPECT_NE(failed.output.find("is a run that failed: the program ended with status"), std::string::npos)
+        << failed.output;
+    const Finished short_run = stream({"/bin/true", "getpid"});
+    EXPECT_EQ(short_run.ending.status, 1) << short_run.error_output;
+}
+
 TEST_F(BenchProgram, ThreadsOfSeveralCpusBeginTogether) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);

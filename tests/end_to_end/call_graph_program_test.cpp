@@ -34,7 +34,8 @@ protected:
             const std::string outermost = line.substr(root, line.find_first_of("; ", root) - root);
             all += count;
             // A stripped program's _start has no name; the loader's has.
-            whole += outermost == "_start" || outermost == "[" + program + "]" || outermost == "__libc_start_main"
+            whole += outermost == "_start" || outermost.starts_with("[" + program + "+0x") ||
+                             outermost == "__libc_start_main"
                          ? count
                          : 0;
         }

@@ -35,7 +35,7 @@ double cpu_seconds() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-void tell(std::FILE* map, const std::uint8_t* code, const char* name) {
+void write_entry(std::FILE* map, const std::uint8_t* code, const char* name) {
     std::fprintf(map, "%lx %zx %s\n", reinterpret_cast<unsigned long>(code), kCode.size(), name);
     std::fflush(map);
 }
@@ -56,15 +56,15 @@ int main(int argc, char** argv) {
     std::memcpy(code, kCode.data(), kCode.size());
     std::memcpy(code + kSecondAt, kCode.data(), kCode.size());
     __builtin___clear_cache(reinterpret_cast<char*>(code), reinterpret_cast<char*>(code + kPageBytes));
-    tell(map, code, "made_a");
-    tell(map, code + kSecondAt, "made b (early.js:1)");
+    write_entry(map, code, "made_a");
+    write_entry(map, code + kSecondAt, "made b (early.js:1)");
     const auto first = reinterpret_cast<Made>(code);
     const auto second = reinterpret_cast<Made>(code + kSecondAt);
     std::uint64_t random = 1;
     bool is_used_again = false;
     for (double used = 0; used < seconds; used = cpu_seconds()) {
         if (!is_used_again && used > seconds / 2) {
-            tell(map, code + kSecondAt, "made c");
+            write_entry(map, code + kSecondAt, "made c");
             is_used_again = true;
         }
         random = random * 6364136223846793005ULL + 1;

@@ -67,6 +67,9 @@ TEST_F(DiffProgram, SaysHowMuchSlowerInTextJsonAndCsv) {
     EXPECT_EQ(text.ending.status, 0) << text.error_output;
     EXPECT_NE(text.output.find("mean: slower by 10.0 % ["), std::string::npos) << text.output;
     EXPECT_NE(text.output.find("rows before: 100 produced, all stored\n"), std::string::npos);
+    EXPECT_NE(text.output.find("low, high, p: of all lines together\n"
+                               "detects: the smallest change shown in 80 of 100 such comparisons\n"),
+              std::string::npos);
     std::istringstream lines{text.output};
     for (std::string line; std::getline(lines, line);) {
         EXPECT_LE(line.size(), 80U) << line;

@@ -134,6 +134,51 @@ TEST_F(FunctionProgram, HistogramInTheKernelAndRowsHaveTheSameCounts) {
     EXPECT_EQ(buckets_of({}), count) << "drawn above the figures where no view is chosen";
 }
 
+TEST_F(FunctionProgram, FollowsWhatACommandStartsIfAsked) {
+    const std::string recurse = workload_ + ":work::recurse";
+    const std::vector<std::string> command{"--", "sh", "-c", workload_ + "; true"};
+    const Finished alone = run(with(latency({recurse}), command));
+    EXPECT_NE(alone.error_output.find("aren't followed; --follow does"), std::string::npos) << alone.error_output;
+    const Finished followed = run(with(latency({recurse}, {"--format", "json", "--follow"}), command));
+    ASSERT_EQ(followed.ending.status, 0) << followed.error_output;
+    const auto rows = rows_by("event", json::parse(followed.output));
+    ASSERT_EQ(rows.size(), 1U) << followed.output;
+    EXPECT_EQ(rows.begin()->second.at("count").get<std::uint64_t>(), number_in(followed.error_output, "recurse"));
+}
+
+// From where one begins to where the other ends. Each of the rounds calls both, in this order.
+TEST_F(FunctionProgram, TimesBetweenTwoFunctionsGoToLatencyHistogramAndDiff) {
+    const std::string ends = "function_workload:work::ends_with_a_call";
+    const std::string last = "function_workload:work::last_called";
+    const std::string pair = ends + "%entry," + last;
+    const Finished finished = run(with(latency({ends, last}, {"--format", "json", "--pair", pair}), {"--", workload_}));
+    const json answer = json::parse(finished.output);
+    const auto rows = rows_by("event", answer);
+    ASSERT_EQ(rows.size(), 1U) << finished.output << finished.error_output;
+    EXPECT_EQ(rows.begin()->second.at("count"), kRounds);
+    EXPECT_EQ(rows.begin()->second.at("unit"), "ns");
+    EXPECT_EQ(run(with(latency({ends, last}, {"--pair", pair}), {"--", workload_})).ending.status, 7);
+    const auto ask = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), program_path("perfleet"));
+        words.insert(words.end(), {"--data", data_, "--format", "json"});
+        const Finished asked = run(words);
+        EXPECT_EQ(asked.ending.status, 0) << asked.error_output;
+        return asked.output;
+    };
+    std::uint64_t drawn = 0;
+    const json histogram = json::parse(ask({"latency", "--session", "last", "--pair", pair, "--histogram", "log2"}));
+    for (const json& row : histogram.at("rows")) {
+        drawn += row[2].get<std::uint64_t>();
+    }
+    EXPECT_EQ(drawn, kRounds);
+    const auto lines =
+        rows_by("figure", json::parse(ask({"diff", "--before", "last~1", "--after", "last", "--pair", pair})));
+    ASSERT_TRUE(lines.contains("mean")) << histogram;
+    EXPECT_EQ(lines.at("mean").at("event"), ends + "%entry to " + last);
+    EXPECT_EQ(lines.at("mean").at("before_count"), kRounds);
+    EXPECT_EQ(lines.at("mean").at("after_count"), kRounds);
+}
+
 TEST_F(FunctionProgram, FollowsARunningProcessBesideABareUprobe) {
     Process workload{{workload_, "wait"}};
     ASSERT_TRUE(workload.wait_for_output("waits"));

@@ -67,12 +67,17 @@ TEST(KeptSymbols, AreThoseOfTheWholeFile) {
         ImageDefinition gone = image;
         gone.name = "/nowhere/" + std::filesystem::path{path}.filename().string();
         std::size_t named_count = 0;
+        std::size_t function_count = 0;
         for (std::uint64_t offset = 0; offset < std::filesystem::file_size(path); offset += 997) {
             const Symbol symbol = whole.resolve(image, offset);
             named_count += symbol.resolved ? 1 : 0;
-            ASSERT_EQ(kept.resolve(gone, offset).name, symbol.name) << path << " " << offset;
+            const Symbol same = kept.resolve(gone, offset);
+            ASSERT_EQ(same.name, symbol.name) << path << " " << offset;
+            ASSERT_EQ(same.function_offset, symbol.function_offset) << path << " " << offset;
+            function_count += symbol.function_offset ? 1 : 0;
         }
         EXPECT_GT(named_count, 0U) << path;
+        EXPECT_EQ(function_count > 0, path == "/bin/ls" || path.ends_with("libc.so.6")) << path;
         EXPECT_TRUE(kept.warnings().empty()) << kept.warnings().front();
     }
 }

@@ -1,6 +1,8 @@
 // Probes of real programs, from the macro to the table.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "target-collector/probe/perfleet/probe.h"
+#include "tests/end_to_end/collector_scrape.h"
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/stored_ledger.h"
@@ -87,6 +90,13 @@ TEST_F(ProbeProgram, FollowsTheRulesOfSel4) {
     EXPECT_NE(recorded.error_output.find("-e perfleet:63 gives it an event of its own"), std::string::npos)
         << recorded.error_output;
     EXPECT_NE(recorded.error_output.find("Next: perfleet latency"), std::string::npos) << recorded.error_output;
+    expect_exact();
+}
+
+TEST_F(ProbeProgram, NamesOfProgramsThatAShellStartsAreKnown) {
+    const std::string program = workload_path("probe_workload");
+    ASSERT_EQ(record({"sh", "-c", "'" + program + "' threads 2 10; env X=1 " + program + " values"}).ending.status, 0);
+    EXPECT_EQ(counts(), (std::map<std::string, double>{{"work", 20}, {"queue", 10}}));
     expect_exact();
 }
 
@@ -177,6 +187,73 @@ TEST_F(ProbeProgram, AFullRingCountsWhatItLoses) {
     EXPECT_EQ(by_event(table, "count")["work"] + lost, kPairs);
 }
 
+// It and the child that it forked, a pair a millisecond each.
+TEST_F(ProbeProgram, AProgramThatRunsAlreadyIsRecorded) {
+    for (const std::vector<std::string>& which : {std::vector<std::string>{"-p", ""}, {"-a"}}) {
+        Process steady{{workload_path("probe_workload"), "steady", "60000"}};
+        ASSERT_TRUE(steady.wait_for_output("ready"));
+        std::vector<std::string> words{program_path("perfleet"), "record", "-e", "perfleet:*", "--duration", "2"};
+        for (const std::string& word : which) {
+            words.push_back(word.empty() ? std::to_string(steady.pid()) : word);
+        }
+        words.insert(words.end(), {"--data", data_});
+        const Finished recorded = run(words);
+        ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+        const Json table = query({"latency"});
+        EXPECT_GT(by_event(table, "count")["work"], 20) << recorded.error_output;
+        EXPECT_EQ(table["ledger"]["produced"], table["ledger"]["stored"]);
+        const Finished script = run({program_path("perfleet"), "script", "--data", data_, "--format", "json"});
+        EXPECT_EQ(script.ending.status, 0) << script.error_output;
+        std::istringstream lines{script.output};
+        std::set<std::uint64_t> pids;
+        for (std::string line; std::getline(lines, line);) {
+            pids.insert(Json::parse(line)["pid"].get<std::uint64_t>());
+        }
+        EXPECT_EQ(pids.size(), 2U) << script.error_output;
+        expect_exact();
+        steady.send_signal(SIGKILL);
+        (void)steady.wait();
+    }
+}
+
+// One that is killed switches nothing off: the next one takes the program all the same. Two at once are refused.
+TEST_F(ProbeProgram, ARunningProgramHasOneCollectorAfterTheOther) {
+    Process steady{{workload_path("probe_workload"), "steady", "60000"}};
+    ASSERT_TRUE(steady.wait_for_output("ready"));
+    const std::string pid = std::to_string(steady.pid());
+    {
+        Process first{{program_path("perfleet-collector"), "-e", "perfleet:work", "-p", pid, "--output",
+                       folder_ / "first.plog", "--metrics", "127.0.0.1:*"}};
+        const ScrapedPage page = scrape_until(metrics_of(first), [](const ScrapedPage& seen) {
+            return seen.sum("perfleet_collector_rows_produced_total") > 0;
+        });
+        ASSERT_GT(page.sum("perfleet_collector_rows_produced_total"), 0) << first.error_output();
+        const Finished second = run(
+            {program_path("perfleet"), "record", "-e", "perfleet:work", "-p", pid, "--duration", "1", "--data", data_});
+        EXPECT_NE(second.error_output.find("process " + std::to_string(first.pid()) + " records them already"),
+                  std::string::npos)
+            << second.error_output;
+        first.send_signal(SIGKILL);
+        (void)first.wait();
+    }
+    const Finished recorded =
+        run({program_path("perfleet"), "record", "-e", "perfleet:work", "-p", pid, "--duration", "2", "--data", data_});
+    ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    const Json table = query({"latency"});
+    EXPECT_GT(by_event(table, "count")["work"], 20) << recorded.error_output;
+    EXPECT_EQ(table["ledger"]["produced"], table["ledger"]["stored"]);
+}
+
+// A collector of the whole machine that was there first. Without its environment the program is as those that others
+// start.
+TEST_F(ProbeProgram, AProgramThatStartsLaterIsRecordedByARunningCollector) {
+    const Finished recorded = run({program_path("perfleet"), "record", "-e", "perfleet:work", "-a", "--data", data_,
+                                   "--", "env", "-i", workload_path("probe_workload"), "steady", "3000"});
+    EXPECT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    EXPECT_GT(counts()["work"], 20) << recorded.error_output;
+    expect_exact();
+}
+
 TEST_F(ProbeProgram, ValuesKeepTheirUnit) {
     ASSERT_EQ(record_workload({"values"}).ending.status, 0);
     const Json table = query({"latency"});
@@ -215,7 +292,10 @@ TEST_F(ProbeProgram, BadUseIsExplained) {
         EXPECT_EQ(finished.ending.status, 2);
         return finished.error_output;
     };
-    EXPECT_NE(error_of({"-e", "perfleet:*", "-a", "--duration", "1"}).find("write it behind --"), std::string::npos);
+    const Finished without = run({program_path("perfleet"), "record", "--data", data_, "-e", "perfleet:*", "-p",
+                                  std::to_string(::getpid()), "--duration", "0.2"});
+    EXPECT_NE(without.error_output.find("none of the programs that were recorded has probes"), std::string::npos)
+        << without.error_output;
     EXPECT_NE(error_of({"-e", "perfleet:a b", "--", "true"}).find("a probe's name has"), std::string::npos);
     EXPECT_NE(error_of({"-e", "{perfleet:a,cpu-clock}", "--", "true"}).find("can't be in a group"), std::string::npos);
     EXPECT_NE(error_of({"-e", "perfleet:a", "--filter", "x == 1", "--", "true"}).find("is no tracepoint"),

@@ -7,8 +7,9 @@
 //   flood N               N pairs as fast as possible
 //   values                0 to 9 under "queue"
 //   overhead N            N nested empty pairs
-//   slow N                N pairs of "work" that take 1 ms in usual_step(); of 20 one spends 8 ms in rare_step(), too
-//   hostile SEED          scribbles over all of the shared memory, then ends
+//   steady MS             pairs of "work", one each millisecond, for so long; prints "ready" before. A child does the
+//   same slow N                N pairs of "work" that take 1 ms in usual_step(); of 20 one spends 8 ms in rare_step(),
+//   too hostile SEED          scribbles over all of the shared memory, then ends
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <perfleet/probe.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +63,34 @@ static void do_slow(int pairs) {
     }
 }
 
+static void do_work(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+        PERFLEET_TRACE_START(kWork);
+        PERFLEET_TRACE_STOP(kWork);
+    }
+}
+
+static void work_steadily(unsigned ms) {
+    const uint64_t end_ns = perfleet_probe_now_() + ms * 1000000ULL;
+    while (perfleet_probe_now_() < end_ns) {
+        do_work(1);
+        usleep(1000);
+    }
+}
+
+static void do_steady(unsigned ms) {
+    const pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        work_steadily(ms);
+        _exit(0);
+    }
+    puts("ready");
+    fflush(stdout);
+    work_steadily(ms);
+    waitpid(child, 0, 0);
+}
+
 static void do_rules(void) {
     PERFLEET_TRACE_STOP(kNever);  // without a start
     for (int i = 0; i < 2; ++i) {
@@ -87,13 +117,6 @@ static void do_rules(void) {
     PERFLEET_TRACE_STOP(kRight);
     PERFLEET_TRACE_START(kUnnamed);
     PERFLEET_TRACE_STOP(kUnnamed);
-}
-
-static void do_work(unsigned count) {
-    for (unsigned i = 0; i < count; ++i) {
-        PERFLEET_TRACE_START(kWork);
-        PERFLEET_TRACE_STOP(kWork);
-    }
 }
 
 static void* work_in_thread(void* count) {
@@ -172,6 +195,8 @@ int main(int count, char** words) {
         }
     } else if (strcmp(what, "overhead") == 0) {
         perfleet_trace_log_overhead(kInner, kOuter, number);
+    } else if (strcmp(what, "steady") == 0) {
+        do_steady(number);
     } else if (strcmp(what, "slow") == 0) {
         do_slow((int)number);
     } else if (strcmp(what, "hostile") == 0) {

@@ -5,6 +5,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -16,6 +19,7 @@
 #include "storage/store/testing/stores.h"
 #include "storage/store_limits.h"
 #include "tests/end_to_end/gateway_program.h"
+#include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 
@@ -24,6 +28,7 @@ namespace {
 
 constexpr TargetId kTarget{3};
 constexpr SessionId kSession{1, 3};
+constexpr SessionId kRemovedSession{1, 4};
 constexpr BucketNumber kBucket{400'000};
 
 class RadosProgram : public testing::Test {
@@ -51,6 +56,16 @@ protected:
             peer.send(hello);  // while it is nobody's there is no answer
         });
         return reply.type == sample::ReplyType::kWelcome ? asked : reply.endpoint;
+    }
+
+    // Of a target that comes to the second of two gateways.
+    [[nodiscard]] static std::string name_of_last_shard() {
+        for (std::uint64_t target = 1;; ++target) {
+            std::string name = "target-" + std::to_string(target);
+            if (shard_of(target_id_of(name), ShardCount{}) == limits::kShardsDefault - 1) {
+                return name;
+            }
+        }
     }
 
     [[nodiscard]] static Finished copy(const std::string& from, const std::string& to) {
@@ -111,6 +126,9 @@ TEST_F(RadosProgram, CopiesAStoreInAndOutAndAnswersTheSame) {
         const Finished refused = run(words);
         EXPECT_NE(refused.ending.status, 0);
         EXPECT_NE(refused.error_output.find("is a store on RADOS"), std::string::npos) << refused.error_output;
+        EXPECT_EQ(refused.error_output.find("perfleet copy --data " + place_ + " --to DIR") != std::string::npos,
+                  words[1] == "backup")
+            << refused.error_output;
     }
 }
 
@@ -172,6 +190,67 @@ TEST_F(RadosProgram, EveryCommandAnswersARecordingTheSameFromFolderAndPool) {
     }
 }
 
+// At their full ratio for as long as it lives: writes that take room are refused.
+class FullOsds {
+public:
+    FullOsds() {
+        for (const char* ratio : {"nearfull", "backfillfull", "full"}) {  // an OSD goes by the largest
+            set(ratio, "0.00001");
+        }
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
+        while (run({"ceph", "osd", "dump"}).output.find("exists,full") == std::string::npos) {
+            if (std::chrono::steady_clock::now() > end) {
+                ADD_FAILURE() << "the cluster isn't full";
+                return;
+            }
+        }
+    }
+    ~FullOsds() {
+        set("full", "0.95");
+        set("backfillfull", "0.9");
+        set("nearfull", "0.85");
+    }
+
+private:
+    static void set(const std::string& name, const std::string& ratio) {
+        const Finished finished = run({"ceph", "osd", "set-" + name + "-ratio", ratio});
+        EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+    }
+};
+
+// That is how a full cluster gets room.
+TEST_F(RadosProgram, SessionsAreRemovedAndOldOnesDroppedWhenTheClusterIsFull) {
+    {
+        GatewayProgram gateway{place_};
+        SamplePeer peer{gateway.listen()};
+        peer.greet(sample_session(kTarget, kSession));
+        put(peer, 1, 20);
+        SamplePeer another{gateway.listen()};
+        another.greet(sample_session(kTarget, kRemovedSession));
+        another.send(sample::batch(sample_batch(kTarget, kRemovedSession, Seq{1}, kBucket)));
+        another.wait_for_prefix(1);
+        EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    }
+    const FullOsds full;
+    const Finished removed =
+        run({program_path("perfleet"), "sessions", "rm", "--data", place_, "00000000000000010000000000000004"});
+    EXPECT_EQ(removed.ending.status, 0) << removed.error_output;
+    GatewayProgram gateway{place_, "tcp://127.0.0.1:*", "none", program_path("perfleet-gateway"),
+                           {},     {"--retain", "2d"}};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
+    while (gateway.process().error_output().find("dropped what was stored of the hour from") == std::string::npos) {
+        ASSERT_LT(std::chrono::steady_clock::now(), end) << gateway.process().error_output();
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    const Finished losses = run({program_path("perfleet"), "losses", "--data", place_, "--all", "--format", "json"});
+    const auto ledger = nlohmann::json::parse(losses.output)["ledger"];
+    EXPECT_EQ(ledger["expired"], 42) << losses.output;
+    EXPECT_EQ(ledger["stored"], 0);
+    const Finished inspected = run({program_path("perfleet"), "inspect", "--data", place_, "--format", "csv"});
+    EXPECT_EQ(inspected.output.find("\npartition,"), std::string::npos) << inspected.output;
+}
+
 TEST_F(RadosProgram, GatewayGoesOnAfterItWasKilled) {
     {
         GatewayProgram gateway{place_};
@@ -227,12 +306,7 @@ TEST_F(RadosProgram, GatewaysShareAStoreAndAnswerForAllOfIt) {
 TEST_F(RadosProgram, CollectorGoesToTheGatewayThatHoldsItsShard) {
     GatewayProgram first{place_};
     GatewayProgram second{place_};
-    // The second one has the last shards in the end.
-    std::uint64_t target = 0;
-    std::string name;
-    do {
-        name = "target-" + std::to_string(++target);
-    } while (shard_of(target_id_of(name), ShardCount{}) != limits::kShardsDefault - 1);
+    const std::string name = name_of_last_shard();
     while (!HasFailure() && holder_of(target_id_of(name), first.listen()) != second.listen()) {
         std::this_thread::sleep_for(std::chrono::milliseconds{50});
     }
@@ -244,6 +318,150 @@ TEST_F(RadosProgram, CollectorGoesToTheGatewayThatHoldsItsShard) {
     EXPECT_EQ(second.end(SIGTERM).status, 0);
     const Finished top = run({program_path("perfleet"), "targets", "--data", place_});
     EXPECT_NE(top.output.find(name), std::string::npos) << top.output << top.error_output;
+}
+
+TEST_F(RadosProgram, CollectorGoesToNoGatewayWhoseKeyItDoesNotKnowAndSaysSo) {
+    TestKeys keys;
+    const std::string name = name_of_last_shard();
+    keys.enrol(name);
+    const auto gateway = [&](const std::string& key) {
+        return std::make_unique<GatewayProgram>(place_, "tcp://127.0.0.1:*", "none", program_path("perfleet-gateway"),
+                                                Process::Options{},
+                                                std::vector<std::string>{"--key", key, "--collectors", keys.folder()});
+    };
+    const auto first = gateway(keys.secret("gateway"));
+    const auto second = gateway(keys.make("second"));
+    const auto collect = [&](const std::string& gateways, const std::string& gateway_keys, const char* exit_wait) {
+        return run({program_path("perfleet-collector"), "--gateway", gateways, "--gateway-key", gateway_keys, "--key",
+                    keys.secret(name), "-e", "page-faults", "-c", "1", "--exit-wait", exit_wait, "--", "true"});
+    };
+    // Once the second one has its part, which is the last shards.
+    const std::string said =
+        "waiting for the gateway at " + first->listen() + ": it sends this target to " + second->listen();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
+    for (std::string error_output; error_output.find(said) == std::string::npos;) {
+        ASSERT_LT(std::chrono::steady_clock::now(), end) << error_output;
+        error_output = collect(first->listen(), keys.pub("gateway"), "4").error_output;
+    }
+    const Finished both =
+        collect(first->listen() + "," + second->listen(), keys.pub("gateway") + "," + keys.pub("second"), "60");
+    EXPECT_EQ(both.ending.status, 0) << both.error_output;
+    EXPECT_NE(both.error_output.find("connected to the gateway at " + second->listen()), std::string::npos)
+        << both.error_output;
+    EXPECT_EQ(first->end(SIGTERM).status, 0);
+    EXPECT_EQ(second->end(SIGTERM).status, 0);
+}
+
+// The target stays with its relay, which follows.
+TEST_F(RadosProgram, RelayGoesToTheGatewayThatHoldsTheShardOfItsTarget) {
+    GatewayProgram first{place_};
+    GatewayProgram second{place_};
+    const std::string name = name_of_last_shard();
+    while (!HasFailure() && holder_of(target_id_of(name), first.listen()) != second.listen()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    }
+    Process relay{{program_path("perfleet"), "relay", "--listen", "tcp://127.0.0.1:*", "--gateway", first.listen()}};
+    const auto ready = relay.wait_for_output("ready ");
+    ASSERT_TRUE(ready.has_value()) << relay.error_output();
+    SessionRecord session = sample_session(target_id_of(name), kSession);
+    session.target_name = name;
+    SamplePeer peer{field_of(*ready, "listen")};
+    peer.greet(session);
+    peer.send(sample::batch(sample_batch(session.target, kSession, Seq{1}, kBucket)));
+    peer.wait_for_prefix(1);
+    relay.send_signal(SIGTERM);
+    const auto ending = relay.wait();
+    ASSERT_TRUE(ending.has_value());
+    EXPECT_EQ(ending->status, 0);
+    EXPECT_NE(relay.error_output().find("1 target relayed, 0 turned away"), std::string::npos) << relay.error_output();
+    EXPECT_EQ(first.end(SIGTERM).status, 0);
+    EXPECT_EQ(second.end(SIGTERM).status, 0);
+    expect_each_row_once(place_, 2);
+}
+
+// Of all OSDs for as long as it lives.
+class FrozenOsds {
+public:
+    FrozenOsds() { send(SIGSTOP); }
+    ~FrozenOsds() { send(SIGCONT); }
+
+private:
+    static void send(int signal) {
+        for (const char* number : {"0", "1", "2"}) {
+            std::ifstream file{std::string{std::getenv("PERFLEET_TEST_RADOS_DIR")} + "/osd." + number + ".pid"};
+            pid_t pid = 0;
+            ASSERT_TRUE(file >> pid);
+            ASSERT_EQ(kill(pid, signal), 0);
+        }
+    }
+};
+
+TEST_F(RadosProgram, GatewayStopsInTimeWhileTheClusterDoesNotAnswer) {
+    {
+        GatewayProgram gateway{place_};
+        SamplePeer peer{gateway.listen()};
+        peer.greet(sample_session(kTarget, kSession));
+        put(peer, 1, 10);
+        const FrozenOsds frozen;
+        peer.send(sample::batch(sample_batch(kTarget, kSession, Seq{11}, kBucket)));
+        (void)gateway.end(SIGTERM);  // 1, if the batch had come
+        EXPECT_EQ(gateway.process().error_output().find("didn't stop in time"), std::string::npos)
+            << gateway.process().error_output();
+    }
+    GatewayProgram gateway{place_};
+    SamplePeer peer{gateway.listen()};
+    peer.greet(sample_session(kTarget, kSession));
+    put(peer, 11, 12);
+    {
+        const FrozenOsds frozen;
+        EXPECT_EQ(gateway.end(SIGTERM).status, 0) << "nothing of a collector waits";
+    }
+    expect_each_row_once(place_, 24);
+}
+
+// By the gateway that holds its shard, whichever that is.
+TEST_F(RadosProgram, SessionsAreNamedAndRemovedAndCollectorsControlledBesideGateways) {
+    GatewayProgram first{place_};
+    GatewayProgram second{place_};
+    const std::string perfleet = program_path("perfleet");
+    const auto session_hex_of = [](std::uint64_t target) {
+        return std::string(15, '0') + "1" + std::string(14, '0') + (target < 10 ? "0" : "") + std::to_string(target);
+    };
+    // Two gateways have eight shards each: of nine targets in neighbouring shards one is elsewhere.
+    std::set<std::string> holders;
+    for (std::uint64_t target = 1; holders.size() < 2; target = target % limits::kShardsDefault + 1) {
+        holders.insert(holder_of(TargetId{target}, first.listen()));
+    }
+    std::vector<std::unique_ptr<SamplePeer>> peers;
+    for (std::uint64_t target = 1; target <= 9; ++target) {
+        auto peer = std::make_unique<SamplePeer>(holder_of(TargetId{target}, first.listen()));
+        peer->greet(sample_session(TargetId{target}, SessionId{1, target}));
+        peer->send(sample::batch(sample_batch(TargetId{target}, SessionId{1, target}, Seq{1}, kBucket)));
+        peer->wait_for_prefix(1);
+        peers.push_back(std::move(peer));
+    }
+    for (std::uint64_t target = 1; target <= 9; ++target) {
+        const Finished named = run(
+            {perfleet, "sessions", "name", session_hex_of(target), "run-" + std::to_string(target), "--data", place_});
+        EXPECT_EQ(named.ending.status, 0) << named.error_output;
+    }
+    const Finished stopped =
+        run({perfleet, "control", "stop", "--session", session_hex_of(3), "--wait", "1", "--data", place_});
+    EXPECT_NE(stopped.output.find("no answer"), std::string::npos) << stopped.output << stopped.error_output;
+    peers[2]->wait_for(sample::ReplyType::kControl);
+    const Finished removed = run({perfleet, "sessions", "rm", "run-4", "run-5", "--data", place_});
+    EXPECT_EQ(removed.ending.status, 0) << removed.error_output;
+    EXPECT_EQ(first.end(SIGTERM).status, 0);
+    EXPECT_EQ(second.end(SIGTERM).status, 0);
+    const Finished sessions = run({perfleet, "sessions", "--data", place_});
+    for (std::uint64_t target = 1; target <= 9; ++target) {
+        const bool is_gone = target == 4 || target == 5;
+        EXPECT_EQ(sessions.output.find("run-" + std::to_string(target)) == std::string::npos, is_gone)
+            << sessions.output;
+    }
+    const Finished refused = run({perfleet, "control", "stop", "--select", "{}", "--data", place_});
+    EXPECT_EQ(refused.ending.status, 1);
+    EXPECT_NE(refused.error_output.find("no gateway serves"), std::string::npos) << refused.error_output;
 }
 
 TEST_F(RadosProgram, FrozenGatewayWritesNothingOnceAnotherHasTakenOver) {

@@ -15,6 +15,7 @@
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
 #include "storage/store/open_store.h"
+#include "storage/store/testing/visit_blocks.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/process.h"
@@ -81,8 +82,8 @@ std::uint64_t covered_rows(const StoreReader& reader, Series series, RollupConte
     const auto partitions = reader.partitions();
     EXPECT_TRUE(partitions.ok());
     for (const Partition& partition : *partitions) {
-        const auto visited = reader.visit_rollups(
-            partition, kTarget, kSession, series, {content, RollupLevel::kHour},
+        const auto visited = visit_rollups(
+            reader, partition, kTarget, kSession, series, {content, RollupLevel::kHour},
             [&](const RollupKey&, std::string_view bytes) {
                 const auto cover = content == RollupContent::kValues ? decode_value_rollup_cover_untrusted(bytes)
                                                                      : decode_rollup_cover_untrusted(bytes);
@@ -105,12 +106,12 @@ std::uint64_t covered_rows(const StoreReader& reader, Series series, RollupConte
 bool has_days(const StoreReader& reader) {
     return std::all_of(std::begin(kLastHours), std::end(kLastHours), [&](std::uint32_t hour) {
         bool is_there = false;
-        const auto visited = reader.visit_rollups(partition_of(kTarget, BucketNumber{kFirstBucket + hour}), kTarget,
-                                                  kSession, kSamples, {RollupContent::kNamedStacks, RollupLevel::kDay},
-                                                  [&](const RollupKey&, std::string_view) {
-                                                      is_there = true;
-                                                      return Visit::kStop;
-                                                  });
+        const auto visited =
+            visit_rollups(reader, partition_of(kTarget, BucketNumber{kFirstBucket + hour}), kTarget, kSession, kSamples,
+                          {RollupContent::kNamedStacks, RollupLevel::kDay}, [&](const RollupKey&, std::string_view) {
+                              is_there = true;
+                              return Visit::kStop;
+                          });
         EXPECT_TRUE(visited.ok());
         return is_there;
     });

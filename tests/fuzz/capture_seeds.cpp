@@ -15,7 +15,7 @@
 #include "gateway/ingest/admit_hello.h"
 #include "gateway/ingest/decode.h"
 #include "storage/block/block.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "target-collector/wire/frame_file.h"
 #include "tests/fuzz/spool_parts.h"

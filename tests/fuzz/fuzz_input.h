@@ -10,14 +10,14 @@ namespace perfleet {
 
 class FuzzInput {
 public:
-    FuzzInput(const std::uint8_t* data, std::size_t size_bytes) : left_{data, size_bytes} {}
+    FuzzInput(const std::uint8_t* data, std::size_t size_bytes) : rest_{data, size_bytes} {}
 
     std::uint8_t byte() {
-        if (left_.empty()) {
+        if (rest_.empty()) {
             return 0;
         }
-        const std::uint8_t value = left_.front();
-        left_ = left_.subspan(1);
+        const std::uint8_t value = rest_.front();
+        rest_ = rest_.subspan(1);
         return value;
     }
 
@@ -32,18 +32,18 @@ public:
     // The next bytes, fewer where the input ends.
     std::string_view text(std::size_t size_bytes) {
         const std::string_view part = rest_text().substr(0, size_bytes);
-        left_ = left_.subspan(part.size());
+        rest_ = rest_.subspan(part.size());
         return part;
     }
 
-    [[nodiscard]] bool empty() const { return left_.empty(); }
-    [[nodiscard]] std::span<const std::byte> rest() const { return std::as_bytes(left_); }
+    [[nodiscard]] bool empty() const { return rest_.empty(); }
+    [[nodiscard]] std::span<const std::byte> rest() const { return std::as_bytes(rest_); }
     [[nodiscard]] std::string_view rest_text() const {
-        return {reinterpret_cast<const char*>(left_.data()), left_.size()};
+        return {reinterpret_cast<const char*>(rest_.data()), rest_.size()};
     }
 
 private:
-    std::span<const std::uint8_t> left_;
+    std::span<const std::uint8_t> rest_;
 };
 
 }  // namespace perfleet

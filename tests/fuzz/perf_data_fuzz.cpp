@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace perfleet;
     const int fd = ::memfd_create("perf.data", MFD_CLOEXEC);
     PERFLEET_ASSERT(fd >= 0 && ::write(fd, data, size_bytes) == static_cast<ssize_t>(size_bytes));
-    auto file = FileBytes::open("/proc/self/fd/" + std::to_string(fd));
+    auto file = open_recording("/proc/self/fd/" + std::to_string(fd));
     ::close(fd);
     PERFLEET_ASSERT(file.ok());
     const auto store = make_memory_store();

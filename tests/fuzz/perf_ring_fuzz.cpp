@@ -40,7 +40,7 @@ public:
     std::unique_ptr<KernelRing> map() {
         std::memset(data_, 0, size_bytes_);
         *head_ = 0;
-        return KernelRing::map(::dup(fd_), kPages);
+        return KernelRing::map(FileDescriptor{::dup(fd_)}, kPages);
     }
 
     void write(std::string_view bytes, std::size_t head_moves_bytes) {

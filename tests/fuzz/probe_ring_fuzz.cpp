@@ -2,11 +2,13 @@
 // words at places of the area (heads, owners, names, records), with drains in between; what is left is an ELF file.
 // Every row has a time of the session, and one of its events; what is produced is what was appended and what was lost.
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/source/linux/probe_name.h"
 #include "target-collector/source/linux/probe_reader.h"
+#include "target-collector/source/linux/probe_sections.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {
@@ -24,12 +26,11 @@ std::uint64_t now_ns() {
 
 class CheckingSink final : public RowSink {
 public:
-    void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
-                std::span<const std::span<const std::byte>> bytes) override {
-        PERFLEET_ASSERT(series.kind == Kind::kTracepoint && series.event.value < kEventCount);
-        PERFLEET_ASSERT(integers.size() == 8 && bytes.size() == 1 && bytes[0].empty());
-        PERFLEET_ASSERT(now.value == integers[0] && now.value >= began_ns_ && now.value <= now_ns());
-        PERFLEET_ASSERT(std::ranges::all_of(integers.subspan(1, 3), [](auto id) { return id <= 0xffff'ffff; }));
+    void append(const RowView& row) override {
+        PERFLEET_ASSERT(row.series.kind == Kind::kTracepoint && row.series.event.value < kEventCount);
+        PERFLEET_ASSERT(row.integers.size() == 7 && row.bytes.size() == 1 && row.bytes[0].empty());
+        PERFLEET_ASSERT(row.time.value >= began_ns_ && row.time.value <= now_ns());
+        PERFLEET_ASSERT(std::ranges::all_of(row.integers.first(3), [](auto id) { return id <= 0xffff'ffff; }));
     }
     void count_lost(Series series, CountName, std::uint64_t row_count) override {
         PERFLEET_ASSERT(series.event.value < kEventCount && row_count < 1ULL << 62U);
@@ -81,7 +82,8 @@ void write_somewhere(FuzzInput& input, std::uint64_t time_ns) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
     using namespace perfleet;
     FuzzInput input{data, size_bytes};
-    std::memset(&area().head().without_slot, 0, sizeof(perfleet_probe_area) - 24);
+    std::memset(&area().head().without_slot, 0,
+                sizeof(perfleet_probe_area) - offsetof(perfleet_probe_area, without_slot));
     for (std::size_t i = 0; i < kSlots; ++i) {
         std::memset(&area().slot(i), 0, sizeof(perfleet_probe_slot));
     }
@@ -101,7 +103,25 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
         reader.finish(now_ns(), sink);
     }
-    for (const ProbeName& name : probe_names_in(input.rest())) {
+    {
+        // The next collector takes what is there.
+        ProbeReader next{{{"other", false, {Kind::kTracepoint, EventNumber{0}}}}, [](std::string_view) {}};
+        next.add_area(area(), true);
+        area().slot(0).head += 1;
+        next.finish(now_ns(), sink);
+        next.remove_area(area());
+    }
+    const auto elf = input.rest();
+    const auto read = [elf](std::uint64_t offset, std::span<std::byte> into) {
+        if (offset > elf.size() || into.size() > elf.size() - offset) {
+            return false;
+        }
+        std::memcpy(into.data(), elf.data() + offset, into.size());
+        return true;
+    };
+    (void)probe_door_of(read, 0);
+    (void)probe_door_of(read, 0x1000);
+    for (const ProbeName& name : probe_names_of(probe_entries_of(read))) {
         PERFLEET_ASSERT(is_probe_name(name.name));
         const auto specs = find_probes("", name.name, {});
         PERFLEET_ASSERT(specs.ok() && specs->size() == 1);

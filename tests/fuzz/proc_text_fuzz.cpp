@@ -58,7 +58,7 @@ void check_stat(std::string_view text) {
     }
 }
 
-void check_told_code(std::string_view text) {
+void check_reported_code(std::string_view text) {
     PerfMap map;
     map.add(text);
     for (std::uint64_t address = 0; address < 16; ++address) {
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_stat(rest);
     (void)start_in_stat(rest);
     (void)innermost_pid_in_status(rest);
-    check_told_code(rest);
+    check_reported_code(rest);
     while (!rest.empty()) {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
         check_maps_line(rest.substr(0, end));

@@ -4,7 +4,7 @@
 // encoded and decoded again.
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/dictionary/partition_dictionary.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"

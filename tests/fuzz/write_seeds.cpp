@@ -19,7 +19,7 @@
 #include "schemas/columns/layout.h"
 #include "storage/block/block.h"
 #include "storage/dictionary/partition_dictionary.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/store/testing/sample_batches.h"

@@ -112,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     PERFLEET_ASSERT(server.ok());
     sink.server = server->get();
     const Address address;
-    auto listener = zmtp::Listener::adopt(address.fd, "ipc://");
+    auto listener = zmtp::Listener::adopt(FileDescriptor{address.fd}, "ipc://");
     PERFLEET_ASSERT(listener.ok());
     (*server)->listen_at(std::move(*listener), false);
     std::array<Peer, kPeersMax> peers;

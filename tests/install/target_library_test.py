@@ -125,11 +125,12 @@ def check_root_task(library, programs, prefix, loader):
     run_sel4 = run_sel4_of(library)
     kernel = run_sel4.Kernel(prefix)
     build = library.build(library.copy_of("root_task_example"), "root_task", f"-DCMAKE_PREFIX_PATH={library.prefix}", f"-DSEL4_PREFIX={prefix}")
-    memory = run_sel4.memory_mib(os.path.join(prefix, "support", "platform_gen.json"))
+    memory = run_sel4.memory_mib(os.path.join(prefix, "support", "platform_gen.json"), kernel.architecture)
+    begin = run_sel4.MEMORY_BEGIN[kernel.architecture]
     run_until_bye(library, programs, run_sel4, kernel.config, memory,
                   "-kernel", loader,
-                  "-device", f"loader,file={kernel.image},addr={run_sel4.KERNEL_FILE_ADDRESS:#x},force-raw=on",
-                  "-device", f"loader,file={os.path.join(build, 'root_task')},addr={run_sel4.ROOT_FILE_ADDRESS:#x},force-raw=on")
+                  "-device", f"loader,file={kernel.image},addr={begin + run_sel4.KERNEL_FILE_OFFSET:#x},force-raw=on",
+                  "-device", f"loader,file={os.path.join(build, 'root_task')},addr={begin + run_sel4.ROOT_FILE_OFFSET:#x},force-raw=on")
     check_shares(programs, os.path.join(library.folder, "data"), "busy")
 
 
@@ -138,7 +139,7 @@ def check_microkit(library, programs, sdk):
     kernel = run_sel4.Microkit(sdk)
     build = library.build(library.copy_of("microkit_example"), "microkit", f"-DCMAKE_PREFIX_PATH={library.prefix}", f"-DMICROKIT_SDK={sdk}",
                           "-DSECONDS=5")
-    memory = run_sel4.memory_mib(os.path.join(kernel.board, "platform_gen.json"))
+    memory = run_sel4.memory_mib(os.path.join(kernel.board, "platform_gen.json"), kernel.architecture)
     image = os.path.join(build, "loader.img")
     run_until_bye(library, programs, run_sel4, kernel.config, memory,
                   "-device", f"loader,file={image},addr={run_sel4.MICROKIT_IMAGE_ADDRESS:#x},cpu-num=0")

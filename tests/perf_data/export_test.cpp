@@ -104,6 +104,31 @@ TEST_F(PerfDataExport, ShowsEverySampleWithLeafFirst) {
               "\t            1100 (/nowhere/program)\n\n");
 }
 
+// The mark stands where the caller would: outside of all other mappings, with its name.
+TEST_F(PerfDataExport, NamesTheMarkOfAChainThatIsCut) {
+    if (!perf_is_here()) {
+        GTEST_SKIP() << "perf is not installed";
+    }
+    define(sample_session(kTarget, kSession));
+    SampleBatch out = batch(1);
+    out.add_images({{0, image_flags::kFileOffset, std::string(20, 'P'), "/nowhere/program"},
+                    {1, image_flags::kUnknown, "", "[truncated: no tables]"},
+                    {2, image_flags::kUnknown, "", "[truncated: depth]"}});
+    out.add_stacks({{1, 0, 1, 0}, {2, 1, 0, 0x1100}, {3, 0, 2, 0}, {4, 3, 0, 0x1200}});
+    put(add_samples(out, {2, 4, 2}));
+    static_cast<void>(exported());
+    std::vector<std::string> outermost;
+    std::stringstream script{perf("script -i perf.data -F comm,ip,sym,dso").output};
+    std::string before;
+    for (std::string line; std::getline(script, line); before = line) {
+        if (line.empty()) {
+            outermost.push_back(before.substr(before.find('(')));
+        }
+    }
+    EXPECT_EQ(outermost, (std::vector<std::string>{"([truncated: no tables])", "([truncated: depth])",
+                                                   "([truncated: no tables])"}));
+}
+
 TEST_F(PerfDataExport, WritesTasksMappingsAndBuildIdsOfItsSamples) {
     if (!perf_is_here()) {
         GTEST_SKIP() << "perf is not installed";
@@ -376,7 +401,17 @@ TEST_F(PerfDataExport, TakesOnlyTheSelectedTime) {
     EXPECT_EQ(summary.last_time, UtcNs{1'700'001'000'000'000'000 + 10 + 3'000});
     selection.from = UtcNs{1'800'000'000'000'000'000};
     selection.to.reset();
-    EXPECT_EQ(try_export(selection).error().code, ErrorCode::kNotFound);
+    const ExportSummary nothing = exported(selection, "empty.data");
+    EXPECT_EQ(nothing.sample_count, 0U);
+    ASSERT_FALSE(nothing.warnings.empty());
+    EXPECT_NE(nothing.warnings.front().find("the file has events and no rows"), std::string::npos);
+    if (!perf_is_here()) {
+        GTEST_SKIP() << "perf is not installed";
+    }
+    const Said script = perf("script -i empty.data");
+    EXPECT_EQ(script.output, "");
+    EXPECT_EQ(script.errors, "");
+    EXPECT_EQ(perf("evlist -i empty.data").status, 0);
 }
 
 // -- what was lost ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-// What tests of imports share: a perf.data file on its way into the store that ExportTest exports.
+// What tests of imports share: a perf.data file, or a folder of them, on its way into the store that ExportTest
+// exports.
 #pragma once
 
 #include <string>
@@ -12,10 +13,10 @@ namespace perfleet {
 class ImportTest : public ExportTest {
 protected:
     Result<ImportedRecording> imported(const RecordingImport& options = {}, const std::string& name = "in.data") {
-        auto file = PERFLEET_TRY(FileBytes::open(path(name)));
+        auto files = PERFLEET_TRY(open_recording(path(name)));
         RecordingImport own = options;
         own.now = UtcNs{4'000'000'000'000'000'000};
-        return import_perf_data(std::move(file), own, *store_);
+        return import_perf_data(std::move(files), own, *store_);
     }
 };
 

@@ -78,8 +78,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         RecordingKind{"clock", "-e cpu-clock -F 2000"}, RecordingKind{"callchains", "-e cpu-clock -F 2000 -g"},
         RecordingKind{"whole_machine", "-e cpu-clock -F 499 -a -g", true},
-        RecordingKind{"several_events", "-e cpu-clock,page-faults -c 10000"},
+        RecordingKind{"several_events", "-e cpu-clock/period=500000/,page-faults/period=10/"},
         RecordingKind{"group", "-e '{cpu-clock,page-faults}' -g"},
+        RecordingKind{"counts_of_a_group",
+                      "-e '{cpu-clock,page-faults,context-switches}:S' -F 999 --user-regs=ip,sp -g", false,
+                      "+uregs,+period"},
         RecordingKind{"tracepoints", "-e syscalls:sys_enter_openat,sched:sched_switch,cpu-clock"},
         RecordingKind{"compressed", "-z -e cpu-clock -F 2000 -g"},
         RecordingKind{"pipe", "-e cpu-clock -F 2000 -g -o -"},
@@ -88,6 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
         RecordingKind{"weights", "-W -d --phys-data -e cpu-clock -F 999", false, "+addr,+weight,+phys_addr"},
         RecordingKind{"registers", "-e cpu-clock -F 999 --intr-regs=ip,sp --user-regs=ip,sp", false, "+iregs,+uregs"},
         RecordingKind{"copied_stacks", "--call-graph dwarf -e cpu-clock -F 2000"},
+        RecordingKind{"threads", "--threads -e cpu-clock -F 2000 -g"},
+        RecordingKind{"threads_compressed", "--threads -z -e cpu-clock/period=500000/,page-faults/period=10/"},
         RecordingKind{"cgroups", "--all-cgroups -e cpu-clock -F 999"}),
     [](const auto& kind) { return std::string{kind.param.name}; });
 
@@ -152,7 +157,7 @@ TEST_F(ImportedFile, CountersAreThoseOfPerfStat) {
         std::filesystem::remove(path("in.data"));
         if (!perf_is_here() || perf(std::string{"stat record "} + options +
                                     "-e cpu-clock,page-faults,context-switches -o in.data -- "
-                                    "sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'")
+                                    "sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; sleep 0.1'")
                                        .status != 0) {
             GTEST_SKIP() << "perf can't count here";
         }
@@ -162,8 +167,8 @@ TEST_F(ImportedFile, CountersAreThoseOfPerfStat) {
         Selection selection;
         selection.session = session_hex(session->session);
         exported(selection, "out.data");
-        const auto table = [this](const char* file) {
-            std::stringstream text{perf(std::string{"stat report -i "} + file).errors};
+        const auto table = [this](const char* file, const char* how = "") {
+            std::stringstream text{perf(std::string{"stat report "} + how + "-i " + file).errors};
             std::vector<std::string> lines;
             for (std::string line; std::getline(text, line);) {
                 const bool is_count = line.find("cpu-clock") != std::string::npos ||
@@ -178,6 +183,10 @@ TEST_F(ImportedFile, CountersAreThoseOfPerfStat) {
         EXPECT_EQ(table("out.data").size(), 3U);
         if (std::string_view{options}.find("-I") == std::string_view::npos) {
             EXPECT_EQ(table("in.data"), table("out.data"));
+            if (*options != '\0') {
+                EXPECT_EQ(table("in.data", "-A "), table("out.data", "-A "));  // by CPU
+                EXPECT_GE(table("in.data", "-A ").size(), 3U);
+            }
         } else {
             EXPECT_GT(table("in.data").size(), 3U);
         }
@@ -222,7 +231,7 @@ TEST_F(ImportedFile, OtherRecordsAreKept) {
 
 // Names of cgroups and of kernel code are known from before.
 TEST_F(ImportedFile, ATimeRangeHasTheRecordsThatHoldOn) {
-    if (!perf_is_here() || perf("record -q -e cpu-clock -F 999 --all-cgroups -o in.data -- "
+    if (!perf_is_here() || perf("record -q -e cpu-clock -F 999 -d --namespaces --all-cgroups -o in.data -- "
                                 "sh -c 'i=0; while [ $i -lt 90000 ]; do i=$((i+1)); done'")
                                    .status != 0) {
         GTEST_SKIP() << "perf can't record here";
@@ -233,11 +242,17 @@ TEST_F(ImportedFile, ATimeRangeHasTheRecordsThatHoldOn) {
     late.from = UtcNs{(whole.first_time.value + whole.last_time.value) / 2};
     EXPECT_LT(exported(late, "late.data").sample_count, whole.sample_count);
     const auto count = [this](const char* file, const char* what) {
-        return count_of(perf(std::string{"script --show-cgroup-events --show-bpf-events -F event -i "} + file).output,
+        return count_of(perf(std::string{"script --show-mmap-events --show-namespace-events --show-cgroup-events "
+                                         "--show-bpf-events -F event -i "} +
+                             file)
+                            .output,
                         what);
     };
+    EXPECT_GT(count("late.data", "PERF_RECORD_NAMESPACES"), 0U);
+    EXPECT_GT(count("late.data", ": rw-p "), 0U);
     EXPECT_GT(count("late.data", "PERF_RECORD_CGROUP"), 0U);
-    for (const char* const what : {"PERF_RECORD_CGROUP", "PERF_RECORD_KSYMBOL", "PERF_RECORD_BPF_EVENT"}) {
+    for (const char* const what :
+         {"PERF_RECORD_NAMESPACES", ": rw-p ", "PERF_RECORD_CGROUP", "PERF_RECORD_KSYMBOL", "PERF_RECORD_BPF_EVENT"}) {
         EXPECT_EQ(count("late.data", what), count("in.data", what)) << what;
     }
 }

@@ -3,10 +3,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "query-engine/statistic/testing/text_query.h"
 #include "schemas/perf/perf_event.h"
+#include "schemas/perf/stat_record.h"
 #include "tests/perf_data/import_fixture.h"
 
 namespace perfleet {
@@ -247,21 +252,53 @@ TEST_F(ImportedBytes, ATimeOfTheFutureIsOfABrokenRecord) {
     EXPECT_EQ(exported().sample_count, 2U);
 }
 
-// Samples of threads that have just ended have their process, but no thread.
-TEST_F(ImportedBytes, ThreadZeroStaysSwapper) {
+// Samples of threads that have just ended have their process, but no thread. Others may have no record of their name.
+TEST_F(ImportedBytes, ThreadsWithoutAHistoryHaveTheNamesThatPerfGivesThem) {
     if (!perf_is_here()) {
         GTEST_SKIP() << "perf isn't installed (apt install linux-perf)";
     }
     const FileShape shape;
-    std::string bytes = perf_file(shape, 3);
-    constexpr std::size_t kSampleSizeBytes = 8 + 48 + 8 + 24;
-    const std::size_t second = bytes.size() - (8 + 16 + 32) - 2 * kSampleSizeBytes;
-    bytes[second + 8 + 8 + 8 + 4] = 0;  // its tid
-    ASSERT_TRUE(imported_bytes(bytes).ok());
+    const auto sample = [&](std::uint32_t pid, std::uint32_t tid, std::uint64_t time) {
+        Bytes bytes{false};
+        bytes.u64(77).u64(0x1010).u32(pid).u32(tid).u64(time).u32(1).u32(0).u64(9);
+        bytes.u64(2).u64(perf::context::kUser).u64(0x1010);
+        return record(shape, RecordType::kSample, perf::misc::kUser, bytes.bytes());
+    };
+    ASSERT_TRUE(imported_bytes(perf_file(shape, records(shape, 2) + sample(5, 0, 3'000) + sample(5, ~0U, 3'001) +
+                                                    sample(~0U, ~0U, 3'002) + sample(5, 6, 3'003)))
+                    .ok());
     exported();
-    const std::string script = perf("script -F comm,tid -i perf.data").output;
-    EXPECT_EQ(count_of(script, "swapper     0"), 1U) << script;
-    EXPECT_EQ(count_of(script, "it     5"), 2U) << script;
+    for (const char* const file : {"in.data", "perf.data"}) {
+        const std::string script = perf(std::string{"script -F comm,tid -i "} + file).output;
+        EXPECT_EQ(count_of(script, "swapper     0"), 1U) << script;
+        EXPECT_EQ(count_of(script, ":-1    -1"), 2U) << script;
+        EXPECT_EQ(count_of(script, ":6     6"), 1U) << script;
+        EXPECT_EQ(count_of(script, "it     5"), 2U) << script;
+    }
+}
+
+// The program before is mapped no longer, but has called it.
+TEST_F(ImportedBytes, TheCallerOfExecveIsInTheProgramBefore) {
+    if (!perf_is_here()) {
+        GTEST_SKIP() << "perf isn't installed (apt install linux-perf)";
+    }
+    const FileShape shape;
+    const Bytes comm = Bytes{false}.u32(5).u32(5).text("next").raw(trailer(shape, 3'000));
+    const Bytes map = Bytes{false}.u32(5).u32(5).u64(0x1800).u64(0x1000).u64(0).text("/y").raw(trailer(shape, 3'001));
+    Bytes sample{false};
+    sample.u64(77).u64(0x1810).u32(5).u32(5).u64(3'002).u32(1).u32(0).u64(9);
+    sample.u64(3).u64(perf::context::kUser).u64(0x1810).u64(0x1020);
+    ASSERT_TRUE(
+        imported_bytes(perf_file(shape, records(shape, 0) +
+                                            record(shape, RecordType::kComm, perf::misc::kCommExec, comm.bytes()) +
+                                            record(shape, RecordType::kMmap, perf::misc::kUser, map.bytes()) +
+                                            record(shape, RecordType::kSample, perf::misc::kUser, sample.bytes())))
+            .ok());
+    exported();
+    const std::string script = perf("script -F comm,ip,dso -i perf.data").output;
+    EXPECT_EQ(script, perf("script -F comm,ip,dso -i in.data").output);
+    EXPECT_EQ(count_of(script, "20 (/x)"), 1U) << script;
+    EXPECT_EQ(count_of(script, "10 (/y)"), 1U) << script;
 }
 
 // As the kernel leaves it where its buffers for chains are in use.
@@ -278,6 +315,180 @@ TEST_F(ImportedBytes, AChainWithoutFramesStaysOne) {
     const std::string script = perf("script -F comm,ip -i perf.data").output;
     EXPECT_EQ(count_of(script, "it"), 2U) << script;
     EXPECT_EQ(count_of(script, "10"), 1U) << script;
+}
+
+// The file with these sections of features behind its records, by ascending number.
+std::string with_features(std::string file, const std::vector<std::pair<unsigned, std::string>>& features) {
+    constexpr std::size_t kBitsAt = 72;
+    std::uint64_t offset = file.size() + 16 * features.size();
+    std::string table;
+    std::string sections;
+    for (const auto& [number, section] : features) {
+        file[kBitsAt + number / 8] = static_cast<char>(file[kBitsAt + number / 8] | 1 << number % 8);
+        table += Bytes{false}.u64(offset).u64(section.size()).bytes();
+        sections += section;
+        offset += section.size();
+    }
+    return file + table + sections;
+}
+
+std::string sized(const std::string& bytes) {
+    return Bytes{false}.u32(static_cast<std::uint32_t>(bytes.size())).bytes() + bytes;
+}
+
+// A field of a protobuf message: bytes, or a number below 2^35.
+std::string message_field(unsigned number, const std::string& bytes) {
+    return std::string{static_cast<char>(number << 3U | 2U), static_cast<char>(bytes.size())} + bytes;
+}
+std::string message_field(unsigned number, std::uint64_t value) {
+    std::string text{static_cast<char>(number << 3U)};
+    for (; value >= 0x80; value >>= 7U) {
+        text += static_cast<char>(value | 0x80U);
+    }
+    return text + static_cast<char>(value);
+}
+
+// simpleperf's files: the program at 0x1000 has its first byte at 0x400000.
+std::string simpleperf_file() {
+    const auto symbol = [](std::uint64_t address, std::uint32_t size, const std::string& name) {
+        return Bytes{false}.u64(address).u32(size).bytes() + name + '\0';
+    };
+    return sized(std::string{"/x"} + '\0' + Bytes{false}.u32(2).u64(0x40'0800).u32(2).bytes() +
+                 symbol(0x40'001c, 8, "caller </script>") + symbol(0x40'0008, 16, "leaf_function") +
+                 Bytes{false}.u64(0x800).bytes());
+}
+std::string simpleperf_message() {
+    const auto symbol = [](std::uint64_t address, std::uint64_t size, const std::string& name) {
+        return message_field(4, message_field(1, address) + message_field(2, size) + message_field(3, name));
+    };
+    return sized(message_field(1, "/x") + message_field(2, 2) + message_field(3, 0x40'0800) +
+                 symbol(0x40'0008, 16, "leaf_function") + symbol(0x40'001c, 8, "caller </script>") +
+                 message_field(6, message_field(1, 0x800)));
+}
+
+TEST_F(ImportedBytes, FunctionsThatSimpleperfNamesAreNamed) {
+    for (const auto& [number, section] : {std::pair{128U, simpleperf_file()}, std::pair{131U, simpleperf_message()}}) {
+        store_ = make_memory_store();
+        const auto session = imported_bytes(with_features(perf_file({}, 3), {{number, section}}));
+        ASSERT_TRUE(session.ok()) << session.error().message;
+        EXPECT_EQ(session->warnings, std::vector<std::string>{});
+        const auto top = run_text_query("top", {{"by", "symbol"}}, *store_, SymbolPaths{}, UtcNs{0});
+        ASSERT_TRUE(top.ok()) << top.error().message;
+        std::set<std::string> names;
+        for (const std::vector<AnswerValue>& row : top->rows) {
+            for (const AnswerValue& value : row) {
+                if (const auto* const text = std::get_if<std::string>(&value)) {
+                    names.insert(*text);
+                }
+            }
+        }
+        EXPECT_TRUE(names.contains("leaf_function")) << number;
+        EXPECT_TRUE(names.contains("caller </script>")) << number;
+    }
+}
+
+TEST_F(ImportedBytes, DamagedNamesOfSimpleperfAreReported) {
+    for (const auto& [number, section] : {std::pair{128U, simpleperf_file()}, std::pair{131U, simpleperf_message()}}) {
+        const std::string cut = section.substr(0, section.size() - 20);
+        const auto session = imported_bytes(with_features(perf_file({}, 3), {{number, cut}}));
+        ASSERT_TRUE(session.ok()) << session.error().message;
+        ASSERT_EQ(session->warnings.size(), 1U);
+        EXPECT_NE(session->warnings[0].find("feature " + std::to_string(number)), std::string::npos)
+            << session->warnings[0];
+    }
+}
+
+// perf report shows branches of the one recording, and call chains of the other (--call-graph lbr).
+TEST_F(ImportedBytes, CallChainsOfBranchesAreNoBranches) {
+    if (!perf_is_here()) {
+        GTEST_SKIP() << "perf isn't installed (apt install linux-perf)";
+    }
+    const FileShape shape;
+    for (const bool is_call_stack : {false, true}) {
+        store_ = make_memory_store();
+        Bytes sample{false};
+        sample.u64(77).u64(0x1010).u32(5).u32(5).u64(9'001).u32(1).u32(0).u64(9);
+        sample.u64(2).u64(perf::context::kUser).u64(0x1010).u64(1).u64(0x1030).u64(0x1040).u64(0);
+        std::string file =
+            perf_file(shape, record(shape, RecordType::kSample, perf::misc::kUser, sample.bytes()), type::kBranchStack);
+        constexpr std::size_t kBranchTypeAt = 104 + 8 + 72;
+        file[kBranchTypeAt + 1] = static_cast<char>(is_call_stack ? 8 : 0);  // PERF_SAMPLE_BRANCH_CALL_STACK
+        ASSERT_TRUE(imported_bytes(file).ok());
+        exported();
+        const std::string report = perf("report --stdio -i perf.data").output;
+        EXPECT_EQ(count_of(report, "Source Symbol"), is_call_stack ? 0U : 1U) << report;
+    }
+}
+
+TEST_F(ImportedBytes, ModulesThatBranchesAloneLeadToAreMapped) {
+    const FileShape shape;
+    const auto kernel_map = [&](std::uint64_t start, const std::string& name) {
+        const Bytes map = Bytes{false}.u32(~0U).u32(0).u64(start).u64(0x10000).u64(0).text(name);
+        return record(shape, RecordType::kMmap, perf::misc::kKernel, map.bytes() + trailer(shape, 0));
+    };
+    Bytes sample{false};
+    sample.u64(77)
+        .u64(0x1010)
+        .u32(5)
+        .u32(5)
+        .u64(9'001)
+        .u32(1)
+        .u32(0)
+        .u64(9)
+        .u64(2)
+        .u64(perf::context::kUser)
+        .u64(0x1010);
+    sample.u64(1).u64(0xffff'ffff'c000'1000).u64(0x1010).u64(0);
+    const auto session =
+        imported_bytes(perf_file(shape,
+                                 kernel_map(0xffff'ffff'8000'0000, "[kernel.kallsyms]_text") +
+                                     kernel_map(0xffff'ffff'c000'0000, "/lib/modules/there.ko") +
+                                     record(shape, RecordType::kSample, perf::misc::kUser, sample.bytes()),
+                                 type::kBranchStack));
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_EQ(exported().sample_count, 1U);
+    if (perf_is_here()) {
+        const std::string script = perf("script --show-mmap-events -i perf.data").output;
+        EXPECT_EQ(count_of(script, "0xffffffffc0000000(0x10000)"), 1U) << script;
+    }
+}
+
+// Counters of a PMU that counts in parts of a unit, on two CPUs.
+TEST_F(ImportedBytes, CountersHaveTheirUnitOnEachCpu) {
+    const FileShape shape;
+    const auto of_type = [&](std::uint32_t number, const Bytes& body) {
+        return record(shape, static_cast<RecordType>(number), 0, body.bytes());
+    };
+    const auto bytes = [] { return Bytes{false}; };
+    const std::string unit = of_type(perf::kEventUpdateRecord, bytes().u64(0).u64(77).text("Joules"));
+    const std::string scale = of_type(perf::kEventUpdateRecord, bytes().u64(1).u64(77).put(0.0625));
+    const std::string threads = of_type(perf::kThreadMapRecord, bytes().u64(1).u64(~0ULL).raw(std::string(16, '\0')));
+    const std::string cpus = of_type(perf::kCpuMapRecord, bytes().u16(0).u16(2).u16(0).u16(1));
+    const auto count = [&](std::uint32_t cpu, std::uint64_t value) {
+        return of_type(perf::kStatRecord, bytes().u64(77).u32(cpu).u32(0).u64(value).u64(500).u64(500));
+    };
+    const std::string end = of_type(perf::kStatRoundRecord, bytes().u64(1).u64(1'000));
+    const auto session =
+        imported_bytes(perf_file(shape, unit + scale + threads + cpus + count(0, 160) + count(1, 24) + end));
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_EQ(session->warnings, std::vector<std::string>{});
+    const auto counters = run_text_query("counters", {}, *store_, SymbolPaths{}, UtcNs{0});
+    ASSERT_TRUE(counters.ok()) << counters.error().message;
+    ASSERT_EQ(counters->rows.size(), 1U);
+    const auto has = [&](const AnswerValue& value) {
+        const auto& row = counters->rows[0];
+        return std::find(row.begin(), row.end(), value) != row.end();
+    };
+    EXPECT_TRUE(has(AnswerValue{std::uint64_t{184}}));
+    EXPECT_TRUE(has(AnswerValue{std::string{"0.0625 Joules"}}));
+    exported();
+    if (perf_is_here()) {
+        const std::string sum = perf("stat report -i perf.data").errors;
+        EXPECT_EQ(count_of(sum, "11.50 Joules"), 1U) << sum;
+        const std::string each = perf("stat report -A -i perf.data").errors;
+        EXPECT_EQ(count_of(each, "10.00 Joules"), 1U) << each;
+        EXPECT_EQ(count_of(each, "1.50 Joules"), 1U) << each;
+    }
 }
 
 class OtherOrder : public ImportedBytes, public testing::WithParamInterface<bool> {};

@@ -10,6 +10,7 @@
 #include "query-engine/statistic/annotate.h"
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/hex.h"
 #include "tools/perfleet/disassembly.h"
 
 namespace perfleet {
@@ -34,7 +35,7 @@ Result<std::unique_ptr<ElfFile>> open_file(const AnnotatedFunction& function, co
             why = file.error().code == ErrorCode::kNotFound ? why : file.error();
             continue;
         }
-        const std::string build_id = build_id_text((*file)->build_id());
+        const std::string build_id = hex_of((*file)->build_id());
         if (function.build_id.empty() || build_id == function.build_id) {
             return file;
         }

@@ -10,6 +10,7 @@
 
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/hex.h"
 
 namespace perfleet::annotation_test {
 namespace {
@@ -43,7 +44,7 @@ struct OwnMain {
         }
         function.image = own_path();
         const auto file = ElfFile::open(own_path());
-        function.build_id = build_id_text((*file)->build_id());
+        function.build_id = hex_of((*file)->build_id());
         function.symbol = "main";
         function.is_file_offset = true;
         function.start = offset(0);

@@ -5,6 +5,7 @@
 
 #include "schemas/vocabulary/option_value.h"
 #include "storage/engine/checkpoint.h"
+#include "storage/engine/open_engine.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/terminal.h"
@@ -26,7 +27,11 @@ int run(const BackupOptions& options) {
     const Result<Checkpoint> made = make_checkpoint(options.from, options.to, progress.report());
     progress.end();
     if (!made.ok()) {
-        return report_error(made.error());
+        Error error = made.error();
+        if (!is_folder(options.from)) {
+            error.message += "; perfleet copy --data " + options.from + " --to DIR puts all of it into one";
+        }
+        return report_error(error);
     }
     std::printf("%llu table files; %llu bytes shared by hard links, %llu copied\n",
                 static_cast<unsigned long long>(made->table_file_count),

@@ -1,39 +1,29 @@
 // bench: runs the benchmarks of a program (probe/perfleet/bench.h), each run a session with its parameters and every
 // latency, and shows the figures of `latency`.
-#include <poll.h>
 #include <sched.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "query-engine/statistic/command.h"
-#include "schemas/text/utf8.h"
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/probe_overhead.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/open_engine.h"
-#include "storage/store/open_store.h"
-#include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/machine_state.h"
-#include "target-collector/linux/target_identity.h"
 #include "target-collector/probe/perfleet/bench.h"
 #include "target-collector/source/linux/cpu_list.h"
-#include "target-collector/source/linux/probe_area.h"
-#include "target-collector/source/linux/probe_reader.h"
+#include "tools/perfleet/bench_run.h"
 #include "tools/perfleet/command_options.h"
-#include "tools/perfleet/import/run_store.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
@@ -42,68 +32,33 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kRowsMax = 1U << 24;  // of a run, in memory until it is stored
 constexpr unsigned kBenchRunsMax = 1'000;
-constexpr std::uint64_t kSettleNs = 1'000'000;
-constexpr int kDrainMs = 1;
-constexpr unsigned kOverheadPairs = 1'000;
-constexpr double kQuietLoad = 0.5;
 constexpr std::uint64_t kTestsDefault = 30;
+constexpr double kQuietLoad = 0.5;
 
-struct BenchOptions {
-    std::vector<std::string> words;  // the program, then names of benchmarks
-    std::uint64_t loop_count = 5'000;
-    std::uint64_t warmup_count = 10'000;
-    std::uint64_t seed = 1;
-    std::vector<std::uint64_t> circle;  // I, D, G and S; empty: each iteration is measured
+using MachineState = std::map<std::string, std::string>;  // as machine_state() has it
+
+struct BenchCommand : BenchOptions {
     std::string cpu_list;
     unsigned run_count = 1;
     bool is_strict = false;
-    bool waits = false;
     std::vector<std::string> labels;
     std::string data;
     OutputOptions output;
-
-    [[nodiscard]] std::uint64_t row_count(std::size_t thread_count) const {
-        return circle.empty() ? loop_count * thread_count : circle[2] * circle[3];
-    }
 };
 
-// Keeps the rows of the one series.
-class BenchSink final : public RowSink {
-public:
-    void append(Series series, Ticks, std::span<const std::uint64_t> integers,
-                std::span<const std::span<const std::byte>>) override {
-        const std::uint64_t value = integers[series.kind == Kind::kLatency ? 4 : 6];
-        if (series.kind == Kind::kLatency) {
-            rows.emplace_back(integers.begin() + 1, integers.end());
-        } else {
-            values.push_back(value);
-        }
-        ++row_count;
-        sum += value;
-        least = std::min(least, value);
-        greatest = std::max(greatest, value);
+// Empty where it isn't known, or below `min`.
+std::string load_text(double min) {
+    double load = 0;
+    std::array<char, 32> text{};
+    if (::getloadavg(&load, 1) == 1 && load >= min) {
+        std::snprintf(text.data(), text.size(), "load average %.1f", load);
     }
-    void count_lost(Series, CountName reason, std::uint64_t lost_count) override { lost[reason] += lost_count; }
-    void count(Series, CountName, std::uint64_t) override {}
-    [[nodiscard]] bool epoch_is_over() const override { return false; }
-    void begin_epoch(Ticks) override {}
-
-    std::vector<std::vector<std::uint64_t>> rows;
-    std::vector<std::uint64_t> values;
-    std::map<CountName, std::uint64_t> lost;
-    std::uint64_t row_count = 0;
-    std::uint64_t sum = 0;
-    std::uint64_t least = ~0ULL;
-    std::uint64_t greatest = 0;
-};
-
-void say_of_bench(const std::string& text) { std::fprintf(stderr, "perfleet bench: %s\n", printable(text).c_str()); }
+    return text.data();
+}
 
 // What would make the figures those of something else, as far as the machine says.
-std::vector<std::string> machine_trouble(const std::map<std::string, std::string>& state,
-                                         const std::vector<std::uint32_t>& cpus) {
+std::vector<std::string> machine_trouble(const MachineState& state, const std::vector<std::uint32_t>& cpus) {
     std::vector<std::string> trouble;
     const auto of = [&](const char* name) {
         const auto found = state.find(name);
@@ -128,26 +83,22 @@ std::vector<std::string> machine_trouble(const std::map<std::string, std::string
     if (of("smt") == "on") {
         trouble.emplace_back("SMT is on: the other thread of a core shares its caches and units");
     }
-    std::array<double, 1> load{};
-    if (::getloadavg(load.data(), 1) == 1 && load[0] > kQuietLoad) {
-        std::array<char, 64> text{};
-        std::snprintf(text.data(), text.size(), "load average %.1f: other programs run", load[0]);
-        trouble.emplace_back(text.data());
+    if (const std::string load = load_text(kQuietLoad); !load.empty()) {
+        trouble.push_back(load + ": other programs run");
     }
     return trouble;
 }
 
-// Those that are named, else an isolated one, else the last that this process may use.
-Result<std::vector<std::uint32_t>> choose_cpus(const BenchOptions& options,
-                                               const std::map<std::string, std::string>& state) {
+// Those of the list, else an isolated one, else the last that this process may use.
+Result<std::vector<std::uint32_t>> choose_cpus(const std::string& list, const MachineState& state) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     (void)::sched_getaffinity(0, sizeof(allowed), &allowed);
     const auto is_allowed = [&](std::uint32_t cpu) { return cpu < CPU_SETSIZE && CPU_ISSET(cpu, &allowed); };
-    if (!options.cpu_list.empty()) {
-        const std::vector<std::uint32_t> cpus = parse_cpu_list(options.cpu_list);
+    if (!list.empty()) {
+        const std::vector<std::uint32_t> cpus = parse_cpu_list(list);
         if (cpus.empty() || cpus.size() > PERFLEET_PROBE_SLOTS) {
-            return Error{ErrorCode::kUsage, "--cpu " + options.cpu_list + ": write a list of CPUs, as 0,2-3"};
+            return Error{ErrorCode::kUsage, "--cpu " + list + ": write a list of CPUs, as 0,2-3"};
         }
         const auto refused = std::ranges::find_if_not(cpus, is_allowed);
         return refused == cpus.end()
@@ -168,125 +119,9 @@ Result<std::vector<std::uint32_t>> choose_cpus(const BenchOptions& options,
     return candidates;
 }
 
-std::string cpu_text(const std::vector<std::uint32_t>& cpus) {
-    std::string text;
-    for (const std::uint32_t cpu : cpus) {
-        text += (text.empty() ? "" : ",") + std::to_string(cpu);
-    }
-    return text;
-}
-
-// As bench.h has it.
-std::string parameters_of(const BenchOptions& options, const std::string& name,
-                          const std::vector<std::uint32_t>& cpus) {
-    std::string text = std::string{PERFLEET_BENCH_ENVIRONMENT} + "=" + name +
-                       (options.circle.empty() ? " each " : " circle ") + std::to_string(options.loop_count) + " " +
-                       std::to_string(options.warmup_count) + " " + std::to_string(options.seed);
-    for (std::size_t i = 0; i < 4; ++i) {
-        text += " " + std::to_string(options.circle.empty() ? 0 : options.circle[i]);
-    }
-    return text + " " + cpu_text(cpus);
-}
-
-// SIGUSR1, while it exists: it starts a run that waits, and then asks how it goes.
-class StatusSignal {
-public:
-    StatusSignal() {
-        sigemptyset(&set_);
-        sigaddset(&set_, SIGUSR1);
-        ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
-        fd_ = ::signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK);
-    }
-    ~StatusSignal() {
-        ::close(fd_);
-        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    }
-    StatusSignal(const StatusSignal&) = delete;
-    StatusSignal& operator=(const StatusSignal&) = delete;
-
-    [[nodiscard]] int fd() const { return fd_; }
-    [[nodiscard]] bool take() const {
-        signalfd_siginfo info{};
-        return ::read(fd_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info));
-    }
-
-private:
-    sigset_t set_{};
-    sigset_t before_{};
-    int fd_ = -1;
-};
-
-std::string status_of(const std::string& name, const BenchSink& sink, std::uint64_t wanted) {
-    return name + ": " + std::to_string(sink.row_count) + " of " + std::to_string(wanted) + " rows" +
-           (sink.row_count == 0
-                ? ""
-                : ", min " + std::to_string(sink.least) + " mean " + std::to_string(sink.sum / sink.row_count) +
-                      " max " + std::to_string(sink.greatest) + " ns");
-}
-
-struct BenchRun {
-    ImportedRun run;
-    UtcNs start;
-};
-
-// One run of one benchmark. A run that fails is stored as such: an error is of the harness alone.
-Result<BenchRun> run_benchmark(const BenchOptions& options, const std::string& name,
-                               const std::vector<std::uint32_t>& cpus) {
-    auto area = PERFLEET_TRY(ProbeArea::create());
-    const bool is_circle = !options.circle.empty();
-    const Series series{is_circle ? Kind::kLatency : Kind::kTracepoint, EventNumber{0}};
-    ProbeReader reader{*area, {{std::to_string(PERFLEET_BENCH_ID), false, series}}, [](std::string_view) {}};
-    BenchSink sink;
-    const auto command =
-        Command::start({options.words.front()}, {area->variable(), parameters_of(options, name, cpus)});
-    if (!command.ok()) {
-        return Error{command.error()};
-    }
-    const StatusSignal signal;
-    if (options.waits) {
-        say_of_bench(name + ": waits for its start: kill -USR1 " + std::to_string(::getpid()));
-        pollfd wait{signal.fd(), POLLIN, 0};
-        while (::poll(&wait, 1, -1) <= 0 || !signal.take()) {
-        }
-    }
-    BenchRun result{{}, utc_now()};
-    if (const Result<Done> ran = (*command)->run(); !ran.ok()) {
-        return Error{ran.error()};
-    }
-    const std::uint64_t wanted = options.row_count(cpus.size());
-    std::optional<int> status;
-    while (!status) {
-        std::array<pollfd, 2> wait{pollfd{(*command)->end_fd(), POLLIN, 0}, pollfd{signal.fd(), POLLIN, 0}};
-        (void)::poll(wait.data(), wait.size(), kDrainMs);
-        status = (*command)->exit_status();
-        const std::uint64_t now_ns = monotonic_now().value;
-        reader.drain(now_ns - kSettleNs, now_ns, sink);
-        if (signal.take()) {
-            say_of_bench(status_of(name, sink, wanted));
-        }
-    }
-    reader.finish(monotonic_now().value, sink);
-
-    ImportedSeries& imported = result.run.series.emplace_back();
-    imported.kind = series.kind;
-    imported.event = name;
-    imported.unit = "ns";
-    imported.rows = std::move(sink.rows);
-    imported.values = std::move(sink.values);
-    imported.lost = sink.lost;
-    result.run.labels["status"] = "ok";
-    if (*status != 0) {
-        result.run.fail("the program ended with status " + std::to_string(*status) + "; its standard error says why");
-    } else if (sink.row_count != wanted) {
-        result.run.fail(std::to_string(sink.row_count) + " rows where " + std::to_string(wanted) + " were to come");
-    }
-    return result;
-}
-
-void describe(const BenchOptions& options, const std::map<std::string, std::string>& state, const std::string& name,
-              const std::vector<std::uint32_t>& cpus, ImportedRun& run) {
-    std::map<std::string, std::string>& labels = run.labels;
-    labels.insert(state.begin(), state.end());
+BenchLabels labels_of(const BenchCommand& options, const MachineState& state, const std::string& name,
+                      const std::vector<std::uint32_t>& cpus) {
+    BenchLabels labels = state;
     labels["benchmark"] = name;
     labels["cpus"] = cpu_text(cpus);
     labels["seed"] = std::to_string(options.seed);
@@ -295,30 +130,22 @@ void describe(const BenchOptions& options, const std::map<std::string, std::stri
     labels["dead_code"] = "results are or-ed and stored";
     labels["preemption"] = "allowed";
     labels["data_size"] = std::to_string(options.row_count(cpus.size())) + " rows";
-    std::array<double, 1> load{};
-    if (::getloadavg(load.data(), 1) == 1) {
-        std::array<char, 32> text{};
-        std::snprintf(text.data(), text.size(), "load average %.1f", load[0]);
-        labels["noise"] = text.data();
+    if (std::string load = load_text(0); !load.empty()) {
+        labels["noise"] = std::move(load);
     }
     labels["parallel_start"] = cpus.size() > 1 ? "iterations until all are ready" : "one thread";
     if (options.circle.empty()) {
         labels["loop_count"] = std::to_string(options.loop_count);
-        perfleet_trace_overhead overhead{};
-        if (::perfleet_trace_measure_overhead(kOverheadPairs, &overhead) == 0) {
-            run.series.front().format = format_probe_overhead({overhead.effective_ns, overhead.total_ns});
-            labels["overhead"] = std::to_string(static_cast<unsigned>(overhead.effective_ns)) + " ns a value";
-        }
     } else {
         constexpr std::array kNames{"initial_test_size", "delta", "groups", "sample_size"};
         for (std::size_t i = 0; i < kNames.size(); ++i) {
             labels[kNames[i]] = std::to_string(options.circle[i]);
         }
-        labels["overhead"] = "outside of the circle";
     }
     for (const std::string& label : options.labels) {
         labels[label.substr(0, label.find('='))] = label.substr(label.find('=') + 1);
     }
+    return labels;
 }
 
 Result<std::vector<std::string>> benchmark_names(const BenchOptions& options) {
@@ -356,23 +183,23 @@ Result<Done> check_bench(const BenchOptions& options, std::size_t thread_count) 
             return usage("--circle: accumulated latencies are of one thread; name one CPU");
         }
     }
-    if (options.loop_count > kRowsMax / thread_count) {
+    if (options.loop_count > kBenchRowsMax / thread_count) {
         return usage("--loops " + std::to_string(options.loop_count) + ": a run has at most " +
-                     std::to_string(kRowsMax) + " rows on all CPUs");
+                     std::to_string(kBenchRowsMax) + " rows on all CPUs");
     }
     return Done{};
 }
 
-int run_bench(BenchOptions& options) {
+int run_bench(const BenchCommand& options) {
     const Result<std::string> folder = data_folder_of(options.data);
     if (!folder.ok()) {
         return report_error(folder.error());
     }
-    std::map<std::string, std::string> state;
+    MachineState state;
     for (auto& [name, text] : machine_state()) {
-        state[name] = text;
+        state[name] = std::move(text);
     }
-    const auto cpus = choose_cpus(options, state);
+    const auto cpus = choose_cpus(options.cpu_list, state);
     if (!cpus.ok()) {
         return report_error(cpus.error());
     }
@@ -389,41 +216,35 @@ int run_bench(BenchOptions& options) {
     if (!names.ok()) {
         return report_error(names.error());
     }
-    if (auto made = is_folder(*folder) ? prepare_writer_folder(*folder) : Done{}; !made.ok()) {
+    const bool is_streamed = !options.gateways.empty();
+    if (auto made = !is_streamed && is_folder(*folder) ? prepare_writer_folder(*folder) : Done{}; !made.ok()) {
         return report_error({made.error().code, made.error().message + " (name another data folder with --data)"});
     }
     const std::string id = std::to_string(static_cast<std::uint64_t>(utc_now().value));
     bool has_failed = false;
     for (unsigned i = 0; i < options.run_count; ++i) {
         for (const std::string& name : *names) {
-            auto ran = run_benchmark(options, name, *cpus);
-            if (!ran.ok()) {
-                return report_error(ran.error());
+            BenchLabels labels = labels_of(options, state, name, *cpus);
+            labels["bench"] = id;
+            const auto is_good = is_streamed ? stream_benchmark(options, name, *cpus, std::move(labels))
+                                             : store_benchmark(options, *folder, name, *cpus, std::move(labels));
+            if (!is_good.ok()) {
+                return report_error(is_good.error());
             }
-            describe(options, state, name, *cpus, ran->run);
-            ran->run.labels["bench"] = id;
-            for (const std::string& warning : ran->run.warnings) {
-                has_failed = true;
-                say_of_bench(name + ": " + warning);
-            }
-            const auto store = open_store(*folder);
-            if (!store.ok()) {
-                return report_error(store.error());
-            }
-            const auto stored =
-                store_run(ran->run, {host_name(), "", ran->start, options.words.front() + " " + name}, **store);
-            if (!stored.ok()) {
-                return report_error(stored.error());
-            }
+            has_failed = has_failed || !*is_good;
         }
+    }
+    const std::string view = !options.circle.empty() ? "kbench" : options.run_count > 1 ? "runs" : "";
+    if (is_streamed) {  // the gateway's query endpoint has the answer
+        std::fprintf(stderr, "Next: perfleet latency%s --gateway QUERY-ENDPOINT --select '{bench=\"%s\"}'\n",
+                     (view.empty() ? view : " --" + view).c_str(), id.c_str());
+        return has_failed ? kExitFailure : 0;
     }
     QueryOptions query;
     query.data = *folder;
     query.values["select"] = "{bench=\"" + id + "\"}";
-    if (!options.circle.empty()) {
-        query.values["kbench"] = true;
-    } else if (options.run_count > 1) {
-        query.values["runs"] = true;
+    if (!view.empty()) {
+        query.values[view] = true;
     }
     const Result<Answer> answer = ask_table(query, **find_query_command("latency"));
     if (!answer.ok()) {
@@ -464,13 +285,14 @@ std::string read_circle(const std::string& text, std::vector<std::uint64_t>& cir
 
 void add_bench_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("bench", "Run microbenchmarks and show their latencies");
-    const auto options = std::make_shared<BenchOptions>();
+    const auto options = std::make_shared<BenchCommand>();
     command->footer(
         "perfleet bench [--loops N | --circle I=..,D=..,G=..,S=..] PROGRAM [BENCHMARK...]\n\n"
         "PROGRAM is written with perfleet/bench.h. Each run is a session with every latency, its\n"
         "parameters and the machine's state as labels; a run that fails is stored as failed.\n"
         "SIGUSR1 prints how a run goes; with --wait the first one starts it. Several runs (-n) are\n"
-        "shown as by latency --runs, one as by latency, those of --circle as by latency --kbench.\n\n"
+        "shown as by latency --runs, one as by latency, those of --circle as by latency --kbench.\n"
+        "With --gateway rows stream to a gateway while they are measured, and can be queried there.\n\n"
         "Examples:\n"
         "  perfleet bench ./program\n"
         "  perfleet bench --loops 100000 --cpu 2 -n 10 ./program getpid\n"
@@ -479,7 +301,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
     auto* const loops =
         command->add_option("--loops", options->loop_count, "Iterations on each CPU, each measured (default: 5000)")
             ->type_name("N")
-            ->check(CLI::Range(std::uint64_t{1}, kRowsMax));
+            ->check(CLI::Range(std::uint64_t{1}, kBenchRowsMax));
     command->add_option("--warmup", options->warmup_count, "Iterations before, not measured (default: 10000)")
         ->type_name("N");
     command
@@ -511,8 +333,25 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
             const std::size_t equals = text.find('=');
             return equals == std::string::npos || equals == 0 ? "'" + text + "' is no label; write KEY=VALUE" : "";
         });
-    command->add_option("--data", options->data, "Data folder (default: where `perfleet record` writes)")
-        ->type_name("DIR");
+    auto* const data =
+        command->add_option("--data", options->data, "Data folder (default: where `perfleet record` writes)")
+            ->type_name("DIR");
+    command
+        ->add_option("--gateway", options->gateways,
+                     "Send the rows to this gateway while they are measured, instead: tcp://HOST:PORT or ipc://PATH")
+        ->type_name("ENDPOINT")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->excludes(data);
+    auto* const key =
+        command->add_option("--key", options->key_file, "With --gateway: this target's secret key")->type_name("FILE");
+    key->needs(command
+                   ->add_option("--gateway-key", options->gateway_keys,
+                                "With --gateway: its public key, a file or the 40 characters")
+                   ->type_name("KEY")
+                   ->delimiter(',')
+                   ->allow_extra_args(false)
+                   ->needs(key));
     add_output_options(*command, options->output);
     command->add_option("program", options->words, "The program, and which of its benchmarks (default: all)")
         ->type_name("PROGRAM")

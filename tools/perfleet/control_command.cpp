@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "exporters/report/report.h"
-#include "gateway/control/control_socket.h"
 #include "gateway/control/operator_message.h"
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/select/selection.h"
@@ -158,15 +157,14 @@ int run(const ControlOptions& options) {
     if (!sessions.ok()) {
         return report_error(sessions.error());
     }
-    const auto fd = connect_control_socket(options.data);
-    if (!fd.ok()) {
-        return report_error(fd.error());
+    const auto line = ControlLine::open(options.data);
+    if (!line.ok()) {
+        return report_error(line.error());
     }
-    ControlLine line{*fd};
     if (sessions->empty()) {
         return report_error({ErrorCode::kNotFound, "no running session is selected (perfleet sessions lists them)"});
     }
-    auto answers = line.ask(*sessions, *order);
+    auto answers = (*line)->ask(*sessions, *order);
     if (!answers.ok()) {
         return report_error(answers.error());
     }
@@ -188,7 +186,8 @@ void add_control_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("control", "Start, stop or change what running collectors measure");
     command->footer(
         "Run it where the gateway runs, as its user or as root: control requests go through a "
-        "socket in its data folder. They apply to running sessions; a restarted collector "
+        "socket in its data folder. For a store on RADOS run it anywhere, as a user of the cluster "
+        "that may write there. Requests apply to running sessions; a restarted collector "
         "measures what its own command line says. perfleet controls lists the changes, and "
         "perfleet sessions shows stopped sessions. Exit status 1: some session did not apply it.");
     const auto options = std::make_shared<ControlOptions>();

@@ -15,6 +15,7 @@
 #include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/export_run.h"
+#include "tools/perfleet/figure_file.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/pager.h"
@@ -67,11 +68,7 @@ Result<ExportOutcome> ask_gateway(const ExportOptions& options, const ExportForm
 }
 
 Result<ExportOutcome> write_export(ExportOptions& options, const ExportFormat& format, ExportSink& sink) {
-    if (format.check) {
-        if (const Result<Done> checked = format.check(options.query.values); !checked.ok()) {
-            return Error{checked.error()};
-        }
-    }
+    PERFLEET_TRY(format.check(options.query.values));
     if (!options.query.gateway.empty()) {
         return ask_gateway(options, format, sink);
     }
@@ -89,12 +86,12 @@ Result<ExportOutcome> write_export(ExportOptions& options, const ExportFormat& f
     return format.write({scan, options.query.symbol_paths(), options.query.values, now}, sink);
 }
 
-// Of `export`: those of the page are of `flamegraph`. One that several formats have stands once.
+// Of `export`. One that several formats have stands once.
 std::vector<OptionSpec> options_of_formats() {
     std::vector<OptionSpec> all;
-    for (const char* name : {"perf.data", "folded", "pprof"}) {
-        for (const OptionSpec& option : find_export_format(name)->options) {
-            if (find_option(all, option.name) == nullptr) {
+    for (const ExportFormat& format : export_formats()) {
+        for (const OptionSpec& option : format.options) {
+            if (!format.has_own_command && !format.is_command && find_option(all, option.name) == nullptr) {
                 all.push_back(option);
             }
         }
@@ -106,6 +103,9 @@ std::vector<OptionSpec> options_of_formats() {
 
 int run_export(ExportOptions& options) {
     const ExportFormat& format = *find_export_format(options.format);
+    if (const auto figure = figure_format_of(options.output); figure && find_option(format.options, "as") != nullptr) {
+        options.query.values.try_emplace("as", *figure);
+    }
     const bool to_standard_output = options.output == "-";
     if (to_standard_output && !format.is_sequential) {
         options.query.values["pipe"] = true;
@@ -128,9 +128,9 @@ int run_export(ExportOptions& options) {
     }
     std::unique_ptr<FileSink> file;
     if (!to_standard_output) {
-        const ExistingFile existing = options.is_forced               ? ExistingFile::kReplace
-                                      : options.format == "perf.data" ? ExistingFile::kKeepOld
-                                                                      : ExistingFile::kRefuse;
+        const ExistingFile existing = options.is_forced  ? ExistingFile::kReplace
+                                      : format.keeps_old ? ExistingFile::kKeepOld
+                                                         : ExistingFile::kRefuse;
         Result<std::unique_ptr<FileSink>> created = FileSink::create(options.output, existing);
         if (!created.ok()) {
             return report_error(created.error());

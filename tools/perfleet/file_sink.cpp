@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "schemas/vocabulary/file_io.h"
+
 namespace perfleet {
 namespace {
 
@@ -24,12 +26,11 @@ bool is_file_with_content(const struct stat& status) { return S_ISREG(status.st_
 
 std::string path_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
-// A file of the folder without a name; -1 where there is none to be had, or none that could be given a name.
-int open_nameless(const std::string& folder) {
-    const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (descriptor >= 0 && ::access(path_of(descriptor).c_str(), F_OK) != 0) {
-        ::close(descriptor);
-        return -1;
+// A file of the folder without a name; none where there is none to be had, or none that could be given a name.
+FileDescriptor open_nameless(const std::string& folder) {
+    FileDescriptor descriptor{::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+    if (descriptor && ::access(path_of(descriptor.get()).c_str(), F_OK) != 0) {
+        descriptor.reset();
     }
     return descriptor;
 }
@@ -78,29 +79,27 @@ Result<std::unique_ptr<FileSink>> FileSink::create(const std::string& path, Exis
 Result<Done> FileSink::open_beside(const std::string& place, mode_t mode) {
     place_ = place;
     descriptor_ = open_nameless(std::filesystem::path{place}.parent_path().string());
-    if (descriptor_ >= 0) {
-        (void)::fchmod(descriptor_, mode);
-        return Done{};
+    if (!descriptor_) {
+        std::string unfinished = place + ".XXXXXX";
+        descriptor_.reset(::mkostemp(unfinished.data(), O_CLOEXEC));
+        if (!descriptor_) {
+            return failure(errno);
+        }
+        unfinished_path_ = std::move(unfinished);
     }
-    std::string unfinished = place + ".XXXXXX";
-    descriptor_ = ::mkostemp(unfinished.data(), O_CLOEXEC);
-    if (descriptor_ < 0) {
-        return failure(errno);
-    }
-    unfinished_path_ = std::move(unfinished);
-    (void)::fchmod(descriptor_, mode);
+    (void)::fchmod(descriptor_.get(), mode);
     return Done{};
 }
 
 Result<Done> FileSink::open_through() {
-    through_descriptor_ = ::open(named_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (through_descriptor_ < 0) {
+    through_descriptor_.reset(::open(named_.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!through_descriptor_) {
         return failure(errno);
     }
     std::error_code error;
     std::string unfinished = (std::filesystem::temp_directory_path(error) / "perfleet.XXXXXX").string();
-    descriptor_ = error ? -1 : ::mkostemp(unfinished.data(), O_CLOEXEC);
-    if (descriptor_ < 0) {
+    descriptor_.reset(error ? -1 : ::mkostemp(unfinished.data(), O_CLOEXEC));
+    if (!descriptor_) {
         return error_from_errno(error ? error.value() : errno, "-o " + named_ + ": a file to write first ($TMPDIR)");
     }
     ::unlink(unfinished.c_str());
@@ -108,50 +107,26 @@ Result<Done> FileSink::open_through() {
 }
 
 FileSink::~FileSink() {
-    for (const int descriptor : {descriptor_, through_descriptor_}) {
-        if (descriptor >= 0) {
-            ::close(descriptor);
-        }
-    }
     if (!unfinished_path_.empty()) {
         ::unlink(unfinished_path_.c_str());
     }
 }
 
 Result<Done> FileSink::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return failure(written < 0 ? errno : ENOSPC);
-        }
-        offset += static_cast<std::uint64_t>(written);
-        bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-    return Done{};
+    return write_all_at(descriptor_.get(), offset, bytes) ? Result<Done>{Done{}} : failure(errno);
 }
 
 Result<Done> FileSink::write_through() {
     std::array<std::byte, kCopySizeBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
-    for (off_t offset = 0;;) {
-        const ssize_t size = ::pread(descriptor_, buffer.data(), buffer.size(), offset);
-        if (size < 0 && errno == EINTR) {
-            continue;
+    for (std::uint64_t offset = 0;; offset += buffer.size()) {
+        const std::size_t size = read_all_at(descriptor_.get(), offset, buffer);
+        const bool is_end = size < buffer.size();
+        if ((is_end && errno != 0) || !write_all(through_descriptor_.get(), std::span{buffer}.first(size))) {
+            return failure(errno);
         }
-        if (size <= 0) {
-            return size == 0 ? Result<Done>{Done{}} : failure(errno);
+        if (is_end) {
+            return Done{};
         }
-        for (ssize_t done = 0; done < size;) {
-            const ssize_t written =
-                ::write(through_descriptor_, buffer.data() + done, static_cast<std::size_t>(size - done));
-            if (written < 0 && errno != EINTR) {
-                return failure(errno);
-            }
-            done += written > 0 ? written : 0;
-        }
-        offset += size;
     }
 }
 
@@ -169,11 +144,11 @@ Result<Done> FileSink::make_way() {
 Result<Done> FileSink::put_in_place() {
     PERFLEET_TRY(make_way());
     if (unfinished_path_.empty()) {
-        int error = link_nameless(descriptor_, place_);
+        int error = link_nameless(descriptor_.get(), place_);
         // A link replaces nothing: beside what is there it gets a name of this process, to be renamed.
         for (unsigned i = 0; error == EEXIST && i < kNamesTried; ++i) {
             std::string name = place_ + "." + std::to_string(::getpid()) + "." + std::to_string(i);
-            error = link_nameless(descriptor_, name);
+            error = link_nameless(descriptor_.get(), name);
             if (error == 0) {
                 unfinished_path_ = std::move(name);
             } else if (error != EEXIST) {
@@ -184,7 +159,7 @@ Result<Done> FileSink::put_in_place() {
             return failure(error);
         }
     }
-    if (::close(std::exchange(descriptor_, -1)) != 0) {
+    if (::close(descriptor_.release()) != 0) {
         return failure(errno);
     }
     if (!unfinished_path_.empty() && std::rename(unfinished_path_.c_str(), place_.c_str()) != 0) {
@@ -195,9 +170,9 @@ Result<Done> FileSink::put_in_place() {
 }
 
 Result<Done> FileSink::commit(const std::optional<UtcNs>& modified) {
-    if (through_descriptor_ >= 0) {
+    if (through_descriptor_) {
         auto written = write_through();
-        if (::close(std::exchange(through_descriptor_, -1)) != 0 && written.ok()) {
+        if (::close(through_descriptor_.release()) != 0 && written.ok()) {
             return failure(errno);
         }
         return written;
@@ -207,7 +182,7 @@ Result<Done> FileSink::commit(const std::optional<UtcNs>& modified) {
         time.tv_sec = modified->value / kNsPerSecond;
         time.tv_nsec = modified->value % kNsPerSecond;
         const std::array times{time, time};
-        (void)::futimens(descriptor_, times.data());
+        (void)::futimens(descriptor_.get(), times.data());
     }
     return put_in_place();
 }

@@ -17,6 +17,7 @@
 
 #include "exporters/perf-data/perf_data_exporter.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {
@@ -55,8 +56,8 @@ private:
     ExistingFile existing_;
     std::string place_;            // of an ordinary file; empty: through_descriptor_
     std::string unfinished_path_;  // empty: none, or none that has a name
-    int descriptor_ = -1;          // of the unfinished file
-    int through_descriptor_ = -1;
+    FileDescriptor descriptor_;    // of the unfinished file
+    FileDescriptor through_descriptor_;
 };
 
 // All of a file at once. Errors: those of the sink.

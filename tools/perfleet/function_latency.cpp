@@ -88,8 +88,8 @@ void show_live(std::span<const std::string> names, std::span<const FunctionCount
 int show_session(const FunctionRun& run, QueryOptions& query, const OutputOptions& printing,
                  const std::function<int()>& show) {
     query.values["session"] = session_hex(*run.session);
-    if (!query.values.contains("histogram")) {
-        constexpr std::array kViews{"table", "kbench", "runs", "sketch", "mode"};
+    if (!query.values.contains("histogram") || query.values.contains("pair")) {
+        constexpr std::array kViews{"table", "kbench", "runs", "sketch", "mode", "pair"};
         const bool has_view =
             std::any_of(kViews.begin(), kViews.end(), [&](const char* view) { return query.values.contains(view); });
         if (printing.is_text() && !has_view) {
@@ -117,11 +117,13 @@ void add_function_options(CLI::App& command, FunctionOptions& options) {
     constexpr const char* kGroup = "Measure functions";
     command.footer(
         "perfleet latency [OPTIONS]\n"
-        "perfleet latency --function IMAGE:FUNCTION [-p PID | -a | -- COMMAND...] [OPTIONS]\n\n"
+        "perfleet latency --function IMAGE:FUNCTION [-p PID | -a | -- COMMAND...] [OPTIONS]\n"
+        "perfleet latency --function A --function B --pair A%entry,B -- COMMAND...\n\n"
         "The second form times each call of a function until Ctrl-C, or until the program\n"
         "ends, and stores each call as a row of a session. IMAGE is a path, or the name of\n"
         "the program or of a library; FUNCTION is a name of its symbol table, also of C++\n"
-        "without parameters. What COMMAND prints goes to standard error.\n\n"
+        "without parameters. What COMMAND prints goes to standard error. The third form has\n"
+        "the time from the begin of a call of A to the next end of one of B in a thread.\n\n"
         "Examples:\n"
         "  perfleet latency --function libc:malloc -- git log\n"
         "  perfleet latency --function ./server:db::Query::run -p 4711 --watch 1 --no-rows\n"
@@ -143,6 +145,11 @@ void add_function_options(CLI::App& command, FunctionOptions& options) {
     command.add_flag("-a,--all-cpus", options.all_cpus, "with --function: of all processes of this machine")
         ->group(kGroup);
     command
+        .add_flag("-f,--follow", options.follows_children,
+                  "with --function: also of processes that these, or COMMAND, start; the probes stand in the whole "
+                  "machine then, and slow calls of others, too")
+        ->group(kGroup);
+    command
         .add_flag(
             "--no-rows", options.counts_only,
             "with --function: no row a call, only a log2 histogram, which is counted in the kernel and costs less")
@@ -160,6 +167,7 @@ Result<Done> check_function_options(const FunctionOptions& options) {
     }
     const char* const given = !options.pids.empty()      ? "-p"
                               : options.all_cpus         ? "-a"
+                              : options.follows_children ? "--follow"
                               : options.counts_only      ? "--no-rows"
                               : !options.command.empty() ? options.command.front().c_str()
                                                          : nullptr;
@@ -191,6 +199,7 @@ int run_function_latency(const FunctionOptions& options, QueryOptions& query, co
     run_options.functions = options.functions;
     run_options.pids = options.pids;
     run_options.all = options.all_cpus;
+    run_options.follows_children = options.follows_children && !options.all_cpus;
     run_options.command = options.command;
     run_options.own_command_line = own_command_line;
     run_options.paths = query.symbol_paths();

@@ -18,6 +18,7 @@ struct FunctionOptions {
     std::vector<std::string> functions;  // IMAGE:FUNCTION; empty: nothing is measured
     std::vector<std::uint32_t> pids;
     bool all_cpus = false;
+    bool follows_children = false;
     bool counts_only = false;
     std::vector<std::string> command;
 };

@@ -9,11 +9,12 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/file_io.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/zmtp/new_key.h"
@@ -33,8 +34,8 @@ constexpr mode_t kPublicMode = 0644;
 
 // A new file with these rights from its first moment. Errors: kConflict when there is one.
 Result<Done> write_new_file(const std::string& path, const std::string& text, mode_t mode) {
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (descriptor < 0) {
+    const FileDescriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)};
+    if (!file) {
         if (errno == EEXIST) {
             return Error{ErrorCode::kConflict,
                          path +
@@ -43,20 +44,9 @@ Result<Done> write_new_file(const std::string& path, const std::string& text, mo
         }
         return error_from_errno(errno, path);
     }
-    std::string_view left = text;
-    int failure = ::fchmod(descriptor, mode) == 0 ? 0 : errno;
-    while (failure == 0 && !left.empty()) {
-        const ssize_t size = ::write(descriptor, left.data(), left.size());
-        if (size < 0 && errno != EINTR) {
-            failure = errno;
-        }
-        left.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    }
-    if (failure == 0 && ::fsync(descriptor) != 0) {
-        failure = errno;
-    }
-    ::close(descriptor);
-    if (failure != 0) {
+    if (::fchmod(file.get(), mode) != 0 || !write_all(file.get(), std::as_bytes(std::span{text})) ||
+        ::fsync(file.get()) != 0) {
+        const int failure = errno;
         ::unlink(path.c_str());
         return error_from_errno(failure, path);
     }

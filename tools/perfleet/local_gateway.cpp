@@ -1,7 +1,6 @@
 #include "tools/perfleet/local_gateway.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "storage/engine/folder.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/import/frame_import.h"
@@ -57,14 +57,13 @@ void store_unstored(const std::string& data_folder, Store& store, const LogSink&
 
 std::string unstored_folder(const std::string& data_folder) { return data_folder + "/unstored"; }
 
-LocalGateway::LocalGateway(std::string folder, LogSink log)
-    : folder_{std::move(folder)}, log_{std::move(log)}, stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
+LocalGateway::LocalGateway(std::string folder, LogSink log) : folder_{std::move(folder)}, log_{std::move(log)} {}
 
 LocalGateway::~LocalGateway() { (void)stop(); }
 
 Result<std::unique_ptr<LocalGateway>> LocalGateway::open(std::string folder, LogSink log) {
     std::unique_ptr<LocalGateway> gateway{new LocalGateway{std::move(folder), std::move(log)}};
-    if (!gateway->stop_fd_) {
+    if (!gateway->stop_event_) {
         return error_from_errno(errno, "eventfd");
     }
     PERFLEET_TRY(gateway->try_to_open());
@@ -96,8 +95,7 @@ void LocalGateway::start() {
 std::optional<Error> LocalGateway::stop() {
     if (thread_.joinable()) {
         stop_ = true;
-        const std::uint64_t one = 1;
-        (void)!::write(stop_fd_.get(), &one, sizeof one);
+        stop_event_.signal();
         thread_.join();
     }
     gateway_.reset();
@@ -125,7 +123,7 @@ void LocalGateway::run() {
 void LocalGateway::serve() {
     error_.reset();
     store_unstored(folder_, *store_, log_);
-    if (const auto served = gateway_->serve(stop_, stop_fd_.get()); !served.ok()) {
+    if (const auto served = gateway_->serve(stop_, stop_event_.fd()); !served.ok()) {
         error_ = served.error();
     }
     gateway_.reset();
@@ -136,7 +134,7 @@ void LocalGateway::serve() {
 }
 
 void LocalGateway::wait() const {
-    pollfd stop{stop_fd_.get(), POLLIN, 0};
+    pollfd stop{stop_event_.fd(), POLLIN, 0};
     ::poll(&stop, 1, error_.has_value() ? kRetryAfterErrorMs : kRetryMs);
 }
 

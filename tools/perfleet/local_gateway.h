@@ -14,8 +14,8 @@
 
 #include "gateway/gateway.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
@@ -48,7 +48,7 @@ private:
     std::unique_ptr<Gateway> gateway_;  // with store_
     std::optional<Error> error_;        // the last one
     std::atomic<bool> stop_{false};
-    FileDescriptor stop_fd_;
+    WakeEvent stop_event_;
     std::thread thread_;
 };
 

@@ -14,7 +14,7 @@
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/start/program_start.h"
-#include "target-collector/linux/symbol_extractor.h"
+#include "target-collector/linux/confined_reader.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/perf_commands.h"
 #include "tools/perfleet/terminal.h"
@@ -88,7 +88,7 @@ Result<std::string> data_folder_of(const std::string& named) {
 }  // namespace perfleet
 
 int main(int argument_count, char** arguments) {
-    perfleet::run_if_symbol_extractor(arguments);
+    perfleet::run_if_confined_reader(arguments);
     if (!perfleet::start_program("perfleet", kLibraryThreads)) {
         return perfleet::kExitFailure;
     }
@@ -109,6 +109,7 @@ int main(int argument_count, char** arguments) {
     perfleet::add_bench_command(app, invocation);
     perfleet::add_compare_command(app, invocation);
     perfleet::add_flamegraph_command(app, invocation);
+    perfleet::add_timeline_command(app, invocation);
     perfleet::add_export_command(app, invocation);
     perfleet::add_import_command(app, invocation);
     perfleet::add_keygen_command(app, invocation);
@@ -119,6 +120,7 @@ int main(int argument_count, char** arguments) {
     perfleet::add_backup_commands(app, invocation);
     perfleet::add_completion_command(app, invocation);
     perfleet::add_config_command(app, invocation);
+    perfleet::add_perf_query_options(app);
 
     const std::string first = argument_count > 1 ? arguments[1] : "";
     if (const std::string_view instead = perfleet::instead_of_perf_command(first); !instead.empty()) {

@@ -1,5 +1,9 @@
 #include "tools/perfleet/perf_commands.h"
 
+#include <CLI/CLI.hpp>
+
+#include "target-collector/linux/perf_options.h"
+
 namespace perfleet {
 namespace {
 
@@ -32,7 +36,47 @@ constexpr Instead kInstead[] = {
     {"trace", "perfleet record -e 'syscalls:*' -- COMMAND; then perfleet tracepoints"},
 };
 
+constexpr const char* kImport =
+    "import the file first with 'perfleet import FILE': it is then the last session, which is shown";
+
+constexpr PerfOption kTop[]{
+    {"-i,--input", true, kImport},
+    {"-g,--call-graph", true, "use 'perfleet tree' for callees, 'perfleet tree --inverted' for callers"},
+    {"-G", false, "use 'perfleet top --callers FUNCTION' or 'perfleet tree --inverted'"},
+    {"-F,--fields", true, "use --by COLUMNS: command, image, symbol, thread"},
+    {"--percent-limit", true, "use --limit ROWS; 'perfleet tree' has --min-percent"},
+    {"-d", true, "use --image NAMES"},
+    {"-c", true, "use --comm NAMES"},
+    {"-S", true, "use --symbol NAMES"},
+    {"-t,--field-separator", true, "use --format csv"},
+    {"--header,--header-only", false, "use 'perfleet sessions --wide'"},
+    {"-p", true, "to record a process use 'perfleet record -p PID'; --pid selects among those that were recorded"},
+    {"-a,--all-cpus", false, "to watch the machine run 'perfleet record -a -g' and beside it 'perfleet top --watch 2'"},
+};
+constexpr PerfOption kStat[]{
+    {"-d,--detailed", false, "name the events: -e cycles,instructions,L1-dcache-loads,LLC-load-misses"},
+    {"-I,--interval-print", true, "use 'perfleet record -e EVENTS -- COMMAND', then 'perfleet counters'"},
+    {"-x,--field-separator", true, "use --format csv"},
+};
+constexpr PerfOption kScript[]{
+    {"-i,--input", true, kImport},
+    {"--max-events", true, "use '| head'"},
+    {"-I,--show-info,--header", false, "use 'perfleet sessions --wide'"},
+};
+constexpr PerfOption kAnnotate[]{
+    {"--stdio,--stdio2", false, nullptr},
+    {"-i,--input", true, kImport},
+    {"-s", true, "the function is an argument: perfleet annotate FUNCTION"},
+};
+
 }  // namespace
+
+void add_perf_query_options(CLI::App& app) {
+    add_perf_options(*app.get_subcommand("top"), kTop);
+    add_perf_options(*app.get_subcommand("stat"), kStat);
+    add_perf_options(*app.get_subcommand("script"), kScript);
+    add_perf_options(*app.get_subcommand("annotate"), kAnnotate);
+}
 
 std::string_view instead_of_perf_command(std::string_view name) {
     for (const Instead& entry : kInstead) {

@@ -73,7 +73,7 @@ std::string unstored_file(const std::string& data_folder) {
 
 Result<Recording> record(CollectorOptions options, const std::string& data_folder, const LogSink& log,
                          LiveLine* live_line) {
-    options.symbol_program = "/proc/self/exe";
+    options.reader_program = "/proc/self/exe";
     auto gateway = PERFLEET_TRY(LocalGateway::open(data_folder, log));
     const auto socket = PERFLEET_TRY(LocalSocket::in(data_folder, kGatewaySocketName));
     options.gateways = {socket.endpoint()};

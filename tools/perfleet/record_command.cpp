@@ -190,7 +190,7 @@ int run_record(CommandLine parsed, const std::string& given_name) {
     }
     const bool is_quiet = (*line)->is_quiet;
     LiveLine live_line;
-    const auto tell = [is_quiet, &live_line](const LogEvent& event) {
+    const auto log = [is_quiet, &live_line](const LogEvent& event) {
         if (!is_quiet || event.level() == LogLevel::kError) {
             live_line.write([&] { say(event.text()); });
         }
@@ -198,9 +198,9 @@ int run_record(CommandLine parsed, const std::string& given_name) {
     // A command may write to the same terminal.
     const bool has_live_line = LiveLine::is_possible() && !has_command && !is_quiet;
     if ((*line)->is_compression_asked) {
-        tell("-z: the store is compressed with and without it");
+        log("-z: the store is compressed with and without it");
     }
-    const Result<Recording> recording = record(std::move(options), *folder, tell, has_live_line ? &live_line : nullptr);
+    const Result<Recording> recording = record(std::move(options), *folder, log, has_live_line ? &live_line : nullptr);
     std::signal(SIGPIPE, SIG_IGN);  // only now: the command would have inherited it
     if (!recording.ok()) {
         say(recording.error().message);
@@ -208,7 +208,7 @@ int run_record(CommandLine parsed, const std::string& given_name) {
     }
     const CollectorSummary& summary = recording->summary;
     const bool is_stored = summary.everything_acknowledged && !recording->not_stored;
-    tell({is_stored ? LogLevel::kNotice : LogLevel::kError, "end", summary_line(summary)});
+    log({is_stored ? LogLevel::kNotice : LogLevel::kError, "end", summary_line(summary)});
     const std::string where = is_default_folder ? "" : " --data " + shell_word(*folder);
     if (!recording->unstored_file.empty()) {
         say("nobody stored the rest within --exit-wait" +

@@ -38,7 +38,7 @@ int relay(RelayOptions options) {
         return report_error(relay.error());
     }
     std::printf("ready listen=%s serial=%s gateway=%s\n", joined((*relay)->endpoints()).c_str(),
-                joined(options.lines).c_str(), options.gateway.c_str());
+                joined(options.lines).c_str(), joined(options.gateways).c_str());
     std::fflush(stdout);
     (*relay)->run((*signals)->fd());
     const RelayCounts& counts = (*relay)->counts();
@@ -82,17 +82,25 @@ void add_relay_command(CLI::App& app, Invocation& invocation) {
         ->type_name("PATH")
         ->allow_extra_args(false);
     command->add_option("--baud", options->baud, "Speed of serial lines")->type_name("N")->capture_default_str();
-    command->add_option("--gateway", options->gateway, "The gateway: tcp://HOST:PORT or ipc://PATH")
+    command
+        ->add_option("--gateway", options->gateways,
+                     "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used, or the one to which "
+                     "it sends a target")
         ->check(check_not_empty)
+        ->delimiter(',')
+        ->allow_extra_args(false)
         ->type_name("ENDPOINT")
         ->required();
     auto* const key = command->add_option("--key", options->key_file, "Secret key of the target (perfleet keygen)")
                           ->check(check_not_empty)
                           ->type_name("FILE");
     auto* const gateway_key = command
-                                  ->add_option("--gateway-key", options->gateway_key,
-                                               "Public key of the gateway: a file, or the 40 characters")
+                                  ->add_option("--gateway-key", options->gateway_keys,
+                                               "Public key of the gateway: a file, or the 40 characters. Of several "
+                                               "gateways one key for all, or one for each in their order")
                                   ->check(check_not_empty)
+                                  ->delimiter(',')
+                                  ->allow_extra_args(false)
                                   ->type_name("KEY");
     key->needs(gateway_key);
     gateway_key->needs(key);

@@ -1,6 +1,7 @@
 // Another program's output.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,10 @@ struct ProgramOutput {
     int status = -1;   // -1: ended by a signal
 };
 
-// Runs it to its end, with no input; output beyond 256 MiB isn't read. `command` has at least one word; the first is
-// looked up in PATH. Errors: kNotFound (no such program), kPermission, kIo.
-[[nodiscard]] Result<ProgramOutput> run_program(const std::vector<std::string>& command);
+// Runs it to its end, with no input; a program that writes more than `output_size_bytes_max` meets a closed pipe.
+// `command` has at least one word; the first is looked up in PATH. Errors: kNotFound (no such program), kPermission,
+// kIo.
+[[nodiscard]] Result<ProgramOutput> run_program(const std::vector<std::string>& command,
+                                                std::size_t output_size_bytes_max = 256U << 20U);
 
 }  // namespace perfleet

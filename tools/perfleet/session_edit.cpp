@@ -3,34 +3,31 @@
 #include <cstdint>
 #include <memory>
 
-#include "gateway/control/control_socket.h"
 #include "gateway/control/operator_message.h"
 #include "query-engine/select/selection.h"
-#include "storage/engine/open_engine.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/control_line.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kTimeoutNs = 600ULL * 1'000'000'000;  // space is given back before the answer
+constexpr std::uint64_t kEditTimeoutNs = 600ULL * 1'000'000'000;  // space is given back before the answer
 
-// By who writes to the folder: a gateway, or a recorder.
-Result<Done> order_edit(const std::string& folder, const std::vector<SessionRecord>& sessions, SessionEdit edit,
+// By who writes there: a gateway, or a recorder.
+Result<Done> order_edit(const std::string& where, const std::vector<SessionRecord>& sessions, SessionEdit edit,
                         const std::string& given_name) {
-    const auto fd = connect_control_socket(folder);
-    if (!fd.ok()) {
-        return Error{ErrorCode::kBusy, folder +
-                                           ": a process that takes no orders writes to this folder; try again "
+    const auto line = ControlLine::open(where);
+    if (!line.ok()) {
+        return Error{ErrorCode::kBusy, where +
+                                           ": a process that takes no requests writes there; try again "
                                            "when it has ended (" +
-                                           fd.error().message + ")"};
+                                           line.error().message + ")"};
     }
     OperatorCommand order;
     order.edit = edit;
     order.event = given_name;
-    order.timeout_ns = kTimeoutNs;
-    ControlLine line{*fd};
-    const auto answers = PERFLEET_TRY(line.ask(sessions, order));
+    order.timeout_ns = kEditTimeoutNs;
+    const auto answers = PERFLEET_TRY((*line)->ask(sessions, order));
     for (const Answered& answer : answers) {
         if (answer.reply.outcome != RequestOutcome::kApplied) {
             return Error{ErrorCode::kIo,
@@ -42,22 +39,20 @@ Result<Done> order_edit(const std::string& folder, const std::vector<SessionReco
 
 }  // namespace
 
-Result<Done> name_session(const std::string& folder, const SessionRecord& session, const std::string& given_name) {
-    const auto store = open_store(folder);
+Result<Done> name_session(const std::string& where, const SessionRecord& session, const std::string& given_name) {
+    const auto store = open_store(where);
     if (!store.ok()) {
-        return store.error().code == ErrorCode::kBusy && is_folder(folder)
-                   ? order_edit(folder, {session}, SessionEdit::kName, given_name)
-                   : Error{store.error()};
+        return store.error().code == ErrorCode::kBusy ? order_edit(where, {session}, SessionEdit::kName, given_name)
+                                                      : Error{store.error()};
     }
     return (*store)->name_session({session.target, session.session}, given_name);
 }
 
-Result<Done> remove_sessions(const std::string& folder, const std::vector<SessionRecord>& sessions) {
-    const auto store = open_store(folder);
+Result<Done> remove_sessions(const std::string& where, const std::vector<SessionRecord>& sessions) {
+    const auto store = open_store(where);
     if (!store.ok()) {
-        return store.error().code == ErrorCode::kBusy && is_folder(folder)
-                   ? order_edit(folder, sessions, SessionEdit::kRemove, {})
-                   : Error{store.error()};
+        return store.error().code == ErrorCode::kBusy ? order_edit(where, sessions, SessionEdit::kRemove, {})
+                                                      : Error{store.error()};
     }
     std::vector<SessionName> names;
     for (const SessionRecord& session : sessions) {

@@ -1,4 +1,4 @@
-// Changes sessions of a data folder: in the store, or, while another process writes to it, through that one.
+// Changes sessions of a store: in it, or, while another process writes there, through that one.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace perfleet {
 
 // Durable when these return Done. Errors: of the store; kBusy: a process writes there that takes no orders; of orders.
 // Empty: takes the name away.
-[[nodiscard]] Result<Done> name_session(const std::string& folder, const SessionRecord& session,
+[[nodiscard]] Result<Done> name_session(const std::string& where, const SessionRecord& session,
                                         const std::string& given_name);
 
 // Deletes images that nothing needs any more, too, where no other process writes.
-[[nodiscard]] Result<Done> remove_sessions(const std::string& folder, const std::vector<SessionRecord>& sessions);
+[[nodiscard]] Result<Done> remove_sessions(const std::string& where, const std::vector<SessionRecord>& sessions);
 
 }  // namespace perfleet

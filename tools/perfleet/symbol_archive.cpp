@@ -6,6 +6,7 @@
 
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/hex.h"
 #include "target-collector/source/linux/kernel_images.h"
 #include "tools/perfleet/import/perf-data/record_source.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
@@ -58,7 +59,7 @@ Result<SymbolArchive> archive_symbols(const std::string& perf_data_file, const S
             archive.missing.push_back(name);
             continue;
         }
-        const std::string id = build_id_text(build_id);
+        const std::string id = hex_of(build_id);
         const std::filesystem::path folder =
             std::filesystem::path{archive.folder} / ".build-id" / id.substr(0, 2) / id.substr(2);
         const std::filesystem::path to = folder / (is_kernel ? "kallsyms" : "elf");

@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <span>
@@ -11,6 +10,7 @@
 #include "gateway/ingest/image_check.h"
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/hex.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/packed_symbols.h"
 #include "target-collector/source/linux/debug_file.h"
@@ -48,20 +48,19 @@ Result<BuildSymbols> symbols_of_files(const std::string& program, const std::str
     if (!debug_file.empty()) {
         const auto debug = PERFLEET_TRY(ElfFile::open(debug_file));
         if (debug->build_id() != build_id) {
-            return Error{ErrorCode::kConflict, debug_file + " is of build-id " + build_id_text(debug->build_id()) +
-                                                   ", the program of " + build_id_text(build_id)};
+            return Error{ErrorCode::kConflict, debug_file + " is of build-id " + hex_of(debug->build_id()) +
+                                                   ", the program of " + hex_of(build_id)};
         }
     }
     struct stat status {};
-    const int fd = open_regular_file(program, status);
-    if (fd < 0) {
+    const FileDescriptor file_of_program = open_regular_file(program, status);
+    if (!file_of_program) {
         return error_from_errno(errno, program);
     }
-    auto packed = packed_symbols_of_file(fd, [&](const SymbolPart& part) {
+    auto packed = packed_symbols_of_file(file_of_program.get(), [&](const SymbolPart& part) {
         return debug_file.empty() ? open_debug_file({0, program, std::as_bytes(std::span{build_id}), part.debug_link})
                                   : open_regular_file(debug_file, status);
     });
-    ::close(fd);
     if (!packed.ok()) {
         return Error{packed.error().code, program + ": " + packed.error().message};
     }

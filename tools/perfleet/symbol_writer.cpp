@@ -9,10 +9,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "gateway/control/control_socket.h"
 #include "gateway/ingest/symbol_order.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/hex.h"
 #include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/file_io.h"
 #include "storage/engine/open_engine.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/control_line.h"
@@ -20,7 +21,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kTimeoutNs = 60ULL * 1'000'000'000;
+constexpr std::uint64_t kWriteTimeoutNs = 60ULL * 1'000'000'000;
 
 // In the store's folder, for one process at a time; empty but while it hands something over.
 class HandedFile {
@@ -35,15 +36,9 @@ public:
     [[nodiscard]] const std::string& path() const { return path_; }
 
     [[nodiscard]] Result<Done> write(const std::string& bytes) const {
-        if (!file_ || ::flock(file_.get(), LOCK_EX) != 0 || ::ftruncate(file_.get(), 0) != 0) {
+        if (!file_ || ::flock(file_.get(), LOCK_EX) != 0 || ::ftruncate(file_.get(), 0) != 0 ||
+            !write_all_at(file_.get(), 0, std::as_bytes(std::span{bytes}))) {
             return error_from_errno(errno, path_);
-        }
-        for (std::size_t at = 0; at < bytes.size();) {
-            const ssize_t size = ::pwrite(file_.get(), bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
-            if (size < 0) {
-                return error_from_errno(errno, path_);
-            }
-            at += static_cast<std::size_t>(size);
         }
         return Done{};
     }
@@ -58,7 +53,9 @@ private:
 Result<SymbolWriter> SymbolWriter::open(const std::string& folder) {
     SymbolWriter writer;
     writer.folder_ = folder;
-    auto store = open_store(folder);
+    StoreOptions options;
+    options.is_shared = true;  // symbols belong to no shard: beside gateways, where they share the store
+    auto store = open_store(folder, options);
     if (store.ok()) {
         writer.store_ = std::move(*store);
         return writer;
@@ -85,23 +82,22 @@ Result<bool> SymbolWriter::put(const BuildSymbols& symbols) {
 }
 
 Result<Done> SymbolWriter::hand_over(const BuildSymbols& symbols) const {
-    const auto fd = connect_control_socket(folder_);
-    if (!fd.ok()) {
+    const auto control_line = ControlLine::open(folder_);
+    if (!control_line.ok()) {
         return Error{ErrorCode::kBusy, folder_ +
                                            ": a process that takes no requests writes to this folder; try again "
                                            "when it has ended (" +
-                                           fd.error().message + ")"};
+                                           control_line.error().message + ")"};
     }
-    ControlLine line{*fd};
     const HandedFile file{folder_};
     PERFLEET_TRY(file.write(symbols.content.bytes));
     OperatorCommand order = order_of_symbols(symbols.build_id, symbols.content.type, file.path());
-    order.timeout_ns = kTimeoutNs;
-    const auto answers = PERFLEET_TRY(line.ask({SessionRecord{}}, order));
+    order.timeout_ns = kWriteTimeoutNs;
+    const auto answers = PERFLEET_TRY((*control_line)->ask({SessionRecord{}}, order));
     const OperatorReply& reply = answers.front().reply;
     return reply.outcome == RequestOutcome::kApplied
                ? Result<Done>{Done{}}
-               : Error{ErrorCode::kIo, "build-id " + build_id_text(symbols.build_id) + ": " + reply.reason};
+               : Error{ErrorCode::kIo, "build-id " + hex_of(symbols.build_id) + ": " + reply.reason};
 }
 
 }  // namespace perfleet

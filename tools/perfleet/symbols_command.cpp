@@ -9,6 +9,7 @@
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/symbol_inventory.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/hex.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/store/open_store.h"
@@ -47,7 +48,7 @@ Result<Done> push(const SymbolsOptions& options, const std::string& folder) {
     for (const std::string& file : options.files) {
         const auto symbols = PERFLEET_TRY(symbols_of_files(file, options.debug_file));
         const auto stored = PERFLEET_TRY(writer.put(symbols));
-        print_note(file + ": build-id " + build_id_text(symbols.build_id) +
+        print_note(file + ": build-id " + hex_of(symbols.build_id) +
                    (stored ? ": symbols are stored, " + std::to_string(symbols.content.bytes.size()) + " bytes" +
                                  (symbols.is_whole ? "" : "; only dynamic ones, for the file is stripped")
                            : ": the store has its symbols already"));

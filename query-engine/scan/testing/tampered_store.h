@@ -24,15 +24,16 @@ public:
 
     BlockCursor blocks(const Partition& partition, TargetId target, SessionId session, Series series) const override {
         return BlockCursor{[this, cursor = CancellableStore::blocks(partition, target, session, series),
-                            tampered = std::optional<std::string>{}]() mutable -> Result<BlockStep> {
+                            tampered = std::optional<std::string>{}](Seq first) mutable -> Result<BlockStep> {
+            cursor.seek(first);
             for (;;) {
                 Result<BlockStep> step = cursor.next();
                 if (!step.ok() || step->step != CursorStep::kItem) {
                     return step;
                 }
-                tampered = tampering_(step->key.series, step->key.first_seq, step->block);
+                tampered = tampering_(step->key.series, step->key.first_seq, step->value);
                 if (tampered) {
-                    step->block = *tampered;
+                    step->value = *tampered;
                     return step;
                 }
             }
@@ -43,5 +44,19 @@ private:
     std::atomic<bool> never_ = false;
     Tampering tampering_;
 };
+
+// Gives each rollup with a bit turned over.
+[[nodiscard]] inline RollupCursor with_bit_turned(RollupCursor cursor) {
+    return RollupCursor{[cursor = std::move(cursor), damaged = std::string{}](Seq first) mutable {
+        cursor.seek(first);
+        Result<RollupStep> step = cursor.next();
+        if (step.ok() && step->step == CursorStep::kItem) {
+            damaged = step->value;
+            damaged[damaged.size() / 2] ^= 1;
+            step->value = damaged;
+        }
+        return step;
+    }};
+}
 
 }  // namespace perfleet

@@ -52,7 +52,7 @@ std::vector<std::optional<long double>> relative_changes(std::span<const Latency
     return changes;
 }
 
-std::optional<std::size_t> settled_from(std::span<const LatencyGroup> groups, long double threshold) {
+std::optional<std::size_t> converged_from(std::span<const LatencyGroup> groups, long double threshold) {
     const auto changes = relative_changes(groups);
     std::size_t first = groups.size();
     while (first > 1 && changes[first - 1] && std::abs(*changes[first - 1]) <= threshold) {

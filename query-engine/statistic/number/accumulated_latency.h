@@ -47,9 +47,9 @@ struct LatencyGroup {
 // How mean(A) ÷ N changes from one group to the next, as a fraction of the one before; nothing for the first.
 [[nodiscard]] std::vector<std::optional<long double>> relative_changes(std::span<const LatencyGroup> groups);
 
-// The rule for warm-up: settled from the first group behind which no change from group to group is greater than
+// The rule for warm-up: converged from the first group behind which no change from group to group is greater than
 // `threshold`, up or down. Nothing when even the last change is greater, or there is none.
-[[nodiscard]] std::optional<std::size_t> settled_from(std::span<const LatencyGroup> groups, long double threshold);
+[[nodiscard]] std::optional<std::size_t> converged_from(std::span<const LatencyGroup> groups, long double threshold);
 
 // A(N) = c + N p, from two test sizes: A ÷ N is c ÷ N too great.
 struct FixedCost {

@@ -64,10 +64,7 @@ Result<std::vector<std::uint64_t>> find_ranks(const ValuePieces& pieces, const M
                                               std::span<const std::uint64_t> ranks) {
     RankSearch search{moments.min(), moments.max(), ranks};
     while (!search.is_done()) {
-        const Result<Done> counted = pieces([&](std::span<const std::uint64_t> values) { search.count(values); });
-        if (!counted.ok()) {
-            return Error{counted.error()};
-        }
+        PERFLEET_TRY(pieces([&](std::span<const std::uint64_t> values) { search.count(values); }));
         search.narrow();
     }
     std::vector<std::uint64_t> found;
@@ -81,10 +78,7 @@ Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile
                              std::span<const std::uint64_t> in_order) {
     Description description;
     Moments& moments = description.moments;
-    const Result<Done> summed = pieces([&](std::span<const std::uint64_t> values) { moments.add(values); });
-    if (!summed.ok()) {
-        return Error{summed.error()};
-    }
+    PERFLEET_TRY(pieces([&](std::span<const std::uint64_t> values) { moments.add(values); }));
     if (moments.count() == 0) {
         return description;
     }

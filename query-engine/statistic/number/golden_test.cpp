@@ -144,6 +144,35 @@ TEST(NumberGolden, ComparisonsAgreeWithSciPy) {
     }
 }
 
+// Differences are those of the whole numbers, and not of rounded means.
+TEST(NumberGolden, ComparisonsNearTwoToThe63AreThoseOfSmallValues) {
+    for (const char* shape : {"ties", "uniform", "drift"}) {
+        const auto contrast_of = [&](std::uint64_t added) {
+            auto first = values_of(3, 41, shape);
+            auto second = values_of(4, 37, shape);
+            for (std::uint64_t& value : first) {
+                value += added;
+            }
+            for (std::uint64_t& value : second) {
+                value += added + 1;
+            }
+            Moments before;
+            Moments after;
+            before.add(first);
+            after.add(second);
+            return *mean_contrast(before, after);
+        };
+        const auto small = contrast_of(0);
+        const auto large = contrast_of(1ULL << 63U);
+        const Interval expected = difference_interval(small, 0.95L);
+        const Interval difference = difference_interval(large, 0.95L);
+        const long double width = expected.high - expected.low;
+        EXPECT_NEAR(static_cast<double>((difference.low - expected.low) / width), 0, 1e-12) << shape;
+        EXPECT_NEAR(static_cast<double>((difference.high - expected.high) / width), 0, 1e-12) << shape;
+        EXPECT_NEAR(static_cast<double>(mean_p_value(large) / mean_p_value(small)), 1, 1e-9) << shape;
+    }
+}
+
 TEST(NumberGolden, ShareIntervalsAgreeWithSciPy) {
     const Json all = figures();
     for (const Json& one : all.at("shares")) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 
 #include "schemas/vocabulary/assert.h"
 #include "storage/number/wide_integer.h"
@@ -73,13 +72,6 @@ void LinearHistogram::add(std::span<const std::uint64_t> values) {
     }
 }
 
-void LinearHistogram::merge(const LinearHistogram& other) {
-    PERFLEET_ASSERT(low_ == other.low_ && width_ == other.width_ && counts_.size() == other.counts_.size());
-    std::transform(counts_.begin(), counts_.end(), other.counts_.begin(), counts_.begin(), std::plus{});
-    below_ += other.below_;
-    above_ += other.above_;
-}
-
 void Log2Histogram::add(std::uint64_t value, std::uint64_t times) {
     counts_[value == 0 ? 0 : static_cast<std::size_t>(std::bit_width(value)) - 1] += times;
 }
@@ -88,10 +80,6 @@ void Log2Histogram::add(std::span<const std::uint64_t> values) {
     for (const std::uint64_t value : values) {
         add(value);
     }
-}
-
-void Log2Histogram::merge(const Log2Histogram& other) {
-    std::transform(counts_.begin(), counts_.end(), other.counts_.begin(), counts_.begin(), std::plus{});
 }
 
 std::uint64_t bar_cells_down(std::uint64_t part, std::uint64_t whole, std::uint64_t width) {

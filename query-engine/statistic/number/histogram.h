@@ -17,7 +17,6 @@ public:
 
     void add(std::uint64_t value, std::uint64_t times = 1);
     void add(std::span<const std::uint64_t> values);
-    void merge(const LinearHistogram& other);
 
     [[nodiscard]] std::uint64_t low() const { return low_; }
     [[nodiscard]] std::uint64_t width() const { return width_; }
@@ -38,7 +37,6 @@ class Log2Histogram {
 public:
     void add(std::uint64_t value, std::uint64_t times = 1);
     void add(std::span<const std::uint64_t> values);
-    void merge(const Log2Histogram& other);
 
     [[nodiscard]] std::span<const std::uint64_t> counts() const { return counts_; }  // 64 of them
     [[nodiscard]] static std::uint64_t bucket_low(std::size_t bucket) { return bucket == 0 ? 0 : 1ULL << bucket; }

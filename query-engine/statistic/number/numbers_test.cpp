@@ -61,7 +61,6 @@ TEST(Moments, AreExactForTheGreatestValuesThereAre) {
     EXPECT_EQ(static_cast<double>(*moments.mean()), 0x1p64 - 2);
     // Every value is 1 from the mean; 2e9 ÷ (2e9 − 1).
     EXPECT_NEAR(static_cast<double>(*moments.variance()), 2e9 / (2e9 - 1), 1e-18);
-    EXPECT_EQ(*moments.population_variance(), 1.0L);
 }
 
 TEST(Moments, EqualTwoPassesInExtendedPrecision) {
@@ -167,36 +166,14 @@ TEST(RankSearch, EqualsSortingOfManyValuesInFewBuckets) {
     RankSearch search{0, *std::max_element(values.begin(), values.end()), ranks};
     int passes = 0;
     for (; !search.is_done(); ++passes) {
-        RankSearch other = search;
         search.count(all.first(1'000'000));
-        other.count(all.subspan(1'000'000));
-        search.merge(other);
+        search.count(all.subspan(1'000'000));
         search.narrow();
     }
     EXPECT_GE(passes, 3);
     std::sort(values.begin(), values.end());
     for (const std::uint64_t rank : ranks) {
         EXPECT_EQ(search.value(rank), values[rank]) << rank;
-    }
-}
-
-TEST(RankSearch, PartsThatWereCountedApartMerge) {
-    RandomStream random{4};
-    const Values values = nasty_values(random, 0, 5'000);
-    const Values ranks{0, 17, 2'500, 4'999};
-    RankSearch search{0, ~0ULL, ranks};
-    const std::span<const std::uint64_t> all{values};
-    while (!search.is_done()) {
-        RankSearch other = search;
-        search.count(all.first(1'234));
-        other.count(all.subspan(1'234));
-        search.merge(other);
-        search.narrow();
-    }
-    Values sorted = values;
-    std::sort(sorted.begin(), sorted.end());
-    for (const std::uint64_t rank : ranks) {
-        EXPECT_EQ(search.value(rank), sorted[rank]);
     }
 }
 
@@ -323,7 +300,7 @@ TEST(LegacySummary, GivesTheFiguresThatSel4benchPublished) {
     moments.add(212, 127);
     EXPECT_NEAR(static_cast<double>(*moments.mean()), 208.686486, 5e-7);
     EXPECT_NEAR(static_cast<double>(*moments.variance()), 2.277760, 5e-7);
-    EXPECT_NEAR(static_cast<double>(*moments.population_variance()), 2.274682, 5e-7);
+    EXPECT_NEAR(static_cast<double>(*moments.variance() * 739 / 740), 2.274682, 5e-7);
     EXPECT_NEAR(static_cast<double>(*moments.standard_deviation()), 1.509225, 5e-7);
     EXPECT_NEAR(static_cast<double>(*moments.coefficient_of_variation() * 100), 0.7232, 5e-5);
     const auto legacy = legacy_summary(moments);

@@ -93,20 +93,6 @@ void RankSearch::count(std::span<const std::uint64_t> values) {
     }
 }
 
-void RankSearch::merge(const RankSearch& other) {
-    PERFLEET_ASSERT(open_ == other.open_ && is_collecting_ == other.is_collecting_);
-    for (const std::uint32_t index : open_) {
-        std::vector<std::uint64_t>& counts = ranges_[index].counts;
-        const std::vector<std::uint64_t>& others = other.ranges_[index].counts;
-        PERFLEET_ASSERT(counts.size() == others.size());
-        std::transform(counts.begin(), counts.end(), others.begin(), counts.begin(), std::plus{});
-        const std::vector<std::uint64_t>& collected = other.ranges_[index].collected;
-        ranges_[index].min = std::min(ranges_[index].min, other.ranges_[index].min);
-        ranges_[index].max = std::max(ranges_[index].max, other.ranges_[index].max);
-        ranges_[index].collected.insert(ranges_[index].collected.end(), collected.begin(), collected.end());
-    }
-}
-
 void RankSearch::narrow() {
     std::uint64_t left_count = 0;
     for (const std::uint32_t index : std::exchange(open_, {})) {

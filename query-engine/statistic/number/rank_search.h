@@ -33,8 +33,6 @@ public:
     [[nodiscard]] bool is_done() const { return open_.empty(); }
     // Every value once in each pass.
     void count(std::span<const std::uint64_t> values);
-    // Adds what `other` counted in this pass.
-    void merge(const RankSearch& other);
     void narrow();
     // Of a rank that was asked for, once is_done().
     [[nodiscard]] std::uint64_t value(std::uint64_t rank) const { return found_.at(rank); }

@@ -9,12 +9,12 @@ namespace perfleet {
 
 inline std::string shown_name(Symbolizer& symbolizer, const ImageDefinition& image, std::uint64_t offset,
                               bool each_address) {
-    const std::string name = symbolizer.resolve(image, offset).name;
+    const Symbol symbol = symbolizer.resolve(image, offset);
     const std::string image_name = Symbolizer::image_display_name(image);
-    if (each_address || name != Symbolizer::place_name(image_name, offset)) {
-        return name;
+    if (each_address || symbol.name != Symbolizer::place_name(image_name, offset)) {
+        return symbol.name;
     }
-    return image_name.front() == '[' ? image_name : "[" + image_name + "]";
+    return Symbolizer::nameless_text(image_name, symbol.function_offset);
 }
 
 }  // namespace perfleet

@@ -8,7 +8,7 @@
 
 #include "storage/engine/rados/segment_bytes.h"
 #include "storage/engine/store_format.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 
 namespace perfleet {
 namespace {

@@ -1,5 +1,6 @@
-// Who writes a store on RADOS, and which shards: an entry for each process, which it alone writes, every second.
-// Nothing is decided by it: leases are in the directories' heads. README.md of this folder.
+// Who writes a store on RADOS, and which shards: an entry for each process, which it alone writes, every two seconds.
+// Nothing is decided by it: leases are in the directories' heads. Beside them stand requests of operators to the
+// holders of shards, and their answers. README.md of this folder.
 //
 // Errors: those of the pool.
 #pragma once
@@ -17,12 +18,15 @@
 
 namespace perfleet {
 
+[[nodiscard]] std::uint64_t utc_now_s();  // since 1970
+
 struct GatewayEntry {
     std::string name;        // random
-    std::uint64_t beat = 0;  // another each second
+    std::uint64_t beat = 0;  // another each time
     bool is_alone = false;   // shares the store with nobody
     GatewayAddress address;
     std::map<std::uint16_t, std::uint64_t> leases;  // by shard
+    std::optional<ShardLeases::ClassSizes> sizes;   // nothing: not measured since it has these shards
 
     friend bool operator==(const GatewayEntry&, const GatewayEntry&) = default;
 };
@@ -30,9 +34,34 @@ struct GatewayEntry {
 [[nodiscard]] std::string encode_gateway(const GatewayEntry& entry);  // without its name
 [[nodiscard]] std::optional<GatewayEntry> decode_gateway_untrusted(std::string_view name, std::string_view bytes);
 
-[[nodiscard]] Result<Done> write_gateway(RadosPool& pool, const GatewayEntry& entry);
-[[nodiscard]] Result<Done> remove_gateway(RadosPool& pool, const std::string& name);
-// By name; those that can't be read are left out.
-[[nodiscard]] Result<std::vector<GatewayEntry>> read_gateways(RadosPool& pool);
+// Of an operator to the holder of a shard, or the answer to it (storage/engine/request_box.h).
+struct OperatorEntry {
+    std::string id;           // random
+    std::uint16_t shard = 0;  // of a request
+    std::uint64_t since_s = 0;
+    std::string text;
+
+    friend bool operator==(const OperatorEntry&, const OperatorEntry&) = default;
+};
+
+struct GatewayTable {
+    std::vector<GatewayEntry> gateways;
+    std::vector<OperatorEntry> requests;
+    std::vector<OperatorEntry> answers;
+};
+
+// What is entered and removed together.
+struct GatewayTableChange {
+    std::vector<GatewayEntry> gateways;
+    std::vector<OperatorEntry> requests;
+    std::vector<OperatorEntry> answers;
+    std::vector<std::string> removed_gateways;  // names
+    std::vector<std::string> removed_requests;  // ids, as those of answers
+    std::vector<std::string> removed_answers;
+};
+
+[[nodiscard]] Result<Done> change_gateway_table(RadosPool& pool, const GatewayTableChange& change);
+// Each ascending by name or id; what can't be read is left out.
+[[nodiscard]] Result<GatewayTable> read_gateway_table(RadosPool& pool);
 
 }  // namespace perfleet

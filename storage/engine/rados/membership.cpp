@@ -8,11 +8,13 @@
 
 #include "schemas/vocabulary/host_clock.h"
 #include "storage/engine/rados/lease.h"
+#include "storage/engine/request_box.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::chrono::seconds kBeatInterval{1};
+constexpr std::chrono::seconds kLookInterval{1};
+constexpr int kLooksOfABeat = 2;                       // a beat is written on three disks, a look is read from one
 constexpr std::uint64_t kCountedLookNs = 900'000'000;  // at least between two looks that count
 
 std::string new_name() {
@@ -37,26 +39,20 @@ Result<std::unique_ptr<Membership>> Membership::join(RadosPool& pool, ShardCount
 }
 
 Result<Done> Membership::begin() {
-    auto table = read_gateways(pool_);
-    if (!table.ok()) {
-        return table.error();
-    }
-    for (const GatewayEntry& former : *table) {
+    const auto table = PERFLEET_TRY(read_gateway_table(pool_));
+    for (const GatewayEntry& former : table.gateways) {
         // This one, before it was killed: nobody else can listen there.
         if (!own_.address.endpoint.empty() && former.address.endpoint == own_.address.endpoint) {
-            PERFLEET_TRY(remove_gateway(pool_, former.name));
+            PERFLEET_TRY(remove(former.name));
         }
     }
-    std::vector<GatewayEntry> hindering = *table;
+    std::vector<GatewayEntry> hindering = table.gateways;
     std::erase_if(hindering, [this](const GatewayEntry& other) { return !is_alone_ && !other.is_alone; });
     PERFLEET_TRY(await_end(std::move(hindering)));
     PERFLEET_TRY(beat());
-    table = read_gateways(pool_);
-    if (!table.ok()) {
-        return table.error();
-    }
+    const auto with_own = PERFLEET_TRY(read_gateway_table(pool_));
     beating_ = std::thread{[this] { run_beats(); }};
-    const bool is_first = table->size() == 1;
+    const bool is_first = with_own.gateways.size() == 1;
     for (std::uint16_t shard = 0; (is_alone_ || is_first) && shard < shards_.value; ++shard) {
         // Several may begin at the same time: who gets what is then seen in the table.
         if (auto taken = take(shard); !taken.ok() && (is_alone_ || taken.error().code != ErrorCode::kBusy)) {
@@ -74,9 +70,9 @@ Result<Done> Membership::await_end(std::vector<GatewayEntry> others) {
     GatewayBeats beats;
     beats.see(others, true);
     while (std::any_of(others.begin(), others.end(), [&](const auto& one) { return beats.is_alive(one.name); })) {
-        std::this_thread::sleep_for(kBeatInterval);
-        auto table = PERFLEET_TRY(read_gateways(pool_));
-        for (const GatewayEntry& now : table) {
+        std::this_thread::sleep_for(kLookInterval);
+        const auto table = PERFLEET_TRY(read_gateway_table(pool_));
+        for (const GatewayEntry& now : table.gateways) {
             const auto before = std::find_if(others.begin(), others.end(),
                                              [&](const GatewayEntry& one) { return one.name == now.name; });
             if (before != others.end() && before->beat != now.beat) {
@@ -86,10 +82,10 @@ Result<Done> Membership::await_end(std::vector<GatewayEntry> others) {
                                  (now.address.endpoint.empty() ? "" : " (" + now.address.endpoint + ")")};
             }
         }
-        beats.see(table, true);
+        beats.see(table.gateways, true);
     }
     for (const GatewayEntry& dead : others) {
-        PERFLEET_TRY(remove_gateway(pool_, dead.name));
+        PERFLEET_TRY(remove(dead.name));
     }
     return Done{};
 }
@@ -105,37 +101,58 @@ Membership::~Membership() {
             thread->join();
         }
     }
-    (void)remove_gateway(pool_, own_.name);  // otherwise the others see that it doesn't beat any more
+    (void)remove(own_.name);  // otherwise the others see that it doesn't beat any more
+}
+
+Result<Done> Membership::remove(const std::string& name) {
+    GatewayTableChange change;
+    change.removed_gateways.push_back(name);
+    return change_gateway_table(pool_, change);
 }
 
 Result<Done> Membership::beat() {
-    GatewayEntry own;
+    GatewayTableChange change;
     {
         const std::lock_guard lock{mutex_};
         ++own_.beat;
-        own = own_;
+        change = due_;
+        change.gateways.push_back(own_);
     }
-    return write_gateway(pool_, own);
+    PERFLEET_TRY(change_gateway_table(pool_, change));
+    const std::lock_guard lock{mutex_};
+    const auto drop_first = [](auto& from, std::size_t count) {
+        from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(count));
+    };
+    drop_first(due_.answers, change.answers.size());
+    drop_first(due_.removed_requests, change.removed_requests.size());
+    drop_first(due_.removed_answers, change.removed_answers.size());
+    return Done{};
 }
 
 void Membership::run_beats() {
-    for (;;) {
+    bool has_beaten = true;  // nobody is looked at by one that can't write, as in a full cluster
+    for (int looks = 1;; ++looks) {
+        bool is_due = false;
         {
             std::unique_lock lock{mutex_};
-            changed_.wait_for(lock, kBeatInterval, [this] { return is_stopping_ || is_beat_due_; });
+            changed_.wait_for(lock, kLookInterval, [this] { return is_stopping_ || is_beat_due_; });
             if (is_stopping_) {
                 return;
             }
-            is_beat_due_ = false;
+            is_due = std::exchange(is_beat_due_, false) || looks >= kLooksOfABeat || !has_beaten;
         }
-        if (beat().ok()) {
+        if (is_due) {
+            has_beaten = beat().ok();
+            looks = 0;
+        }
+        if (has_beaten) {
             look();
         }
     }
 }
 
 void Membership::look() {
-    auto table = read_gateways(pool_);
+    auto table = read_gateway_table(pool_);
     if (!table.ok()) {
         return;
     }
@@ -145,9 +162,10 @@ void Membership::look() {
         const std::uint64_t now_ns = monotonic_now_ns();
         const bool is_counted = now_ns - counted_look_ns_ >= kCountedLookNs;
         counted_look_ns_ = is_counted ? now_ns : counted_look_ns_;
-        beats_.see(*table, is_counted);
+        beats_.see(table->gateways, is_counted);
+        collect_requests(*table);
         others_.clear();
-        for (GatewayEntry& entry : *table) {
+        for (GatewayEntry& entry : table->gateways) {
             if (entry.name == own_.name) {
                 continue;
             }
@@ -176,8 +194,79 @@ void Membership::look() {
     }
     changed_.notify_all();
     for (const std::string& name : forgotten) {
-        (void)remove_gateway(pool_, name);
+        (void)remove(name);
     }
+}
+
+// Those of shards that are held; and what nobody took in time goes.
+void Membership::collect_requests(const GatewayTable& table) {
+    const std::uint64_t now_s = utc_now_s();
+    const auto is_old = [&](const OperatorEntry& entry) {
+        return entry.since_s + RequestBox::kRequestLifetimeS < now_s;
+    };
+    std::set<std::string> there;
+    for (const OperatorEntry& request : table.requests) {
+        const bool is_taken = taken_requests_.contains(request.id);
+        if (is_taken) {
+            there.insert(request.id);
+        } else if (own_.leases.contains(request.shard) || is_old(request)) {
+            if (!is_old(request)) {
+                requests_.push_back({request.id, request.text});
+            }
+            due_.removed_requests.push_back(request.id);
+            there.insert(request.id);
+        }
+    }
+    taken_requests_ = std::move(there);
+    for (const OperatorEntry& answer : table.answers) {
+        if (is_old(answer)) {
+            due_.removed_answers.push_back(answer.id);
+        }
+    }
+}
+
+std::vector<ShardLeases::Message> Membership::take_requests() {
+    const std::lock_guard lock{mutex_};
+    return std::exchange(requests_, {});
+}
+
+void Membership::answer(ShardLeases::Message answer) {
+    {
+        const std::lock_guard lock{mutex_};
+        const std::uint64_t now_s = utc_now_s();
+        due_.answers.push_back({std::move(answer.id), 0, now_s, std::move(answer.text)});
+        is_beat_due_ = true;
+    }
+    changed_.notify_all();
+}
+
+void Membership::publish_sizes(const ShardLeases::ClassSizes& held, std::size_t shard_count) {
+    const std::lock_guard lock{mutex_};
+    if (own_.leases.size() == shard_count) {  // else one is about to come
+        own_.sizes = held;
+    }
+}
+
+std::optional<ShardLeases::ClassSizes> Membership::sizes_of_others() const {
+    const std::lock_guard lock{mutex_};
+    std::set<std::uint16_t> held;
+    const auto add = [&held](const GatewayEntry& gateway) {
+        for (const auto& [shard, lease] : gateway.leases) {
+            held.insert(shard);
+        }
+    };
+    add(own_);
+    ShardLeases::ClassSizes sum;
+    for (const GatewayEntry& other : others_) {
+        if (!other.sizes) {
+            return std::nullopt;
+        }
+        for (const auto& [retention_class, size_bytes] : *other.sizes) {
+            sum[retention_class] += size_bytes;
+        }
+        add(other);
+    }
+    return held.size() == shards_.value ? std::optional{std::move(sum)} : std::nullopt;
 }
 
 void Membership::run_takes() {
@@ -203,6 +292,7 @@ Result<Done> Membership::take(std::uint16_t shard) {
     auto directory = PERFLEET_TRY(take_directory(pool_, shard));
     const std::lock_guard lock{mutex_};
     own_.leases[shard] = directory.head.lease;
+    own_.sizes.reset();
     news_.taken.emplace_back(shard, std::move(directory));
     is_beat_due_ = true;  // so that the others know
     changed_.notify_all();
@@ -219,6 +309,7 @@ void Membership::let_go(std::uint16_t shard) {
     {
         const std::lock_guard lock{mutex_};
         own_.leases.erase(shard);
+        own_.sizes.reset();
         std::erase_if(news_.taken, [&](const auto& one) { return one.first == shard; });
         std::erase(news_.surplus, shard);
         is_beat_due_ = true;

@@ -1,7 +1,7 @@
-// This process among those that write a store: says each second that it lives, sees who else does, and takes its part
-// of the shards, in threads of its own.
+// This process among those that write a store: says every two seconds that it lives, sees each second who else does,
+// and takes its part of the shards, in threads of its own.
 //
-// Threads: take_news() and let_go() by one at a time; the rest by any.
+// Threads: take_news(), let_go(), take_requests() and answer() by one at a time; the rest by any.
 #pragma once
 
 #include <array>
@@ -45,13 +45,21 @@ public:
 
     [[nodiscard]] std::optional<GatewayAddress> holder_of(std::uint16_t shard) const;
 
+    // As ShardLeases says.
+    [[nodiscard]] std::vector<ShardLeases::Message> take_requests();
+    void answer(ShardLeases::Message answer);
+    void publish_sizes(const ShardLeases::ClassSizes& held, std::size_t shard_count);  // of so many shards
+    [[nodiscard]] std::optional<ShardLeases::ClassSizes> sizes_of_others() const;
+
 private:
     Membership(RadosPool& pool, ShardCount shards, const GatewayAddress& own, bool is_alone);
     [[nodiscard]] Result<Done> begin();
     [[nodiscard]] Result<Done> await_end(std::vector<GatewayEntry> others);
     [[nodiscard]] Result<Done> take(std::uint16_t shard);
     [[nodiscard]] Result<Done> beat();
+    [[nodiscard]] Result<Done> remove(const std::string& name);  // of the table
     void look();
+    void collect_requests(const GatewayTable& table);  // the lock is held
     void run_beats();
     void run_takes();
 
@@ -67,6 +75,9 @@ private:
     std::vector<GatewayEntry> others_;  // that live
     std::vector<std::uint16_t> to_take_;
     News news_;
+    std::vector<ShardLeases::Message> requests_;  // for take_requests()
+    std::set<std::string> taken_requests_;        // that may still be in the table
+    GatewayTableChange due_;                      // goes out with the next beat
     std::uint64_t counted_look_ns_ = 0;
     std::thread beating_;
     std::thread taking_;

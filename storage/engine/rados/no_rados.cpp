@@ -11,9 +11,11 @@ Error unsupported(const RadosPlace& place) {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool, std::optional<ShardCount>) {
+Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool, std::optional<ShardCount>,
+                                                         const std::atomic<bool>*) {
     return unsupported(place);
 }
 Result<std::unique_ptr<Engine>> open_rados_reader_engine(const RadosPlace& place) { return unsupported(place); }
+Result<std::unique_ptr<RequestBox>> open_rados_request_box(const RadosPlace& place) { return unsupported(place); }
 
 }  // namespace perfleet

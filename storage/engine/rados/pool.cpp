@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
 
 #include "storage/engine/rados/loaded_librados.h"
 
@@ -11,7 +15,10 @@ namespace {
 constexpr const char* kHead = "head";
 constexpr std::uint64_t kPageKeysMax = 1'024;  // as an OSD gives at once by default
 constexpr const char* kOpTimeoutS = "30";      // without it calls wait for ever below min_size
-constexpr const char* kConnectTimeoutS = "10";
+constexpr const char* kConnectTimeoutS = "30";
+constexpr std::chrono::milliseconds kLookForStop{100};
+
+using Clock = std::chrono::steady_clock;
 
 struct WriteOp {
     rados_write_op_t op = librados()->rados_create_write_op();
@@ -53,9 +60,140 @@ std::string unescaped(std::string_view bytes) {
     return key;
 }
 
+// Of attributes that were read; ends them.
+std::string take_head(rados_xattrs_iter_t attributes) {
+    std::string head;
+    if (attributes == nullptr) {
+        return head;
+    }
+    const char* name = nullptr;
+    const char* value = nullptr;
+    std::size_t size = 0;
+    while (librados()->rados_getxattrs_next(attributes, &name, &value, &size) == 0 && name != nullptr) {
+        if (std::string_view{name} == kHead) {
+            head.assign(value, size);
+        }
+    }
+    librados()->rados_getxattrs_end(attributes);
+    return head;
+}
+
+Error connect_error(const RadosPlace& place, int result) {
+    const std::string user = "client." + place.user;
+    Error error = error_from_errno(-result, place.text() + ": connecting to the cluster as " + user);
+    switch (-result) {
+        case ETIMEDOUT:
+            error.code = ErrorCode::kUnavailable;
+            error.message += "; no monitor answers (mon host in its configuration)";
+            break;
+        case ENOENT: error.message += "; its configuration names no monitor (mon host)"; break;
+        case EACCES:
+        case EPERM:
+            error.message +=
+                "; there is no keyring with its key, or the cluster has another (ceph auth get " + user + ")";
+            break;
+        default: break;
+    }
+    return error;
+}
+
 }  // namespace
 
-RadosPool::RadosPool(std::string where) : where_{std::move(where)} {}
+// What is under way: its memory must be there until it has ended.
+class RadosPool::Operation {
+public:
+    explicit Operation(RadosPool& pool) : pool_{pool} {
+        (void)librados()->rados_aio_create_completion2(this, &on_end, &completion_);
+    }
+    Operation(const Operation&) = delete;
+    Operation& operator=(const Operation&) = delete;
+    ~Operation() {
+        if (is_begun_) {
+            (void)pool_.await(*this);
+        }
+        librados()->rados_aio_release(completion_);
+    }
+
+    // `begun` is what librados said of it.
+    void begin(int begun) {
+        is_begun_ = begun >= 0;
+        result_ = begun;
+    }
+    [[nodiscard]] rados_completion_t completion() const { return completion_; }
+
+private:
+    friend class RadosPool;
+    static void on_end(rados_completion_t, void* operation) {
+        auto& one = *static_cast<Operation*>(operation);
+        const std::lock_guard lock{one.mutex_};
+        one.has_ended_ = true;
+        one.ended_.notify_all();
+    }
+
+    RadosPool& pool_;
+    rados_completion_t completion_ = nullptr;
+    bool is_begun_ = false;  // and not awaited
+    int result_ = 0;
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    bool has_ended_ = false;
+};
+
+class RadosPool::Write final : public RadosWrite {
+public:
+    Write(RadosPool& pool, std::string object) : pool_{pool}, object_{std::move(object)}, operation_{pool} {}
+
+    [[nodiscard]] Result<Done> await() override {
+        const int written = pool_.await(operation_);
+        return written < 0 ? Result<Done>{pool_.error(written, object_, "writing")} : Done{};
+    }
+
+    [[nodiscard]] Operation& operation() { return operation_; }
+    [[nodiscard]] const std::string& object() const { return object_; }
+
+private:
+    RadosPool& pool_;
+    std::string object_;
+    Operation operation_;
+};
+
+RadosPool::RadosPool(const RadosPlace& place, const std::atomic<bool>* is_stopping)
+    : where_{place.text()}, user_{place.user}, is_stopping_{is_stopping} {}
+
+bool RadosPool::is_over(Clock::time_point began) {
+    if (is_stopping_ == nullptr || !*is_stopping_) {
+        return false;
+    }
+    const auto now = Clock::now();
+    Clock::rep seen = 0;
+    (void)stop_seen_.compare_exchange_strong(seen, now.time_since_epoch().count());
+    const Clock::time_point since{Clock::duration{stop_seen_}};
+    return now >= since + kStopWithin && now >= began + kStoppedWait;
+}
+
+int RadosPool::await(Operation& operation) {
+    if (!std::exchange(operation.is_begun_, false)) {
+        return operation.result_;
+    }
+    const auto began = Clock::now();
+    bool is_given_up = false;
+    {
+        std::unique_lock lock{operation.mutex_};
+        while (!is_given_up &&
+               !operation.ended_.wait_for(lock, kLookForStop, [&operation] { return operation.has_ended_; })) {
+            is_given_up = is_over(began);
+        }
+    }
+    if (is_given_up) {
+        (void)librados()->rados_aio_cancel(io_, operation.completion_);
+    }
+    (void)librados()->rados_aio_wait_for_complete_and_cb(operation.completion_);
+    operation.result_ = librados()->rados_aio_get_return_value(operation.completion_);
+    if (is_given_up && operation.result_ == -ECANCELED) {
+        operation.result_ = -ETIMEDOUT;  // not a comparison that failed
+    }
+    return operation.result_;
+}
 
 Error RadosPool::error(int result, const std::string& object, const char* doing) const {
     const std::string what = where_ + ": " + doing + " " + object;
@@ -65,18 +203,19 @@ Error RadosPool::error(int result, const std::string& object, const char* doing)
         case EEXIST: return {ErrorCode::kConflict, what + ": somebody else has changed it"};
         case ETIMEDOUT:
             return {ErrorCode::kUnavailable,
-                    what + ": no answer in " + kOpTimeoutS + " s (ceph health detail says why)"};
+                    stop_seen_ != 0 ? what + ": no answer before the end of this process"
+                                    : what + ": no answer in " + kOpTimeoutS + " s (ceph health detail says why)"};
         case EDQUOT:
         case ENOSPC: return {ErrorCode::kFull, what + ": the pool or the cluster is full"};
         case EACCES:
         case EPERM:
             return {ErrorCode::kPermission,
-                    what + ": the user's capabilities don't allow it (ceph auth get client.NAME)"};
+                    what + ": the user's capabilities don't allow it (ceph auth get client." + user_ + ")"};
         default: return error_from_errno(-result, what);
     }
 }
 
-Result<std::unique_ptr<RadosPool>> RadosPool::connect(const RadosPlace& place) {
+Result<std::unique_ptr<RadosPool>> RadosPool::connect(const RadosPlace& place, const std::atomic<bool>* is_stopping) {
     const std::string where = place.text();
     if (place.pool.empty() || place.user.empty()) {
         return Error{ErrorCode::kUsage, where + ": names no pool; rados:[USER@]POOL[/NAMESPACE]"};
@@ -84,22 +223,23 @@ Result<std::unique_ptr<RadosPool>> RadosPool::connect(const RadosPlace& place) {
     if (librados() == nullptr) {
         return Error{ErrorCode::kUnsupported, where + ": " + kLibradosFile + " can't be loaded; install librados2"};
     }
-    std::unique_ptr<RadosPool> pool{new RadosPool{where}};
+    std::unique_ptr<RadosPool> pool{new RadosPool{place, is_stopping}};
     if (const int created = librados()->rados_create(&pool->cluster_, place.user.c_str()); created < 0) {
         pool->cluster_ = nullptr;
         return error_from_errno(-created, where + ": librados");
     }
     rados_t cluster = pool->cluster_;
     if (const int read = librados()->rados_conf_read_file(cluster, nullptr); read < 0) {
-        return error_from_errno(-read, where + ": no ceph.conf can be read (CEPH_CONF names another than /etc/ceph's)");
+        const char* const named = std::getenv("CEPH_CONF");
+        return error_from_errno(-read, where + ": the cluster's configuration can't be read (" +
+                                           (named != nullptr ? named : "/etc/ceph/ceph.conf") +
+                                           "; --ceph-conf names another)");
     }
     (void)librados()->rados_conf_set(cluster, "rados_osd_op_timeout", kOpTimeoutS);
     (void)librados()->rados_conf_set(cluster, "rados_mon_op_timeout", kConnectTimeoutS);
     (void)librados()->rados_conf_set(cluster, "client_mount_timeout", kConnectTimeoutS);
     if (const int connected = librados()->rados_connect(cluster); connected < 0) {
-        Error error = error_from_errno(-connected, where + ": connecting to the cluster as client." + place.user);
-        error.code = connected == -ETIMEDOUT ? ErrorCode::kUnavailable : error.code;
-        return error;
+        return connect_error(place, connected);
     }
     if (const int opened = librados()->rados_ioctx_create(cluster, place.pool.c_str(), &pool->io_); opened < 0) {
         pool->io_ = nullptr;
@@ -122,7 +262,8 @@ RadosPool::~RadosPool() {
     }
 }
 
-Result<Done> RadosPool::change(const std::string& object, const RadosChange& change) {
+std::unique_ptr<RadosWrite> RadosPool::begin_change(const std::string& object, const RadosChange& change) {
+    auto begun = std::make_unique<Write>(*this, object);
     const WriteOp write;
     if (change.is_unguarded) {
         librados()->rados_write_op_create(write.op, LIBRADOS_CREATE_IDEMPOTENT, nullptr);
@@ -166,21 +307,34 @@ Result<Done> RadosPool::change(const std::string& object, const RadosChange& cha
         librados()->rados_write_op_omap_set2(write.op, key_bytes.data() + removed, values.data(),
                                              key_sizes.data() + removed, value_sizes.data(), values.size());
     }
-    const int written = librados()->rados_write_op_operate2(write.op, io_, object.c_str(), nullptr, 0);
-    return written < 0 ? Result<Done>{error(written, object, "writing")} : Done{};
+    Operation& operation = begun->operation();
+    operation.begin(librados()->rados_aio_write_op_operate(write.op, io_, operation.completion(),
+                                                           begun->object().c_str(), nullptr,
+                                                           change.is_forced ? LIBRADOS_OPERATION_FULL_FORCE : 0));
+    return begun;
 }
 
 Result<std::optional<std::string>> RadosPool::head(const std::string& object) {
-    std::string head(256, '\0');
-    const int size = librados()->rados_getxattr(io_, object.c_str(), kHead, head.data(), head.size());
-    if (size == -ENOENT) {
+    const ReadOp read;
+    rados_xattrs_iter_t attributes = nullptr;
+    int attributes_result = 0;
+    librados()->rados_read_op_getxattrs(read.op, &attributes, &attributes_result);
+    const int result = operate(read.op, object);
+    std::string head = take_head(attributes);
+    if (result == -ENOENT) {
         return std::optional<std::string>{};
     }
-    if (size < 0) {
-        return error(size, object, "reading");
+    if (result < 0 || attributes_result < 0) {
+        return error(result < 0 ? result : attributes_result, object, "reading");
     }
-    head.resize(static_cast<std::size_t>(size));
     return std::optional{std::move(head)};
+}
+
+int RadosPool::operate(void* read_operation, const std::string& object) {
+    Operation operation{*this};
+    operation.begin(
+        librados()->rados_aio_read_op_operate(read_operation, io_, operation.completion(), object.c_str(), 0));
+    return await(operation);
 }
 
 Result<std::optional<RadosPool::IndexRead>> RadosPool::read_index(
@@ -197,27 +351,16 @@ Result<std::optional<RadosPool::IndexRead>> RadosPool::read_index(
         librados()->rados_read_op_getxattrs(read.op, &attributes, &attributes_result);
         librados()->rados_read_op_omap_get_vals2(read.op, after.c_str(), "", kPageKeysMax, &values, &more,
                                                  &values_result);
-        const int result = librados()->rados_read_op_operate(read.op, io_, object.c_str(), 0);
-        std::string head;
-        const char* name = nullptr;
-        const char* value = nullptr;
-        std::size_t size = 0;
-        while (attributes != nullptr && librados()->rados_getxattrs_next(attributes, &name, &value, &size) == 0 &&
-               name != nullptr) {
-            if (std::string_view{name} == kHead) {
-                head.assign(value, size);
-            }
-        }
+        const int result = operate(read.op, object);
+        std::string head = take_head(attributes);
         char* key = nullptr;
         char* bytes = nullptr;
         std::size_t key_size = 0;
+        std::size_t size = 0;
         while (result >= 0 && values_result >= 0 && values != nullptr &&
                librados()->rados_omap_get_next2(values, &key, &bytes, &key_size, &size) == 0 && key != nullptr) {
             after.assign(key, key_size);
             on_value(unescaped(after), {bytes, size});
-        }
-        if (attributes != nullptr) {
-            librados()->rados_getxattrs_end(attributes);
         }
         if (values != nullptr) {
             librados()->rados_omap_get_end(values);
@@ -238,18 +381,42 @@ Result<std::optional<RadosPool::IndexRead>> RadosPool::read_index(
     return whole;
 }
 
+Result<std::optional<std::string>> RadosPool::index_value(const std::string& object, std::string_view key) {
+    const ReadOp read;
+    const std::string bytes = escaped(key);
+    const char* const key_bytes = bytes.data();
+    const std::size_t key_size = bytes.size();
+    rados_omap_iter_t values = nullptr;
+    int values_result = 0;
+    librados()->rados_read_op_omap_get_vals_by_keys2(read.op, &key_bytes, 1, &key_size, &values, &values_result);
+    const int result = operate(read.op, object);
+    std::optional<std::string> found;
+    char* found_key = nullptr;
+    char* value = nullptr;
+    std::size_t found_key_size = 0;
+    std::size_t size = 0;
+    if (values != nullptr) {
+        if (librados()->rados_omap_get_next2(values, &found_key, &value, &found_key_size, &size) == 0 &&
+            found_key != nullptr) {
+            found.emplace(value, size);
+        }
+        librados()->rados_omap_get_end(values);
+    }
+    const int failure = std::min(result, values_result);
+    return failure < 0 ? Result<std::optional<std::string>>{error(failure, object, "reading")} : std::move(found);
+}
+
 Result<Done> RadosPool::read(std::span<RadosRead> reads) {
     struct Running {
+        explicit Running(RadosPool& pool) : operation{pool} {}
         ReadOp read;
-        rados_completion_t completion = nullptr;
         std::vector<std::size_t> sizes;
         std::vector<int> results;
+        Operation operation;  // last: it ends before its memory
     };
     std::vector<std::unique_ptr<Running>> running;
-    int failure = 0;
-    const std::string* failed = nullptr;
     for (RadosRead& one : reads) {
-        auto& run = *running.emplace_back(std::make_unique<Running>());
+        auto& run = *running.emplace_back(std::make_unique<Running>(*this));
         run.sizes.resize(one.extents.size());
         run.results.resize(one.extents.size());
         one.bytes.resize(one.extents.size());
@@ -258,25 +425,14 @@ Result<Done> RadosPool::read(std::span<RadosRead> reads) {
             librados()->rados_read_op_read(run.read.op, one.extents[i].offset, one.bytes[i].size(), one.bytes[i].data(),
                                            &run.sizes[i], &run.results[i]);
         }
-        (void)librados()->rados_aio_create_completion2(nullptr, nullptr, &run.completion);
-        if (const int begun =
-                librados()->rados_aio_read_op_operate(run.read.op, io_, run.completion, one.object.c_str(), 0);
-            begun < 0) {
-            librados()->rados_aio_release(run.completion);
-            run.completion = nullptr;
-            failure = begun;
-            failed = &one.object;
-            break;
-        }
+        run.operation.begin(
+            librados()->rados_aio_read_op_operate(run.read.op, io_, run.operation.completion(), one.object.c_str(), 0));
     }
+    int failure = 0;
+    const std::string* failed = nullptr;
     for (std::size_t i = 0; i < running.size(); ++i) {
         Running& run = *running[i];
-        if (run.completion == nullptr) {
-            continue;
-        }
-        (void)librados()->rados_aio_wait_for_complete(run.completion);
-        int result = librados()->rados_aio_get_return_value(run.completion);
-        librados()->rados_aio_release(run.completion);
+        int result = await(run.operation);
         for (std::size_t j = 0; j < run.sizes.size() && result >= 0; ++j) {
             result = run.results[j] < 0 ? run.results[j] : run.sizes[j] != reads[i].bytes[j].size() ? -EIO : 0;
         }
@@ -289,7 +445,9 @@ Result<Done> RadosPool::read(std::span<RadosRead> reads) {
 }
 
 Result<Done> RadosPool::remove(const std::string& object) {
-    const int removed = librados()->rados_remove(io_, object.c_str());
+    Operation operation{*this};
+    operation.begin(librados()->rados_aio_remove(io_, object.c_str(), operation.completion()));
+    const int removed = await(operation);
     return removed < 0 && removed != -ENOENT ? Result<Done>{error(removed, object, "removing")} : Done{};
 }
 

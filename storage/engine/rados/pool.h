@@ -6,6 +6,8 @@
 // object.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,6 +33,7 @@ struct RadosChange {
     std::map<std::string, std::string> index;  // set
     std::vector<std::string> removed;          // of the index
     bool is_unguarded = false;                 // of an object without a head, which is made where there is none
+    bool is_forced = false;                    // done also where the pool or the cluster is full
 };
 
 struct RadosExtent {
@@ -44,15 +47,35 @@ struct RadosRead {
     std::vector<std::string> bytes;  // one for each; filled in
 };
 
+// A change that is under way. Ends before this does, and before its pool.
+class RadosWrite {
+public:
+    RadosWrite() = default;
+    RadosWrite(const RadosWrite&) = delete;
+    RadosWrite& operator=(const RadosWrite&) = delete;
+    virtual ~RadosWrite() = default;
+
+    [[nodiscard]] virtual Result<Done> await() = 0;  // once
+};
+
 class RadosPool {
 public:
+    // Once `is_stopping` (or null) is set, nothing waits for the cluster longer than this.
+    static constexpr std::chrono::milliseconds kStopWithin{4'000};  // since that was seen,
+    static constexpr std::chrono::milliseconds kStoppedWait{250};   // but each operation so long
+
     // By /etc/ceph/ceph.conf, or $CEPH_CONF. Errors: kNotFound (no such pool), kPermission, kUnavailable, kInvalid.
-    [[nodiscard]] static Result<std::unique_ptr<RadosPool>> connect(const RadosPlace& place);
+    [[nodiscard]] static Result<std::unique_ptr<RadosPool>> connect(const RadosPlace& place,
+                                                                    const std::atomic<bool>* is_stopping = nullptr);
     RadosPool(const RadosPool&) = delete;
     RadosPool& operator=(const RadosPool&) = delete;
     ~RadosPool();
 
-    [[nodiscard]] Result<Done> change(const std::string& object, const RadosChange& change);
+    [[nodiscard]] Result<Done> change(const std::string& object, const RadosChange& change) {
+        return begin_change(object, change)->await();
+    }
+    // Borrows nothing once it returns. Operations on one object are done in the order in which they were begun.
+    [[nodiscard]] std::unique_ptr<RadosWrite> begin_change(const std::string& object, const RadosChange& change);
     // Nothing where there is no such object.
     [[nodiscard]] Result<std::optional<std::string>> head(const std::string& object);
 
@@ -65,6 +88,9 @@ public:
     [[nodiscard]] Result<std::optional<IndexRead>> read_index(
         const std::string& object, const std::function<void(std::string_view key, std::string_view value)>& on_value);
 
+    // Of one key of the index; nothing where it hasn't that. Errors: kNotFound (no such object).
+    [[nodiscard]] Result<std::optional<std::string>> index_value(const std::string& object, std::string_view key);
+
     // Of all objects at a time.
     [[nodiscard]] Result<Done> read(std::span<RadosRead> reads);
     [[nodiscard]] Result<Done> remove(const std::string& object);  // Done where it isn't there, too
@@ -72,10 +98,19 @@ public:
     [[nodiscard]] const std::string& where() const { return where_; }
 
 private:
-    explicit RadosPool(std::string where);
+    class Operation;
+    class Write;
+
+    RadosPool(const RadosPlace& place, const std::atomic<bool>* is_stopping);
     [[nodiscard]] Error error(int result, const std::string& object, const char* doing) const;
+    [[nodiscard]] int await(Operation& operation);
+    [[nodiscard]] int operate(void* read_operation, const std::string& object);
+    [[nodiscard]] bool is_over(std::chrono::steady_clock::time_point began);
 
     std::string where_;
+    std::string user_;
+    const std::atomic<bool>* is_stopping_;
+    std::atomic<std::chrono::steady_clock::rep> stop_seen_{0};  // 0: not yet
     void* cluster_ = nullptr;
     void* io_ = nullptr;
 };

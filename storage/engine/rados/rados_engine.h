@@ -4,12 +4,14 @@
 // Threads: as Engine says.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
 #include "schemas/vocabulary/error.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/rados/place.h"
+#include "storage/engine/request_box.h"
 
 namespace perfleet {
 
@@ -17,11 +19,15 @@ namespace perfleet {
 // nothing more there, also when it is only slow. `is_shared`: none before ShardLeases::join(), and then its part of
 // them; reads see the shards that are held, and writes to others are errors. Errors: kBusy (somebody who lives has
 // shards), kNotFound (no such pool), kPermission, kUnavailable (no answer from the cluster), kUnsupported, kIo. All
-// writes go under the lease of their shard; a guard of 0 means that one.
+// writes go under the lease of their shard; a guard of 0 means that one. `is_stopping` (or null), once it is set:
+// nothing waits for the cluster longer than RadosPool::kStopWithin.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool is_shared = false,
-                                                                       std::optional<ShardCount> shards = std::nullopt);
+                                                                       std::optional<ShardCount> shards = std::nullopt,
+                                                                       const std::atomic<bool>* is_stopping = nullptr);
 
 // Reads beside a writer, or without one. Its writes are errors.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_rados_reader_engine(const RadosPlace& place);
+
+[[nodiscard]] Result<std::unique_ptr<RequestBox>> open_rados_request_box(const RadosPlace& place);
 
 }  // namespace perfleet

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,7 +17,7 @@
 #include "storage/engine/rados/pool.h"
 #include "storage/engine/rados/rados_limits.h"
 #include "storage/engine/store_format.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/store/testing/stores.h"
 #include "storage/store_limits.h"
 
@@ -63,12 +64,14 @@ protected:
         for (const auto& [at, value] : values) {
             changes.puts.push_back({at, value});
         }
-        return engine.write(*domain_of_key(values.front().first, ShardCount{}), 0, changes);
+        PERFLEET_TRY(engine.write(*domain_of_key(values.front().first, ShardCount{}), 0, changes));
+        return engine.sync();
     }
     static Result<Done> remove(Engine& engine, const std::string& at) {
         Changes changes;
         changes.deletes = {at};
-        return engine.write(*domain_of_key(at, ShardCount{}), 0, changes);
+        PERFLEET_TRY(engine.write(*domain_of_key(at, ShardCount{}), 0, changes));
+        return engine.sync();
     }
     // Without what the engine begins a store with.
     [[nodiscard]] static std::map<std::string, std::string> content(const Engine& engine,
@@ -161,9 +164,9 @@ TEST_F(RadosStore, KeepsWhatWasReplacedAndDeletedBesideCompaction) {
     ASSERT_TRUE(engine->write_unlogged(domain_of(partition()), 0, compacted).ok());
     const std::map<std::string, std::string> expected{{key(1), "1 and 2"}, {key(3), longer}};
     EXPECT_EQ(content(*engine), expected);
-    EXPECT_EQ(content(*reader()).size(), 3U) << "a reader sees it once it is settled";
+    EXPECT_EQ(content(*reader()).size(), 3U) << "a reader sees it once it was flushed";
     const auto early = reader();
-    ASSERT_TRUE(engine->settle().ok());
+    ASSERT_TRUE(engine->flush_unlogged().ok());
     EXPECT_EQ(content(*engine), expected);
     EXPECT_EQ(content(*reader()), expected);
     EXPECT_EQ(content(*early).size(), 3U) << "whoever reads still finds the old segments";
@@ -232,13 +235,15 @@ TEST_F(RadosStore, IsTakenOverFromOneThatWasKilled) {
     GatewayEntry killed;
     killed.name = "killed";
     killed.leases[0] = 1;
-    ASSERT_TRUE(write_gateway(**pool, killed).ok());
+    GatewayTableChange change;
+    change.gateways.push_back(killed);
+    ASSERT_TRUE(change_gateway_table(**pool, change).ok());
     const auto engine = writer();
     ASSERT_TRUE(put(*engine, {{key(1), "1"}}).ok());
-    const auto table = read_gateways(**pool);
+    const auto table = read_gateway_table(**pool);
     ASSERT_TRUE(table.ok());
-    ASSERT_EQ(table->size(), 1U);
-    EXPECT_NE(table->front().name, "killed");
+    ASSERT_EQ(table->gateways.size(), 1U);
+    EXPECT_NE(table->gateways.front().name, "killed");
 }
 
 TEST_F(RadosStore, IsAtOnceAgainThatOfAGatewayWhichWasKilledAndStarted) {
@@ -248,11 +253,111 @@ TEST_F(RadosStore, IsAtOnceAgainThatOfAGatewayWhichWasKilledAndStarted) {
     killed.name = "killed";
     killed.address.endpoint = "tcp://127.0.0.1:1";
     killed.leases[0] = 1;
-    ASSERT_TRUE(write_gateway(**pool, killed).ok());
+    GatewayTableChange change;
+    change.gateways.push_back(killed);
+    ASSERT_TRUE(change_gateway_table(**pool, change).ok());
     const auto gateway = shared();
     ASSERT_TRUE(gateway->leases()->join({"tcp://127.0.0.1:1", ""}).ok());
     (void)gateway->leases()->take_news();
     EXPECT_EQ(gateway->leases()->held_count(), limits::kShardsDefault);
+}
+
+TEST_F(RadosStore, RequestsGoToTheHolderOfTheirShardOnceAndAnswersComeBack) {
+    const auto box = open_rados_request_box(place_);
+    auto pool = RadosPool::connect(place_);
+    ASSERT_TRUE(box.ok() && pool.ok());
+    const std::vector<RequestBox::Request> requests{
+        {limits::kShardsDefault, "nobody's"}, {0, "first\nof two"}, {0, "second"}};
+    EXPECT_EQ((*box)->post(requests).error().code, ErrorCode::kNotFound);
+    const auto gateway = shared();
+    ShardLeases& leases = *gateway->leases();
+    ASSERT_TRUE(leases.join({"tcp://127.0.0.1:1", ""}).ok());
+    std::vector<std::string> ids;
+    std::map<std::string, std::string> taken;
+    // The gateway takes the two at consecutive looks, of which one comes before the beat that removes its request.
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const auto posted = (*box)->post(std::span{requests}.subspan(i, 1));
+        ASSERT_TRUE(posted.ok()) << posted.error().message;
+        ids.push_back(posted->front());
+        while (taken.size() < i) {
+            for (const ShardLeases::Message& request : leases.take_requests()) {
+                EXPECT_TRUE(taken.emplace(request.id, request.text).second) << "taken twice";
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds{10});
+        }
+    }
+    EXPECT_EQ(taken, (std::map<std::string, std::string>{{ids[1], requests[1].text}, {ids[2], requests[2].text}}));
+    const auto requests_left = [&] {
+        const auto table = read_gateway_table(**pool);
+        EXPECT_TRUE(table.ok());
+        return table.ok() ? table->requests.size() : 0;
+    };
+    while (requests_left() > 1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    EXPECT_TRUE(leases.take_requests().empty()) << "taken twice";
+    leases.answer({ids[2], "done"});
+    std::map<std::string, std::string> answers;
+    while (answers.empty()) {
+        auto some = (*box)->take_answers();
+        ASSERT_TRUE(some.ok());
+        answers.merge(*some);
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    EXPECT_EQ(answers, (std::map<std::string, std::string>{{ids[2], "done"}}));
+    EXPECT_TRUE((*box)->withdraw().ok());
+    const auto table = read_gateway_table(**pool);
+    ASSERT_TRUE(table.ok());
+    EXPECT_TRUE(table->requests.empty());
+    EXPECT_TRUE(table->answers.empty());
+}
+
+TEST_F(RadosStore, GatewaysKnowWhatTheOthersShardsTakeOnceAllHaveMeasuredTheirs) {
+    const auto first = shared();
+    const auto second = shared();
+    ASSERT_TRUE(first->leases()->join({"tcp://127.0.0.1:1", ""}).ok());
+    ASSERT_TRUE(second->leases()->join({"tcp://127.0.0.1:2", ""}).ok());
+    while (second->leases()->held_count() != limits::kShardsDefault / 2) {
+        for (const std::uint16_t shard : first->leases()->take_news().surplus) {
+            first->leases()->give_up(shard);
+        }
+        (void)second->leases()->take_news();
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    const auto has_known_holder = [&](std::uint16_t shard) {
+        return first->leases()->is_held(shard) || first->leases()->holder_of(shard).has_value();
+    };
+    for (std::uint16_t shard = 0; shard < limits::kShardsDefault; ++shard) {
+        while (!has_known_holder(shard)) {
+            std::this_thread::sleep_for(std::chrono::milliseconds{10});
+        }
+    }
+    EXPECT_EQ(first->leases()->sizes_of_others(), std::nullopt) << "all shards have a holder, but aren't measured";
+    const ShardLeases::ClassSizes sizes{{0, 7}, {3, 1ULL << 40}};
+    ShardLeases& of_second = *second->leases();
+    of_second.publish_sizes({{0, 9}}, of_second.change_count() - 1);  // measured before its last shard came
+    auto pool = RadosPool::connect(place_);
+    ASSERT_TRUE(pool.ok());
+    const auto entry_of_second = [&] {
+        const auto table = read_gateway_table(**pool);
+        const auto& gateways = table->gateways;
+        return *std::find_if(gateways.begin(), gateways.end(),
+                             [](const GatewayEntry& one) { return one.address.endpoint == "tcp://127.0.0.1:2"; });
+    };
+    const std::uint64_t beat = entry_of_second().beat;
+    while (entry_of_second().beat == beat) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    EXPECT_EQ(entry_of_second().sizes, std::nullopt);
+    of_second.publish_sizes(sizes, of_second.change_count());
+    while (first->leases()->sizes_of_others() == std::nullopt) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    EXPECT_EQ(first->leases()->sizes_of_others(), sizes);
+    of_second.give_up(limits::kShardsDefault - 1);
+    while (first->leases()->sizes_of_others() != std::nullopt) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
 }
 
 TEST_F(RadosStore, ShardsAreSharedByGatewaysAndGoToThoseThatAreLeft) {
@@ -358,6 +463,22 @@ TEST_F(RadosStore, FencesOffAWriterWhoseLeaseWasTaken) {
     EXPECT_EQ(content(*reader()), before);
 }
 
+TEST_F(RadosStore, ListsPartitionsByItsDirectories) {
+    const auto engine = writer();
+    EXPECT_EQ(engine->listed_partitions(), std::vector<Partition>{});
+    ASSERT_TRUE(put(*engine, {{key(1, 7), "1"}}).ok());
+    ASSERT_TRUE(put(*engine, {{key(1, 2), "1"}}).ok());
+    const std::vector both{partition(2), partition(7)};
+    EXPECT_EQ(engine->listed_partitions(), both);
+    const auto reading = reader();
+    EXPECT_EQ(reading->listed_partitions(), both);
+    ASSERT_TRUE(remove(*engine, key(1, 2)).ok());
+    EXPECT_EQ(engine->listed_partitions(), std::vector{partition(7)});
+    ASSERT_TRUE(engine->reclaim(everything(), nullptr).ok());
+    ASSERT_TRUE(reading->refresh().ok());
+    EXPECT_EQ(reading->listed_partitions(), std::vector{partition(7)});
+}
+
 TEST_F(RadosStore, BeginsANewSegmentWhenOneIsFull) {
     const auto engine = writer();
     const std::string value(30U << 20, 'v');
@@ -404,6 +525,23 @@ TEST_F(RadosStore, GoesOnFromWhatIsThereAfterAFailure) {
     EXPECT_EQ(content(*engine), (std::map<std::string, std::string>{{key(1), "1"}, {key(2), "2"}}));
     ASSERT_TRUE(put(*engine, {{key(3), "3"}}).ok());
     EXPECT_EQ(content(*reader()).size(), 3U);
+}
+
+TEST_F(RadosStore, SaysWhoMayNotReadItAndWhy) {
+    RadosPlace place = place_;
+    place.user = "nobody";
+    const auto unknown = open_rados_reader_engine(place);
+    ASSERT_FALSE(unknown.ok());
+    EXPECT_EQ(unknown.error().code, ErrorCode::kPermission);
+    EXPECT_NE(unknown.error().message.find("ceph auth get client.nobody"), std::string::npos)
+        << unknown.error().message;
+    const std::string conf = std::getenv("CEPH_CONF");
+    ::setenv("CEPH_CONF", "/nowhere/ceph.conf", 1);
+    const auto without = open_rados_reader_engine(place_);
+    ::setenv("CEPH_CONF", conf.c_str(), 1);
+    ASSERT_FALSE(without.ok());
+    EXPECT_NE(without.error().message.find("(/nowhere/ceph.conf; --ceph-conf names another)"), std::string::npos)
+        << without.error().message;
 }
 
 TEST_F(RadosStore, SaysWhichPoolIsMissing) {

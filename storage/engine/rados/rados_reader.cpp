@@ -18,7 +18,7 @@ public:
     [[nodiscard]] Result<bool> recover(GoOn) override { return false; }
     [[nodiscard]] Result<Done> write(const Domain&, Guard, const Changes&) override { return read_only(); }
     [[nodiscard]] Result<Done> write_unlogged(const Domain&, Guard, const Changes&) override { return read_only(); }
-    [[nodiscard]] Result<Done> settle() override { return read_only(); }
+    [[nodiscard]] Result<Done> flush_unlogged() override { return read_only(); }
     [[nodiscard]] Result<Done> reclaim(const KeyRange&, std::atomic<bool>*) override { return read_only(); }
     [[nodiscard]] Result<Done> sync() override { return read_only(); }
     [[nodiscard]] Result<Done> erase(const KeyRange&, std::atomic<bool>*) override { return read_only(); }

@@ -7,7 +7,7 @@
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/rados/rados_limits.h"
 #include "storage/engine/store_format.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/store_limits.h"
 
 namespace perfleet {
@@ -20,6 +20,7 @@ constexpr std::size_t kFetchValuesMax = 4'096;
 constexpr std::uint64_t kGapSizeBytesMax = 16U << 10;  // read along, instead of in an extent of its own
 constexpr int kLoadsMax = 4;  // of an index that is written meanwhile, before it is cut off at one moment
 constexpr int kReloadsMax = 8;
+constexpr std::size_t kLookupSegmentsMax = 4;  // that are asked for one key, before the index is read
 constexpr std::size_t kTargetPrefixSize = 1 + sizeof(std::uint64_t);
 
 KeyRange clip(const KeyRange& range, const KeyRange& to) {
@@ -45,6 +46,18 @@ bool is_one_target(const KeyRange& range) {
            range.end.starts_with(begin.substr(0, kTargetPrefixSize));
 }
 
+// What an index says of a key in this segment; nothing: it was deleted.
+std::optional<IndexValue> index_value_of(const std::optional<RadosEntry>& entry,
+                                         const std::shared_ptr<const Segment>& segment) {
+    if (entry && entry->type == RadosEntry::Type::kDeleted) {
+        return std::nullopt;
+    }
+    if (entry && entry->type == RadosEntry::Type::kBody) {
+        return IndexValue{nullptr, segment, entry->offset, entry->size_bytes};
+    }
+    return IndexValue{entry ? std::make_shared<const std::string>(entry->value) : nullptr, nullptr, 0, 0};
+}
+
 }  // namespace
 
 Result<std::optional<std::string>> RadosReads::get(std::string_view key) const {
@@ -52,12 +65,45 @@ Result<std::optional<std::string>> RadosReads::get(std::string_view key) const {
     if (!domain.ok()) {
         return std::optional<std::string>{};  // such a key was never written
     }
-    auto index = PERFLEET_TRY(index_of(*domain));
+    auto index = PERFLEET_TRY(index_with(*domain, key));
     std::string end{key};
     end.push_back('\0');
     const auto at = index_cursor({index}, {std::string{key}, std::move(end)});
     auto is_there = PERFLEET_TRY(at->next());
     return is_there ? std::optional{std::string{at->value()}} : std::nullopt;
+}
+
+// The index, or what it would have of this key: of an hour that nobody reads otherwise (is it compacted?) that is an
+// operation or two, where the index may be a hundred thousand keys.
+Result<std::shared_ptr<const DomainIndex>> RadosReads::index_with(const Domain& domain, std::string_view key) const {
+    SegmentList segments;
+    {
+        const std::lock_guard lock{mutex_};
+        const auto found = domains_.find(domain);
+        if (domain.type == Domain::Type::kPartition && found != domains_.end() && found->second.index == nullptr) {
+            segments = found->second.segments;
+        }
+    }
+    if (segments.empty() || segments.size() > kLookupSegmentsMax) {
+        return index_of(domain);
+    }
+    auto only = std::make_shared<DomainIndex>();
+    for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
+        auto bytes = pool_->index_value((*segment)->object, key);
+        if (!bytes.ok()) {
+            // One that isn't written yet, or was compacted meanwhile.
+            return bytes.error().code == ErrorCode::kNotFound
+                       ? index_of(domain)
+                       : Result<std::shared_ptr<const DomainIndex>>{bytes.error()};
+        }
+        if (bytes->has_value()) {
+            if (auto value = index_value_of(decode_entry_untrusted(**bytes), *segment)) {
+                only->emplace(key, std::move(*value));
+            }
+            break;
+        }
+    }
+    return std::shared_ptr<const DomainIndex>{std::move(only)};
 }
 
 std::vector<Domain> RadosReads::domains_in(const KeyRange& range) const {
@@ -110,6 +156,20 @@ public:
         return true;
     }
 
+    void seek(std::string_view first) override {
+        key_.clear();
+        const auto fetched = std::find_if(keys_.begin() + static_cast<std::ptrdiff_t>(at_), keys_.end(),
+                                          [&](const std::string* key) { return *key >= first; });
+        at_ = static_cast<std::size_t>(fetched - keys_.begin());
+        for (Group& group : groups_) {
+            group.keys.begin = std::min(std::max(group.keys.begin, std::string{first}), group.keys.end);
+        }
+        if (at_ == keys_.size()) {
+            begin_parts();
+            fetch_size_bytes_ = kFetchSizeBytesFirst;
+        }
+    }
+
 private:
     using At = DomainIndex::const_iterator;
 
@@ -126,14 +186,21 @@ private:
         values_.clear();
         at_ = 0;
         indexes_ = std::move(group.indexes);
+        begin_parts();
+        return true;
+    }
+
+    // Of the group at hand, if there is one yet.
+    void begin_parts() {
+        parts_.clear();
         for (const auto& index : indexes_) {
-            const At begin = index->lower_bound(group.keys.begin);
-            const At end = index->lower_bound(group.keys.end);
+            const KeyRange& keys = groups_[next_group_ - 1].keys;
+            const At begin = index->lower_bound(keys.begin);
+            const At end = index->lower_bound(keys.end);
             if (begin != end) {
                 parts_.emplace_back(begin, end);
             }
         }
-        return true;
     }
 
     void fetch_more() {
@@ -327,15 +394,13 @@ Result<bool> RadosReads::load_segment(const Domain& domain, const std::shared_pt
     for (int loads = 1;; ++loads) {
         struct Found {
             std::string key;
-            std::optional<RadosEntry> entry;
-            std::shared_ptr<const std::string> value;
+            std::uint64_t write_number;
+            std::optional<IndexValue> value;
         };
         std::vector<Found> entries;
         auto read = pool_->read_index(segment->object, [&](std::string_view key, std::string_view bytes) {
-            Found& found = entries.emplace_back(Found{std::string{key}, decode_entry_untrusted(bytes), nullptr});
-            if (found.entry && found.entry->type == RadosEntry::Type::kInline) {
-                found.value = std::make_shared<const std::string>(found.entry->value);
-            }
+            const auto entry = decode_entry_untrusted(bytes);
+            entries.push_back({std::string{key}, entry ? entry->write_number : 0, index_value_of(entry, segment)});
         });
         if (!read.ok()) {
             return read.error();
@@ -353,19 +418,14 @@ Result<bool> RadosReads::load_segment(const Domain& domain, const std::shared_pt
         }
         const bool is_cut = !(*read)->is_one_moment && domain.type == Domain::Type::kPartition;
         for (Found& found : entries) {
-            const std::optional<RadosEntry>& entry = found.entry;
-            if (is_cut && entry && entry->write_number > head->write_count) {
+            if (is_cut && found.write_number > head->write_count) {
                 continue;
             }
-            if (entry && entry->type == RadosEntry::Type::kDeleted) {
+            if (found.value) {
+                loaded.index->insert_or_assign(std::move(found.key), std::move(*found.value));
+            } else {
                 loaded.index->erase(found.key);
-                continue;
             }
-            IndexValue value{std::move(found.value), nullptr, 0, 0};
-            if (entry && entry->type == RadosEntry::Type::kBody) {
-                value = {nullptr, segment, entry->offset, entry->size_bytes};
-            }
-            loaded.index->insert_or_assign(std::move(found.key), std::move(value));
         }
         loaded.last_head = (*read)->head;
         return true;
@@ -435,17 +495,53 @@ Result<std::uint64_t> RadosReads::size_bytes(const KeyRange& range) const {
         }
     }
     for (const Domain& domain : domains_in(range)) {
-        SegmentList segments;
-        {
-            const std::lock_guard lock{mutex_};
-            const auto found = domains_.find(domain);
-            segments = found != domains_.end() ? found->second.segments : SegmentList{};
+        sum += PERFLEET_TRY(segment_size_bytes(domain));
+    }
+    return sum;
+}
+
+std::optional<std::vector<Partition>> RadosReads::listed_partitions() const {
+    std::vector<Partition> partitions;
+    const std::lock_guard lock{mutex_};
+    for (const auto& [domain, state] : domains_) {
+        const bool is_empty = state.index != nullptr ? state.index->empty() : state.segments.empty();
+        if (domain.type == Domain::Type::kPartition && !is_empty) {
+            partitions.push_back(domain.partition);
         }
-        for (const auto& segment : segments) {
-            auto bytes = PERFLEET_TRY(pool_->head(segment->object));
+    }
+    return partitions;
+}
+
+Result<std::uint64_t> RadosReads::segment_size_bytes(const Domain& domain) const {
+    SegmentList segments;
+    std::map<std::string, std::uint64_t> known;
+    {
+        const std::lock_guard lock{mutex_};
+        const auto found = domains_.find(domain);
+        if (found == domains_.end()) {
+            return std::uint64_t{0};
+        }
+        segments = found->second.segments;
+        known = found->second.sizes;
+    }
+    std::uint64_t sum = 0;
+    std::map<std::string, std::uint64_t> sizes;  // without those that were replaced
+    for (const auto& segment : segments) {
+        const auto before = known.find(segment->object);
+        std::uint64_t size_bytes = before != known.end() ? before->second : 0;
+        if (before == known.end()) {
+            const auto bytes = PERFLEET_TRY(pool_->head(segment->object));
             const auto head = bytes.has_value() ? decode_head_untrusted(*bytes) : std::nullopt;
-            sum += head ? head->size_bytes + head->index_size_bytes : 0;
+            size_bytes = head ? head->size_bytes + head->index_size_bytes : 0;
         }
+        sum += size_bytes;
+        if (segment->is_sealed || segment != segments.back()) {
+            sizes.emplace(segment->object, size_bytes);
+        }
+    }
+    const std::lock_guard lock{mutex_};
+    if (const auto found = domains_.find(domain); found != domains_.end()) {
+        found->second.sizes = std::move(sizes);
     }
     return sum;
 }

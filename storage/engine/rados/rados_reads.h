@@ -41,6 +41,7 @@ public:
     [[nodiscard]] bool has_lost_logs() const override { return false; }
     [[nodiscard]] bool is_for_drops_only() const override { return false; }
     [[nodiscard]] Result<std::uint64_t> size_bytes(const KeyRange& range) const override;
+    [[nodiscard]] std::optional<std::vector<Partition>> listed_partitions() const override;
 
 protected:
     struct DomainState {
@@ -50,7 +51,8 @@ protected:
         bool is_checked = true;              // nobody has written since
         std::uint64_t generation = 0;        // another with each change
         std::uint64_t last_use = 0;
-        bool is_pending = false;  // the index has what is in no segment yet
+        bool is_pending = false;                     // the index has what is in no segment yet
+        std::map<std::string, std::uint64_t> sizes;  // in bytes, of segments that nobody writes any more
     };
     using Domains = std::map<Domain, DomainState, DomainOrder>;
 
@@ -85,6 +87,9 @@ private:
         std::string last_head;
         bool is_segment_missing = false;
     };
+    [[nodiscard]] Result<std::shared_ptr<const DomainIndex>> index_with(const Domain& domain,
+                                                                        std::string_view key) const;
+    [[nodiscard]] Result<std::uint64_t> segment_size_bytes(const Domain& domain) const;
     [[nodiscard]] Result<LoadedIndex> load(const Domain& domain, const SegmentList& segments) const;
     [[nodiscard]] Result<bool> load_segment(const Domain& domain, const std::shared_ptr<const Segment>& segment,
                                             LoadedIndex& loaded) const;

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -13,15 +12,10 @@
 #include "storage/engine/rados/rados_reads.h"
 #include "storage/engine/rados/segment_bytes.h"
 #include "storage/engine/rados/segment_writer.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 
 namespace perfleet {
 namespace {
-
-std::uint64_t now_s() {
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
-}
 
 class RadosWriter final : public RadosReads, private ShardLeases {
 public:
@@ -34,6 +28,7 @@ public:
             PERFLEET_TRY(take_over_common());
         }
         directories_.resize(shards().value);
+        under_way_.resize(shards().value);
         if (is_shared_) {
             return Done{};
         }
@@ -48,11 +43,14 @@ public:
     [[nodiscard]] Result<bool> recover(GoOn purpose) override;
     [[nodiscard]] Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override;
     [[nodiscard]] Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) override;
-    [[nodiscard]] Result<Done> settle() override;
+    [[nodiscard]] Result<Done> flush_unlogged() override;
     [[nodiscard]] Result<Done> reclaim(const KeyRange& range, std::atomic<bool>* is_stopping) override;
-    // A write has been on all copies' disks when it returned.
+    // Then each write is on all copies' disks.
     [[nodiscard]] Result<Done> sync() override {
         const std::lock_guard lock{writing_};
+        for (std::size_t directory = 0; !failure_ && directory < under_way_.size(); ++directory) {
+            PERFLEET_TRY(await_write(directory));
+        }
         return failure_ ? Result<Done>{*failure_} : Done{};
     }
     [[nodiscard]] Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override;
@@ -86,11 +84,31 @@ private:
     [[nodiscard]] std::optional<GatewayAddress> holder_of(std::uint16_t shard) const override {
         return membership_ != nullptr ? membership_->holder_of(shard) : std::nullopt;
     }
+    [[nodiscard]] std::vector<Message> take_requests() override {
+        return membership_ != nullptr ? membership_->take_requests() : std::vector<Message>{};
+    }
+    void answer(Message answer) override { membership_->answer(std::move(answer)); }
+    [[nodiscard]] std::uint64_t change_count() const override {
+        const std::lock_guard lock{writing_};
+        return shard_changes_;
+    }
+    void publish_sizes(const ClassSizes& held, std::uint64_t as_of) override {
+        const std::lock_guard lock{writing_};
+        if (membership_ != nullptr && as_of == shard_changes_) {
+            const auto count = std::count_if(directories_.begin(), directories_.end(),
+                                             [](const auto& one) { return one.has_value(); });
+            membership_->publish_sizes(held, static_cast<std::size_t>(count));
+        }
+    }
+    [[nodiscard]] std::optional<ClassSizes> sizes_of_others() const override {
+        return membership_ != nullptr ? membership_->sizes_of_others() : std::nullopt;
+    }
 
     // The lock is held for all of these.
     void adopt(std::size_t number, Directory directory) {
         take_over(number, std::exchange(directory.domains, {}), true);
         directories_[number] = std::move(directory);
+        ++shard_changes_;
     }
     void let_go(std::size_t number);
     [[nodiscard]] Result<Directory*> held(std::size_t number) {
@@ -113,6 +131,11 @@ private:
     }
     [[nodiscard]] Result<Done> write_common(const Changes& changes);
     Error fail(std::size_t directory, Error error);
+    [[nodiscard]] Result<Done> await_write(std::size_t directory) {
+        const auto write = std::move(under_way_[directory]);
+        auto written = write != nullptr ? write->await() : Done{};
+        return written.ok() ? Result<Done>{Done{}} : fail(directory, written.error());
+    }
     [[nodiscard]] Result<Done> change_directory(std::size_t directory, std::map<std::string, std::string> entries,
                                                 std::vector<std::string> removed);
     [[nodiscard]] Result<std::shared_ptr<const Segment>> open_segment(const Domain& domain, std::uint64_t body_size);
@@ -140,10 +163,13 @@ private:
     std::optional<Error> failure_;
     std::set<std::size_t> doubtful_;  // directories in which something may be otherwise since it failed
     // Heads and unused objects of those that are held; domains are in the table.
-    std::vector<std::optional<Directory>> directories_;  // of each shard
-    std::vector<std::uint16_t> lost_;                    // since the last news
-    std::map<std::string, RadosHead> heads_;             // of last segments that this has read or written
+    std::vector<std::optional<Directory>> directories_;   // of each shard
+    std::vector<std::unique_ptr<RadosWrite>> under_way_;  // of each shard: one at a time, so that each is there after
+                                                          // all before it
+    std::vector<std::uint16_t> lost_;                     // since the last news
+    std::map<std::string, RadosHead> heads_;              // of last segments that this has read or written
     std::uint64_t objects_ = 0;
+    std::uint64_t shard_changes_ = 0;
     std::uint64_t era_ = 0;        // another after each recover()
     std::vector<Domain> pending_;  // in the order of their first write
     std::optional<Domain> compacting_;
@@ -211,8 +237,9 @@ ShardLeases::News RadosWriter::take_news() {
     return news;
 }
 
-// What was compacted there and isn't settled is undone.
+// What was compacted there and isn't flushed is undone.
 void RadosWriter::let_go(std::size_t number) {
+    under_way_[number].reset();
     const std::lock_guard lock{mutex_};
     std::erase_if(domains_, [&](const auto& one) {
         if (directory_of(one.first) != number) {
@@ -226,6 +253,7 @@ void RadosWriter::let_go(std::size_t number) {
     std::erase_if(pending_, [&](const Domain& domain) { return directory_of(domain) == number; });
     pending_size_bytes_ = pending_.empty() ? 0 : pending_size_bytes_;
     directories_[number].reset();
+    ++shard_changes_;
     doubtful_.erase(number);
 }
 
@@ -252,6 +280,9 @@ Result<bool> RadosWriter::recover(GoOn) {
     const std::lock_guard lock{writing_};
     if (!failure_ || is_over_) {
         return failure_ ? Result<bool>{*failure_} : false;
+    }
+    for (std::size_t directory = 0; directory < under_way_.size(); ++directory) {
+        (void)await_write(directory);
     }
     const std::set<std::size_t> doubtful = doubtful_;
     for (const std::size_t number : doubtful) {
@@ -291,6 +322,7 @@ Result<bool> RadosWriter::recover(GoOn) {
 
 Result<Done> RadosWriter::change_directory(std::size_t directory, std::map<std::string, std::string> entries,
                                            std::vector<std::string> removed) {
+    PERFLEET_TRY(await_write(directory));
     auto known = PERFLEET_TRY(held(directory));
     RadosHead head = known->head;
     ++head.write_count;
@@ -381,6 +413,7 @@ Result<Done> RadosWriter::write(const Domain& domain, Guard guard, const Changes
     }
     const std::lock_guard lock{writing_};
     PERFLEET_TRY(check(domain, guard));
+    PERFLEET_TRY(await_write(directory_of(domain)));
     auto segment = PERFLEET_TRY(open_segment(domain, body_size));
     bool is_only = false;
     {
@@ -396,9 +429,7 @@ Result<Done> RadosWriter::write(const Domain& domain, Guard guard, const Changes
     for (const Changes::Put& put : changes.puts) {
         change.put(put.key, put.value, !known.contains(put.key));
     }
-    if (auto written = change.commit(pool()); !written.ok()) {
-        return fail(directory_of(domain), written.error());
-    }
+    under_way_[directory_of(domain)] = change.begin_commit(pool(), changes.is_for_drop);
     head = change.head();
     const std::lock_guard state_lock{mutex_};
     DomainState& state = domains_[domain];
@@ -417,19 +448,19 @@ Result<Done> RadosWriter::write(const Domain& domain, Guard guard, const Changes
     return Done{};
 }
 
-// Kept here until it is settled: then the whole domain is written to new segments.
+// Kept here until it is flushed: then the whole domain is written to new segments.
 Result<Done> RadosWriter::write_unlogged(const Domain& domain, Guard guard, const Changes& changes) {
-    bool must_settle = false;
+    bool must_flush = false;
     {
         const std::lock_guard lock{writing_};
         PERFLEET_TRY(check(domain, guard));
         // Whatever is undone by a crash, everything since is undone, too.
-        must_settle = pending_size_bytes_ > limits::kRadosPendingSizeBytesMax ||
-                      (!pending_.empty() && pending_.back() != domain &&
-                       std::find(pending_.begin(), pending_.end(), domain) != pending_.end());
+        must_flush = pending_size_bytes_ > limits::kRadosPendingSizeBytesMax ||
+                     (!pending_.empty() && pending_.back() != domain &&
+                      std::find(pending_.begin(), pending_.end(), domain) != pending_.end());
     }
-    if (must_settle) {
-        PERFLEET_TRY(settle());
+    if (must_flush) {
+        PERFLEET_TRY(flush_unlogged());
     }
     const std::lock_guard lock{writing_};
     PERFLEET_TRY(check(domain, guard));
@@ -459,7 +490,7 @@ Result<Done> RadosWriter::write_unlogged(const Domain& domain, Guard guard, cons
     return Done{};
 }
 
-Result<Done> RadosWriter::settle() {
+Result<Done> RadosWriter::flush_unlogged() {
     for (;;) {
         Domain domain;
         {
@@ -482,7 +513,9 @@ Result<Done> RadosWriter::reclaim(const KeyRange& range, std::atomic<bool>* is_s
         if (is_stopping != nullptr && *is_stopping) {
             break;
         }
-        PERFLEET_TRY(compact(domain));
+        if (auto compacted = compact(domain); !compacted.ok() && compacted.error().code != ErrorCode::kFull) {
+            return compacted;  // on a full cluster that space comes later
+        }
     }
     return Done{};
 }
@@ -498,6 +531,7 @@ Result<Done> RadosWriter::compact(const Domain& domain) {
         if (failure_) {
             return *failure_;
         }
+        PERFLEET_TRY(await_write(directory_of(domain)));
         snapshot = PERFLEET_TRY(index_of(domain));
         era = era_;
         const std::lock_guard state_lock{mutex_};
@@ -536,7 +570,7 @@ Result<Done> RadosWriter::rewrite(const Domain& domain, const SegmentList& befor
             const std::lock_guard lock{writing_};
             auto known = PERFLEET_TRY(held(directory));
             std::string object = new_object(domain);
-            const std::uint64_t since_s = now_s();
+            const std::uint64_t since_s = utc_now_s();
             auto entered = change_directory(directory, {{unused_key(object), std::to_string(since_s)}}, {});
             known->unused.emplace(object, since_s);
             return entered.ok() ? Result<std::string>{std::move(object)} : entered.error();
@@ -567,7 +601,7 @@ Result<Done> RadosWriter::switch_over(const Domain& domain, const SegmentList& b
     }
     std::map<std::string, std::string> entries;
     std::vector<std::string> removed;
-    const std::uint64_t since_s = now_s();
+    const std::uint64_t since_s = utc_now_s();
     for (const auto& segment : before) {
         removed.push_back(segment_key(domain, *segment));
         entries.emplace(unused_key(segment->object), std::to_string(since_s));
@@ -648,7 +682,7 @@ Result<Done> RadosWriter::erase(const KeyRange& range, std::atomic<bool>* is_sto
 }
 
 Result<Done> RadosWriter::remove_old() {
-    const std::uint64_t now = now_s();
+    const std::uint64_t now = utc_now_s();
     for (std::size_t directory = 0; directory < shards().value; ++directory) {
         PERFLEET_TRY(remove_unused(directory, now - limits::kRadosUnusedLifetimeS, nullptr));
     }
@@ -696,8 +730,9 @@ Result<Done> RadosWriter::remove_unused(std::size_t directory, std::uint64_t unt
 }  // namespace
 
 Result<std::unique_ptr<Engine>> open_rados_writer_engine(const RadosPlace& place, bool is_shared,
-                                                         std::optional<ShardCount> shards) {
-    auto pool = PERFLEET_TRY(RadosPool::connect(place));
+                                                         std::optional<ShardCount> shards,
+                                                         const std::atomic<bool>* is_stopping) {
+    auto pool = PERFLEET_TRY(RadosPool::connect(place, is_stopping));
     auto writer = std::make_unique<RadosWriter>(std::move(pool), is_shared);
     PERFLEET_TRY(writer->begin(shards.value_or(ShardCount{})));
     return Result<std::unique_ptr<Engine>>{std::move(writer)};

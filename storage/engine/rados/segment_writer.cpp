@@ -54,10 +54,11 @@ void SegmentChange::remove(std::string_view key, bool is_only) {
     enter(key, {RadosEntry::Type::kDeleted, head_.write_count, {}, 0, 0});
 }
 
-Result<Done> SegmentChange::commit(RadosPool& pool) const {
+std::unique_ptr<RadosWrite> SegmentChange::begin_commit(RadosPool& pool, bool is_forced) const {
     const bool is_first = before_ == RadosHead{};
-    return pool.change(segment_->object, {is_first ? std::nullopt : std::optional{encode_head(before_)},
-                                          encode_head(head_), before_.size_bytes, body_, entries_, removed_});
+    return pool.begin_change(segment_->object,
+                             {is_first ? std::nullopt : std::optional{encode_head(before_)}, encode_head(head_),
+                              before_.size_bytes, body_, entries_, removed_, false, is_forced});
 }
 
 std::uint64_t body_size_of(const Changes& changes) {
@@ -99,7 +100,7 @@ Result<Done> SegmentMaker::commit() {
     if (change_ == nullptr) {
         return Done{};
     }
-    auto committed = change_->commit(pool_);
+    auto committed = change_->begin_commit(pool_, false)->await();
     head_ = change_->head();
     values_.insert(change_->values().begin(), change_->values().end());
     change_ = nullptr;

@@ -24,7 +24,7 @@ public:
     void put(std::string_view key, std::string_view value, bool is_new);  // `is_new`: adds a key to the index
     // `is_only`: no other segment may have the key.
     void remove(std::string_view key, bool is_only);
-    [[nodiscard]] Result<Done> commit(RadosPool& pool) const;
+    [[nodiscard]] std::unique_ptr<RadosWrite> begin_commit(RadosPool& pool, bool is_forced) const;
 
     [[nodiscard]] const RadosHead& head() const { return head_; }  // after it
     [[nodiscard]] const DomainIndex& values() const { return values_; }

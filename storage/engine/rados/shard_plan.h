@@ -16,8 +16,8 @@ namespace perfleet {
 // Others, as their beats are seen. Looks are counted instead of time: while the cluster doesn't answer nobody can beat.
 class GatewayBeats {
 public:
-    static constexpr int kLooksMax = 5;  // without a new beat; then it is dead
-    static constexpr int kFreshLooksMax = 2;
+    static constexpr int kLooksMax = 6;  // without a new beat; then it is dead
+    static constexpr int kFreshLooksMax = 3;
     static constexpr int kForgottenLooks = 60;  // and its entry may go
 
     // `is_counted`: a second has passed since the last look that counted.

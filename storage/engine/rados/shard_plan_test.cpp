@@ -18,7 +18,7 @@ GatewayEntry gateway(const std::string& name, const std::vector<std::uint16_t>& 
 }
 
 // Lets each do what its plan says, until nobody has anything to do; the shards of each.
-std::vector<GatewayEntry> settled(std::vector<GatewayEntry> all, std::uint16_t shard_count) {
+std::vector<GatewayEntry> rebalanced(std::vector<GatewayEntry> all, std::uint16_t shard_count) {
     for (bool is_changed = true; is_changed;) {
         is_changed = false;
         const std::vector<GatewayEntry> seen = all;
@@ -44,7 +44,7 @@ TEST(ShardPlan, OneGatewayTakesAll) {
     EXPECT_TRUE(plan_shards("a", {gateway("a")}, 16).give_up.empty());
 }
 
-TEST(ShardPlan, SettlesWithAllShardsInEqualParts) {
+TEST(ShardPlan, EndsWithAllShardsInEqualParts) {
     for (const std::uint16_t shard_count : std::initializer_list<std::uint16_t>{1, 3, 16, 64}) {
         for (int count = 1; count <= 20; ++count) {
             std::vector<GatewayEntry> all{gateway("first")};
@@ -56,7 +56,7 @@ TEST(ShardPlan, SettlesWithAllShardsInEqualParts) {
             }
             std::set<std::uint16_t> held;
             std::size_t sum = 0;
-            for (const GatewayEntry& one : settled(all, shard_count)) {
+            for (const GatewayEntry& one : rebalanced(all, shard_count)) {
                 EXPECT_GE(one.leases.size(), static_cast<std::size_t>(shard_count / count));
                 EXPECT_LE(one.leases.size(), static_cast<std::size_t>((shard_count + count - 1) / count));
                 for (const auto& [shard, lease] : one.leases) {
@@ -102,8 +102,12 @@ TEST(GatewayTable, EntriesAreReadAsTheyWereWrittenAndOthersAreLeftOut) {
     entry.address = {"tcp://[::1]:7411", "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"};
     EXPECT_EQ(decode_gateway_untrusted("a", encode_gateway(entry)), entry);
     entry.is_alone = true;
+    entry.sizes = {{0, 1ULL << 50}, {255, 1}};
     EXPECT_EQ(decode_gateway_untrusted("a", encode_gateway(entry)), entry);
-    for (const char* bytes : {"", "1", "1\n\n\n", "x\n\n\n\n", "1\n\n\n\n1", "1\n\n\n\n1:x", "1\n\n\n\n99999:1"}) {
+    entry.sizes.emplace();
+    EXPECT_EQ(decode_gateway_untrusted("a", encode_gateway(entry)), entry);
+    for (const char* bytes : {"", "1", "1\n\n\n\n", "x\n\n\n\n\n", "1\n\n\n\n\n1", "1\n\n\n\n\n1:x",
+                              "1\n\n\n\n\n99999:1", "1\n\n\n\n= 256:1\n", "1\n\n\n\n0:1\n"}) {
         EXPECT_EQ(decode_gateway_untrusted("a", bytes), std::nullopt) << bytes;
     }
 }

@@ -7,7 +7,7 @@
 
 #include "schemas/columns/crc32c.h"
 #include "storage/engine/testing/engine_over.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/store/testing/store_over.h"
 
 namespace perfleet {

@@ -43,7 +43,7 @@ public:
     Result<Done> reclaim(const KeyRange& range, std::atomic<bool>* is_stopping) override {
         return engine_.reclaim(range, is_stopping);
     }
-    Result<Done> settle() override { return engine_.settle(); }
+    Result<Done> flush_unlogged() override { return engine_.flush_unlogged(); }
     Result<Done> sync() override { return engine_.sync(); }
     Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return engine_.size_bytes(range); }
     Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {

@@ -20,6 +20,11 @@ public:
         values_.reset();
     }
 
+    void seek(std::string_view first) override {
+        key_.clear();
+        at_ = values_->lower_bound(first);
+    }
+
     [[nodiscard]] Result<bool> next() override {
         if (at_ == values_->end() || at_->first >= end_) {
             return false;

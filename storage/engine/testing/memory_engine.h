@@ -31,7 +31,7 @@ public:
     [[nodiscard]] Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) override {
         return write(domain, guard, changes);
     }
-    [[nodiscard]] Result<Done> settle() override { return Done{}; }
+    [[nodiscard]] Result<Done> flush_unlogged() override { return Done{}; }
     [[nodiscard]] Result<Done> reclaim(const KeyRange&, std::atomic<bool>*) override { return Done{}; }
     [[nodiscard]] Result<Done> sync() override { return Done{}; }
     [[nodiscard]] Result<std::uint64_t> size_bytes(const KeyRange& range) const override;

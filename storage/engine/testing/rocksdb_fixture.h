@@ -1,4 +1,4 @@
-// A store on disk for tests, and a process of its own beside them (test_writer.cpp).
+// A store on disk for tests, and a process of its own beside them (store/testing/store_writer.cpp).
 #pragma once
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 namespace perfleet {
 
-// The process of test_writer.cpp.
+// The process storage_test_writer.
 class Child {
 public:
     Child(const std::string& role, const std::string& directory) {

@@ -99,6 +99,10 @@ private:
                 shared_->after_visit();
             }
         }
+        void seek(std::string_view first) override {
+            key_ = {};
+            cursor_->seek(first);
+        }
         Result<bool> next() override {
             if (error_) {
                 return Error{*error_};

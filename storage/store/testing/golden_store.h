@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "schemas/columns/layout.h"
+#include "schemas/text/hex.h"
 #include "storage/compact/compaction_step.h"
 #include "storage/compact/policy.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/rocksdb_engine.h"
-#include "storage/key/key.h"
+#include "storage/key/key_bytes.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 
@@ -170,19 +171,10 @@ inline bool write_golden_store(const std::string& directory) {
            (*store)->sync().ok();
 }
 
-inline std::string hex(std::string_view bytes) {
-    std::string text;
-    for (const char byte : bytes) {
-        text.push_back("0123456789abcdef"[static_cast<unsigned char>(byte) >> 4]);
-        text.push_back("0123456789abcdef"[static_cast<unsigned char>(byte) & 15]);
-    }
-    return text;
-}
-
 inline std::string text_of(const Engine& engine) {
     std::string text;
     (void)engine.visit(everything(), [&](std::string_view key, std::string_view value) {
-        text += hex(key) + " " + hex(value) + "\n";
+        text += hex_of(key) + " " + hex_of(value) + "\n";
         return Visit::kContinue;
     });
     return text;

@@ -47,10 +47,9 @@ public:
     Result<std::uint64_t> session_size_bytes(const SessionName& session) const override {
         return store_.session_size_bytes(session);
     }
-    Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
-        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
-        return store_.visit_rollups(partition, target, session, series, kind, visitor);
+    RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
+                         RollupKind kind) const override {
+        return store_.rollups(partition, target, session, series, kind);
     }
     Result<std::optional<std::string>> dictionary(const Partition& partition) const override {
         return store_.dictionary(partition);

@@ -1,4 +1,4 @@
-// What test_writer.cpp writes, so that tests know it.
+// What the process of a test writes (crash tests), so that the test knows it.
 #pragma once
 
 #include "storage/model/keys.h"

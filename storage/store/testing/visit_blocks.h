@@ -1,4 +1,4 @@
-// All blocks of a series, as a loop.
+// All blocks or rollups of a series, as a loop.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,8 @@
 namespace perfleet {
 
 // All that can be read; then the first gap is the error.
-template <class Visitor>
-[[nodiscard]] Result<Done> visit_blocks(const StoreReader& store, const Partition& partition, TargetId target,
-                                        SessionId session, Series series, const Visitor& visitor) {
-    BlockCursor cursor = store.blocks(partition, target, session, series);
+template <class Cursor, class Visitor>
+[[nodiscard]] Result<Done> visit_all(Cursor cursor, const Visitor& visitor) {
     std::optional<Error> first_gap;
     for (;;) {
         const auto step = PERFLEET_TRY(cursor.next());
@@ -20,10 +18,22 @@ template <class Visitor>
         }
         if (step.step == CursorStep::kGap) {
             first_gap = first_gap ? first_gap : step.gap;
-        } else if (visitor(step.key, step.block) == Visit::kStop) {
+        } else if (visitor(step.key, step.value) == Visit::kStop) {
             return Done{};
         }
     }
+}
+
+template <class Visitor>
+[[nodiscard]] Result<Done> visit_blocks(const StoreReader& store, const Partition& partition, TargetId target,
+                                        SessionId session, Series series, const Visitor& visitor) {
+    return visit_all(store.blocks(partition, target, session, series), visitor);
+}
+
+template <class Visitor>
+[[nodiscard]] Result<Done> visit_rollups(const StoreReader& store, const Partition& partition, TargetId target,
+                                         SessionId session, Series series, RollupKind kind, const Visitor& visitor) {
+    return visit_all(store.rollups(partition, target, session, series, kind), visitor);
 }
 
 }  // namespace perfleet

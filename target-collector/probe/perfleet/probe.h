@@ -7,6 +7,7 @@
 //     PERFLEET_TRACE_STOP(1);
 //
 //     perfleet record -e 'perfleet:*' -- ./program             // then: perfleet latency
+//     perfleet record -e 'perfleet:*' -p PID                   // one that runs already; or -a: all of them
 //
 // The rules are those of seL4's tracepoints, for each thread by itself:
 // - A stop without a start before it logs nothing; so a start under a condition makes its stop conditional.
@@ -16,10 +17,12 @@
 // Times are those of CLOCK_MONOTONIC, in ns. A pair reads it twice; a measured time holds the effective overhead of a
 // pair, and the total overhead of each pair inside (perfleet_trace_overhead() measures both).
 //
-// A program that no collector listens to tests one flag for each macro. Any thread may use the macros, a signal handler
-// may not. A thread has a ring of PERFLEET_PROBE_RING_RECORDS rows in memory that it shares with the collector; rows
-// that find it full are counted as lost. A child of fork() has rings of its own. Each process links the library into
-// one of its files, the program or a shared object.
+// A program that no collector listens to tests one flag for each macro, perfleet_probe_door_.is_on. A collector that
+// started the program has shared memory for it in its environment. One that comes later sets the flag, as tracers set
+// the semaphores of USDT markers; the program then makes memory (memfd_create), which the collector takes. Any thread
+// may use the macros, a signal handler may not. A thread has a ring of PERFLEET_PROBE_RING_RECORDS rows in memory that
+// it shares with the collector; rows that find it full are counted as lost. A child of fork() has rings of its own.
+// Each process links the library into one of its files, the program or a shared object.
 //
 // Beside each row stands a USDT marker, where <sys/sdt.h> is installed (systemtap-sdt-dev) and PERFLEET_PROBE_NO_USDT
 // isn't defined: perfleet:start(id), perfleet:stop(id, ns) and perfleet:value(id, value), for perf and bpftrace.
@@ -112,6 +115,7 @@ struct perfleet_probe_area {
     uint64_t magic;
     uint64_t size_bytes;
     uint64_t is_closed;                     // the collector has ended
+    uint64_t collector;                     // its process id; 0: none has taken it yet
     uint64_t without_slot;                  // stops and values of threads that found no slot
     uint64_t owners[PERFLEET_PROBE_SLOTS];  // pid << 32 | tid; 0: free. The program takes, the collector frees
     uint64_t ended[PERFLEET_PROBE_SLOTS];   // 1: its thread writes no more
@@ -119,10 +123,21 @@ struct perfleet_probe_area {
 #define PERFLEET_PROBE_AREA_SIZE \
     (sizeof(struct perfleet_probe_area) + PERFLEET_PROBE_SLOTS * sizeof(struct perfleet_probe_slot))
 
+// In the section perfleet_door of the file that the library is linked into, where a collector finds it.
+struct perfleet_probe_door {
+    uint64_t magic;
+    uint32_t is_on;    // the macros log; set by the program or the collector
+    int32_t area_fd;   // of the memory that the program made; -1: none
+    uint32_t is_lent;  // 1: the memory is that of the collector that started the program
+    uint32_t reserved;
+};
+#define PERFLEET_PROBE_DOOR_MAGIC 0x31726f6462666c70ULL /* "plfbdor1" */
+
 // ---- The inside of the macros.
 
 struct perfleet_probe_thread {
     struct perfleet_probe_slot* slot;
+    struct perfleet_probe_area* area;
     uint64_t slot_index;
     uint64_t head;
     uint64_t tail_seen;
@@ -130,7 +145,7 @@ struct perfleet_probe_thread {
     uint64_t started_ns[PERFLEET_PROBE_IDS];  // 0: not begun
 };
 
-extern int perfleet_probe_is_on_;
+extern struct perfleet_probe_door perfleet_probe_door_;
 extern __thread struct perfleet_probe_thread* perfleet_probe_thread_ __attribute__((tls_model("initial-exec")));
 
 struct perfleet_probe_thread* perfleet_probe_begin_thread_(unsigned record_count);
@@ -165,7 +180,7 @@ static inline uint64_t perfleet_probe_now_(void) {
 
 // Null: no collector listens, or the thread found no slot, and so many records are lost.
 static inline struct perfleet_probe_thread* perfleet_probe_this_thread_(unsigned record_count) {
-    if (__builtin_expect(!__atomic_load_n(&perfleet_probe_is_on_, __ATOMIC_RELAXED), 1)) {
+    if (__builtin_expect(!__atomic_load_n(&perfleet_probe_door_.is_on, __ATOMIC_RELAXED), 1)) {
         return 0;
     }
     struct perfleet_probe_thread* const thread = perfleet_probe_thread_;

@@ -2,7 +2,7 @@
 
 #include "target-collector/bare-metal/console.h"
 #include "target-collector/sel4/domain/microkit_slots.h"
-#include "target-collector/sel4/kernel/tell.h"
+#include "target-collector/sel4/kernel/run_report.h"
 
 #ifndef CONFIG_BENCHMARK_TRACK_UTILISATION
 #error "this kernel tells no domain who runs: take the SDK's configuration `benchmark`"
@@ -80,8 +80,8 @@ bool Domain::turn() {
 void Domain::end() {
     run_.end_ticks();
     run_.finish();
-    tell_run(run_, timer_);
-    tell_end(collector_, driver_.counts().handshakes);
+    print_run(run_, timer_);
+    print_end(collector_, driver_.counts().handshakes);
     bare_metal::print("\n");
 }
 

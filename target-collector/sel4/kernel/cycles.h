@@ -39,6 +39,14 @@ inline void start_cycles() {
     return Ticks{std::uint64_t{high} << 32 | low};
 }
 
+#elif defined(__riscv)
+
+[[nodiscard]] inline Ticks cycles() {
+    std::uint64_t value = 0;
+    asm volatile("rdcycle %0" : "=r"(value)::"memory");
+    return Ticks{value};
+}
+
 #endif
 
 }  // namespace perfleet::sel4

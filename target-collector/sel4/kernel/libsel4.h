@@ -12,7 +12,7 @@ extern "C" {
 #endif
 // Behind it: this one includes nothing that it needs.
 #include <sel4/benchmark_track_types.h>
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(seL4_ARM_VSpaceObject)
 #include <sel4/arch/mapping.h>
 #endif
 }

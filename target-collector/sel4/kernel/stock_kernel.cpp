@@ -40,6 +40,9 @@ constexpr PathNumbering kNumbering = PathNumbering::kSince14;  // nothing in thi
 #if defined(__aarch64__)
 using SyscallCode = std::uint32_t;
 constexpr SyscallCode kSyscall = 0xd400'0001;  // svc #0
+#elif defined(__riscv)
+using SyscallCode = std::uint32_t;
+constexpr SyscallCode kSyscall = 0x73;  // ecall
 #elif defined(__x86_64__)
 using SyscallCode = std::uint16_t;
 #ifdef CONFIG_SYSCALL
@@ -65,6 +68,8 @@ constexpr KernelFeatures kBuiltFor {
     .architecture = Architecture::kAarch64, .architecture_name = "aarch64",
 #elif defined(__x86_64__)
     .architecture = Architecture::kX86_64, .architecture_name = "x86_64",
+#elif defined(__riscv)
+    .architecture = Architecture::kRiscv64, .architecture_name = "riscv64",
 #endif
     .numbering = kNumbering, .version = PERFLEET_SEL4_VERSION,
 #ifdef CONFIG_KERNEL_MCS
@@ -133,6 +138,8 @@ bool StockKernel::read_registers(ThreadNumber thread, ThreadRegisters& into) {
     constexpr seL4_Word kCount = offsetof(seL4_UserContext, x9) / sizeof(seL4_Word);  // up to x30
 #elif defined(__x86_64__)
     constexpr seL4_Word kCount = offsetof(seL4_UserContext, r8) / sizeof(seL4_Word);  // up to rbp
+#elif defined(__riscv)
+    constexpr seL4_Word kCount = offsetof(seL4_UserContext, s1) / sizeof(seL4_Word);  // up to s0
 #endif
     constexpr seL4_Bool kGoesOn = 0;
     if (seL4_TCB_ReadRegisters(caps_of(thread).tcb, kGoesOn, 0, kCount, &context) != seL4_NoError) {
@@ -140,6 +147,9 @@ bool StockKernel::read_registers(ThreadNumber thread, ThreadRegisters& into) {
     }
 #if defined(__aarch64__)
     into = {{context.pc, context.x29}, is_syscall(context.pc) || is_syscall(context.pc - sizeof(SyscallCode))};
+#elif defined(__riscv)
+    into = {{context.pc, context.s0, context.ra},
+            is_syscall(context.pc) || is_syscall(context.pc - sizeof(SyscallCode))};
 #elif defined(__x86_64__)
     into = {{context.rip, context.rbp}, is_syscall(context.rip) || is_syscall(context.rip - sizeof(SyscallCode))};
 #endif

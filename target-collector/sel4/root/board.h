@@ -1,7 +1,7 @@
 // The board that the root task runs on, by its architecture. All boards have the same members:
 //
 //   Board(objects, info)     its devices are mapped: from here on print() prints
-//   seconds(), session()     how long to run; 128 random bits, or none where there is no entropy
+//   words(), session()       what the run is to be like; 128 random bits, or none where there is no entropy
 //   find_clock()             the cycle counter's rate, and what UTC it is: takes up to two seconds
 //   open_stream()            what leads to the gateway
 //   start_machine(clock, …)  what wakes the root task, and the processor's counters
@@ -19,5 +19,10 @@ using Board = VirtBoard;
 #include "target-collector/sel4/root/x86_64/pc_board.h"
 namespace perfleet::sel4 {
 using Board = PcBoard;
+}
+#elif defined(__riscv)
+#include "target-collector/sel4/root/riscv64/riscv_board.h"
+namespace perfleet::sel4 {
+using Board = RiscvBoard;
 }
 #endif

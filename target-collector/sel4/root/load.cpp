@@ -60,7 +60,7 @@ void notification_circle(std::uint64_t size) {
 }
 
 void run_test(bool is_notification, std::uint32_t group, std::uint32_t number) {
-    const std::uint64_t size = LatencyTests::kFirstSize + (group - 1);
+    const std::uint64_t size = latency_tests.shape.size_of_group(group);
     const std::uint64_t begun = cycles().value;
     if (is_notification) {
         notification_circle(size);
@@ -77,11 +77,15 @@ void run_test(bool is_notification, std::uint32_t group, std::uint32_t number) {
 void RootLoad::drive(std::uint64_t tick) {
     constexpr std::uint64_t kTicksBetweenRests = 25;
     constexpr std::uint64_t kTicksBetweenTests = 20;
+    constexpr std::uint64_t kTicksBetweenApart = 50;
     if (tick % kTicksBetweenRests == 0) {
         seL4_Signal(load_caps.rest);
     }
     if (tick % kTicksBetweenTests == 0) {
         seL4_Signal(load_caps.begin);
+    }
+    if (tick % kTicksBetweenApart == 0) {
+        seL4_Signal(load_caps.apart);
     }
 }
 
@@ -113,8 +117,8 @@ void busy_thread() {
 
 void client_thread() {
     for (const bool is_notification : {false, true}) {
-        for (std::uint32_t group = 1; group <= LatencyTests::kGroups; ++group) {
-            for (std::uint32_t number = 1; number <= LatencyTests::kTestsOfGroup; ++number) {
+        for (std::uint32_t group = 1; group <= latency_tests.shape.group_count; ++group) {
+            for (std::uint32_t number = 1; number <= latency_tests.shape.test_count; ++number) {
                 wait_for(load_caps.begin);
                 run_test(is_notification, group, number);
             }
@@ -122,7 +126,7 @@ void client_thread() {
     }
     for (;;) {
         wait_for(load_caps.begin);
-        call_circle(LatencyTests::kFirstSize);
+        call_circle(latency_tests.shape.initial_size);
     }
 }
 
@@ -141,6 +145,26 @@ void server_thread() {
         (void)seL4_ReplyRecvWithMRs(load_caps.endpoint, nothing, &badge, nullptr, nullptr, nullptr, nullptr);
     }
 #endif
+}
+
+[[gnu::noinline, gnu::noclone]] void apart_inner() { turn(60 * kTurns); }
+[[gnu::noinline, gnu::noclone]] void apart_middle() {
+    apart_inner();
+    asm volatile("" ::: "memory");  // it returns here
+}
+[[gnu::noinline, gnu::noclone]] void apart_outer() {
+    constexpr int kTimes = 4;
+    for (int i = 0; i < kTimes; ++i) {
+        apart_middle();
+    }
+    asm volatile("" ::: "memory");
+}
+
+void apart_thread() {
+    for (;;) {
+        wait_for(load_caps.apart);
+        apart_outer();
+    }
 }
 
 void echo_thread() {

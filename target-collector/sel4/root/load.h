@@ -1,5 +1,6 @@
 // Threads to be watched: one that burns time in functions of known shares and rests in between, and a client with two
-// servers, of calls and of notifications.
+// servers, of calls and of notifications; and one that is to run in an address space of its own, in a chain of known
+// callers.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 
 #include "target-collector/sel4/kernel/libsel4.h"
 #include "target-collector/sel4/run/machine.h"
+#include "target-collector/sel4/run/run_words.h"
 
 namespace perfleet::sel4 {
 
@@ -17,6 +19,7 @@ struct LoadCaps {
     seL4_CPtr there = seL4_CapNull;  // notifications from client to the echo and back
     seL4_CPtr back = seL4_CapNull;
     seL4_CPtr endpoint = seL4_CapNull;
+    seL4_CPtr apart = seL4_CapNull;  // a notification: the thread in the other address space is to go on
     seL4_CPtr reply = seL4_CapNull;  // MCS
 };
 extern LoadCaps load_caps;
@@ -32,12 +35,8 @@ extern LoadTimes load_times;
 // Accumulated latencies, as Kanata Bench has them: no clock is read within a circle, the sum of N round trips is what a
 // test observes. All tests of calls, then all of notifications; after them the client goes round for nothing.
 struct LatencyTests {
-    static constexpr std::uint32_t kTestsOfGroup = 30;
-    static constexpr std::uint32_t kGroups = 5;
-    static constexpr std::uint64_t kFirstSize = 30;
-    static constexpr std::size_t kTests = std::size_t{2} * kGroups * kTestsOfGroup;
-
-    RoundTrips tests[kTests];
+    CircleShape shape;  // set before the threads start
+    RoundTrips tests[2 * kCircleTestsMax];
     volatile std::size_t count = 0;  // set by the client, after the test
 };
 extern LatencyTests latency_tests;
@@ -57,6 +56,7 @@ extern "C" {
 [[noreturn]] void client_thread();
 [[noreturn]] void server_thread();
 [[noreturn]] void echo_thread();
+[[noreturn]] void apart_thread();
 }
 
 }  // namespace perfleet::sel4

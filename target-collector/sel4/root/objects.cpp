@@ -3,35 +3,12 @@
 #include <bit>
 
 #include "schemas/vocabulary/assert.h"
+#include "target-collector/sel4/kernel/page_calls.h"
 
 namespace perfleet::sel4 {
 namespace {
 
 constexpr std::uint64_t kPageSizeBytes = std::uint64_t{1} << seL4_PageBits;
-
-// What libsel4 calls pages, by architecture.
-#if defined(__aarch64__)
-constexpr seL4_Word kSmallPage = seL4_ARM_SmallPageObject;
-constexpr seL4_Word kLargePage = seL4_ARM_LargePageObject;
-constexpr unsigned kOfMemory =
-    static_cast<unsigned>(seL4_ARM_Default_VMAttributes) | static_cast<unsigned>(seL4_ARM_ExecuteNever);
-constexpr unsigned kOfDevice = seL4_ARM_ExecuteNever;
-
-seL4_Error map_page(seL4_CPtr frame, std::uint64_t address, seL4_CapRights_t rights, unsigned attributes) {
-    return static_cast<seL4_Error>(seL4_ARM_Page_Map(frame, seL4_CapInitThreadVSpace, address, rights,
-                                                     static_cast<seL4_ARM_VMAttributes>(attributes)));
-}
-#elif defined(__x86_64__)
-constexpr seL4_Word kSmallPage = seL4_X86_4K;
-constexpr seL4_Word kLargePage = seL4_X86_LargePageObject;
-constexpr unsigned kOfMemory = seL4_X86_Default_VMAttributes;
-constexpr unsigned kOfDevice = seL4_X86_CacheDisabled;
-
-seL4_Error map_page(seL4_CPtr frame, std::uint64_t address, seL4_CapRights_t rights, unsigned attributes) {
-    return static_cast<seL4_Error>(seL4_X86_Page_Map(frame, seL4_CapInitThreadVSpace, address, rights,
-                                                     static_cast<seL4_X86_VMAttributes>(attributes)));
-}
-#endif
 
 seL4_Word bits_of(seL4_Word type, seL4_Word size_bits) { return type == kLargePage ? seL4_LargePageBits : size_bits; }
 
@@ -41,11 +18,6 @@ void require(seL4_Word error, const char* what) {
     if (error != seL4_NoError) {
         perfleet_panic(what, static_cast<int>(error), "is the error of seL4");
     }
-}
-
-seL4_CPtr Objects::take_slot() {
-    PERFLEET_ASSERT(next_slot_ < info_.empty.end);
-    return next_slot_++;
 }
 
 seL4_CPtr Objects::with_badge(seL4_CPtr capability, seL4_Word badge) {
@@ -66,11 +38,16 @@ seL4_CPtr Objects::make(seL4_Word type, seL4_Word size_bits) {
     const seL4_CPtr slot = take_slot();
     const seL4_Word count = info_.untyped.end - info_.untyped.start;
     for (seL4_Word i = 0; i < count; ++i) {
-        // A kernel that prints warns of each that is too small.
-        if (info_.untypedList[i].isDevice == 0 && info_.untypedList[i].sizeBits >= bits_of(type, size_bits) &&
-            retype(info_.untyped.start + i, type, size_bits, slot) == seL4_NoError) {
+        // A kernel that prints warns of each that is too small: one is asked once.
+        const std::uint64_t asked = std::uint64_t{1} << type % 64;
+        if (info_.untypedList[i].isDevice != 0 || info_.untypedList[i].sizeBits < bits_of(type, size_bits) ||
+            (too_small_for_[i] & asked) != 0) {
+            continue;
+        }
+        if (retype(info_.untyped.start + i, type, size_bits, slot) == seL4_NoError) {
             return slot;
         }
+        too_small_for_[i] |= asked;
     }
     perfleet_panic("seL4", static_cast<int>(type), "no memory is left for an object of that type");
 }
@@ -102,55 +79,113 @@ seL4_CPtr Objects::make_device_page(std::uint64_t address) {
 }
 
 // With the tables that are missing on the way.
-void Objects::map(seL4_CPtr frame, std::uint64_t address, seL4_CapRights_t rights, unsigned attributes) {
+void Objects::map(seL4_CPtr frame, seL4_CPtr vspace, std::uint64_t address, seL4_CapRights_t rights,
+                  unsigned attributes) {
     for (;;) {
-        const seL4_Error error = map_page(frame, address, rights, attributes);
+        const seL4_Error error = map_page(frame, vspace, address, rights, attributes);
         if (error != seL4_FailedLookup) {
             require(error, "mapping a frame");
             return;
         }
-        map_table(address);
+        map_table(vspace, address);
     }
 }
 
-void Objects::map_table(std::uint64_t address) {
+void Objects::map_table(seL4_CPtr vspace, std::uint64_t address) {
     seL4_Word error = seL4_NoError;
 #if defined(__aarch64__)
-    error = static_cast<seL4_Word>(seL4_ARM_PageTable_Map(make(seL4_ARM_PageTableObject), seL4_CapInitThreadVSpace,
-                                                          address, seL4_ARM_Default_VMAttributes));
+#if defined(seL4_ARM_VSpaceObject)
+    // Before 13.0.0 a table of each level is an object of its own.
+    const seL4_Word level = seL4_MappingFailedLookupLevel();
+    if (level == SEL4_MAPPING_LOOKUP_NO_PUD) {
+        error = static_cast<seL4_Word>(seL4_ARM_PageUpperDirectory_Map(make(seL4_ARM_PageUpperDirectoryObject), vspace,
+                                                                       address, seL4_ARM_Default_VMAttributes));
+    } else if (level == SEL4_MAPPING_LOOKUP_NO_PD) {
+        error = static_cast<seL4_Word>(seL4_ARM_PageDirectory_Map(make(seL4_ARM_PageDirectoryObject), vspace, address,
+                                                                  seL4_ARM_Default_VMAttributes));
+    } else
+#endif
+        error = static_cast<seL4_Word>(
+            seL4_ARM_PageTable_Map(make(seL4_ARM_PageTableObject), vspace, address, seL4_ARM_Default_VMAttributes));
 #elif defined(__x86_64__)
     // The kernel says which one: what the level below it would have covered.
     const seL4_Word level = seL4_MappingFailedLookupLevel();
     if (level == SEL4_MAPPING_LOOKUP_NO_PDPT) {
-        error = static_cast<seL4_Word>(seL4_X86_PDPT_Map(make(seL4_X86_PDPTObject), seL4_CapInitThreadVSpace, address,
-                                                         seL4_X86_Default_VMAttributes));
+        error = static_cast<seL4_Word>(
+            seL4_X86_PDPT_Map(make(seL4_X86_PDPTObject), vspace, address, seL4_X86_Default_VMAttributes));
     } else if (level == SEL4_MAPPING_LOOKUP_NO_PD) {
-        error = static_cast<seL4_Word>(seL4_X86_PageDirectory_Map(
-            make(seL4_X86_PageDirectoryObject), seL4_CapInitThreadVSpace, address, seL4_X86_Default_VMAttributes));
+        error = static_cast<seL4_Word>(seL4_X86_PageDirectory_Map(make(seL4_X86_PageDirectoryObject), vspace, address,
+                                                                  seL4_X86_Default_VMAttributes));
     } else {
-        error = static_cast<seL4_Word>(seL4_X86_PageTable_Map(make(seL4_X86_PageTableObject), seL4_CapInitThreadVSpace,
-                                                              address, seL4_X86_Default_VMAttributes));
+        error = static_cast<seL4_Word>(
+            seL4_X86_PageTable_Map(make(seL4_X86_PageTableObject), vspace, address, seL4_X86_Default_VMAttributes));
     }
+#elif defined(__riscv)
+    error = static_cast<seL4_Word>(
+        seL4_RISCV_PageTable_Map(make(seL4_RISCV_PageTableObject), vspace, address, seL4_RISCV_Default_VMAttributes));
 #endif
     require(error, "mapping a table");
 }
 
-void Objects::map_device(std::uint64_t address) { map(make_device_page(address), address, seL4_ReadWrite, kOfDevice); }
+void Objects::map_device(std::uint64_t address) {
+    map(make_device_page(address), seL4_CapInitThreadVSpace, address, seL4_ReadWrite, kUncached);
+}
 
 seL4_CPtr Objects::map_large_page(std::uint64_t address, Access access) {
     const seL4_CPtr frame = make(kLargePage);
-    map(frame, address, access == Access::kRead ? seL4_CanRead : seL4_ReadWrite, kOfMemory);
+    map(frame, seL4_CapInitThreadVSpace, address, access == Access::kRead ? seL4_CanRead : seL4_ReadWrite, kCachedData);
+    return frame;
+}
+
+void Objects::make_tables(std::uint64_t address) {
+    const seL4_CPtr frame = make(kSmallPage);
+    map(frame, seL4_CapInitThreadVSpace, address, seL4_CanRead, kCachedData);
+    unmap_page(frame);
+}
+
+seL4_CPtr Objects::take_slots(std::size_t count) {
+    PERFLEET_ASSERT(count <= info_.empty.end - next_slot_);
+    const seL4_CPtr first = next_slot_;
+    next_slot_ += count;
+    return first;
+}
+
+seL4_CPtr Objects::make_address_space() {
+#if defined(__aarch64__)
+    const seL4_CPtr vspace = make(seL4_ARM_VSpaceObject);
+    require(static_cast<seL4_Word>(seL4_ARM_ASIDPool_Assign(seL4_CapInitThreadASIDPool, vspace)), "an address space");
+#elif defined(__x86_64__)
+    const seL4_CPtr vspace = make(seL4_X64_PML4Object);
+    require(static_cast<seL4_Word>(seL4_X86_ASIDPool_Assign(seL4_CapInitThreadASIDPool, vspace)), "an address space");
+#elif defined(__riscv)
+    const seL4_CPtr vspace = make(seL4_RISCV_PageTableObject);
+    require(static_cast<seL4_Word>(seL4_RISCV_ASIDPool_Assign(seL4_CapInitThreadASIDPool, vspace)), "an address space");
+#endif
+    return vspace;
+}
+
+void Objects::share_image(seL4_CPtr vspace, std::uint64_t image_address) {
+    std::uint64_t address = image_address;
+    for (seL4_CPtr frame = info_.userImageFrames.start; frame < info_.userImageFrames.end; ++frame) {
+        const seL4_CPtr copy = take_slot();
+        require(static_cast<seL4_Word>(seL4_CNode_Copy(seL4_CapInitThreadCNode, copy, seL4_WordBits,
+                                                       seL4_CapInitThreadCNode, frame, seL4_WordBits, seL4_AllRights)),
+                "a copy of the image");
+        map(copy, vspace, address, seL4_ReadWrite, kCachedCode);
+        address += kPageSizeBytes;
+    }
+}
+
+seL4_CPtr Objects::map_new_page(seL4_CPtr vspace, std::uint64_t address) {
+    const seL4_CPtr frame = make(kSmallPage);
+    map(frame, vspace, address, seL4_ReadWrite, kCachedData);
     return frame;
 }
 
 std::uint64_t Objects::physical_address_of(seL4_CPtr frame) {
-#if defined(__aarch64__)
-    const seL4_ARM_Page_GetAddress_t physical = seL4_ARM_Page_GetAddress(frame);
-#elif defined(__x86_64__)
-    const seL4_X86_Page_GetAddress_t physical = seL4_X86_Page_GetAddress(frame);
-#endif
-    require(static_cast<seL4_Word>(physical.error), "a frame's address");
-    return physical.paddr;
+    const auto physical = sel4::physical_address_of(frame);
+    PERFLEET_ASSERT(physical.has_value());
+    return *physical;
 }
 
 }  // namespace perfleet::sel4

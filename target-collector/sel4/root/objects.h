@@ -18,7 +18,8 @@ public:
 
     // A capability of a new object; `size_bits` only of those whose size is chosen.
     [[nodiscard]] seL4_CPtr make(seL4_Word type, seL4_Word size_bits = 0);
-    [[nodiscard]] seL4_CPtr take_slot();
+    [[nodiscard]] seL4_CPtr take_slot() { return take_slots(1); }
+    [[nodiscard]] seL4_CPtr take_slots(std::size_t count);  // in a row
     // The same object under a capability with this badge.
     [[nodiscard]] seL4_CPtr with_badge(seL4_CPtr capability, seL4_Word badge);
 
@@ -27,6 +28,16 @@ public:
     void map_device(std::uint64_t address);
     // A new frame of 2 MiB at `address`, a multiple of that.
     seL4_CPtr map_large_page(std::uint64_t address, Access access);
+    // Page tables for the pages around `address`, and nothing mapped there: 2 MiB, a multiple of that.
+    void make_tables(std::uint64_t address);
+
+    [[nodiscard]] seL4_CPtr make_address_space();
+    // Everything of this program, at the same addresses: code, constants and variables. `image_address` is where it
+    // begins.
+    void share_image(seL4_CPtr vspace, std::uint64_t image_address);
+    // A new frame of one small page.
+    [[nodiscard]] seL4_CPtr map_new_page(seL4_CPtr vspace, std::uint64_t address);
+
     [[nodiscard]] static std::uint64_t physical_address_of(seL4_CPtr frame);
 
 private:
@@ -34,13 +45,14 @@ private:
 
     [[nodiscard]] seL4_Error retype(seL4_CPtr untyped, seL4_Word type, seL4_Word size_bits, seL4_CPtr into);
     [[nodiscard]] seL4_CPtr make_device_page(std::uint64_t address);
-    void map(seL4_CPtr frame, std::uint64_t address, seL4_CapRights_t rights, unsigned attributes);
+    void map(seL4_CPtr frame, seL4_CPtr vspace, std::uint64_t address, seL4_CapRights_t rights, unsigned attributes);
     // The table that is missing for that address.
-    void map_table(std::uint64_t address);
+    void map_table(seL4_CPtr vspace, std::uint64_t address);
 
     const seL4_BootInfo& info_;
     seL4_CPtr next_slot_;
     std::array<std::uint64_t, kUntypedMax> device_used_bytes_{};
+    std::array<std::uint64_t, kUntypedMax> too_small_for_{};  // a bit for each type of object
 };
 
 // Stops with `what` when there is an error.

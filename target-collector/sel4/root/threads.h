@@ -1,4 +1,4 @@
-// Threads of the root task's own, in its address space: what the load runs in.
+// Threads of the root task's own, in its address space or another: what the load runs in.
 //
 // One thread.
 #pragma once
@@ -19,5 +19,10 @@ struct alignas(16) ThreadStack {
 // A thread that runs `entry`, for ever, at that priority. `stack` and `name` are borrowed.
 [[nodiscard]] StockKernel::ThreadCaps start_thread(Objects& objects, const seL4_BootInfo& info, void (*entry)(),
                                                    ThreadStack& stack, seL4_Word priority, const char* name);
+
+// … in the address space `vspace`, where the image and the stack that ends at `stack_end` are mapped.
+[[nodiscard]] StockKernel::ThreadCaps start_thread_in(Objects& objects, const seL4_BootInfo& info, void (*entry)(),
+                                                      seL4_CPtr vspace, std::uint64_t stack_end, seL4_Word priority,
+                                                      const char* name);
 
 }  // namespace perfleet::sel4

@@ -159,9 +159,9 @@ void CollectorRun::pass_round_trips() {
     for (; counts_.round_trips < tests.size(); ++counts_.round_trips) {
         const RoundTrips& test = tests[counts_.round_trips];
         const EventNumber event = test.is_notification ? RunEvents::kNotificationLatency : RunEvents::kCallLatency;
-        const std::uint64_t row[] = {test.begun_cycles, test.size, test.group, test.number, test.took_cycles};
+        const std::uint64_t row[] = {test.size, test.group, test.number, test.took_cycles};
         if (requests_.is_running(event)) {
-            sink_.append({Kind::kLatency, event}, Ticks{test.begun_cycles}, row, {});
+            sink_.append({{Kind::kLatency, event}, Ticks{test.begun_cycles}, row});
         }
     }
 }
@@ -169,9 +169,9 @@ void CollectorRun::pass_round_trips() {
 void CollectorRun::append_counter(EventNumber event, Ticks now, std::uint32_t pid, std::uint32_t tid,
                                   std::uint64_t value) {
     const std::uint64_t ran_ns = ns_of_ticks(now.value - begun_.value, cycles_per_second_);
-    const std::uint64_t row[] = {now.value, 0, pid, tid, value, ran_ns, ran_ns};
+    const std::uint64_t row[] = {0, pid, tid, value, ran_ns, ran_ns};
     if (requests_.is_running(event)) {
-        sink_.append({Kind::kCounter, event}, now, row, {});
+        sink_.append({{Kind::kCounter, event}, now, row});
     }
 }
 

@@ -24,8 +24,7 @@ namespace perfleet::sel4 {
 // For what was gathered while nobody wanted it.
 class NoSink final : public RowSink {
 public:
-    void append(Series /*series*/, Ticks /*time*/, std::span<const std::uint64_t> /*integers*/,
-                std::span<const std::span<const std::byte>> /*bytes*/) override {}
+    void append(const RowView& /*row*/) override {}
     void count_lost(Series /*series*/, CountName /*reason*/, std::uint64_t /*row_count*/) override {}
     void count(Series /*series*/, CountName /*name*/, std::uint64_t /*value*/) override {}
     [[nodiscard]] bool epoch_is_over() const override { return false; }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "target-collector/sel4/run/events.h"
-#include "target-collector/sel4/run/run_seconds.h"
+#include "target-collector/sel4/run/run_words.h"
 
 namespace perfleet::sel4 {
 namespace {
@@ -126,14 +126,26 @@ TEST_F(RunRequestsTaken, EachStartIsToldOnceAndOnlyOfWhatWasStopped) {
               protocol::ControlOutcome::kUnknownEvent);
 }
 
-TEST(RunSeconds, AreANumberOrTheDefault) {
-    EXPECT_EQ(parse_run_seconds(""), kRunSecondsDefault);
-    EXPECT_EQ(parse_run_seconds("seconds=12"), 12U);
-    EXPECT_EQ(parse_run_seconds("seconds=0"), 0U);
-    for (const std::string_view text :
-         {"seconds", "second=1", "seconds=1x", " seconds=1", "seconds=99999999999999999999"}) {
-        EXPECT_EQ(parse_run_seconds(text), std::nullopt) << text;
+TEST(RunWords, EachMayBeLeftOut) {
+    EXPECT_EQ(parse_run_words("").value().seconds, 6U);
+    EXPECT_EQ(parse_run_words("seconds=12").value().seconds, 12U);
+    EXPECT_EQ(parse_run_words("seconds=0").value().seconds, 0U);
+    EXPECT_EQ(parse_run_words("").value().circle.test_count, 30U);
+    const auto words = parse_run_words("circle=20,5,4,60  seconds=3 delete=2").value();
+    EXPECT_EQ(words.delete_after_seconds, 2U);
+    EXPECT_EQ(words.seconds, 3U);
+    EXPECT_EQ(words.circle.initial_size, 20U);
+    EXPECT_EQ(words.circle.size_of_group(4), 35U);
+    EXPECT_EQ(words.circle.group_count, 4U);
+    EXPECT_EQ(words.circle.test_count, 60U);
+    EXPECT_EQ(parse_run_words("circle=20,5,4").value().circle.test_count, 30U) << "S as usual";
+    for (const char* text :
+         {"12", "seconds=", "seconds=-1", "seconds=1x", "seconds=99999999999999999999", "second=1", "seconds=1,",
+          "circle=", "circle=1,2", "circle=1,2,3,4,5", "circle=1,2,3,", "circle=1,,3", "circle=0,1,1", "circle=1,1,1,x",
+          "circle=1,1,20,31", "delete=", "circle=1,1,1000000000,1000000000"}) {
+        EXPECT_FALSE(parse_run_words(text)) << text;
     }
+    EXPECT_TRUE(parse_run_words("circle=1,1,20,30")) << "as many tests as there may be";
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
 #include "target-collector/source/linux/call_chain_choice.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {
 namespace {
@@ -25,37 +26,26 @@ std::string own_c_library() {
 }
 
 // A program that has none; empty: all keep them, as far as they say.
-std::string program_without_frame_pointers(const std::vector<std::string>& programs) {
+std::string program_without_frame_pointers(const std::vector<std::string>& programs, ImageReader& reader) {
     bool is_any_known = false;
     for (std::size_t i = 0; i < std::min(programs.size(), kProgramsMax); ++i) {
-        const auto keeps = keeps_frame_pointers(programs[i]);
+        const auto keeps = keeps_frame_pointers(programs[i], reader);
         if (keeps == false) {
             return programs[i];
         }
         is_any_known = is_any_known || keeps.has_value();
     }
     const std::string library = is_any_known ? "" : own_c_library();
-    return !library.empty() && keeps_frame_pointers(library) == false ? library : "";
+    return !library.empty() && keeps_frame_pointers(library, reader) == false ? library : "";
 }
 
 }  // namespace
 
-std::optional<bool> keeps_frame_pointers(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+std::optional<bool> keeps_frame_pointers(const std::string& path, ImageReader& reader) {
     struct stat status {};
-    if (fd < 0) {
-        return std::nullopt;
-    }
-    const auto read = [fd](std::uint64_t offset, std::span<std::byte> into) {
-        return ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(into.size());
-    };
-    std::optional<UnwindTable> table;
-    if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-        auto made = UnwindTable::of_image(read, static_cast<std::uint64_t>(status.st_size));
-        table = made.ok() ? std::optional{std::move(*made)} : std::nullopt;
-    }
-    ::close(fd);
-    if (!table) {
+    const FileDescriptor file = open_regular_file(path, status);
+    const auto table = file ? reader.unwind_table(file.get()) : Result<UnwindTable>{Error{ErrorCode::kNotFound, path}};
+    if (!table.ok()) {
         return std::nullopt;
     }
     std::uint64_t kept_bytes = 0;
@@ -81,6 +71,8 @@ Result<CallChainChoice> choose_call_chains(const CallChainWish& wish) {
     if (wish.mode != CallChainMode::kAuto && wish.mode != CallChainMode::kBpf) {
         return choice;
     }
+    DirectImageReader direct_reader;
+    ImageReader& reader = wish.image_reader != nullptr ? *wish.image_reader : direct_reader;
     auto unwinder = KernelUnwinder::open(wish.kernel_unwinder);
     if (unwinder.ok()) {
         choice.kernel_unwinder = std::move(*unwinder);
@@ -90,7 +82,7 @@ Result<CallChainChoice> choose_call_chains(const CallChainWish& wish) {
         Error error = std::move(unwinder).error();
         error.message = "--call-graph bpf: " + error.message + "; --call-graph dwarf does without";
         return error;
-    } else if (const std::string program = program_without_frame_pointers(wish.programs); !program.empty()) {
+    } else if (const std::string program = program_without_frame_pointers(wish.programs, reader); !program.empty()) {
         choice.user_stack_bytes = kUserStackBytes;
         choice.reason = "call chains are unwound from copies of the stack (dwarf), as " + program +
                         " has no frame pointers; " + unwinder.error().message;

@@ -10,6 +10,7 @@
 #include "schemas/vocabulary/error.h"
 #include "target-collector/source/linux/bpf/kernel_unwinder.h"
 #include "target-collector/source/linux/call_chain_mode.h"
+#include "target-collector/source/linux/image_reader.h"
 
 namespace perfleet {
 
@@ -24,12 +25,13 @@ struct CallChainWish {
     CallChainMode mode = CallChainMode::kNone;
     std::uint32_t user_stack_bytes = kUserStackBytes;  // of kDwarf
     KernelUnwinder::Options kernel_unwinder;
-    std::vector<std::string> programs;  // that are sampled, as far as it is known; none: any of the machine
+    std::vector<std::string> programs;    // that are sampled, as far as it is known; none: any of the machine
+    ImageReader* image_reader = nullptr;  // borrowed; null: programs are read here
 };
 // Errors: those of KernelUnwinder::open(), of kBpf alone.
 [[nodiscard]] Result<CallChainChoice> choose_call_chains(const CallChainWish& wish);
 
 // Whether most of a program's code keeps a frame pointer, as its unwind information says; empty: it says nothing.
-[[nodiscard]] std::optional<bool> keeps_frame_pointers(const std::string& path);
+[[nodiscard]] std::optional<bool> keeps_frame_pointers(const std::string& path, ImageReader& reader);
 
 }  // namespace perfleet

@@ -33,10 +33,11 @@ TEST(CallChainChoice, WhatIsNamedIsTakenAsItIs) {
 
 // This program is compiled with frame pointers, Debian's aren't.
 TEST(CallChainChoice, UnwindInformationTellsFramePointers) {
-    EXPECT_EQ(keeps_frame_pointers("/proc/self/exe"), true);
-    EXPECT_EQ(keeps_frame_pointers("/usr/bin/xz"), false);
-    EXPECT_EQ(keeps_frame_pointers("/etc/passwd"), std::nullopt);
-    EXPECT_EQ(keeps_frame_pointers("/nowhere"), std::nullopt);
+    DirectImageReader reader;
+    EXPECT_EQ(keeps_frame_pointers("/proc/self/exe", reader), true);
+    EXPECT_EQ(keeps_frame_pointers("/usr/bin/xz", reader), false);
+    EXPECT_EQ(keeps_frame_pointers("/etc/passwd", reader), std::nullopt);
+    EXPECT_EQ(keeps_frame_pointers("/nowhere", reader), std::nullopt);
 }
 
 // `check` in a process that is no root's.

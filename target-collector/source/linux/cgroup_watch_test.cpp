@@ -103,14 +103,10 @@ TEST(CgroupWatch, AProcessThatIsMovedAndRunsAnotherProgramIsInItsNewCgroup) {
     PerfSourceOptions options;
     options.events.pids = {worker.pid()};
     options.events.sampling.frequency_hz = 999;
-    auto source = open_source(options, "cpu-clock");
-    ASSERT_TRUE(source.ok()) << source.error().message;
-    RecordingSink sink;
-    (*source)->begin(sink);
-    worker.go();
     const std::uint32_t pid = worker.pid();
-    worker.wait(**source);
-    (*source)->finish();
+    RecordingSink sink;
+    const auto source = record(worker, options, "cpu-clock", sink);
+    ASSERT_TRUE(source.ok()) << source.error().message;
 
     std::map<std::uint64_t, std::string> strings;
     for (const auto& row : sink.of(Kind::kString)) {

@@ -4,29 +4,18 @@
 
 #include <vector>
 
+#include "schemas/text/hex.h"
 #include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {
-namespace {
 
-std::string hexadecimal(std::span<const std::byte> bytes) {
-    constexpr std::string_view kDigits{"0123456789abcdef"};
-    std::string text;
-    for (const std::byte byte : bytes) {
-        text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
-        text += kDigits[std::to_integer<unsigned>(byte) & 15U];
-    }
-    return text;
-}
-
-}  // namespace
-
-int open_debug_file(const DebugFilePlace& place, const std::string& debug_folder) {
-    constexpr std::size_t kFolderBytes = 1;  // of the build-id
+FileDescriptor open_debug_file(const DebugFilePlace& place, const std::string& debug_folder) {
+    constexpr std::size_t kFolderDigits = 2;  // of the build-id
     std::vector<std::string> paths;
-    if (place.build_id.size() > kFolderBytes) {
-        paths.push_back(debug_folder + "/.build-id/" + hexadecimal(place.build_id.first(kFolderBytes)) + "/" +
-                        hexadecimal(place.build_id.subspan(kFolderBytes)) + ".debug");
+    const std::string id = hex_of({reinterpret_cast<const char*>(place.build_id.data()), place.build_id.size()});
+    if (id.size() > kFolderDigits) {
+        paths.push_back(debug_folder + "/.build-id/" + id.substr(0, kFolderDigits) + "/" + id.substr(kFolderDigits) +
+                        ".debug");
     }
     if (!place.debug_link.empty() && place.debug_link.find('/') == std::string::npos) {
         const std::string folder = place.path.substr(0, place.path.rfind('/') + 1);
@@ -42,12 +31,12 @@ int open_debug_file(const DebugFilePlace& place, const std::string& debug_folder
     for (const std::string& root : roots) {
         for (const std::string& path : paths) {
             struct stat status {};
-            if (const int fd = open_regular_file(root + path, status); fd >= 0) {
+            if (FileDescriptor fd = open_regular_file(root + path, status)) {
                 return fd;
             }
         }
     }
-    return -1;
+    return FileDescriptor{};
 }
 
 }  // namespace perfleet

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "schemas/vocabulary/file_descriptor.h"
+
 namespace perfleet {
 
 struct DebugFilePlace {
@@ -16,7 +18,8 @@ struct DebugFilePlace {
 };
 
 // Opens it by the program's build-id below `debug_folder`, or by its debug link: beside the program, in .debug there,
-// or below `debug_folder`. -1: there is none. Whether a file is of this program its build-id says.
-[[nodiscard]] int open_debug_file(const DebugFilePlace& place, const std::string& debug_folder = "/usr/lib/debug");
+// or below `debug_folder`. Empty: there is none. Whether a file is of this program its build-id says.
+[[nodiscard]] FileDescriptor open_debug_file(const DebugFilePlace& place,
+                                             const std::string& debug_folder = "/usr/lib/debug");
 
 }  // namespace perfleet

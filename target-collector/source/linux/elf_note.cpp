@@ -11,6 +11,7 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/content_hash.h"
+#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 namespace {
@@ -20,18 +21,7 @@ constexpr std::uint32_t kNoteAlignment = 4;
 
 // Reads exactly the bytes at an offset; false when there aren't that many.
 bool read_at(int fd, std::uint64_t offset, std::span<std::byte> into) {
-    std::size_t done = 0;
-    while (done < into.size()) {
-        const ssize_t got = ::pread(fd, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            return false;
-        }
-        done += static_cast<std::size_t>(got);
-    }
-    return true;
+    return read_all_at(fd, offset, into) == into.size();
 }
 
 // Looks through the PT_NOTE segments of an ELF file of one class. `read(offset, span)` gives the file's bytes;
@@ -133,7 +123,7 @@ std::span<const std::byte> build_id_in_memory(std::span<const std::byte> elf) {
     return build_id;
 }
 
-ImageContentId content_id_of_file(int fd, std::uint64_t file_size_bytes) {
+ImageContentId build_id_of_file(int fd) {
     ImageContentId id;
     const auto read = [fd](std::uint64_t offset, std::span<std::byte> into) { return read_at(fd, offset, into); };
     each_note(read, [&](std::span<const std::byte> notes) {
@@ -143,6 +133,11 @@ ImageContentId content_id_of_file(int fd, std::uint64_t file_size_bytes) {
         }
         return !found.empty();
     });
+    return id;
+}
+
+ImageContentId content_id_of_file(int fd, std::uint64_t file_size_bytes) {
+    const ImageContentId id = build_id_of_file(fd);
     return id.size_bytes > 0 ? id : hash_file(fd, file_size_bytes);
 }
 

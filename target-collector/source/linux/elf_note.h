@@ -22,6 +22,9 @@ inline constexpr std::size_t kNotesSizeBytesMax = 64U << 10U;
 // Of an ELF image in memory, as the vdso.
 [[nodiscard]] std::span<const std::byte> build_id_in_memory(std::span<const std::byte> elf);
 
+// Of an open regular file. Size 0: it has none.
+[[nodiscard]] ImageContentId build_id_of_file(int fd);
+
 // Of an open regular file: its build-id; without one, the FNV-1a-128 of its size (8 bytes, little-endian) and its first
 // kHashedBytesMax bytes. Size 0 when it can't be read.
 [[nodiscard]] ImageContentId content_id_of_file(int fd, std::uint64_t file_size_bytes);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -12,26 +14,36 @@
 #include "schemas/vocabulary/ids.h"
 #include "target-collector/source/linux/image_table.h"
 #include "target-collector/source/linux/stack_nodes.h"
+#include "target-collector/source/linux/stack_resolver.h"
 #include "target-collector/source/row_sink.h"
 
 namespace perfleet {
 
 class EpochDefinitions {
 public:
-    // Borrowed.
-    EpochDefinitions(RowSink& sink, const ImageTable& images, std::uint32_t stack_node_count_max);
+    // All borrowed. `define_present` is called when an epoch has begun: what is there, and goes on, is to be defined.
+    EpochDefinitions(RowSink& sink, const ImageTable& images, std::uint32_t stack_node_count_max,
+                     std::function<void()> define_present);
 
-    // Empty: the table is full, the epoch must end. `now` is the time at hand.
-    [[nodiscard]] std::optional<StringNumber> string(std::string_view text, Ticks now);
-    [[nodiscard]] std::optional<ImageNumber> image(ImageIndex index, Ticks now);
-    [[nodiscard]] std::optional<StackNumber> stack_node(StackNumber parent, ImageNumber image, std::uint64_t offset,
-                                                        Ticks now);
+    // A new epoch, in which nothing is defined. `now` is the time at hand, here and below.
+    void begin_epoch(Ticks now);
 
-    // A new epoch has begun: nothing is defined.
-    void clear();
+    // Begin another epoch where a table is full. What has no room even then, or beside what is present, is nothing: the
+    // empty string and stack, image 0.
+    [[nodiscard]] StringNumber string(std::string_view text, Ticks now);
+    [[nodiscard]] ImageNumber image(ImageIndex index, Ticks now);
+    // From the leaf to the outermost caller.
+    [[nodiscard]] StackNumber stack(std::span<const ResolvedFrame> frames, Ticks now);
 
 private:
     static constexpr std::uint32_t kUndefined = 0xffff'ffff;
+
+    // Empty: the table is full.
+    [[nodiscard]] std::optional<StringNumber> try_string(std::string_view text, Ticks now);
+    [[nodiscard]] std::optional<ImageNumber> try_image(ImageIndex index, Ticks now);
+    [[nodiscard]] std::optional<StackNumber> try_stack(std::span<const ResolvedFrame> frames, Ticks now);
+    template <class Try>
+    [[nodiscard]] auto with_room(Try define, Ticks now);
 
     RowSink& sink_;
     const ImageTable& images_;
@@ -39,6 +51,8 @@ private:
     std::vector<std::uint32_t> image_numbers_;  // by ImageIndex
     std::uint32_t image_count_ = 0;
     StackNodes nodes_;
+    std::function<void()> define_present_;
+    bool is_beginning_ = false;
 };
 
 }  // namespace perfleet

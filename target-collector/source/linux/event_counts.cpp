@@ -107,24 +107,23 @@ Result<std::unique_ptr<EventCounts>> EventCounts::open(std::span<const EventSpec
                 continue;
             }
             const perf_event_attr attr = counting_attr(events[i], options, leader >= 0);
-            const int fd = open_perf_event(attr, place.tid, place.cpu, leader);
-            if (fd < 0 && errno == ESRCH && !scope.pids.empty()) {
+            FileDescriptor fd{open_perf_event(attr, place.tid, place.cpu, leader)};
+            if (!fd && errno == ESRCH && !scope.pids.empty()) {
                 continue;  // a thread that has ended since
             }
-            if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+            if (!fd && (errno == EMFILE || errno == ENFILE)) {
                 return descriptors_error(places.size() * events.size());
             }
-            if (fd < 0) {
+            if (!fd) {
                 counts->refused_[i] = open_error(events[i], errno);
                 continue;
             }
-            if (!events[i].filter.empty() && ::ioctl(fd, PERF_EVENT_IOC_SET_FILTER, events[i].filter.c_str()) != 0) {
-                const int error = errno;
-                ::close(fd);
-                return filter_error(events[i], error);
+            if (!events[i].filter.empty() &&
+                ::ioctl(fd.get(), PERF_EVENT_IOC_SET_FILTER, events[i].filter.c_str()) != 0) {
+                return filter_error(events[i], errno);
             }
-            counts->fds_.push_back({fd, i});
-            leader = events[i].group != 0 && leader < 0 ? fd : leader;
+            leader = events[i].group != 0 && leader < 0 ? fd.get() : leader;
+            counts->fds_.push_back({std::move(fd), i});
             ++open_count;
         }
     }
@@ -136,16 +135,10 @@ Result<std::unique_ptr<EventCounts>> EventCounts::open(std::span<const EventSpec
     return counts;
 }
 
-EventCounts::~EventCounts() {
-    for (const OpenFd& open : fds_) {
-        ::close(open.fd);
-    }
-}
-
 void EventCounts::enable() {
     for (const OpenFd& open : fds_) {
         if (!waits_for_exec_) {
-            (void)::ioctl(open.fd, PERF_EVENT_IOC_ENABLE, 0);
+            (void)::ioctl(open.fd.get(), PERF_EVENT_IOC_ENABLE, 0);
         }
     }
 }
@@ -160,7 +153,8 @@ std::vector<std::optional<EventCount>> EventCounts::read() const {
     for (const OpenFd& open : fds_) {
         std::array<std::uint64_t, kReadValuesMax> values{};
         std::optional<EventCount>& count = counts[open.event_index];
-        if (count && ::read(open.fd, values.data(), sizeof values) >= static_cast<ssize_t>(3 * sizeof values[0])) {
+        if (count &&
+            ::read(open.fd.get(), values.data(), sizeof values) >= static_cast<ssize_t>(3 * sizeof values[0])) {
             count->value += values[0];
             count->enabled_ns += values[1];
             count->running_ns += values[2];

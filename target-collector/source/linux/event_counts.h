@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/source/linux/event_spec.h"
 
 namespace perfleet {
@@ -38,7 +39,6 @@ public:
                                                                    const Scope& scope);
     EventCounts(const EventCounts&) = delete;
     EventCounts& operator=(const EventCounts&) = delete;
-    ~EventCounts();
 
     // Those that wait for no exec.
     void enable();
@@ -48,7 +48,7 @@ public:
 
 private:
     struct OpenFd {
-        int fd = -1;
+        FileDescriptor fd;
         std::size_t event_index = 0;
     };
     EventCounts() = default;

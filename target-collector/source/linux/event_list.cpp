@@ -1,13 +1,13 @@
 #include "target-collector/source/linux/event_list.h"
 
 #include <linux/perf_event.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/source/linux/perf_attr.h"
 #include "target-collector/source/linux/pmu_event.h"
 #include "target-collector/source/linux/tracepoint_finder.h"
@@ -56,16 +56,13 @@ std::vector<ListedEvent> try_named_events() {
         attr.type = event.type;
         attr.config = event.config;
         attr.disabled = 1;
-        int fd = open_perf_event(attr, 0, -1);
-        if (fd < 0 && (errno == EACCES || errno == EPERM)) {
+        FileDescriptor fd{open_perf_event(attr, 0, -1)};
+        if (!fd && (errno == EACCES || errno == EPERM)) {
             attr.exclude_kernel = 1;  // what anybody may
             attr.exclude_hv = 1;
-            fd = open_perf_event(attr, 0, -1);
+            fd.reset(open_perf_event(attr, 0, -1));
         }
-        events.push_back({&event, fd < 0 ? trouble_of(errno) : std::string{}});
-        if (fd >= 0) {
-            ::close(fd);
-        }
+        events.push_back({&event, fd ? std::string{} : trouble_of(errno)});
     }
     return events;
 }

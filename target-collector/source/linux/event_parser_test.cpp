@@ -157,10 +157,10 @@ TEST_F(EventParser, RefusesWhatIsNoGroupByItsPlace) {
         {"{cs,nonsense}", "-e nonsense: there is no such event"},
         {"{cs,cs}", "-e cs: it is named twice"},
     };
-    for (const auto& [list, told] : refused) {
+    for (const auto& [list, expected] : refused) {
         const Error error = error_of(list);
         EXPECT_EQ(error.code, ErrorCode::kUsage) << list;
-        EXPECT_NE(error.message.find(told), std::string::npos) << list << " → " << error.message;
+        EXPECT_NE(error.message.find(expected), std::string::npos) << list << " → " << error.message;
     }
     std::string list = "cs,{r1";
     for (std::size_t i = 2; i <= kGroupEventsMax; ++i) {

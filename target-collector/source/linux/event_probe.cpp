@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/source/linux/event_set.h"
 #include "target-collector/source/linux/event_table.h"
 #include "target-collector/source/linux/event_trouble.h"
@@ -19,46 +20,38 @@ namespace perfleet {
 // Tries every event once and settles for what this user and this machine can have.
 Result<Done> EventSet::probe_events(const LogText& log) {
     for (std::size_t i = 0; i < events_.size();) {
-        if (targets_.empty()) {
+        if (targets_.threads.empty()) {
             return permission_error("-a");
         }
         OpenEvent& event = events_[i];
         if (!first_cpu_of(event.spec)) {
             return Error{ErrorCode::kUsage, "-e " + event.spec.name + ": none of the CPUs that count it is recorded"};
         }
-        const int fd = open_for_probe(attr_of(event), event.spec);
+        FileDescriptor fd{open_for_probe(attr_of(event), event.spec)};
         const int error = errno;
-        if (fd >= 0) {
+        if (fd) {
             if (event.spec.is_tracepoint()) {
-                tried_fds_.push_back(fd);
-            } else {
-                ::close(fd);
+                tried_fds_.push_back(std::move(fd));
             }
             ++i;
-        } else if (settle_for_less(event, error, log)) {
+        } else if (fall_back(event, error, log)) {
             continue;
-        } else if (is_optional_gone(targets_.front(), error)) {
-            targets_.erase(targets_.begin());
+        } else if (is_optional_gone(targets_.threads.front(), error)) {
+            targets_.threads.erase(targets_.threads.begin());
         } else if (error == ESRCH) {
             return process_ended();
-        } else if (is_permission(error) && targets_.front().tid > 0) {
-            return permission_error("-e " + event.spec.name + " of process " + std::to_string(targets_.front().tid));
+        } else if (is_permission(error) && targets_.threads.front().tid > 0) {
+            return permission_error("-e " + event.spec.name + " of process " +
+                                    std::to_string(targets_.threads.front().tid));
         } else {
             return open_error(event.spec, error);
         }
     }
     dissolve_weak_groups(log);
     for (OpenEvent& event : events_) {
-        settle_fields(event);
+        choose_fields(event);
     }
     return Done{};
-}
-
-void EventSet::close_tried() {
-    for (const int fd : tried_fds_) {
-        ::close(fd);
-    }
-    tried_fds_.clear();
 }
 
 std::optional<std::uint32_t> EventSet::first_cpu_of(const EventSpec& spec) const {
@@ -67,7 +60,8 @@ std::optional<std::uint32_t> EventSet::first_cpu_of(const EventSpec& spec) const
 }
 
 int EventSet::open_for_probe(const perf_event_attr& attr, const EventSpec& spec, int group_fd) const {
-    return open_perf_event(attr, targets_.front().tid, static_cast<std::int32_t>(*first_cpu_of(spec)), group_fd);
+    return open_perf_event(attr, targets_.threads.front().tid, static_cast<std::int32_t>(*first_cpu_of(spec)),
+                           group_fd);
 }
 
 void EventSet::dissolve_weak_groups(const LogText& log) {
@@ -78,14 +72,13 @@ void EventSet::dissolve_weak_groups(const LogText& log) {
             ++end;
         }
         if (events_[first].spec.is_group_weak) {
-            std::vector<int> fds;
-            for (std::size_t i = first; i < end && (fds.empty() || fds.back() >= 0); ++i) {
-                fds.push_back(open_for_probe(attr_of(events_[i]), events_[i].spec, fds.empty() ? -1 : fds.front()));
+            std::vector<FileDescriptor> fds;
+            for (std::size_t i = first; i < end && (fds.empty() || fds.back()); ++i) {
+                fds.emplace_back(
+                    open_for_probe(attr_of(events_[i]), events_[i].spec, fds.empty() ? -1 : fds.front().get()));
             }
-            const bool is_refused = fds.back() < 0;
-            for (const int fd : fds) {
-                ::close(fd);
-            }
+            const bool is_refused = !fds.back();
+            fds.clear();
             for (std::size_t i = first; i < end && is_refused; ++i) {
                 EventSpec& spec = events_[i].spec;
                 spec.group = 0;
@@ -102,7 +95,7 @@ void EventSet::dissolve_weak_groups(const LogText& log) {
     }
 }
 
-void EventSet::settle_fields(OpenEvent& event) const {
+void EventSet::choose_fields(OpenEvent& event) const {
     const perf_event_attr attr = attr_of(event);
     event.fields = {(attr.sample_type & PERF_SAMPLE_PERIOD) != 0,
                     (attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0,
@@ -120,7 +113,7 @@ void EventSet::settle_fields(OpenEvent& event) const {
     event.weight = event.rate.is_frequency ? 1 : event.rate.value;
 }
 
-bool EventSet::settle_for_less(OpenEvent& event, int error, const LogText& log) {
+bool EventSet::fall_back(OpenEvent& event, int error, const LogText& log) {
     const std::uint32_t own_uid = ::geteuid();
     if (is_permission(error) && own_uid != 0 && can_have_user_space_only(event)) {
         for (OpenEvent& other : events_) {
@@ -132,13 +125,13 @@ bool EventSet::settle_for_less(OpenEvent& event, int error, const LogText& log) 
     }
     if (is_permission(error) && own_uid != 0 && options_.all_cpus) {
         options_.all_cpus = false;
-        targets_.clear();
+        targets_ = {};
         for (const std::uint32_t pid : proc_pids()) {
             if (proc_uid(pid) == own_uid) {
-                add_optional_targets(pid);
+                targets_.add_optional(pid);
             }
         }
-        log("profiling only your own processes (" + std::to_string(pids_.size()) + " now; " + paranoid_text() +
+        log("profiling only your own processes (" + std::to_string(targets_.pids.size()) + " now; " + paranoid_text() +
             "); for all of them run as root or with CAP_PERFMON");
         return true;
     }
@@ -146,13 +139,14 @@ bool EventSet::settle_for_less(OpenEvent& event, int error, const LogText& log) 
         --event.spec.precise;
         return true;
     }
-    if (is_pmu_event(event.spec) && error == EINVAL && settle_for_counting(event, log)) {
+    if (is_pmu_event(event.spec) && error == EINVAL && fall_back_to_counting(event, log)) {
         return true;
     }
     if (!events_were_named_ && event.spec.type == PERF_TYPE_HARDWARE && !is_permission(error) && error != ESRCH) {
         const bool exclude_kernel = event.spec.exclude_kernel;
         event.spec = spec_of(*find_named_event("cpu-clock"));
         event.spec.exclude_kernel = exclude_kernel;
+        limit_as_asked(event.spec);
         log("this machine has no cycle counter that can be used: sampling cpu-clock instead");
         return true;
     }
@@ -160,14 +154,12 @@ bool EventSet::settle_for_less(OpenEvent& event, int error, const LogText& log) 
 }
 
 // Many PMUs of a bus or a socket count, but interrupt nobody.
-bool EventSet::settle_for_counting(OpenEvent& event, const LogText& log) {
+bool EventSet::fall_back_to_counting(OpenEvent& event, const LogText& log) {
     OpenEvent counted = event;
     counted.rate = {false, 0};
-    const int fd = event.rate.value > 0 ? open_for_probe(attr_of(counted), event.spec) : -1;
-    if (fd < 0) {
+    if (event.rate.value == 0 || !FileDescriptor{open_for_probe(attr_of(counted), event.spec)}) {
         return false;
     }
-    ::close(fd);
     event.rate = counted.rate;
     log(event.spec.name + " can't be sampled: it is only counted ('perfleet counters' shows it)");
     return true;
@@ -180,13 +172,9 @@ bool EventSet::can_have_user_space_only(const OpenEvent& event) const {
     }
     perf_event_attr user_only = attr_of(event);
     user_only.exclude_kernel = 1;
-    const int fd = open_perf_event(user_only, options_.all_cpus ? 0 : targets_.front().tid,
-                                   static_cast<std::int32_t>(cpus_.front()));
-    if (fd >= 0) {
-        ::close(fd);
-        return true;
-    }
-    return !is_permission(errno) && errno != ESRCH;  // refused for another reason, which the next try will show
+    const FileDescriptor fd{open_perf_event(user_only, options_.all_cpus ? 0 : targets_.threads.front().tid,
+                                            static_cast<std::int32_t>(cpus_.front()))};
+    return fd || (!is_permission(errno) && errno != ESRCH);  // refused for another reason, which the next try will show
 }
 
 }  // namespace perfleet

@@ -5,31 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cerrno>
-#include <cstring>
-#include <ctime>
 #include <string>
 
-#include "schemas/vocabulary/off_cpu.h"
 #include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/event_table.h"
 #include "target-collector/source/linux/event_trouble.h"
-#include "target-collector/source/linux/proc_reader.h"
 #include "target-collector/source/linux/small_file.h"
-#include "target-collector/source/linux/word_hash.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::uint32_t kSideBandRingPagesMin = 1;
-// A reading of one event is its value, time enabled, time running, id and lost; of a group:
-constexpr std::size_t kGroupReadingHeader = 3;  // events, time enabled, time running; then value, id, lost of each
-constexpr int kGroupReadWaitsMax = 20;
-constexpr long kGroupReadWaitNs = 50'000;
-constexpr std::size_t kGroupReadingValuesMax = kGroupReadingHeader + ((kGroupEventsMax + 1) * 3);  // with its reader
 
 }  // namespace
 
@@ -39,12 +27,11 @@ Result<std::unique_ptr<EventSet>> EventSet::open(EventSetOptions options, const 
     PERFLEET_TRY(set->make_room_for_descriptors());
     PERFLEET_TRY(set->map_rings(log));
     PERFLEET_TRY(set->open_events());
-    set->close_tried();
+    set->tried_fds_.clear();
     return set;
 }
 
 EventSet::~EventSet() {
-    close_tried();
     for (const OpenFd& open : fds_) {
         ::close(open.fd);
     }
@@ -56,7 +43,7 @@ Result<Done> EventSet::plan(const LogText& log) {
     PERFLEET_TRY(choose_cpus());
     PERFLEET_TRY(limit_frequency(log));
     choose_events(log);
-    PERFLEET_TRY(find_targets());
+    targets_ = PERFLEET_TRY(SampledThreads::find(options_));
     PERFLEET_TRY(probe_events(log));
     add_off_cpu_events();
     for (EventSpec& spec : options_.probes) {
@@ -96,16 +83,20 @@ Result<Done> EventSet::limit_frequency(const LogText& log) {
     return Done{};
 }
 
+void EventSet::limit_as_asked(EventSpec& spec) const {
+    spec.exclude_kernel = spec.exclude_kernel || options_.all_user;
+    spec.exclude_user = spec.exclude_user || options_.all_kernel;
+    spec.is_inherited = spec.is_inherited && options_.is_inherited && options_.tids.empty();
+    spec.record_only(options_.cpus);
+}
+
 void EventSet::choose_events(const LogText& log) {
     events_were_named_ = !options_.events.empty() || !options_.probes.empty();
     if (!events_were_named_) {
         options_.events.push_back(spec_of(*find_named_event("cycles")));
     }
     for (EventSpec& spec : options_.events) {
-        spec.exclude_kernel = spec.exclude_kernel || options_.all_user;
-        spec.exclude_user = spec.exclude_user || options_.all_kernel;
-        spec.is_inherited = spec.is_inherited && options_.is_inherited && options_.tids.empty();
-        spec.record_only(options_.cpus);
+        limit_as_asked(spec);
         if (spec.samples_group && !options_.all_cpus) {
             log("the group of " + spec.name +
                 " (:S) isn't inherited: processes and threads that start later aren't "
@@ -118,85 +109,18 @@ void EventSet::choose_events(const LogText& log) {
     }
 }
 
-Result<Done> EventSet::find_targets() {
-    if (options_.all_cpus) {
-        targets_.push_back({-1, true, true});
-        return Done{};
-    }
-    if (!options_.tids.empty()) {
-        return find_threads();
-    }
-    if (options_.uid) {
-        for (const std::uint32_t pid : proc_pids()) {
-            if (proc_uid(pid) == *options_.uid) {
-                add_optional_targets(pid);
-            }
-        }
-        return targets_.empty() ? Result<Done>{Error{ErrorCode::kNotFound, "--uid " + std::to_string(*options_.uid) +
-                                                                               ": no process of this user runs"}}
-                                : Result<Done>{Done{}};
-    }
-    for (const std::uint32_t pid : options_.pids) {
-        const std::vector<ProcThread> threads = proc_threads(pid);
-        if (threads.empty()) {
-            return Error{ErrorCode::kNotFound, "-p " + std::to_string(pid) + ": there is no process with this id"};
-        }
-        pids_.push_back(pid);
-        for (const ProcThread& thread : threads) {
-            targets_.push_back({static_cast<std::int32_t>(thread.tid), thread.tid == pid, true});
-        }
-    }
-    if (options_.with_descendants) {
-        for (const std::uint32_t pid : proc_with_descendants(options_.pids)) {
-            if (std::find(options_.pids.begin(), options_.pids.end(), pid) == options_.pids.end()) {
-                add_optional_targets(pid);
-            }
-        }
-    }
-    return Done{};
-}
-
-// Of the other threads of their processes mappings and names: they share them.
-Result<Done> EventSet::find_threads() {
-    for (const std::uint32_t tid : options_.tids) {
-        const auto pid = proc_pid_of_thread(tid);
-        if (!pid) {
-            return Error{ErrorCode::kNotFound, "-t " + std::to_string(tid) + ": there is no thread with this id"};
-        }
-        if (std::find(pids_.begin(), pids_.end(), *pid) != pids_.end()) {
-            continue;
-        }
-        pids_.push_back(*pid);
-        for (const ProcThread& thread : proc_threads(*pid)) {
-            const bool is_meant =
-                std::find(options_.tids.begin(), options_.tids.end(), thread.tid) != options_.tids.end();
-            targets_.push_back({static_cast<std::int32_t>(thread.tid), is_meant, is_meant});
-        }
-    }
-    return Done{};
-}
-
-void EventSet::add_optional_targets(std::uint32_t pid) {
-    const std::vector<ProcThread> threads = proc_threads(pid);
-    if (threads.empty() || pid == static_cast<std::uint32_t>(::getpid())) {
-        return;
-    }
-    pids_.push_back(pid);
-    for (const ProcThread& thread : threads) {
-        targets_.push_back({static_cast<std::int32_t>(thread.tid), false, true});
-    }
-}
-
-bool EventSet::is_optional_gone(const Target& target, int error) const {
+bool EventSet::is_optional_gone(const SampledThread& target, int error) const {
     return !target.is_required && (error == ESRCH || is_permission(error));
 }
 
 Result<Done> EventSet::make_room_for_descriptors() const {
-    constexpr std::uint64_t kOthers = 64;  // logs, sockets, /proc
-    const std::uint64_t wanted = kOthers + tried_fds_.size() +
-                                 (cpus_.size() * (2 + events_.size() + (targets_.size() * opening_count(events_))));
+    constexpr std::uint64_t kOthers = 64;        // logs, sockets, /proc
+    constexpr std::uint64_t kSymbolFiles = 256;  // that wait to be read: left out where the hard limit forbids them
+    const std::uint64_t wanted =
+        kOthers + tried_fds_.size() +
+        (cpus_.size() * (2 + events_.size() + (targets_.threads.size() * opening_count(events_))));
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted + kSymbolFiles) {
         return Done{};
     }
     if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < wanted) {
@@ -235,13 +159,13 @@ Result<Done> EventSet::map_rings(const LogText& log) {
             AttrOptions options;
             options.ring_size_bytes = page_count * page_size_bytes;
             const std::uint32_t cpu = cpus_[i % cpus_.size()];
-            const int fd = open_perf_event(ring_owner_attr(options), 0, static_cast<std::int32_t>(cpu));
-            if (fd < 0) {
+            FileDescriptor fd{open_perf_event(ring_owner_attr(options), 0, static_cast<std::int32_t>(cpu))};
+            if (!fd) {
                 return is_permission(errno)
                            ? permission_error("a ring for CPU " + std::to_string(cpu))
                            : error_from_errno(errno, "can't open a ring for CPU " + std::to_string(cpu));
             }
-            auto ring = KernelRing::map(fd, page_count, options_.waiting_size_bytes / (cpus_.size() * 2));
+            auto ring = KernelRing::map(std::move(fd), page_count, options_.waiting_size_bytes / (cpus_.size() * 2));
             error = ring == nullptr ? errno : 0;
             rings_.push_back(std::move(ring));
         }
@@ -295,106 +219,7 @@ Result<Done> EventSet::connect(OpenFd& open) const {
     return spec != nullptr ? attach_unwinder(open.fd, open.event_index) : Result<Done>{Done{}};
 }
 
-std::optional<std::uint32_t> EventSet::unwound_ordinal(std::uint32_t event_index) const {
-    const auto is_unwound = [this](const OpenEvent& event) {
-        return options_.kernel_unwinder != nullptr && event.spec.is_opened() &&
-               can_unwind_in_kernel(event.spec, event.rate, attr_options());
-    };
-    const auto ordinal = std::count_if(events_.begin(), events_.begin() + event_index, is_unwound);
-    return is_unwound(events_[event_index]) && ordinal < KernelUnwinder::kEventsMax
-               ? std::optional{static_cast<std::uint32_t>(ordinal)}
-               : std::nullopt;
-}
-
-Result<Done> EventSet::attach_unwinder(int fd, std::uint32_t event_index) const {
-    const auto ordinal = unwound_ordinal(event_index);
-    if (!ordinal) {
-        return Done{};
-    }
-    auto program = PERFLEET_TRY(options_.kernel_unwinder->program_of(*ordinal));
-    if (::ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) != 0) {
-        return error_from_errno(errno, "-e " + events_[event_index].spec.name +
-                                           ": can't attach the BPF program that unwinds (--call-graph dwarf does "
-                                           "without)");
-    }
-    return Done{};
-}
-
-// Before the events that emit through them.
-Result<Done> EventSet::open_outputs() {
-    for (std::uint32_t i = 0; i < events_.size(); ++i) {
-        const auto ordinal = unwound_ordinal(i);
-        for (std::uint32_t cpu_index = 0; ordinal && cpu_index < cpus_.size(); ++cpu_index) {
-            const auto fd =
-                open_output(unwound_output_attr(events_[i].spec, attr_options(), features_), i, cpu_index, false);
-            if (!fd.ok()) {
-                return Error{fd.error()};
-            }
-            PERFLEET_TRY(options_.kernel_unwinder->set_output(*ordinal, cpus_[cpu_index], *fd));
-        }
-    }
-    return open_off_cpu_outputs();
-}
-
-Result<int> EventSet::open_output(const perf_event_attr& attr, std::uint32_t event_index, std::uint32_t cpu_index,
-                                  bool has_copy) {
-    const int fd = open_perf_event(attr, -1, static_cast<std::int32_t>(cpus_[cpu_index]));
-    if (fd < 0) {
-        return error_from_errno(errno, "can't open the output of a BPF program");
-    }
-    fds_.push_back({fd, OpeningRole::kOutput, event_index, cpu_index, 0, 0, has_copy, 0});
-    auto done = connect(fds_.back());
-    return done.ok() ? Result<int>{fd} : Error{done.error()};
-}
-
-void EventSet::add_off_cpu_events() {
-    if (options_.off_cpu_period_ns == 0) {
-        return;
-    }
-    off_cpu_index_ = static_cast<std::uint32_t>(events_.size());
-    for (const std::string_view name : off_cpu::kEvents) {
-        OpenEvent event;
-        event.spec.name = name;
-        event.spec.type = PERF_TYPE_SOFTWARE;
-        event.spec.config = PERF_COUNT_SW_BPF_OUTPUT;
-        event.spec.unit = "ns";
-        event.spec.exclude_kernel = options_.all_user;
-        event.spec.is_off_cpu = true;
-        event.spec.is_nowhere = true;
-        event.rate = {false, options_.off_cpu_period_ns};
-        event.fields.callchain = true;
-        if (options_.off_cpu == nullptr && name == off_cpu::kBlocked) {
-            event.spec.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
-            event.spec.takes_switches = true;
-            event.spec.is_nowhere = false;
-            event.spec.callchain = true;
-            event.spec.is_inherited = options_.is_inherited && options_.tids.empty();
-            event.spec.record_only(options_.cpus);
-            settle_fields(event);
-        }
-        events_.push_back(std::move(event));
-    }
-}
-
-Result<Done> EventSet::open_off_cpu_outputs() {
-    for (std::uint32_t cpu_index = 0; options_.off_cpu != nullptr && cpu_index < cpus_.size(); ++cpu_index) {
-        const std::uint32_t cpu = cpus_[cpu_index];
-        if (!options_.cpus.empty() &&
-            std::find(options_.cpus.begin(), options_.cpus.end(), cpu) == options_.cpus.end()) {
-            continue;
-        }
-        std::array<int, 2> fds{};
-        for (const bool has_copy : {false, true}) {
-            const auto fd = PERFLEET_TRY(open_output(off_cpu_output_attr(options_.all_user, has_copy, features_),
-                                                     *off_cpu_index_, cpu_index, has_copy));
-            fds[has_copy ? 1 : 0] = fd;
-        }
-        PERFLEET_TRY(options_.off_cpu->set_outputs(cpu, fds[0], fds[1]));
-    }
-    return Done{};
-}
-
-Result<int> EventSet::open_one(std::span<const Opening> plan, std::uint32_t plan_index, const Target& target,
+Result<int> EventSet::open_one(std::span<const Opening> plan, std::uint32_t plan_index, const SampledThread& target,
                                std::uint32_t cpu_index, int group_fd) {
     Opening opening = plan[plan_index];
     const std::uint64_t weight =
@@ -416,7 +241,7 @@ Result<Done> EventSet::open_events() {
     const std::vector<Opening> plan = plan_openings(events_, attr_options(), features_);
     PERFLEET_TRY(open_outputs());
     for (std::uint32_t cpu_index = 0; cpu_index < cpus_.size(); ++cpu_index) {
-        for (const Target& target : targets_) {
+        for (const SampledThread& target : targets_.threads) {
             int leader_fd = -1;
             for (std::uint32_t i = 0; i < plan.size(); ++i) {
                 const bool is_joining = joins_group(plan[i].role);
@@ -442,21 +267,14 @@ Result<Done> EventSet::open_events() {
 }
 
 void EventSet::index_ids() {
-    id_slots_.assign(std::bit_ceil((fds_.size() + closed_.size()) * 2), IdSlot{});
-    const auto add = [this](std::uint64_t id, const RecordOrigin& origin) {
-        std::size_t slot = static_cast<std::size_t>(hash_words(id, 0)) & (id_slots_.size() - 1);
-        while (id_slots_[slot].id != 0) {
-            slot = (slot + 1) & (id_slots_.size() - 1);
-        }
-        id_slots_[slot] = {id, origin};
-    };
+    origins_.clear(fds_.size() + closed_.size());
     for (const OpenFd& open : fds_) {
         if (open.role != OpeningRole::kReader) {
-            add(open.id, open.role == OpeningRole::kOutput ? origin_of_output(open) : origin_of_event(open));
+            origins_.add(open.id, open.role == OpeningRole::kOutput ? origin_of_output(open) : origin_of_event(open));
         }
     }
     for (const ClosedFd& closed : closed_) {
-        add(closed.id, closed.origin);
+        origins_.add(closed.id, closed.origin);
     }
 }
 
@@ -468,29 +286,9 @@ RecordOrigin EventSet::origin_of_event(const OpenFd& open) const {
     return {open.event_index, event.fields, open.weight != 0 ? open.weight : event.weight};
 }
 
-// Each of its samples carries its period.
-RecordOrigin EventSet::origin_of_output(const OpenFd& open) const {
-    SampleFields fields;
-    fields.period = true;
-    fields.callchain = true;
-    fields.raw = true;
-    fields.unwound = true;
-    fields.off_cpu = options_.off_cpu != nullptr && open.event_index == off_cpu_index_;
-    if (open.has_copy) {
-        fields.user_register_count = static_cast<std::uint8_t>(
-            std::popcount(off_cpu_output_attr(options_.all_user, true, features_).sample_regs_user));
-    }
-    return {open.event_index, fields, 0};
-}
-
 const RecordOrigin* EventSet::origin_of(std::uint64_t id) const {
-    std::size_t slot = static_cast<std::size_t>(hash_words(id, 0)) & (id_slots_.size() - 1);
-    for (; id_slots_[slot].id != 0; slot = (slot + 1) & (id_slots_.size() - 1)) {
-        if (id_slots_[slot].id == id) {
-            return id_slots_[slot].origin.event_index == kSideBandIndex ? nullptr : &id_slots_[slot].origin;
-        }
-    }
-    return nullptr;
+    const RecordOrigin* const origin = origins_.find(id);
+    return origin != nullptr && origin->event_index != kSideBandIndex ? origin : nullptr;
 }
 
 std::optional<std::uint32_t> EventSet::event_of(std::uint64_t id) const {
@@ -647,7 +445,7 @@ Result<Done> EventSet::reopen(std::optional<std::uint32_t> event_index, std::vec
     for (std::uint32_t i = 0; i < events_.size(); ++i) {
         if ((!event_index || i == *event_index) && events_[i].spec.is_opened()) {
             events_[i].rate = changed[i].rate;
-            settle_fields(events_[i]);
+            choose_fields(events_[i]);
         }
     }
     index_ids();
@@ -659,91 +457,6 @@ void EventSet::forget_closed(std::uint64_t taken_until_ns) {
                       [&](const ClosedFd& closed) { return closed.closing_ns + kClosingNsMax < taken_until_ns; }) > 0) {
         index_ids();
     }
-}
-
-EventSet::OwnReading EventSet::read_own(const OpenFd& open) const {
-    const std::size_t event_index = open.role == OpeningRole::kSideBand ? events_.size() : open.event_index;
-    OwnReading own{(event_index * cpus_.size()) + open.cpu_index, {}};
-    std::array<std::uint64_t, kGroupReadingValuesMax> values{};
-    const ssize_t size_bytes = ::read(open.fd, values.data(), sizeof(values));
-    const bool reads_group = open.role == OpeningRole::kLeader && events_[open.event_index].spec.samples_group;
-    if (size_bytes < static_cast<ssize_t>((reads_group ? 5 : 4) * sizeof(std::uint64_t))) {
-        return own;
-    }
-    if (reads_group) {
-        // The leader stands first.
-        own.reading = {values[kGroupReadingHeader], values[1], values[2],
-                       features_.lost_counts ? values[kGroupReadingHeader + 2] : 0};
-    } else {
-        own.reading = {values[0], values[1], values[2], features_.lost_counts ? values[4] : 0};
-    }
-    return own;
-}
-
-bool EventSet::add_group_reading(const OpenFd& reader, std::vector<Reading>& sums) const {
-    const std::size_t each = features_.lost_counts ? 3 : 2;
-    std::array<std::uint64_t, kGroupReadingValuesMax> values{};
-    ssize_t size_bytes = ::read(reader.fd, values.data(), sizeof(values));
-    // While a process that inherited the group begins or ends, its own may lack a member. To yield wouldn't do: this
-    // thread may have real-time priority.
-    for (int wait = 0; size_bytes < 0 && errno == ECHILD && wait < kGroupReadWaitsMax; ++wait) {
-        const timespec pause{0, kGroupReadWaitNs};
-        ::nanosleep(&pause, nullptr);
-        size_bytes = ::read(reader.fd, values.data(), sizeof(values));
-    }
-    const std::uint64_t count = values[0];
-    if (size_bytes <= 0 || count > kGroupEventsMax + 1 ||
-        static_cast<std::size_t>(size_bytes) != (kGroupReadingHeader + (count * each)) * sizeof(std::uint64_t)) {
-        return false;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t* const one = &values[kGroupReadingHeader + (i * each)];
-        if (const auto event_index = event_of(one[1])) {
-            Reading& sum = sums[(*event_index * cpus_.size()) + reader.cpu_index];
-            sum.value += one[0];
-            sum.enabled_ns += values[1];
-            sum.running_ns += values[2];
-        }
-    }
-    return true;
-}
-
-void EventSet::add_readings(std::span<const OpenFd> wanted, std::vector<Reading>& sums) const {
-    std::vector<OwnReading> group;  // the one that is gone through
-    const auto add_group = [&] {
-        for (const OwnReading& own : group) {
-            sums[own.place].value += own.reading.value;
-            sums[own.place].enabled_ns += own.reading.enabled_ns;
-            sums[own.place].running_ns += own.reading.running_ns;
-        }
-        group.clear();
-    };
-    for (const OpenFd& open : wanted) {
-        if (open.role == OpeningRole::kReader) {
-            if (add_group_reading(open, sums)) {
-                group.clear();
-            }
-            continue;
-        }
-        if (open.role == OpeningRole::kOutput) {
-            const OwnReading own = read_own(open);
-            sums[own.place].lost_count += own.reading.lost_count;
-            continue;
-        }
-        if (open.role != OpeningRole::kMember) {
-            add_group();
-        }
-        group.push_back(read_own(open));
-        sums[group.back().place].lost_count += group.back().reading.lost_count;
-    }
-    add_group();
-}
-
-std::vector<EventSet::Reading> EventSet::read_all() const {
-    std::vector<Reading> sums = closed_readings_;
-    sums.resize((events_.size() + 1) * cpus_.size());
-    add_readings(fds_, sums);
-    return sums;
 }
 
 }  // namespace perfleet

@@ -14,54 +14,21 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/log_event.h"
-#include "target-collector/source/linux/bpf/kernel_unwinder.h"
-#include "target-collector/source/linux/bpf/off_cpu_tracer.h"
-#include "target-collector/source/linux/event_spec.h"
+#include "target-collector/source/linux/event_set_options.h"
 #include "target-collector/source/linux/kernel_ring.h"
 #include "target-collector/source/linux/opening_plan.h"
 #include "target-collector/source/linux/perf_attr.h"
-#include "target-collector/source/linux/period_jitter.h"
-#include "target-collector/source/linux/record_reader.h"
+#include "target-collector/source/linux/record_origins.h"
+#include "target-collector/source/linux/sampled_threads.h"
 
 namespace perfleet {
 
-struct EventSetOptions {
-    std::vector<EventSpec> events;  // empty: cycles, or cpu-clock where there is none and no probes are
-    std::vector<EventSpec> probes;  // events that programs write the rows of
-    SamplingChoice sampling;
-    bool callchain = false;
-    std::uint32_t user_stack_bytes = 0;           // AttrOptions
-    KernelUnwinder* kernel_unwinder = nullptr;    // borrowed; null: no BPF program unwinds
-    OffCpuTracer* off_cpu = nullptr;              // borrowed; null: threads aren't followed off the CPU
-    std::uint64_t off_cpu_period_ns = 0;          // without a tracer: by the kernel's switches; 0: not at all
-    PeriodJitter jitter;                          // of fixed periods; none by default
-    bool all_cpus = false;                        // everything that runs; else `pids`
-    bool all_user = false;                        // exclude the kernel from all events
-    bool all_kernel = false;                      // exclude user space
-    std::vector<std::uint32_t> cpus;              // record only these; empty: all
-    std::vector<std::uint32_t> pids;              // with their threads, and what they will fork
-    bool with_descendants = false;                // and what they have forked already, as far as it may be profiled
-    std::vector<std::uint32_t> tids;              // these threads alone
-    std::optional<std::uint32_t> uid;             // all processes of this user, and what they will fork
-    bool is_inherited = true;                     // by what is forked
-    bool begins_stopped = false;                  // until start()
-    bool is_frequency_strict = false;             // a frequency above the kernel's limit is an error
-    bool enable_on_exec = false;                  // sampling begins when they exec
-    std::uint32_t ring_page_count = 0;            // of a sample ring; 0: kRingPagesDefault, or as many as are allowed
-    std::size_t waiting_size_bytes = 64U << 20U;  // memory for records of all rings that wait to be taken
-};
 inline constexpr const char* kMaxSampleRatePath = "/proc/sys/kernel/perf_event_max_sample_rate";
 inline constexpr std::uint32_t kRingPagesDefault = 256;
 inline constexpr std::uint32_t kRingPagesMax = 1U << 16;
 inline constexpr std::uint32_t kSideBandRingPages = 32;
-
-// What the records of one descriptor are: those of an event, as it was opened when they were written.
-struct RecordOrigin {
-    std::uint32_t event_index = 0;
-    SampleFields fields;
-    std::uint64_t weight = 0;
-};
 
 class EventSet {
 public:
@@ -85,7 +52,7 @@ public:
 
     // Everything that runs, or the processes that these are and what they fork.
     [[nodiscard]] bool is_system_wide() const { return options_.all_cpus; }
-    [[nodiscard]] std::span<const std::uint32_t> pids() const { return pids_; }
+    [[nodiscard]] std::span<const std::uint32_t> pids() const { return targets_.pids; }
     // The only threads that are recorded; empty: all of these processes.
     [[nodiscard]] std::span<const std::uint32_t> tids() const { return options_.tids; }
 
@@ -127,12 +94,6 @@ public:
     [[nodiscard]] std::vector<Reading> read_all() const;
 
 private:
-    // A thread, or everything (-1).
-    struct Target {
-        std::int32_t tid = -1;
-        bool is_required = true;  // without it there is no point in going on
-        bool is_sampled = true;   // else only its mappings and names are of interest
-    };
     struct OpenFd {
         int fd = -1;
         OpeningRole role = OpeningRole::kAlone;
@@ -148,10 +109,6 @@ private:
         std::size_t place = 0;  // in what read_all() gives
         Reading reading;
     };
-    struct IdSlot {
-        std::uint64_t id = 0;  // 0: free; the kernel's start at 1
-        RecordOrigin origin;
-    };
     static constexpr std::uint64_t kClosingNsMax = 10'000'000'000;  // all of them, on a machine that is busy
     // A descriptor that is closed, of which records may still be in the rings.
     struct ClosedFd {
@@ -164,26 +121,21 @@ private:
     Result<Done> plan(const LogText& log);
     Result<Done> choose_cpus();
     Result<Done> limit_frequency(const LogText& log);
+    void limit_as_asked(EventSpec& spec) const;
     void choose_events(const LogText& log);
     Result<Done> probe_events(const LogText& log);
     // What its samples carry, and weigh when they don't, at its rate.
-    void settle_fields(OpenEvent& event) const;
+    void choose_fields(OpenEvent& event) const;
     // What can be had instead of an event that the kernel refused; false: nothing.
-    bool settle_for_less(OpenEvent& event, int error, const LogText& log);
-    bool settle_for_counting(OpenEvent& event, const LogText& log);
+    bool fall_back(OpenEvent& event, int error, const LogText& log);
+    bool fall_back_to_counting(OpenEvent& event, const LogText& log);
     // Weak groups that the kernel doesn't take become events by themselves.
     void dissolve_weak_groups(const LogText& log);
-    // Tracepoints that were tried stay open until they are opened for good: the kernel takes some 40 ms to switch one
-    // off.
-    void close_tried();
     // The first CPU that counts it; empty: none of ours does.
     [[nodiscard]] std::optional<std::uint32_t> first_cpu_of(const EventSpec& spec) const;
     int open_for_probe(const perf_event_attr& attr, const EventSpec& spec, int group_fd = -1) const;
     [[nodiscard]] bool can_have_user_space_only(const OpenEvent& event) const;
-    [[nodiscard]] bool is_optional_gone(const Target& target, int error) const;
-    Result<Done> find_targets();
-    Result<Done> find_threads();
-    void add_optional_targets(std::uint32_t pid);
+    [[nodiscard]] bool is_optional_gone(const SampledThread& target, int error) const;
     Result<Done> make_room_for_descriptors() const;
     Result<Done> map_rings(const LogText& log);
     Result<Done> open_events();
@@ -217,7 +169,7 @@ private:
     // The period of an opening, which is jittered where its event's are.
     [[nodiscard]] std::uint64_t draw_period(Opening& opening, const OpenEvent& event);
     // The descriptor; -1 when the thread has gone, which may be.
-    Result<int> open_one(std::span<const Opening> plan, std::uint32_t plan_index, const Target& target,
+    Result<int> open_one(std::span<const Opening> plan, std::uint32_t plan_index, const SampledThread& target,
                          std::uint32_t cpu_index, int group_fd);
     [[nodiscard]] Error opening_error(const Opening& opening, int error) const;
     // Its ring, its id, and its filter.
@@ -232,14 +184,14 @@ private:
     std::vector<OpenEvent> events_;
     std::optional<std::uint32_t> off_cpu_index_;
     std::vector<std::uint32_t> cpus_;
-    std::vector<Target> targets_;
-    std::vector<std::uint32_t> pids_;
+    SampledThreads targets_;
     std::vector<std::unique_ptr<KernelRing>> rings_;
-    std::vector<int> tried_fds_;
+    // Of tracepoints, until they are opened for good: the kernel takes some 40 ms to switch one off.
+    std::vector<FileDescriptor> tried_fds_;
     std::vector<OpenFd> fds_;
     std::vector<ClosedFd> closed_;
     std::vector<Reading> closed_readings_;  // of all that were ever closed, as read_all() gives them; empty: none
-    std::vector<IdSlot> id_slots_;
+    RecordOrigins origins_;
 };
 
 }  // namespace perfleet

@@ -54,12 +54,16 @@ struct EventSpec {
     bool takes_switches = false;        // of off-CPU time: from the kernel's switches instead (switch_times.h)
     bool is_probe = false;              // its rows come from programs (probe_reader.h): nothing is opened for it
     bool is_probe_value = false;        // of a probe: numbers in `unit`, not durations
+    bool is_accumulated = false;        // of a probe: accumulated latencies of a benchmark (probe/perfleet/bench.h)
+    std::string probe_name;             // of a probe: as its program names it
 
     // By perf_event_open.
     [[nodiscard]] bool is_opened() const { return (!is_off_cpu || takes_switches) && !is_probe; }
     [[nodiscard]] bool is_tracepoint() const { return type == perf::kTypeTracepoint; }
     [[nodiscard]] bool is_breakpoint() const { return type == perf::kTypeBreakpoint; }
-    [[nodiscard]] Kind row_kind() const { return is_tracepoint() || is_probe ? Kind::kTracepoint : Kind::kSample; }
+    [[nodiscard]] Kind row_kind() const {
+        return is_accumulated ? Kind::kLatency : is_tracepoint() || is_probe ? Kind::kTracepoint : Kind::kSample;
+    }
     [[nodiscard]] bool counts_on(std::uint32_t cpu) const {
         return !is_nowhere && (cpus.empty() || std::find(cpus.begin(), cpus.end(), cpu) != cpus.end());
     }

@@ -46,18 +46,17 @@ std::optional<std::uint64_t> generation_of(int fd) {
     return generation & 0xffff'ffffU;
 }
 
-// Opens the file that is mapped if it has this path; -1 otherwise.
-int open_same(const std::string& path, const MappedFile& file, struct stat& status) {
-    const int fd = open_regular_file(path, status);
-    if (fd < 0) {
-        return -1;
+// Opens the file that is mapped if it has this path; empty otherwise.
+FileDescriptor open_same(const std::string& path, const MappedFile& file, struct stat& status) {
+    FileDescriptor fd = open_regular_file(path, status);
+    if (!fd) {
+        return fd;
     }
     const std::uint64_t device = ::makedev(file.device_major, file.device_minor);
-    const auto generation = generation_of(fd);
-    if (status.st_ino != file.inode || (status.st_dev != device && !is_mapped_on_device(fd, device)) ||
+    const auto generation = generation_of(fd.get());
+    if (status.st_ino != file.inode || (status.st_dev != device && !is_mapped_on_device(fd.get(), device)) ||
         (generation && file.generation && *generation != *file.generation)) {
-        ::close(fd);
-        return -1;
+        fd.reset();
     }
     return fd;
 }
@@ -75,11 +74,13 @@ std::string map_file_of(const MappedFile& file) {
 
 }  // namespace
 
-int FileContents::open(const MappedFile& file) {
+FileDescriptor FileContents::open(const MappedFile& file) {
     struct stat status {};
-    int fd = -1;
+    FileDescriptor fd;
     for (const auto& path : {std::string{file.path}, root_path_of(file), map_file_of(file)}) {
-        fd = fd < 0 && file.inode != 0 ? open_same(path, file, status) : fd;
+        if (!fd && file.inode != 0) {
+            fd = open_same(path, file, status);
+        }
     }
     return fd;
 }
@@ -131,7 +132,7 @@ std::optional<ImageContentId> FileContents::look(const std::string& path, std::u
 
 FileContents::KnownFile* FileContents::read(const std::string& path, const MappedFile& file) {
     struct stat status {};
-    const FileDescriptor opened{open_same(path, file, status)};
+    const FileDescriptor opened = open_same(path, file, status);
     if (opened.get() < 0) {
         return nullptr;
     }

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/source/linux/image_table.h"
 
 namespace perfleet {
@@ -37,9 +38,9 @@ public:
     // Size 0: the file can't be reached any more, or isn't what was mapped.
     [[nodiscard]] ImageContentId of(const MappedFile& file);
 
-    // The same file, open for reading: whoever reads it checks that its content is that of of(). -1: it can't be
+    // The same file, open for reading: whoever reads it checks that its content is that of of(). Empty: it can't be
     // reached any more, or isn't what was mapped.
-    [[nodiscard]] static int open(const MappedFile& file);
+    [[nodiscard]] static FileDescriptor open(const MappedFile& file);
 
     [[nodiscard]] std::uint64_t read_count() const { return read_count_; }  // of files
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x4a69'5444;
 constexpr std::size_t kHeaderSizeBytes = 40;
+constexpr std::size_t kHeaderSizeBytesMax = 4'096;
 constexpr std::size_t kRecordHeaderSizeBytes = 16;
 constexpr std::uint32_t kLoad = 0;
 constexpr std::uint32_t kMove = 1;
@@ -89,8 +90,8 @@ bool JitDump::read(PerfMap& functions) {
             }
             const auto header_size = number_at<std::uint32_t>(rest, 8);
             is_broken_ = number_at<std::uint32_t>(rest, 0) != kMagic || header_size < kHeaderSizeBytes ||
-                         header_size > rest.size();
-            if (is_broken_) {
+                         header_size > kHeaderSizeBytesMax;
+            if (is_broken_ || header_size > rest.size()) {
                 break;
             }
             offset_ = header_size;

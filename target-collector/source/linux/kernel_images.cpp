@@ -49,7 +49,13 @@ ImageContentId content_of_notes(const std::string& path) {
 std::string text_of(std::vector<KernelSymbol> symbols, std::uint64_t start) {
     std::stable_sort(symbols.begin(), symbols.end(),
                      [](const KernelSymbol& a, const KernelSymbol& b) { return a.address < b.address; });
+    constexpr std::size_t kOffsetSizeBytes = 12;  // with what stands between, about
+    std::size_t size_bytes = 0;
+    for (const KernelSymbol& symbol : symbols) {
+        size_bytes += kOffsetSizeBytes + symbol.name.size();
+    }
     std::string text;
+    text.reserve(std::min(size_bytes, limits::kImageSizeBytesMax));
     for (const KernelSymbol& symbol : symbols) {
         const std::size_t before = text.size();
         append_hex(text, symbol.address - start);
@@ -121,7 +127,7 @@ KernelLayout read_kernel_layout(std::string_view kallsyms) {
     }
     layout.size = end > layout.start ? end - layout.start : 0;
     std::erase_if(symbols, [&](const KernelSymbol& symbol) { return symbol.address < layout.start; });
-    layout.symbols = text_of(symbols, layout.start);
+    layout.symbols = text_of(std::move(symbols), layout.start);
     return layout;
 }
 

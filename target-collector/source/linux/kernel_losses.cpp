@@ -21,7 +21,7 @@ void KernelLosses::take(const LostRecord& lost, const RecordTrailer& trailer, st
     }
     reported_[ring_index] += lost.record_count;
     TaskRow row;
-    row.time = trailer.time;
+    row.time = Ticks{trailer.time};
     row.cpu = events_.cpus()[ring_index % cpu_count];
     row.op = TaskOp::kLost;
     row.size = lost.record_count;
@@ -43,8 +43,7 @@ void KernelLosses::count(const std::vector<EventSet::Reading>& readings, RowSink
     }
 }
 
-void KernelLosses::append_unreported(const std::vector<EventSet::Reading>& readings, std::uint64_t time,
-                                     RowSink& sink) const {
+void KernelLosses::append_unreported(const std::vector<EventSet::Reading>& readings, Ticks time, RowSink& sink) const {
     const std::size_t cpu_count = events_.cpus().size();
     for (std::size_t ring = 0; ring < reported_.size(); ++ring) {
         const bool is_side_band = ring >= cpu_count;

@@ -26,7 +26,7 @@ public:
     void count(const std::vector<EventSet::Reading>& readings, RowSink& sink);
 
     // At the end: rows for losses behind which no record came that could have told of them.
-    void append_unreported(const std::vector<EventSet::Reading>& readings, std::uint64_t time, RowSink& sink) const;
+    void append_unreported(const std::vector<EventSet::Reading>& readings, Ticks time, RowSink& sink) const;
 
     // Whether mappings or names may be among what was lost, until it is forgotten: then they were read again.
     [[nodiscard]] bool lost_side_band() const { return lost_side_band_; }

@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
+
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 namespace {
@@ -15,23 +16,21 @@ constexpr std::size_t kKeptSizeBytes = 1U << 20U;  // of memory that nothing wai
 
 }  // namespace
 
-std::unique_ptr<KernelRing> KernelRing::map(int fd, std::uint32_t page_count, std::size_t waiting_size_bytes) {
+std::unique_ptr<KernelRing> KernelRing::map(FileDescriptor fd, std::uint32_t page_count,
+                                            std::size_t waiting_size_bytes) {
     const auto page_size_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t size_bytes = (static_cast<std::size_t>(page_count) + 1) * page_size_bytes;
-    void* const mapping = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void* const mapping = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (mapping == MAP_FAILED) {
-        const int error = errno;
-        ::close(fd);
-        errno = error;
         return nullptr;
     }
-    return std::unique_ptr<KernelRing>(
-        new KernelRing(fd, static_cast<std::byte*>(mapping), size_bytes, page_size_bytes, waiting_size_bytes));
+    return std::unique_ptr<KernelRing>(new KernelRing(std::move(fd), static_cast<std::byte*>(mapping), size_bytes,
+                                                      page_size_bytes, waiting_size_bytes));
 }
 
-KernelRing::KernelRing(int fd, std::byte* mapping, std::size_t mapping_size_bytes, std::size_t page_size_bytes,
-                       std::size_t waiting_size_bytes)
-    : fd_{fd},
+KernelRing::KernelRing(FileDescriptor fd, std::byte* mapping, std::size_t mapping_size_bytes,
+                       std::size_t page_size_bytes, std::size_t waiting_size_bytes)
+    : fd_{std::move(fd)},
       mapping_{mapping},
       mapping_size_bytes_{mapping_size_bytes},
       page_size_bytes_{page_size_bytes},
@@ -41,10 +40,7 @@ KernelRing::KernelRing(int fd, std::byte* mapping, std::size_t mapping_size_byte
       waiting_size_bytes_{std::max(size_bytes_ * 2, waiting_size_bytes)},
       waiting_{new std::byte[waiting_size_bytes_]} {}
 
-KernelRing::~KernelRing() {
-    ::munmap(mapping_, mapping_size_bytes_);
-    ::close(fd_);
-}
+KernelRing::~KernelRing() { ::munmap(mapping_, mapping_size_bytes_); }
 
 std::size_t KernelRing::fetch() {
     // Pairs with the kernel's barrier between writing records and data_head.

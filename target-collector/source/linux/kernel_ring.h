@@ -11,6 +11,7 @@
 #include <span>
 
 #include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 struct perf_event_mmap_page;
 
@@ -18,16 +19,15 @@ namespace perfleet {
 
 class KernelRing {
 public:
-    // Maps the ring of the event `fd`, which it owns from now on, also when this fails; `page_count` data pages, a
-    // power of two. Records wait in `waiting_size_bytes`, or twice the ring's size where that is more. Empty, with
-    // errno, when the kernel refuses.
-    [[nodiscard]] static std::unique_ptr<KernelRing> map(int fd, std::uint32_t page_count,
+    // Maps the ring of the event `fd`; `page_count` data pages, a power of two. Records wait in `waiting_size_bytes`,
+    // or twice the ring's size where that is more. Empty, with errno, when the kernel refuses.
+    [[nodiscard]] static std::unique_ptr<KernelRing> map(FileDescriptor fd, std::uint32_t page_count,
                                                          std::size_t waiting_size_bytes = 0);
     KernelRing(const KernelRing&) = delete;
     KernelRing& operator=(const KernelRing&) = delete;
     ~KernelRing();
 
-    [[nodiscard]] int fd() const { return fd_; }
+    [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
 
     // Fetches what the kernel has written, all or nothing, and gives the ring's room back. How many bytes that were.
@@ -50,11 +50,11 @@ public:
     [[nodiscard]] bool take_skipped();
 
 private:
-    KernelRing(int fd, std::byte* mapping, std::size_t mapping_size_bytes, std::size_t page_size_bytes,
+    KernelRing(FileDescriptor fd, std::byte* mapping, std::size_t mapping_size_bytes, std::size_t page_size_bytes,
                std::size_t waiting_size_bytes);
     void release_memory();
 
-    int fd_;
+    FileDescriptor fd_;
     std::byte* mapping_;
     std::size_t mapping_size_bytes_;
     std::size_t page_size_bytes_;

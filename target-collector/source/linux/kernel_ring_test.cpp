@@ -24,7 +24,7 @@ protected:
         auto* const mapping = static_cast<char*>(::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
         control_ = reinterpret_cast<perf_event_mmap_page*>(mapping);
         data_ = mapping + page_size_bytes_;
-        ring_ = KernelRing::map(::dup(fd_), kPages);
+        ring_ = KernelRing::map(FileDescriptor{::dup(fd_)}, kPages);
     }
     ~KernelRingTest() override {
         ::munmap(control_, (kPages + 1) * page_size_bytes_);

@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/source/linux/call_chain_mode.h"
 
 namespace perfleet {
@@ -51,13 +52,7 @@ std::uint64_t read_format(const PerfFeatures& features) {
            (features.lost_counts ? static_cast<std::uint64_t>(PERF_FORMAT_LOST) : 0U);
 }
 
-bool opens(const perf_event_attr& attr) {
-    const int fd = open_perf_event(attr, 0, -1);
-    if (fd >= 0) {
-        ::close(fd);
-    }
-    return fd >= 0;
-}
+bool opens(const perf_event_attr& attr) { return FileDescriptor{open_perf_event(attr, 0, -1)}.get() >= 0; }
 
 }  // namespace
 

@@ -1,64 +1,42 @@
 #include "target-collector/source/linux/perf_source.h"
 
 #include <linux/perf_event.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstring>
-#include <ctime>
 #include <utility>
 
 #include "schemas/columns/layout.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/host_clock.h"
 #include "target-collector/source/linux/call_chain_mode.h"
-#include "target-collector/source/linux/probe_name.h"
 #include "target-collector/source/linux/process_scan.h"
 #include "target-collector/source/linux/record_reader.h"
-#include "target-collector/source/linux/small_file.h"
 #include "target-collector/source/linux/task_rows.h"
 
 namespace perfleet {
 namespace {
 
 // A record is published within this time of its stamp, unless its CPU was taken away just then.
-constexpr std::uint64_t kSettleNs = 1'000'000;
-constexpr std::uint64_t kSettleHurriedNs = 50'000;
+constexpr std::uint64_t kPublishDelayNs = 1'000'000;
+constexpr std::uint64_t kPublishDelayHurriedNs = 50'000;
 constexpr std::uint64_t kExitedKeptNs = 5'000'000'000;    // for the last samples of a process
 constexpr std::uint64_t kEpochPauseNs = 200'000'000;      // between epochs, when definitions can't get through
 constexpr std::uint64_t kResyncPauseNs = 10'000'000'000;  // between epochs that lost side-band records make necessary
-constexpr std::uint64_t kUnwinderTickNs = 1'000'000'000;
 constexpr std::uint64_t kPeriodsDrawnEveryNs = 10'000'000'000;
 constexpr std::uint64_t kWaitMs = 250;       // when rings call by themselves
 constexpr std::uint64_t kWaitProbesMs = 10;  // rings of probes don't
 constexpr std::uint64_t kWaitHurriedMs = 1;
 constexpr std::uint32_t kShortEpochsMax = 3;
-constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
-constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
 constexpr std::uint32_t kNoThread = 0xffff'ffff;  // of a counter that many threads share
 
-// Behind the words of a chain that isn't whole, with its UnwindEnd: no address, and no context that the kernel has.
-constexpr std::uint64_t kTruncatedFirst = static_cast<std::uint64_t>(-4'000);
-static_assert(kTruncatedFirst > perf::context::kMax);
-constexpr std::array<std::string_view, 5> kTruncatedNames{"", "[truncated: no tables]", "[truncated: bad address]",
-                                                          "[truncated: depth]", "[truncated: stack not dumped]"};
-static_assert(static_cast<std::size_t>(UnwindEnd::kNoTable) == 1 && static_cast<int>(UnwindEnd::kStackNotCopied) == 4);
-
-#if defined(__aarch64__)
-constexpr UnwindMachine kMachine = UnwindMachine::kAarch64;
-#else
-constexpr UnwindMachine kMachine = UnwindMachine::kX86_64;
-#endif
-
-ImageIndex intern_unknown(ImageTable& images) {
+ImageIndex intern_kernel_and_unknown(KernelImages& kernel, ImageTable& images) {
+    kernel.intern(images);
     return images.intern({"[unknown]", image_flags::kUnknown, 0, 0, {}}).value_or(0);
 }
 
@@ -68,6 +46,9 @@ Ticks PerfSource::now() { return Ticks{monotonic_now_ns()}; }
 
 Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, const LogText& log) {
     options.events.kernel_unwinder = options.unwinds_samples ? options.kernel_unwinder.get() : nullptr;
+    if (options.image_reader == nullptr) {
+        options.image_reader = std::make_shared<DirectImageReader>();
+    }
     std::unique_ptr<OffCpuTracer> off_cpu;
     options.events.off_cpu_period_ns = options.off_cpu_period_ns;
     if (options.off_cpu_period_ns > 0 && options.kernel_unwinder != nullptr) {
@@ -77,14 +58,18 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, 
         wanted.own_pid = wanted.is_system_wide && !options.include_self ? static_cast<std::uint32_t>(::getpid()) : 0;
         wanted.by_thread = !options.events.tids.empty();
         wanted.is_inherited = options.events.is_inherited;
-        wanted.is_after_schedule = options.off_cpu_after_schedule;
-        off_cpu = PERFLEET_TRY(OffCpuTracer::open(*options.kernel_unwinder, wanted));
-        options.events.off_cpu = off_cpu.get();
+        wanted.is_by_kprobe = options.off_cpu_by_kprobe;
+        auto tracer = OffCpuTracer::open(*options.kernel_unwinder, wanted);
+        if (tracer.ok()) {
+            off_cpu = std::move(*tracer);
+            options.events.off_cpu = off_cpu.get();
+        } else {
+            log(off_cpu_without_bpf(tracer.error()));
+        }
     }
     auto events = PERFLEET_TRY(EventSet::open(options.events, log));
     std::unique_ptr<PerfSource> source(new PerfSource(std::move(options), std::move(off_cpu), std::move(events), log));
     PERFLEET_TRY(source->follow_targets());
-    PERFLEET_TRY(source->off_cpu_ != nullptr ? source->off_cpu_->attach() : Result<Done>{Done{}});
     PERFLEET_TRY(source->reader_.start());
     return source;
 }
@@ -108,26 +93,12 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> 
       events_{std::move(events)},
       reader_{events_->rings(), kernel_unwinder_ != nullptr},
       kernel_{sees_kernel() ? KernelImages::read() : KernelImages{}},
-      scheduler_{kernel_},
+      unknown_image_{intern_kernel_and_unknown(kernel_, images_)},
       finder_{images_},
-      code_{images_},
-      python_{images_, code_,
-              [this](ImageIndex index, std::uint32_t pid, const Mapping& mapping) {
-                  return python_symbols_of_image(index, pid, mapping);
-              }},
+      files_{images_, finder_, *options_.image_reader, options_.on_sampled_file},
+      stacks_{{*events_, kernel_, images_, unknown_image_, files_, processes_, kernel_unwinder_.get(),
+               options_.unwinds_samples}},
       merge_{events_->rings()},
-      chains_{kCachedChainsMax, kCachedWordsMax},
-      unwinder_{kMachine,
-                [this](ImageIndex index, std::uint32_t pid, const Mapping& mapping) {
-                    return unwind_table_of(index, pid, mapping);
-                },
-                kernel_unwinder_ == nullptr ? StackUnwinder::OnTable{} :
-                [this](ImageIndex index, const UnwindTable* table) {
-                    if (!kernel_unwinder_->has_table(index)) {
-                        kernel_unwinder_->set_table(index, table);
-                    }
-                }},
-      resolved_{std::make_unique<ResolvedStack>()},
       counts_(events_->events().size()),
       losses_{*events_},
       own_pid_{static_cast<std::uint32_t>(::getpid())},
@@ -135,27 +106,28 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> 
     if (options_.off_cpu_period_ns > 0 && off_cpu_ == nullptr) {
         switches_.emplace(options_.off_cpu_period_ns);
     }
-    const auto kernel_depth = read_integer_file("/proc/sys/kernel/perf_event_max_stack");
     for (const OpenEvent& event : events_->events()) {
-        const std::size_t own_depth = event.spec.callchain_depth_max;
-        callchain_depths_.push_back(
-            own_depth > 0 ? own_depth : static_cast<std::size_t>(kernel_depth.value_or(limits::kStackDepthMax)));
         wanted_hz_.push_back(event.rate.is_frequency ? event.rate.value : 0);
     }
-    if (options_.probe_area != nullptr) {
+    if (options_.probe_area != nullptr || options_.finds_probe_programs) {
         std::vector<ProbeEvent> probe_events;
         for (std::uint32_t i = 0; i < events_->events().size(); ++i) {
             const EventSpec& spec = events_->events()[i].spec;
             if (spec.is_probe) {
-                probe_events.push_back(
-                    {spec.name.substr(kProbeSystem.size() + 1), spec.is_probe_value, events_->series_of(i)});
+                probe_events.push_back({spec.probe_name, spec.is_probe_value, events_->series_of(i)});
             }
         }
-        probes_ = std::make_unique<ProbeReader>(*options_.probe_area, std::move(probe_events), log);
+        probes_ = std::make_unique<ProbeReader>(std::move(probe_events), log);
+        if (options_.probe_area != nullptr) {
+            probes_->add_area(*options_.probe_area, false);
+        }
+        if (options_.finds_probe_programs) {
+            probe_programs_ = std::make_unique<ProbePrograms>(
+                *probes_, [this](std::uint32_t pid, const Mapping& mapping) { return files_.probe_door(pid, mapping); },
+                log);
+        }
         probes_->record(!options_.events.begins_stopped);
     }
-    kernel_.intern(images_);
-    unknown_image_ = intern_unknown(images_);
 }
 
 bool PerfSource::sees_kernel() const {
@@ -165,7 +137,7 @@ bool PerfSource::sees_kernel() const {
 
 void PerfSource::begin(RowSink& sink) {
     sink_ = &sink;
-    definitions_.emplace(sink, images_, options_.stack_node_count_max);
+    definitions_.emplace(sink, images_, options_.stack_node_count_max, [this] { define_present(); });
     time_ = now().value;
     epoch_began_ = time_;
     periods_drawn_ns_ = time_;
@@ -194,27 +166,34 @@ void PerfSource::drain() {
     const std::uint64_t before = now().value;
     // Sample rings first: whatever made a sample possible (a mapping, a fork) is then sure to be visible, too.
     reader_.show();
-    code_.refresh(before);
-    std::uint64_t limit = before - kSettleNs;
+    stacks_.take_codes();
+    stacks_.refresh_code(before);
+    std::uint64_t limit = before - kPublishDelayNs;
     pass_until(limit);
     if (is_behind()) {
-        limit = before - kSettleHurriedNs;
+        limit = before - kPublishDelayHurriedNs;
         pass_until(limit);
     }
     time_ = std::max(time_, limit);
     events_->forget_closed(limit);
+    if (probe_programs_ != nullptr) {
+        probe_programs_->visit(processes_, before);
+    }
     if (can_go_on() && probes_ != nullptr) {
         probes_->drain(limit, before, *sink_);
     }
     if (losses_.lost_side_band() && time_ - epoch_began_ > kResyncPauseNs) {
-        restart_epoch();
+        definitions_->begin_epoch(Ticks{time_});
     }
     if (before - periods_drawn_ns_ > kPeriodsDrawnEveryNs) {
         periods_drawn_ns_ = before;
         events_->redraw_periods(before);
     }
     processes_.prune(before - kExitedKeptNs);
-    publish_changed();
+    stacks_.publish_changed(time_);
+    has_news_ = std::any_of(events_->rings().begin(), events_->rings().end(), [this](const auto& ring) {
+        return ring->unread_bytes() >= std::max(options_.events.user_stack_bytes, kRareUserStackBytes);  // copies
+    });
 }
 
 void PerfSource::pass_until(std::uint64_t time_limit) {
@@ -238,7 +217,7 @@ bool PerfSource::can_go_on() {
         return false;
     }
     short_epochs_ = is_short ? short_epochs_ + 1 : 0;
-    restart_epoch();
+    definitions_->begin_epoch(Ticks{time_});
     return true;
 }
 
@@ -279,10 +258,9 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
     }
     const bool is_leaving = switches_ && origin->event_index == events_->off_cpu_index();
     if (origin->fields.off_cpu || is_leaving) {
-        leave_out_scheduler(*sample);
+        stacks_.leave_out_scheduler(*sample);
     }
-    sample->is_callchain_cut = is_cut(sample->callchain, origin->event_index);
-    EventCounts& counts = counts_[origin->event_index];
+    SampleCounts& counts = counts_[origin->event_index];
     if (is_own(sample->pid)) {
         ++counts.own_skipped;
         take_group_counts(*origin, *sample, cpu, std::nullopt);
@@ -293,14 +271,14 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         return;
     }
     watch_cgroup(sample->pid, cpu);
-    StackNumber stack = stack_of(*sample, counts);
+    StackNumber stack = stacks_.stack_of(*sample, origin->event_index, *definitions_, counts, time_);
     if (sink_->epoch_is_over()) [[unlikely]] {
         // Its own definitions were lost, or the bucket ended.
         if (!can_go_on()) {
             sink_->count_lost(series, CountName::kLostRingFull, 1);
             return;
         }
-        stack = stack_of(*sample, counts);
+        stack = stacks_.stack_of(*sample, origin->event_index, *definitions_, counts, time_);
     }
     if (is_leaving) {
         take_leaving(*sample, stack);
@@ -359,27 +337,14 @@ void PerfSource::take_switch(std::span<const std::byte> record, std::uint32_t cp
 void PerfSource::append_sample(Series series, const SampleRecord& sample, std::uint32_t cpu, StackNumber stack,
                                std::uint64_t weight) {
     if (series.kind == Kind::kTracepoint) {
-        const std::array<std::uint64_t, 8> integers{sample.time, cpu,    sample.pid, sample.tid,
-                                                    stack.value, weight, 0,          sample.raw.size()};
+        const std::array<std::uint64_t, 7> integers{cpu,    sample.pid, sample.tid,       stack.value,
+                                                    weight, 0,          sample.raw.size()};
         const std::array bytes{sample.raw};
-        sink_->append(series, Ticks{sample.time}, integers, bytes);
+        sink_->append({series, Ticks{sample.time}, integers, bytes});
     } else {
-        const std::array<std::uint64_t, 6> integers{sample.time, cpu, sample.pid, sample.tid, stack.value, weight};
-        sink_->append(series, Ticks{sample.time}, integers, {});
+        const std::array<std::uint64_t, 5> integers{cpu, sample.pid, sample.tid, stack.value, weight};
+        sink_->append({series, Ticks{sample.time}, integers});
     }
-}
-
-void PerfSource::leave_out_scheduler(SampleRecord& sample) {
-    const std::span<const std::uint64_t> chain = sample.callchain;
-    const auto addresses = chain.subspan(chain.empty() ? 0 : 1);  // behind the marker of the kernel's part
-    const auto rest = addresses.subspan(scheduler_.count(addresses));
-    kernel_words_.clear();
-    if (!rest.empty()) {
-        kernel_words_.push_back(perf::context::kKernel);
-        kernel_words_.insert(kernel_words_.end(), rest.begin(), rest.end());
-    }
-    sample.callchain = kernel_words_;
-    sample.is_kernel = !rest.empty();
 }
 
 void PerfSource::append_off_cpu(const SampleRecord& sample, std::uint32_t cpu, StackNumber stack) {
@@ -394,18 +359,15 @@ void PerfSource::append_off_cpu(const SampleRecord& sample, std::uint32_t cpu, S
     if (time.blocked_ns == 0) {
         return;
     }
-    const std::optional<StackNumber> waker = label_stack(time.waker, time.waker_tid);
-    if (!waker || sink_->epoch_is_over()) {
+    // A stack of one frame that isn't code.
+    const auto waker = images_.intern({std::string{time.waker}, image_flags::kUnknown, 0, 0, {}});
+    const std::array frame{ResolvedFrame{waker.value_or(unknown_image_), time.waker_tid}};
+    const StackNumber waker_stack = waker ? definitions_->stack(frame, Ticks{time_}) : kEmptyStack;
+    if (waker_stack == kEmptyStack || sink_->epoch_is_over()) {
         sink_->count_lost(events_->series_of(first + 2), CountName::kLostRingFull, 1);
         return;
     }
-    append_sample(events_->series_of(first + 2), sample, cpu, *waker, time.blocked_ns);
-}
-
-std::optional<StackNumber> PerfSource::label_stack(std::string_view name, std::uint64_t offset) {
-    const auto image = images_.intern({std::string{name}, image_flags::kUnknown, 0, 0, {}});
-    const auto number = image ? definitions_->image(*image, Ticks{time_}) : std::nullopt;
-    return number ? definitions_->stack_node(kEmptyStack, *number, offset, Ticks{time_}) : std::nullopt;
+    append_sample(events_->series_of(first + 2), sample, cpu, waker_stack, time.blocked_ns);
 }
 
 void PerfSource::count_missed() {
@@ -433,297 +395,11 @@ void PerfSource::take_group_counts(const RecordOrigin& origin, const SampleRecor
     }
 }
 
-StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts) {
-    Process* const process = processes_.find(sample.pid);
-    static const MappingList kNoMappings;
-    const MappingList& mappings = process != nullptr ? *process->mappings : kNoMappings;
-    const std::array leaf{sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
-    if (sample.is_unwound) {
-        count_end(static_cast<UnwindEnd>(sample.unwound_end), counts);
+void PerfSource::note_changed(std::uint32_t pid) {
+    if (probe_programs_ != nullptr) {
+        probe_programs_->note(pid);
     }
-    const std::span<const std::uint64_t> words =
-        sample.is_unwound ? join_words(sample, sample.user_chain, static_cast<UnwindEnd>(sample.unwound_end))
-        : sample.user_stack.has_registers && process != nullptr ? unwound_words(sample, mappings, counts)
-        : sample.callchain.size() >= leaf.size()                ? callchain_words(sample, counts)
-                                                                : leaf;
-    const auto key = [&] {
-        const bool has_code = process != nullptr && process->code != nullptr;
-        return ChainCache::key_of({mappings.generation(), has_code ? process->code->generation() : 0}, words);
-    };
-    const CachedStack* found = chains_.find(key());
-    CachedStack made;
-    if (found == nullptr) {
-        FindInterpretedFrame find_interpreted;
-        if (sample.is_unwound) {
-            find_interpreted = [this, process](std::uint64_t code, std::uint64_t detail) {
-                return process != nullptr ? python_.find(*process, code, detail) : std::nullopt;
-            };
-        }
-        resolve_stack(words, mappings, kernel_, unknown_image_, UnmappedFrames::kDropped, *resolved_, find_interpreted);
-        mark_truncated(words);
-        if (process != nullptr) {
-            code_.name_frames(*process, *resolved_, now().value);
-        }
-        if (options_.on_sampled_file) {
-            note_files(*resolved_, sample.pid, mappings);
-        }
-        auto stack = intern_stack(*resolved_);
-        if (!stack) {
-            restart_epoch();
-            stack = intern_stack(*resolved_);
-        }
-        made = {stack.value_or(kEmptyStack), resolved_->unmapped_count, resolved_->truncated_count};
-        chains_.insert(key(), made);
-        found = &made;
-    }
-    counts.frames_unmapped += found->unmapped_count;
-    counts.frames_truncated += found->truncated_count;
-    return found->stack;
-}
-
-std::span<const std::uint64_t> PerfSource::unwound_words(const SampleRecord& sample, const MappingList& mappings,
-                                                         EventCounts& counts) {
-    const UserStack& user = sample.user_stack;
-    UnwindRegisters registers;
-    // In the order of their numbers: x29, lr, sp, pc; rbx, rbp, rsp, rip.
-    constexpr bool kIsArm = kMachine == UnwindMachine::kAarch64;
-    registers.fp = user.registers[kIsArm ? 0 : 1];
-    registers.lr = kIsArm ? user.registers[1] : 0;
-    registers.rbx = kIsArm ? std::nullopt : std::optional{user.registers[0]};
-    registers.sp = user.registers[2];
-    registers.pc = user.registers[3];
-    unwinder_.unwind(registers, {registers.sp, user.bytes, user.is_cut}, sample.pid, mappings,
-                     limits::kCallChainDepthMax, unwound_);
-    count_end(unwound_.end, counts);
-    if (kernel_unwinder_ != nullptr &&
-        (options_.unwinds_samples || sample.off_cpu.blocked_ns + sample.off_cpu.runnable_ns > 0)) {
-        ++counts.stacks_copied;
-        note_changed(sample.pid, true);
-        if (unwound_.end == UnwindEnd::kNoTable) {
-            make_tables(sample.pid, mappings);
-        }
-    }
-    return join_words(sample, std::span{unwound_.addresses}.first(unwound_.count), unwound_.end);
-}
-
-void PerfSource::make_tables(std::uint32_t pid, const MappingList& mappings) {
-    if (std::exchange(tables_made_generation_, mappings.generation()) == mappings.generation()) {
-        return;
-    }
-    for (const Mapping& mapping : mappings.mappings()) {
-        if ((mapping.protection & PROT_EXEC) != 0 && !kernel_unwinder_->has_table(mapping.image)) {
-            unwinder_.make_table(pid, mapping);
-        }
-    }
-}
-
-bool PerfSource::is_cut(std::span<const std::uint64_t> callchain, std::uint32_t event_index) const {
-    const std::size_t most = callchain_depths_[event_index];
-    return callchain.size() > most &&
-           static_cast<std::size_t>(std::count_if(callchain.begin(), callchain.end(), [](std::uint64_t word) {
-               return word < perf::context::kMax;
-           })) >= most;
-}
-
-std::span<const std::uint64_t> PerfSource::callchain_words(const SampleRecord& sample, EventCounts& counts) {
-    if (!sample.is_callchain_cut) {
-        return sample.callchain;
-    }
-    count_end(UnwindEnd::kDepth, counts);
-    words_.assign(sample.callchain.begin(), sample.callchain.end());
-    words_.push_back(kTruncatedFirst + static_cast<std::uint64_t>(UnwindEnd::kDepth));
-    return words_;
-}
-
-void PerfSource::count_end(UnwindEnd end, EventCounts& counts) const {
-    counts.stacks_no_table += end == UnwindEnd::kNoTable ? 1 : 0;
-    counts.stacks_bad_address += end == UnwindEnd::kBadAddress ? 1 : 0;
-    counts.stacks_not_copied += end == UnwindEnd::kStackNotCopied ? 1 : 0;
-    counts.frames_truncated += end == UnwindEnd::kDepth ? 1 : 0;
-}
-
-std::span<const std::uint64_t> PerfSource::join_words(const SampleRecord& sample,
-                                                      std::span<const std::uint64_t> user_chain, UnwindEnd end) {
-    words_.assign(sample.callchain.begin(), sample.callchain.end());
-    if (words_.empty() && (sample.is_kernel || user_chain.empty())) {
-        words_ = {sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
-    }
-    words_.push_back(perf::context::kUser);
-    words_.insert(words_.end(), user_chain.begin(), user_chain.end());
-    if (!user_chain.empty() && end != UnwindEnd::kOutermost) {
-        words_.push_back(kTruncatedFirst + static_cast<std::uint64_t>(end));
-    }
-    return words_;
-}
-
-void PerfSource::mark_truncated(std::span<const std::uint64_t> words) {
-    const std::uint64_t end = words.empty() ? 0 : words.back() - kTruncatedFirst;
-    if (end == 0 || end >= kTruncatedNames.size()) {
-        return;
-    }
-    const auto label = images_.intern({std::string{kTruncatedNames[end]}, image_flags::kUnknown, 0, 0, {}});
-    if (!label) {
-        return;
-    }
-    if (resolved_->frame_count == resolved_->frames.size()) {
-        --resolved_->frame_count;
-        ++resolved_->truncated_count;
-    }
-    resolved_->frames[resolved_->frame_count++] = {*label, 0};
-}
-
-void PerfSource::note_changed(std::uint32_t pid, bool is_wanted) {
-    if (kernel_unwinder_ == nullptr) {
-        return;
-    }
-    if (Process* const process = processes_.find(pid)) {
-        process->is_unwound_in_kernel = process->is_unwound_in_kernel || is_wanted;
-        if (process->is_unwound_in_kernel && (changed_pids_.empty() || changed_pids_.back() != pid)) {
-            changed_pids_.push_back(pid);
-        }
-    }
-}
-
-void PerfSource::publish_changed() {
-    if (kernel_unwinder_ == nullptr) {
-        return;
-    }
-    std::sort(changed_pids_.begin(), changed_pids_.end());
-    changed_pids_.erase(std::unique(changed_pids_.begin(), changed_pids_.end()), changed_pids_.end());
-    for (const std::uint32_t pid : changed_pids_) {
-        Process* const process = processes_.find(pid);
-        if (process != nullptr && process->exited_at == 0) {
-            process->python_runtime = python_.runtime_of(*process);
-            kernel_unwinder_->publish(*process);
-        } else {
-            kernel_unwinder_->forget_process(pid);
-        }
-    }
-    changed_pids_.clear();
-    if (time_ - unwinder_ticked_ns_ > kUnwinderTickNs) {
-        unwinder_ticked_ns_ = time_;
-        kernel_unwinder_->tick();
-    }
-    has_news_ = std::any_of(events_->rings().begin(), events_->rings().end(), [this](const auto& ring) {
-        return ring->unread_bytes() >= std::max(options_.events.user_stack_bytes, kRareUserStackBytes);  // copies
-    });
-}
-
-std::optional<UnwindTable> PerfSource::unwind_table_of(ImageIndex index, std::uint32_t pid,
-                                                       const Mapping& mapping) const {
-    const Image& image = images_.at(index);
-    if ((image.flags & image_flags::kVdso) != 0) {
-        const auto* const own = reinterpret_cast<const std::byte*>(::getauxval(AT_SYSINFO_EHDR));
-        const std::uint64_t size_bytes = mapping.end - mapping.start;
-        if (own == nullptr || mapping.file_offset != 0) {
-            return std::nullopt;
-        }
-        const auto read = [own](std::uint64_t offset, std::span<std::byte> into) {
-            std::memcpy(into.data(), own + offset, into.size());
-            return true;
-        };
-        auto table = UnwindTable::of_image(read, size_bytes);
-        return table.ok() ? std::optional{std::move(*table)} : std::nullopt;
-    }
-    const int fd = open_file_of(index, pid, mapping);
-    if (fd < 0) {
-        return std::nullopt;
-    }
-    struct stat status {};
-    const auto read = [fd](std::uint64_t offset, std::span<std::byte> into) {
-        return ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(into.size());
-    };
-    std::optional<UnwindTable> made;
-    if (::fstat(fd, &status) == 0) {
-        auto table = UnwindTable::of_image(read, static_cast<std::uint64_t>(status.st_size));
-        made = table.ok() ? std::optional{std::move(*table)} : std::nullopt;
-    }
-    ::close(fd);
-    return made;
-}
-
-int PerfSource::open_file_of(ImageIndex index, std::uint32_t pid, const Mapping& mapping) const {
-    MappedFile file = finder_.file_of(index);
-    if (file.inode == 0) {
-        return -1;
-    }
-    file.pid = pid;
-    file.start = mapping.start;
-    file.end = mapping.end;
-    file.path = images_.at(index).name;
-    return FileContents::open(file);
-}
-
-std::optional<PythonSymbols> PerfSource::python_symbols_of_image(ImageIndex index, std::uint32_t pid,
-                                                                 const Mapping& mapping) const {
-    const int fd = open_file_of(index, pid, mapping);
-    if (fd < 0) {
-        return std::nullopt;
-    }
-    const auto symbols = python_symbols_of([fd](std::uint64_t offset, std::span<std::byte> into) {
-        return ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(into.size());
-    });
-    ::close(fd);
-    return symbols;
-}
-
-void PerfSource::note_files(const ResolvedStack& stack, std::uint32_t pid, const MappingList& mappings) {
-    is_file_noted_.resize(images_.place_count());
-    for (std::uint32_t i = 0; i < stack.frame_count; ++i) {
-        const ImageIndex index = stack.frames[i].image;
-        if (is_file_noted_[index]) {
-            continue;
-        }
-        is_file_noted_[index] = true;
-        MappedFile file = finder_.file_of(index);
-        const auto all = mappings.mappings();
-        const auto mapping =
-            std::find_if(all.begin(), all.end(), [&](const Mapping& one) { return one.image == index; });
-        const Image& image = images_.at(index);
-        if (file.inode == 0 || image.content.size_bytes == 0 || mapping == all.end()) {
-            continue;
-        }
-        file.pid = pid;
-        file.start = mapping->start;
-        file.end = mapping->end;
-        file.path = image.name;
-        options_.on_sampled_file(file, image.content);
-    }
-}
-
-std::optional<StackNumber> PerfSource::intern_stack(const ResolvedStack& stack) {
-    StackNumber node = kEmptyStack;
-    for (std::uint32_t i = stack.frame_count; i > 0; --i) {
-        const ResolvedFrame& frame = stack.frames[i - 1];
-        const auto image = definitions_->image(frame.image, Ticks{time_});
-        if (!image) {
-            return std::nullopt;
-        }
-        const auto next = definitions_->stack_node(node, *image, frame.offset, Ticks{time_});
-        if (!next) {
-            return std::nullopt;
-        }
-        node = *next;
-    }
-    return node;
-}
-
-StringNumber PerfSource::string_number(std::string_view text) {
-    auto number = definitions_->string(text, Ticks{time_});
-    if (!number && !is_writing_presence_) {
-        restart_epoch();
-        number = definitions_->string(text, Ticks{time_});
-    }
-    return number.value_or(kEmptyString);
-}
-
-ImageNumber PerfSource::image_number(ImageIndex image) {
-    auto number = definitions_->image(image, Ticks{time_});
-    if (!number && !is_writing_presence_) {
-        restart_epoch();
-        number = definitions_->image(image, Ticks{time_});
-    }
-    return number.value_or(ImageNumber{});
+    stacks_.note_changed(pid);
 }
 
 void PerfSource::take_side_band(std::span<const std::byte> record) {
@@ -733,7 +409,7 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
         return;
     }
     TaskRow row;
-    row.time = trailer->time;
+    row.time = Ticks{trailer->time};
     row.cpu = trailer->cpu;
     const auto type = static_cast<perf::RecordType>(record_header(record).type);
     if (type == perf::RecordType::kMmap2) {
@@ -761,7 +437,7 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
             processes_.name_thread(comm->pid, comm->tid, comm->name);
         }
         if (can_go_on()) {
-            row.string = string_number(comm->name);
+            row.string = definitions_->string(comm->name, Ticks{time_});
             append_task_row(*sink_, row);
             return;
         }
@@ -837,12 +513,12 @@ void PerfSource::take_map(std::span<const std::byte> record, const RecordTrailer
 void PerfSource::write_mapping(std::uint64_t time, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
                                const Mapping& mapping) {
     TaskRow row;
-    row.time = time;
+    row.time = Ticks{time};
     row.cpu = cpu;
     row.op = TaskOp::kMap;
     row.pid = pid;
     row.tid = tid;
-    row.image = image_number(mapping.image);
+    row.image = definitions_->image(mapping.image, Ticks{time_});
     row.address = mapping.start;
     row.size = mapping.end - mapping.start;
     row.file_offset = mapping.file_offset;
@@ -873,7 +549,7 @@ void PerfSource::take_throttle(std::span<const std::byte> record, bool is_start)
         sink_->count(events_->series_of(*event_index), CountName::kThrottled, 1);
     }
     TaskRow row;
-    row.time = trailer->time;
+    row.time = Ticks{trailer->time};
     row.cpu = trailer->cpu;
     row.op = is_start ? TaskOp::kThrottle : TaskOp::kUnthrottle;
     row.pid = trailer->pid;
@@ -883,7 +559,7 @@ void PerfSource::take_throttle(std::span<const std::byte> record, bool is_start)
 }
 
 void PerfSource::hand_over_counts() {
-    const auto hand_over = [this](Series series, EventCounts& counts) {
+    const auto hand_over = [this](Series series, SampleCounts& counts) {
         const auto count = [&](CountName name, std::uint64_t value) {
             if (value != 0) {
                 sink_->count(series, name, value);
@@ -907,7 +583,7 @@ void PerfSource::hand_over_counts() {
 
 void PerfSource::read_counters() {
     const std::vector<EventSet::Reading> readings = events_->read_all();
-    const std::uint64_t time = now().value;
+    const Ticks time = now();
     const std::size_t cpu_count = events_->cpus().size();
     const std::uint32_t pid = events_->pids().empty() ? kNoThread : events_->pids().front();
     for (std::uint32_t event_index = 0; event_index < events_->events().size(); ++event_index) {
@@ -917,14 +593,9 @@ void PerfSource::read_counters() {
                 continue;
             }
             const EventSet::Reading& reading = readings[(event_index * cpu_count) + cpu_index];
-            const std::array<std::uint64_t, 7> integers{time,
-                                                        events_->cpus()[cpu_index],
-                                                        pid,
-                                                        kNoThread,
-                                                        reading.value,
-                                                        reading.enabled_ns,
-                                                        reading.running_ns};
-            sink_->append(series, Ticks{time}, integers, {});
+            const std::array<std::uint64_t, 6> integers{
+                events_->cpus()[cpu_index], pid, kNoThread, reading.value, reading.enabled_ns, reading.running_ns};
+            sink_->append({series, time, integers});
         }
     }
     losses_.count(readings, *sink_);
@@ -982,12 +653,12 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
         drain();  // what came before it
         probes_->record(order.command == ControlCommand::kStart);
     }
-    std::uint64_t time = now().value;
+    Ticks time = now();
     switch (order.command) {
         case ControlCommand::kStart: events_->start(event_index); break;
         case ControlCommand::kStop:
             events_->stop(event_index);
-            time = now().value;  // no sample comes after it
+            time = now();  // no sample comes after it
             break;
         case ControlCommand::kSetFrequency:
         case ControlCommand::kSetPeriod: {
@@ -1007,10 +678,15 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
     return {ControlOutcome::kApplied, {}};
 }
 
-void PerfSource::append_request(const ControlRequest& order, std::uint64_t time) {
-    const std::array<std::uint64_t, 4> integers{time, static_cast<std::uint64_t>(order.command), order.event.value,
+void PerfSource::append_run_end(std::uint64_t status) {
+    const std::array<std::uint64_t, 3> integers{protocol::kRunEnded, kNoEvent.value, status};
+    sink_->append({{Kind::kControl, kNoEvent}, now(), integers});
+}
+
+void PerfSource::append_request(const ControlRequest& order, Ticks time) {
+    const std::array<std::uint64_t, 3> integers{static_cast<std::uint64_t>(order.command), order.event.value,
                                                 order.value};
-    sink_->append({Kind::kControl, kNoEvent}, Ticks{time}, integers, {});
+    sink_->append({{Kind::kControl, kNoEvent}, time, integers});
 }
 
 // What an operator requests is wanted from now on.
@@ -1032,8 +708,8 @@ void PerfSource::scale_frequencies(double scale) {
         if (wanted_hz_[i] == 0 || event.spec.group != 0 || rate.value == event.rate.value) {
             continue;
         }
-        const std::uint64_t time = now().value;
-        if (events_->change_rate(i, rate, time).ok()) {
+        const Ticks time = now();
+        if (events_->change_rate(i, rate, time.value).ok()) {
             append_request(
                 {protocol::ControlCommand::kSetFrequency, EventNumber{static_cast<std::uint16_t>(i)}, rate.value},
                 time);
@@ -1066,22 +742,24 @@ void PerfSource::finish() {
     reader_.stop();
     for (int round = 0; round < 2; ++round) {  // what waited left no room for all of a ring
         reader_.show();
+        stacks_.take_codes();
         pass_until(~0ULL);
+    }
+    if (probe_programs_ != nullptr) {
+        probe_programs_->close();
     }
     if (probes_ != nullptr) {
         probes_->finish(now().value, *sink_);
     }
     read_counters();
-    losses_.append_unreported(events_->read_all(), now().value, *sink_);
+    losses_.append_unreported(events_->read_all(), now(), *sink_);
 }
 
-void PerfSource::restart_epoch() {
+void PerfSource::define_present() {
     ++epoch_count_;
-    sink_->begin_epoch(Ticks{time_});
     epoch_began_ = time_;
-    definitions_->clear();
-    chains_.clear();
-    if (images_.image_count() > limits::kImagesMax / 2 || code_.is_full()) {
+    stacks_.forget_stacks();
+    if (images_.image_count() > limits::kImagesMax / 2 || stacks_.has_many_images()) {
         sweep_images();
     }
     if (losses_.lost_side_band()) {
@@ -1100,15 +778,10 @@ void PerfSource::sweep_images() {
         }
     });
     images_.sweep(is_used);
-    is_file_noted_.clear();
-    unwinder_.forget_images();
-    if (kernel_unwinder_ != nullptr) {
-        kernel_unwinder_->forget_all();
-        processes_.each_process([this](const Process& process) { note_changed(process.pid); });
+    stacks_.forget_images();
+    if (probe_programs_ != nullptr) {
+        probe_programs_->forget_images();
     }
-    code_.forget_images();
-    python_.forget_images();
-    tables_made_generation_ = 0;
 }
 
 void PerfSource::read_processes() {
@@ -1126,14 +799,13 @@ void PerfSource::read_processes() {
 }
 
 void PerfSource::write_presence() {
-    is_writing_presence_ = true;
     processes_.each_thread([&](std::uint32_t tid, const Thread& thread) {
         TaskRow row;
-        row.time = time_;
+        row.time = Ticks{time_};
         row.op = TaskOp::kPresent;
         row.pid = thread.pid;
         row.tid = tid;
-        row.string = string_number(thread.name);
+        row.string = definitions_->string(thread.name, Ticks{time_});
         append_task_row(*sink_, row);
     });
     processes_.each_process([&](const Process& process) {
@@ -1142,7 +814,6 @@ void PerfSource::write_presence() {
         }
         write_cgroup(process, 0);
     });
-    is_writing_presence_ = false;
 }
 
 void PerfSource::watch_cgroup(std::uint32_t pid, std::uint32_t cpu) {
@@ -1157,12 +828,12 @@ void PerfSource::write_cgroup(const Process& process, std::uint32_t cpu) {
         return;
     }
     TaskRow row;
-    row.time = time_;
+    row.time = Ticks{time_};
     row.cpu = cpu;
     row.op = TaskOp::kCgroup;
     row.pid = process.pid;
     row.tid = process.pid;
-    row.string = string_number(*process.cgroup);
+    row.string = definitions_->string(*process.cgroup, Ticks{time_});
     append_task_row(*sink_, row);
 }
 

@@ -35,14 +35,10 @@ TEST(PerfSource, SamplesOfABusyProcessLieInItsFunctions) {
     PerfSourceOptions options;
     options.events.pids = {worker.pid()};
     options.events.sampling.frequency_hz = 999;
-    auto source = open_source(options, "cpu-clock:u");
-    ASSERT_TRUE(source.ok()) << source.error().message;
     const std::uint32_t pid = worker.pid();
     RecordingSink sink;
-    (*source)->begin(sink);
-    worker.go();
-    worker.wait(**source);
-    (*source)->finish();
+    const auto source = record(worker, options, "cpu-clock:u", sink);
+    ASSERT_TRUE(source.ok()) << source.error().message;
 
     const auto samples = sink.of(Kind::kSample);
     ASSERT_GT(samples.size(), 20U);
@@ -80,13 +76,9 @@ TEST(PerfSource, CountsEverySystemCallOrItsLoss) {
     options.events.pids = {worker.pid()};
     options.events.sampling.period = 1;
     options.events.ring_page_count = 2;
-    auto source = open_source(options, "syscalls:sys_enter_getppid");
-    ASSERT_TRUE(source.ok()) << source.error().message;
     RecordingSink sink;
-    (*source)->begin(sink);
-    worker.go();
-    worker.wait(**source);
-    (*source)->finish();
+    const auto source = record(worker, options, "syscalls:sys_enter_getppid", sink);
+    ASSERT_TRUE(source.ok()) << source.error().message;
     const std::uint64_t lost = sink.count_of(kFirstTracepoint, CountName::kLostKernelRing);
     const auto rows = sink.of(Kind::kTracepoint);
     EXPECT_EQ(rows.size() + lost, kCalls);
@@ -216,13 +208,9 @@ TEST(PerfSource, AChainThatTheKernelCutsSaysSo) {
         options.events.pids = {worker.pid()};
         options.events.callchain = true;
         options.events.sampling.frequency_hz = 999;
-        auto source = open_source(options, "cpu-clock:u");
-        EXPECT_TRUE(source.ok()) << source.error().message;
         RecordingSink sink;
-        (*source)->begin(sink);
-        worker.go();
-        worker.wait(**source);
-        (*source)->finish();
+        const auto source = record(worker, options, "cpu-clock:u", sink);
+        EXPECT_TRUE(source.ok()) << source.error().message;
         EXPECT_GT(sink.of(Kind::kSample).size(), 10U);
         const auto images = sink.of(Kind::kImage);
         const bool has_mark = std::any_of(images.begin(), images.end(), [](const auto& image) {
@@ -233,6 +221,23 @@ TEST(PerfSource, AChainThatTheKernelCutsSaysSo) {
     };
     EXPECT_TRUE(is_marked(1'000));
     EXPECT_FALSE(is_marked(5));
+}
+
+// Of cycles, or of cpu-clock in their place.
+TEST(PerfSource, WithoutAnEventOfItsNameItIsLimitedAsAsked) {
+    if (const std::string why = why_not_as_root(); !why.empty()) {
+        GTEST_SKIP() << why;
+    }
+    PerfSourceOptions options;
+    options.events.pids = {static_cast<std::uint32_t>(::getpid())};
+    options.events.all_kernel = true;
+    options.events.is_inherited = false;
+    const auto source = PerfSource::open(std::move(options), [](std::string_view) {});
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    const EventSpec& spec = (*source)->events().events().front().spec;
+    EXPECT_TRUE(spec.exclude_user) << spec.name;
+    EXPECT_FALSE(spec.exclude_kernel) << spec.name;
+    EXPECT_FALSE(spec.is_inherited) << spec.name;
 }
 
 TEST(PerfSource, SystemWideItSeesTheKernelAndOthersButNotItself) {
@@ -310,13 +315,9 @@ TEST(PerfSource, FollowsForkExecAndExit) {
     options.events.pids = {pid};
     options.events.callchain = true;
     options.events.sampling.frequency_hz = 2'000;
-    auto source = open_source(options, "cpu-clock");
-    ASSERT_TRUE(source.ok()) << source.error().message;
     RecordingSink sink;
-    (*source)->begin(sink);
-    worker.go();
-    worker.wait(**source);
-    (*source)->finish();
+    const auto source = record(worker, options, "cpu-clock", sink);
+    ASSERT_TRUE(source.ok()) << source.error().message;
     EXPECT_TRUE((*source)->all_processes_ended());
     expect_all_defined(sink);
 
@@ -410,13 +411,9 @@ TEST(PerfSource, AFullStackTableStartsAnEpoch) {
     options.events.pids = {worker.pid()};
     options.events.sampling.frequency_hz = 5'000;
     options.stack_node_count_max = 16;
-    auto source = open_source(options, "cpu-clock:u");
-    ASSERT_TRUE(source.ok()) << source.error().message;
     RecordingSink sink;
-    (*source)->begin(sink);
-    worker.go();
-    worker.wait(**source);
-    (*source)->finish();
+    const auto source = record(worker, options, "cpu-clock:u", sink);
+    ASSERT_TRUE(source.ok()) << source.error().message;
     EXPECT_GT(sink.epoch, 0U);
     expect_all_defined(sink);
     EXPECT_EQ(sink.count_of(kFirstSample, CountName::kProduced), sink.of(Kind::kSample).size());
@@ -436,13 +433,9 @@ TEST(PerfSource, PeriodsThinOutSoftwareEvents) {
     PerfSourceOptions options;
     options.events.pids = {worker.pid()};
     options.events.sampling.period = kPeriod;
-    auto source = open_source(options, "syscalls:sys_enter_getppid");
-    ASSERT_TRUE(source.ok()) << source.error().message;
     RecordingSink sink;
-    (*source)->begin(sink);
-    worker.go();
-    worker.wait(**source);
-    (*source)->finish();
+    const auto source = record(worker, options, "syscalls:sys_enter_getppid", sink);
+    ASSERT_TRUE(source.ok()) << source.error().message;
     const auto rows = sink.of(Kind::kTracepoint);
     // Each CPU that the worker ran on keeps a rest below a period.
     EXPECT_LE(rows.size(), kCalls / kPeriod);

@@ -14,7 +14,6 @@ namespace perfleet {
 
 class PeriodJitter {
 public:
-    static constexpr std::uint32_t kPercentDefault = 10;
     static constexpr std::uint32_t kPercentMax = 50;
     static constexpr std::uint64_t kPeriodMin = 100;  // shorter ones stay: each event, or every few, is meant
 

@@ -71,13 +71,9 @@ TEST(PeriodJitter, WeightsSumToTheCountOfEvents) {
     options.events.pids = {worker.pid()};
     options.events.sampling.period = kPeriod;
     options.events.jitter = {10, 7};
-    auto source = open_source(options, "page-faults:u");
-    ASSERT_TRUE(source.ok()) << source.error().message;
     RecordingSink sink;
-    (*source)->begin(sink);
-    worker.go();
-    worker.wait(**source);
-    (*source)->finish();
+    const auto source = record(worker, options, "page-faults:u", sink);
+    ASSERT_TRUE(source.ok()) << source.error().message;
     std::map<std::uint64_t, std::uint64_t> counted;
     for (const auto& row : sink.of(Kind::kCounter)) {
         counted[row[ColumnId::kCpu]] = row[ColumnId::kValue];

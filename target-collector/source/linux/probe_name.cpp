@@ -1,42 +1,23 @@
 #include "target-collector/source/linux/probe_name.h"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <map>
-#include <optional>
+#include <set>
+#include <utility>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/source/linux/event_error.h"
+#include "target-collector/source/linux/file_contents.h"
+#include "target-collector/source/linux/proc_reader.h"
 #include "target-collector/source/linux/small_file.h"
 #include "target-collector/source/linux/tracepoint_finder.h"
 
 namespace perfleet {
 namespace {
-
-constexpr std::string_view kProbeSection = "perfleet_probes";
-constexpr std::size_t kElfSectionsMax = 4'096;
-constexpr std::size_t kNamesMax = 256;  // in one file: those of an id may differ from source to source
-
-template <class T>
-std::optional<T> read_at(std::span<const std::byte> bytes, std::uint64_t offset) {
-    T value;
-    if (offset > bytes.size() || bytes.size() - offset < sizeof(value)) {
-        return std::nullopt;
-    }
-    std::memcpy(&value, bytes.data() + offset, sizeof(value));
-    return value;
-}
-
-bool is_text_at(std::span<const std::byte> bytes, std::uint64_t offset, std::string_view text) {
-    return offset <= bytes.size() && bytes.size() - offset > text.size() &&
-           std::memcmp(bytes.data() + offset, text.data(), text.size()) == 0 &&
-           bytes[offset + text.size()] == std::byte{0};
-}
 
 // Within a field that may have no NUL.
 template <std::size_t kSize>
@@ -64,66 +45,52 @@ ProbeName probe_name_of(const perfleet_probe_name& entry) {
     return {std::string{name}, entry.is_value != 0 ? std::string{unit} : "ns", entry.is_value != 0};
 }
 
-std::vector<ProbeName> probe_names_in(std::span<const std::byte> elf) {
-    std::map<std::uint8_t, std::vector<ProbeName>> by_id;
-    std::size_t count = 0;
-    const auto header = read_at<Elf64_Ehdr>(elf, 0);
-    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-        header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_shentsize != sizeof(Elf64_Shdr)) {
-        return {};
-    }
-    const auto section = [&](std::size_t index) {
-        const std::uint64_t offset = header->e_shoff + (index * sizeof(Elf64_Shdr));
-        return offset < header->e_shoff ? std::nullopt : read_at<Elf64_Shdr>(elf, offset);
-    };
-    const auto texts = section(header->e_shstrndx);
-    const std::size_t section_count = std::min<std::size_t>(header->e_shnum, kElfSectionsMax);
-    for (std::size_t i = 0; texts && i < section_count; ++i) {
-        const auto one = section(i);
-        const std::uint64_t name_at = one ? texts->sh_offset + one->sh_name : 0;
-        if (!one || one->sh_type != SHT_PROGBITS || name_at < texts->sh_offset ||
-            !is_text_at(elf, name_at, kProbeSection)) {
-            continue;
+void add_probe_names(std::vector<ProbeName>& into, std::span<const ProbeName> more) {
+    for (const ProbeName& name : more) {
+        if (into.size() < kProbeNamesMax &&
+            std::ranges::none_of(into, [&](const auto& other) { return other.name == name.name; })) {
+            into.push_back(name);
         }
-        for (std::uint64_t at = 0; count < kNamesMax && at + sizeof(perfleet_probe_name) <= one->sh_size;
-             at += sizeof(perfleet_probe_name)) {
-            const auto entry = one->sh_offset + at < one->sh_offset
-                                   ? std::nullopt
-                                   : read_at<perfleet_probe_name>(elf, one->sh_offset + at);
-            if (!entry) {
-                break;
-            }
-            ++count;
-            if (ProbeName name = probe_name_of(*entry); !name.name.empty()) {
-                by_id[entry->id].push_back(std::move(name));
-            }
+    }
+}
+
+std::vector<ProbeName> probe_names_of(std::span<const perfleet_probe_name> entries) {
+    std::map<std::uint8_t, std::vector<ProbeName>> by_id;
+    for (const perfleet_probe_name& entry : entries) {
+        if (ProbeName name = probe_name_of(entry); !name.name.empty()) {
+            by_id[entry.id].push_back(std::move(name));
         }
     }
     std::vector<ProbeName> names;
     for (const auto& [id, of_id] : by_id) {
-        for (const ProbeName& name : of_id) {
-            if (std::ranges::none_of(names, [&](const auto& other) { return other.name == name.name; })) {
-                names.push_back(name);
-            }
-        }
+        add_probe_names(names, of_id);
     }
     return names;
 }
 
-std::vector<ProbeName> probe_names_of_file(const std::string& path) {
+std::vector<ProbeName> probe_names_of_file(const std::string& path, ImageReader& reader) {
     struct stat status {};
-    const int file = open_regular_file(path, status);
-    if (file < 0) {
-        return {};
+    const FileDescriptor file = open_regular_file(path, status);
+    return file ? probe_names_of(reader.probe_entries(file.get())) : std::vector<ProbeName>{};
+}
+
+std::vector<ProbeName> probe_names_of_processes(std::span<const std::uint32_t> pids, ImageReader& reader) {
+    std::set<std::array<std::uint64_t, 3>> seen;  // device and inode
+    std::vector<ProbeName> names;
+    for (const std::uint32_t pid : pids) {
+        for (const ProcMapping& mapping : proc_mappings(pid)) {
+            if (mapping.inode == 0 ||
+                !seen.insert({mapping.device_major, mapping.device_minor, mapping.inode}).second) {
+                continue;
+            }
+            const FileDescriptor file =
+                FileContents::open({pid, mapping.start, mapping.end, mapping.path, mapping.device_major,
+                                    mapping.device_minor, mapping.inode, std::nullopt, 0});
+            if (file) {
+                add_probe_names(names, probe_names_of(reader.probe_entries(file.get())));
+            }
+        }
     }
-    const auto size_bytes = static_cast<std::size_t>(status.st_size);
-    void* const bytes = size_bytes == 0 ? MAP_FAILED : ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    ::close(file);
-    if (bytes == MAP_FAILED) {
-        return {};
-    }
-    auto names = probe_names_in({static_cast<const std::byte*>(bytes), size_bytes});
-    ::munmap(bytes, size_bytes);
     return names;
 }
 
@@ -138,6 +105,7 @@ Result<std::vector<EventSpec>> find_probes(std::string_view event, std::string_v
         spec.unit = probe.unit;
         spec.exclude_kernel = true;
         spec.is_probe = true;
+        spec.probe_name = probe.name;
         spec.is_probe_value = probe.is_value;
         spec.is_nowhere = true;
         specs.push_back(std::move(spec));

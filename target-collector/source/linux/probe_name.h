@@ -1,9 +1,9 @@
 // Names that a program's file gives its probes (PERFLEET_TRACE_NAME): found before it runs, for events are named when a
 // session begins. And the events of -e that are probes.
-//
-// A small reader of ELF files with a bound on everything, for it reads whatever a user runs.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +12,7 @@
 #include "schemas/vocabulary/error.h"
 #include "target-collector/probe/perfleet/probe.h"
 #include "target-collector/source/linux/event_spec.h"
+#include "target-collector/source/linux/image_reader.h"
 
 namespace perfleet {
 
@@ -25,11 +26,18 @@ inline constexpr std::string_view kOtherProbes = "other";
 // As it stands in memory or a file, where anything may stand; a name that can't be one is empty.
 [[nodiscard]] ProbeName probe_name_of(const perfleet_probe_name& entry_untrusted);
 
-// Of an ELF file in memory; none in any other. Each name once.
-[[nodiscard]] std::vector<ProbeName> probe_names_in(std::span<const std::byte> elf_untrusted);
+// Each name once, by their ids.
+[[nodiscard]] std::vector<ProbeName> probe_names_of(std::span<const perfleet_probe_name> entries_untrusted);
 
 // Of a program's file; none where it can't be read.
-[[nodiscard]] std::vector<ProbeName> probe_names_of_file(const std::string& path);
+[[nodiscard]] std::vector<ProbeName> probe_names_of_file(const std::string& path, ImageReader& reader);
+
+// Each name once, the first one that has it; kProbeNamesMax at most.
+inline constexpr std::size_t kProbeNamesMax = 256;
+void add_probe_names(std::vector<ProbeName>& into, std::span<const ProbeName> more);
+
+// Of processes that run: all that they have mapped as code.
+[[nodiscard]] std::vector<ProbeName> probe_names_of_processes(std::span<const std::uint32_t> pids, ImageReader& reader);
 
 // The events of "perfleet:NAME", which may be a pattern: then of the names that are known, and one for all others.
 // Errors: kUsage.

@@ -54,24 +54,46 @@ perfleet_probe_name read_name(perfleet_probe_name& untrusted) {
 
 }  // namespace
 
-// A thread's, while it has one.
+// A thread's.
 class ProbeReader::Ring {
 public:
     using Untrusted = UntrustedRing<kRecordWords>;
 
-    Ring(ProbeReader& reader, std::size_t index) : reader_{reader}, index_{index} {}
+    // `owner`: pid << 32 | tid. `is_read`: else its rows are counted only.
+    Ring(SharedArea& shared, std::size_t index, std::uint64_t owner, bool is_read)
+        : shared_{shared}, index_{index}, owner_{owner}, is_read_{is_read}, lost_seen_ns_{shared.began_ns} {
+        perfleet_probe_slot& slot = shared.area->slot(index);
+        static_assert(sizeof(slot.records) == PERFLEET_PROBE_RING_RECORDS * kRecordWords * sizeof(std::uint64_t));
+        ring_ = Untrusted{
+            slot.head, slot.tail,
+            std::span{reinterpret_cast<std::uint64_t*>(slot.records), PERFLEET_PROBE_RING_RECORDS * kRecordWords}};
+        shared_.is_used[index] = true;
+    }
+
+    // Of another collector's time.
+    void skip_what_is_there() {
+        perfleet_probe_slot& slot = shared_.area->slot(index_);
+        (void)ring_.skip();
+        ring_.release();
+        lost_sum_ = load_word(slot.lost_sum);
+        for (std::size_t id = 0; id < lost_.size(); ++id) {
+            lost_[id] = load_word(slot.lost[id]);
+        }
+    }
 
     // The oldest record that can be one: others are counted on the way to it.
     [[nodiscard]] std::span<const std::byte> front() {
-        while (owner_ != 0 && ring_.read(words_)) {
+        while (is_read_ && ring_.read(words_)) {
             if (is_possible()) {
                 return std::as_bytes(std::span{words_});
             }
-            ++malformed_;
+            malformed_ += began_before() ? 0 : 1;
             ring_.pop();
         }
         return {};
     }
+    // Of one that isn't read.
+    [[nodiscard]] std::uint64_t take_unread() { return is_read_ ? 0 : ring_.skip(); }
     void pop() {
         ring_.pop();
         ++taken_count_;
@@ -80,23 +102,9 @@ public:
     [[nodiscard]] std::uint64_t take_count() { return std::exchange(taken_count_, 0); }
     [[nodiscard]] std::uint64_t front_time_ns() const { return words_[0]; }
 
-    void begin(std::uint64_t owner) {
-        perfleet_probe_slot& slot = reader_.area_.slot(index_);
-        static_assert(sizeof(slot.records) == PERFLEET_PROBE_RING_RECORDS * kRecordWords * sizeof(std::uint64_t));
-        ring_ = Untrusted{
-            slot.head, slot.tail,
-            std::span{reinterpret_cast<std::uint64_t*>(slot.records), PERFLEET_PROBE_RING_RECORDS * kRecordWords}};
-        owner_ = owner;
-        malformed_ = 0;
-        lost_seen_ns_ = reader_.began_ns_;
-        lost_sum_ = 0;
-        lost_ = {};
-        names_.reset();
-    }
-
-    // Gives it back to the programs.
+    // Gives it back to the programs. Nothing else is called then.
     void free() {
-        perfleet_probe_slot& slot = reader_.area_.slot(index_);
+        perfleet_probe_slot& slot = shared_.area->slot(index_);
         for (std::uint64_t& lost : slot.lost) {
             store_word(lost, 0);
         }
@@ -104,13 +112,14 @@ public:
         store_word(slot.name_count, 0);
         store_word(slot.head, 0);
         store_word(slot.tail, 0);
-        store_word(reader_.area_.head().ended[index_], 0);
-        owner_ = 0;
+        store_word(shared_.area->head().ended[index_], 0);
+        shared_.is_used[index_] = false;
         // Release: partner of the program's acquire. It finds all of this.
-        store_word(reader_.area_.head().owners[index_], 0);
+        store_word(shared_.area->head().owners[index_], 0);
     }
 
-    [[nodiscard]] bool is_used() const { return owner_ != 0; }
+    [[nodiscard]] const SharedArea& shared() const { return shared_; }
+    [[nodiscard]] bool has_ended() const { return load_word(shared_.area->head().ended[index_]) != 0; }
     [[nodiscard]] std::uint64_t pid() const { return owner_ >> 32U; }
     [[nodiscard]] std::uint64_t tid() const { return owner_ & 0xffff'ffffU; }
 
@@ -126,7 +135,7 @@ public:
     Names& names() {
         if (!names_) {
             names_ = std::make_unique<Names>();
-            perfleet_probe_slot& slot = reader_.area_.slot(index_);
+            perfleet_probe_slot& slot = shared_.area->slot(index_);
             const std::uint64_t count = std::min<std::uint64_t>(load_word(slot.name_count), PERFLEET_PROBE_IDS);
             for (std::uint64_t i = 0; i < count; ++i) {
                 const perfleet_probe_name entry = read_name(slot.names[i]);
@@ -144,7 +153,7 @@ public:
         bool is_possible = true;
     };
     std::optional<Losses> take_losses(std::uint64_t now_ns) {
-        perfleet_probe_slot& slot = reader_.area_.slot(index_);
+        perfleet_probe_slot& slot = shared_.area->slot(index_);
         const std::uint64_t sum = load_word(slot.lost_sum);
         if (sum == lost_sum_) {
             return std::nullopt;
@@ -152,7 +161,7 @@ public:
         lost_sum_ = sum;
         Losses losses;
         std::uint64_t counted = 0;
-        const std::uint64_t possible = now_ns > lost_seen_ns_ ? now_ns - lost_seen_ns_ : 0;  // one a nanosecond
+        const std::uint64_t possible = most_since(now_ns);
         for (std::size_t id = 0; id < PERFLEET_PROBE_IDS; ++id) {
             const std::uint64_t lost = load_word(slot.lost[id]);
             losses.by_id[id] = lost - lost_[id];
@@ -164,6 +173,10 @@ public:
         lost_seen_ns_ = std::max(lost_seen_ns_, now_ns);
         return losses;
     }
+    // What a program can have written since losses were counted: a row each nanosecond.
+    [[nodiscard]] std::uint64_t most_since(std::uint64_t now_ns) const {
+        return now_ns > lost_seen_ns_ ? now_ns - lost_seen_ns_ : 0;
+    }
 
 private:
     // The time is between the session's begin and now, a duration began after the session.
@@ -174,48 +187,80 @@ private:
         }
         const bool is_value = (info & PERFLEET_PROBE_INFO_VALUE) != 0;
         const std::uint64_t known = (info & PERFLEET_PROBE_INFO_ACCUMULATED) != 0 ? kInfoOfAccumulated : kInfoKnown;
-        return time_ns <= now_ns_ && time_ns >= reader_.began_ns_ && (info & kIdMask) < PERFLEET_PROBE_IDS &&
-               (info & ~known) == 0 && (is_value || value <= time_ns - reader_.began_ns_);
+        return time_ns <= now_ns_ && time_ns >= shared_.began_ns && (info & kIdMask) < PERFLEET_PROBE_IDS &&
+               (info & ~known) == 0 && (is_value || value <= time_ns - shared_.began_ns);
+    }
+    // An operation that was under way when the area was taken from another collector's time: it is of no session.
+    [[nodiscard]] bool began_before() const {
+        const auto [time_ns, value, info] = words_;
+        return shared_.is_taken_over && (info & ~(kIdMask | ~0ULL << kCpuShift)) == 0 &&
+               (info & kIdMask) < PERFLEET_PROBE_IDS && time_ns <= now_ns_ && value <= time_ns;
     }
 
-    ProbeReader& reader_;
+    SharedArea& shared_;
     std::size_t index_;
     Untrusted ring_;
     Untrusted::Record words_{};  // the oldest
-    std::uint64_t owner_ = 0;    // pid << 32 | tid, as it was when the ring was taken; 0: it has none
+    std::uint64_t owner_;
+    bool is_read_;
     std::uint64_t malformed_ = 0;
     std::uint64_t taken_count_ = 0;
     std::uint64_t now_ns_ = 0;
     std::uint64_t lost_sum_ = 0;
-    std::uint64_t lost_seen_ns_ = 0;
+    std::uint64_t lost_seen_ns_;
     std::array<std::uint64_t, PERFLEET_PROBE_IDS> lost_{};
     std::unique_ptr<Names> names_;
 };
 
+ProbeReader::ProbeReader(std::vector<ProbeEvent> events, std::function<void(std::string_view)> log)
+    : events_{std::move(events)}, log_{std::move(log)}, merge_{rings_}, began_ns_{monotonic_now_ns()} {}
+
 ProbeReader::ProbeReader(ProbeArea& area, std::vector<ProbeEvent> events, std::function<void(std::string_view)> log)
-    : area_{area},
-      events_{std::move(events)},
-      log_{std::move(log)},
-      rings_{[this] {
-          std::vector<std::unique_ptr<Ring>> rings;
-          for (std::size_t i = 0; i < PERFLEET_PROBE_SLOTS; ++i) {
-              rings.push_back(std::make_unique<Ring>(*this, i));
-          }
-          return rings;
-      }()},
-      merge_{rings_},
-      began_ns_{monotonic_now_ns()} {}
+    : ProbeReader{std::move(events), std::move(log)} {
+    add_area(area, false);
+}
 
 ProbeReader::~ProbeReader() = default;
 
-void ProbeReader::take_new_rings() {
-    for (std::size_t i = 0; i < rings_.size(); ++i) {
-        // Acquire: partner of the exchange with which a program takes it.
-        const std::uint64_t owner = load_word(area_.head().owners[i]);
-        if (owner != 0 && !rings_[i]->is_used()) {
-            rings_[i]->begin(owner);
-            ++used_count_;
+void ProbeReader::add_area(ProbeArea& area, bool is_taken_over) {
+    SharedArea& shared = *areas_.emplace_back(std::make_unique<SharedArea>());
+    shared.area = &area;
+    shared.is_taken_over = is_taken_over;
+    shared.began_ns = is_taken_over ? monotonic_now_ns() : began_ns_;
+    if (is_taken_over) {
+        shared.without_ring = load_word(area.head().without_slot);
+        take_new_rings();
+        for (const auto& ring : rings_) {
+            if (&ring->shared() == &shared) {
+                ring->skip_what_is_there();
+            }
         }
+    }
+}
+
+void ProbeReader::remove_area(const ProbeArea& area) {
+    std::erase_if(rings_, [&](const auto& ring) { return ring->shared().area == &area; });
+    std::erase_if(areas_, [&](const auto& shared) { return shared->area == &area; });
+    merge_ = TimeMerge<Ring>{rings_};
+}
+
+bool ProbeReader::is_idle(const ProbeArea& area) const {
+    return std::ranges::none_of(rings_, [&](const auto& ring) { return ring->shared().area == &area; });
+}
+
+void ProbeReader::take_new_rings() {
+    const std::size_t before = rings_.size();
+    for (const auto& shared : areas_) {
+        for (std::size_t i = 0; i < PERFLEET_PROBE_SLOTS; ++i) {
+            // Acquire: partner of the exchange with which a program takes it.
+            const std::uint64_t owner = shared->is_used[i] ? 0 : load_word(shared->area->head().owners[i]);
+            if (owner != 0) {
+                rings_.push_back(std::make_unique<Ring>(*shared, i, owner, rings_.size() < kRingsMax));
+            }
+        }
+    }
+    if (rings_.size() != before) {
+        merge_ = TimeMerge<Ring>{rings_};
     }
 }
 
@@ -223,24 +268,27 @@ void ProbeReader::drain(std::uint64_t time_limit_ns, std::uint64_t now_ns, RowSi
     sink_ = &sink;
     take_new_rings();
     // Of many short processes there are soon no free rings.
-    is_filling_ = used_count_ > rings_.size() / 2;
+    is_filling_ = std::ranges::any_of(
+        areas_, [](const auto& shared) { return shared->is_used.count() > shared->is_used.size() / 2; });
     const bool looks_for_ends = is_filling_ || now_ns - ends_seen_ns_ > kEndsSeenEveryNs;
     ends_seen_ns_ = looks_for_ends ? now_ns : ends_seen_ns_;
-    if (used_count_ > 0) {
+    if (!rings_.empty()) {
         merge_.pass_until(time_limit_ns, [this](std::size_t index, std::span<const std::byte> record) {
             take(*rings_[index], record);
         });
-        for (std::size_t i = 0; i < rings_.size(); ++i) {
-            if (rings_[i]->is_used()) {
-                look_after(i, now_ns, looks_for_ends);
-            }
+        if (std::erase_if(rings_, [&](const auto& ring) { return !look_after(*ring, now_ns, looks_for_ends); }) > 0) {
+            merge_ = TimeMerge<Ring>{rings_};
         }
     }
-    count_without_ring();
+    for (const auto& shared : areas_) {
+        count_without_ring(*shared);
+    }
 }
 
 void ProbeReader::finish(std::uint64_t now_ns, RowSink& sink) {
-    store_word(area_.head().is_closed, 1);
+    for (const auto& shared : areas_) {
+        store_word(shared->area->head().is_closed, 1);
+    }
     drain(~0ULL, now_ns, sink);
 }
 
@@ -259,23 +307,26 @@ void ProbeReader::take(Ring& ring, std::span<const std::byte> bytes) {
         sink_->count(event->series, CountName::kLate, 1);
     }
     time_ns_ = std::max(time_ns_, record.time_ns);
+    ++row_count_;
     if (event->series.kind == Kind::kLatency) {
-        const std::array<std::uint64_t, 5> integers{record.time_ns, (record.info >> 16U) & PERFLEET_BENCH_TEST_SIZE_MAX,
+        const std::array<std::uint64_t, 4> integers{(record.info >> 16U) & PERFLEET_BENCH_TEST_SIZE_MAX,
                                                     (record.info >> 36U) & PERFLEET_BENCH_GROUPS_MAX,
                                                     record.info >> 48U, record.value};
-        sink_->append(event->series, Ticks{record.time_ns}, integers, {});
+        sink_->append({event->series, Ticks{record.time_ns}, integers});
         return;
     }
-    const std::array<std::uint64_t, 8> integers{
-        record.time_ns, record.info >> kCpuShift, ring.pid(), ring.tid(), kEmptyStack.value, 1, record.value, 0};
+    const std::array<std::uint64_t, 7> integers{
+        record.info >> kCpuShift, ring.pid(), ring.tid(), kEmptyStack.value, 1, record.value, 0};
     const std::array<std::span<const std::byte>, 1> no_bytes{};
-    sink_->append(event->series, Ticks{record.time_ns}, integers, no_bytes);
+    sink_->append({event->series, Ticks{record.time_ns}, integers, no_bytes});
 }
 
 // What isn't a row: losses, nonsense, the end.
-void ProbeReader::look_after(std::size_t index, std::uint64_t now_ns, bool looks_for_ends) {
-    Ring& ring = *rings_[index];
-    const bool has_ended = load_word(area_.head().ended[index]) != 0;
+bool ProbeReader::look_after(Ring& ring, std::uint64_t now_ns, bool looks_for_ends) {
+    const bool has_ended = ring.has_ended();
+    if (const std::uint64_t unread = ring.take_unread(); unread > 0) {
+        count_unread(unread <= ring.most_since(now_ns) ? unread : 0);
+    }
     count_malformed(ring.take_malformed());
     if (const auto losses = ring.take_losses(now_ns)) {
         if (!losses->is_possible) {
@@ -296,7 +347,7 @@ void ProbeReader::look_after(std::size_t index, std::uint64_t now_ns, bool looks
                       ::syscall(SYS_tgkill, static_cast<pid_t>(ring.pid()), static_cast<pid_t>(ring.tid()), 0) != 0 &&
                       errno != EPERM);
     if (!is_gone || !(ring.front().empty() || was_broken)) {
-        return;
+        return true;
     }
     if (was_broken) {
         count_malformed(1);
@@ -307,21 +358,23 @@ void ProbeReader::look_after(std::size_t index, std::uint64_t now_ns, bool looks
     }
     count_malformed(ring.take_malformed());
     ring.free();
-    --used_count_;
+    return false;
 }
 
-void ProbeReader::count_without_ring() {
-    const std::uint64_t count = load_word(area_.head().without_slot);
-    const std::uint64_t more = count - without_ring_;
-    without_ring_ = count;
-    if (more == 0 || more > 1ULL << 32U) {
+void ProbeReader::count_without_ring(SharedArea& shared) {
+    const std::uint64_t count = load_word(shared.area->head().without_slot);
+    count_unread(count - std::exchange(shared.without_ring, count));
+}
+
+void ProbeReader::count_unread(std::uint64_t count) {
+    if (count == 0 || count > 1ULL << 32U) {
         return;
     }
-    sink_->count_lost(events_.back().series, CountName::kLostSaturated, more);
+    sink_->count_lost(events_.back().series, CountName::kLostSaturated, count);
     if (!has_reported_full_) {
         has_reported_full_ = true;
-        log_("more than " + std::to_string(PERFLEET_PROBE_SLOTS) +
-             " threads use probes at once: the rows of the others are lost");
+        log_("more than " + std::to_string(PERFLEET_PROBE_SLOTS) + " threads of a program, or " +
+             std::to_string(kRingsMax) + " in all, use probes at once: the rows of the others are lost");
     }
 }
 

@@ -217,16 +217,17 @@ PERFLEET_TRACE_NAME(7, "of-the-test");
 PERFLEET_TRACE_VALUE_NAME(8, "depth", "items");
 
 TEST(ProbeName, IsFoundInTheProgramsFile) {
-    const auto names = probe_names_of_file("/proc/self/exe");
+    DirectImageReader reader;
+    const auto names = probe_names_of_file("/proc/self/exe", reader);
     ASSERT_EQ(names.size(), 2U);
     EXPECT_EQ(names[0].name, "of-the-test");
     EXPECT_EQ(names[0].unit, "ns");
     EXPECT_EQ(names[1].name, "depth");
     EXPECT_EQ(names[1].unit, "items");
     EXPECT_TRUE(names[1].is_value);
-    EXPECT_TRUE(probe_names_of_file("/bin/sh").empty());
-    EXPECT_TRUE(probe_names_of_file("/no/such/file").empty());
-    EXPECT_TRUE(probe_names_of_file("/dev/zero").empty());
+    EXPECT_TRUE(probe_names_of_file("/bin/sh", reader).empty());
+    EXPECT_TRUE(probe_names_of_file("/no/such/file", reader).empty());
+    EXPECT_TRUE(probe_names_of_file("/dev/zero", reader).empty());
 }
 
 TEST(ProbeName, OfAPatternAreThoseThatAreKnownAndOneForTheOthers) {

@@ -1,6 +1,5 @@
 #include "target-collector/source/linux/python_frames.h"
 
-#include <elf.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -11,14 +10,11 @@
 
 #include "schemas/columns/layout.h"
 #include "target-collector/source/linux/bpf/python_layout.h"
+#include "target-collector/source/linux/bpf/unwind_layout.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kSectionsMax = 4'096;
-constexpr std::size_t kSegmentsMax = 256;
-constexpr std::size_t kSymbolsSizeBytesMax = 16U << 20;
-constexpr std::size_t kNamesSizeBytesMax = 16U << 20;
 constexpr std::uint64_t kAddressEnd = 1ULL << 62U;
 
 template <class Value>
@@ -53,6 +49,27 @@ void append_utf8(std::string& text, std::uint32_t point) {
     }
 }
 
+// Of a str object, or of its end; nothing: it was freed, and used for something else.
+std::optional<std::string> text_of(std::uint32_t kind, std::span<const std::byte> content) {
+    std::string text;
+    for (std::size_t at = 0; at + kind <= content.size(); at += kind) {
+        std::uint32_t point = 0;
+        std::memcpy(&point, content.data() + at, kind);
+        if (point == 0) {
+            return std::nullopt;
+        }
+        append_utf8(text, point);
+    }
+    return text;
+}
+
+// Bytes of a character; nothing: such an object has its content elsewhere, or isn't one.
+std::optional<std::uint32_t> kind_of_text(std::uint32_t state) {
+    const std::uint32_t kind = PYTHON_TEXT_KIND(state);
+    const bool is_good = PYTHON_TEXT_IS_COMPACT(state) != 0 && (kind == 1 || kind == 2 || kind == 4);
+    return is_good ? std::optional{kind} : std::nullopt;
+}
+
 // Of a str object; its end where it is longer than kTextSizeMax.
 std::optional<std::string> read_text(std::uint32_t pid, std::uint64_t address) {
     std::array<std::byte, PYTHON_TEXT_STATE + 4> head{};
@@ -63,28 +80,25 @@ std::optional<std::string> read_text(std::uint32_t pid, std::uint64_t address) {
     std::uint32_t state = 0;
     std::memcpy(&length, head.data() + PYTHON_TEXT_LENGTH, sizeof(length));
     std::memcpy(&state, head.data() + PYTHON_TEXT_STATE, sizeof(state));
-    const std::uint32_t kind = state >> 2U & 7U;
-    const bool is_compact = (state >> 5U & 1U) != 0;
-    const bool is_ascii = (state >> 6U & 1U) != 0;
-    if (!is_compact || (kind != 1 && kind != 2 && kind != 4) || length > (1U << 20U)) {
+    const auto kind = kind_of_text(state);
+    if (!kind || length > (1U << 20U)) {
         return std::nullopt;
     }
     const std::uint64_t taken = std::min<std::uint64_t>(length, PythonFrames::kTextSizeMax);
-    std::vector<std::byte> content(taken * kind);
-    const std::uint64_t at = address + (is_ascii ? PYTHON_TEXT_ASCII_CONTENT : PYTHON_TEXT_CONTENT);
-    if (!read_memory(pid, at + (length - taken) * kind, content)) {
+    std::vector<std::byte> content(taken * *kind);
+    const std::uint64_t at =
+        address + (PYTHON_TEXT_IS_ASCII(state) != 0 ? PYTHON_TEXT_ASCII_CONTENT : PYTHON_TEXT_CONTENT);
+    if (!read_memory(pid, at + (length - taken) * *kind, content)) {
         return std::nullopt;
     }
-    std::string text;
-    for (std::size_t i = 0; i < taken; ++i) {
-        std::uint32_t point = 0;
-        std::memcpy(&point, content.data() + i * kind, kind);
-        if (point == 0) {  // freed, and used for something else
-            return std::nullopt;
-        }
-        append_utf8(text, point);
-    }
-    return text;
+    return text_of(*kind, content);
+}
+
+std::optional<std::string> text_of(const unwind_text& text) {
+    const auto kind = kind_of_text(text.state);
+    return kind && text.size <= sizeof(text.content)
+               ? text_of(*kind, std::as_bytes(std::span{text.content}.first(text.size)))
+               : std::nullopt;
 }
 
 // The file's name; with its folder where it is named as many are.
@@ -102,61 +116,6 @@ std::string_view short_path(std::string_view path) {
 }
 
 }  // namespace
-
-std::optional<PythonSymbols> python_symbols_of(const ReadFile& read) {
-    Elf64_Ehdr header{};
-    if (!read(0, bytes_of(header)) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-        header.e_phnum > kSegmentsMax || header.e_shnum > kSectionsMax || header.e_phentsize != sizeof(Elf64_Phdr) ||
-        header.e_shentsize != sizeof(Elf64_Shdr)) {
-        return std::nullopt;
-    }
-    std::vector<Elf64_Phdr> segments(header.e_phnum);
-    std::vector<Elf64_Shdr> sections(header.e_shnum);
-    if (!read(header.e_phoff, std::as_writable_bytes(std::span{segments})) ||
-        !read(header.e_shoff, std::as_writable_bytes(std::span{sections}))) {
-        return std::nullopt;
-    }
-    const auto dynamic = std::find_if(sections.begin(), sections.end(),
-                                      [](const Elf64_Shdr& section) { return section.sh_type == SHT_DYNSYM; });
-    const auto code = std::find_if(segments.begin(), segments.end(), [](const Elf64_Phdr& segment) {
-        return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
-    });
-    if (dynamic == sections.end() || code == segments.end() || dynamic->sh_link >= sections.size() ||
-        dynamic->sh_size > kSymbolsSizeBytesMax || sections[dynamic->sh_link].sh_size > kNamesSizeBytesMax) {
-        return std::nullopt;
-    }
-    std::vector<Elf64_Sym> symbols(dynamic->sh_size / sizeof(Elf64_Sym));
-    std::string names(sections[dynamic->sh_link].sh_size, '\0');
-    if (!read(dynamic->sh_offset, std::as_writable_bytes(std::span{symbols})) ||
-        !read(sections[dynamic->sh_link].sh_offset, std::as_writable_bytes(std::span{names}))) {
-        return std::nullopt;
-    }
-    PythonSymbols found;
-    std::uint64_t version_at = 0;
-    for (const Elf64_Sym& symbol : symbols) {
-        if (symbol.st_name >= names.size() || symbol.st_shndx == SHN_UNDEF) {
-            continue;
-        }
-        const char* const name = names.c_str() + symbol.st_name;
-        found.runtime = std::strcmp(name, "_PyRuntime") == 0 ? symbol.st_value : found.runtime;
-        version_at = std::strcmp(name, "Py_Version") == 0 ? symbol.st_value : version_at;
-    }
-    constexpr std::uint64_t kVersion = 0x030b;  // of PY_VERSION_HEX the upper half
-    std::uint64_t version = 0;
-    for (const Elf64_Phdr& segment : segments) {
-        if (segment.p_type == PT_LOAD && version_at >= segment.p_vaddr &&
-            version_at - segment.p_vaddr < segment.p_filesz) {
-            (void)read(version_at - segment.p_vaddr + segment.p_offset, bytes_of(version));
-        }
-    }
-    if (found.runtime == 0 || version >> 16U != kVersion) {
-        return std::nullopt;
-    }
-    found.code_offset = code->p_offset;
-    found.code_address = code->p_vaddr;
-    return found;
-}
 
 std::vector<std::pair<std::uint32_t, std::uint32_t>> python_lines(std::span<const std::byte> table,
                                                                   std::uint32_t first_line) {
@@ -240,43 +199,83 @@ bool PythonFrames::read_code(const Process& process, std::uint64_t address, Code
     if (!name || !file) {
         return false;
     }
-    code.first_line = static_cast<std::uint32_t>(std::clamp(fields.first_line, 0, static_cast<int>(kLineMax) - 1));
-    code.name = *name + " (" + std::string{short_path(*file)} + ":" + std::to_string(code.first_line) + ")";
+    set_name(code, *name, *file, fields.first_line);
     std::uint64_t size = 0;
     if (read_memory(process.pid, line_table + PYTHON_OBJECT_SIZE, bytes_of(size)) && size <= kLineTableSizeMax) {
         std::vector<std::byte> table(size);
         if (read_memory(process.pid, line_table + PYTHON_BYTES_CONTENT, table)) {
-            for (const auto& [index, line] : python_lines(table, code.first_line)) {
-                code.lines.push_back({index, line});
-            }
+            set_lines(code, table);
         }
     }
     return true;
 }
 
-const PythonFrames::Code& PythonFrames::code_of(const Process& process, std::uint64_t address, std::uint32_t check) {
-    const std::uint64_t key = address * 0x9e37'79b9'7f4a'7c15ULL ^ std::uint64_t{process.pid} << 32U ^ check;
+void PythonFrames::keep(std::span<const std::byte> read) {
+    constexpr std::size_t kLinesAt = offsetof(unwind_code, lines);
+    unwind_code from{};
+    if (read.size() < kLinesAt || read.size() > sizeof(from)) {
+        return;
+    }
+    std::memcpy(&from, read.data(), read.size());
+    const auto name = text_of(from.name);
+    const auto file = text_of(from.file_name);
+    // A long table of lines is read from the process.
+    if (!name || !file || from.lines_size == 0 || from.lines_size > read.size() - kLinesAt) {
+        return;
+    }
+    Code& code = make_code(from.pid, from.address & (PYTHON_WORD / 2 - 1), from.check);
+    set_name(code, *name, *file, from.first_line);
+    set_lines(code, read.subspan(kLinesAt, from.lines_size));
+    bound_codes();
+}
+
+void PythonFrames::set_name(Code& code, const std::string& name, const std::string& file, std::int32_t first_line) {
+    code.first_line = static_cast<std::uint32_t>(std::clamp(first_line, 0, static_cast<std::int32_t>(kLineMax) - 1));
+    code.name = name + " (" + std::string{short_path(file)} + ":" + std::to_string(code.first_line) + ")";
+}
+
+void PythonFrames::set_lines(Code& code, std::span<const std::byte> table) {
+    for (const auto& [index, line] : python_lines(table, code.first_line)) {
+        code.lines.push_back({index, line});
+    }
+    line_count_ += code.lines.size();
+}
+
+std::uint64_t PythonFrames::key_of(std::uint32_t pid, std::uint64_t address, std::uint32_t check) {
+    return address * 0x9e37'79b9'7f4a'7c15ULL ^ std::uint64_t{pid} << 32U ^ check;
+}
+
+PythonFrames::Code& PythonFrames::make_code(std::uint32_t pid, std::uint64_t address, std::uint32_t check) {
+    const std::uint64_t key = key_of(pid, address, check);
     if (const auto known = code_by_key_.find(key); known != code_by_key_.end()) {
-        if (known->second->check == check && known->second->pid == process.pid) {
-            codes_.splice(codes_.begin(), codes_, known->second);
-            return codes_.front();
-        }
         line_count_ -= known->second->lines.size();
         codes_.erase(known->second);
-        code_by_key_.erase(known);
     }
-    codes_.push_front({key, check, process.pid, {}, 0, {}});
+    codes_.push_front({key, check, pid, {}, 0, {}});
     code_by_key_[key] = codes_.begin();
-    if (!read_code(process, address, codes_.front())) {
-        codes_.front().name.clear();
-    }
-    line_count_ += codes_.front().lines.size();
+    return codes_.front();
+}
+
+void PythonFrames::bound_codes() {
     while (codes_.size() > 1 && (codes_.size() > kCodesMax || line_count_ > kLinesMax)) {
         line_count_ -= codes_.back().lines.size();
         code_by_key_.erase(codes_.back().key);
         codes_.pop_back();
     }
-    return codes_.front();
+}
+
+const PythonFrames::Code& PythonFrames::code_of(const Process& process, std::uint64_t address, std::uint32_t check) {
+    const auto known = code_by_key_.find(key_of(process.pid, address, check));
+    if (known != code_by_key_.end() && known->second->check == check && known->second->pid == process.pid) {
+        codes_.splice(codes_.begin(), codes_, known->second);
+        return codes_.front();
+    }
+    Code& code = make_code(process.pid, address, check);
+    if (!read_code(process, address, code)) {
+        code.name.clear();
+    }
+    bound_codes();
+    return code;
 }
 
 std::optional<ResolvedFrame> PythonFrames::find(const Process& process, std::uint64_t code_word, std::uint64_t detail) {

@@ -1,6 +1,7 @@
 // Names for the frames of Python 3.11: where a process has its interpreter's state, for the BPF program that follows it
-// (bpf/python_layout.h), and from the code objects that this program names to functions and lines, read from the
-// process's memory.
+// (bpf/python_layout.h), and from the code objects that this program names to functions and lines. The program reads
+// each where it meets it first. Those that it couldn't read, or that were forgotten since, are read from the process's
+// memory.
 //
 // A function is an image of its own: kAnonymous with a size, its name `qualified_name (file:first_line)`; offsets of
 // frames are lines. Code objects are read once, and again when another one stands there by now. All that is read is
@@ -12,26 +13,17 @@
 #include <functional>
 #include <list>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "target-collector/source/linux/process_table.h"
+#include "target-collector/source/linux/python_symbols.h"
 #include "target-collector/source/linux/run_time_code.h"
 #include "target-collector/source/linux/stack_resolver.h"
 
 namespace perfleet {
-
-// Of an ELF file of Python 3.11. Addresses are the file's; its code is mapped at other ones, all as far away.
-struct PythonSymbols {
-    std::uint64_t runtime = 0;       // _PyRuntime
-    std::uint64_t code_offset = 0;   // of its segment of code, in the file
-    std::uint64_t code_address = 0;  // and in memory
-};
-
-// Nothing where it isn't one of Python 3.11 for 64 bits. `read` gives bytes of the file, or false.
-using ReadFile = std::function<bool(std::uint64_t offset, std::span<std::byte> into)>;
-[[nodiscard]] std::optional<PythonSymbols> python_symbols_of(const ReadFile& read);
 
 class PythonFrames {
 public:
@@ -56,6 +48,9 @@ public:
     [[nodiscard]] std::optional<ResolvedFrame> find(const Process& process, std::uint64_t code_word,
                                                     std::uint64_t detail);
 
+    // An unwind_code (bpf/unwind_layout.h) of a BPF program. It replaces what is known of that code object.
+    void keep(std::span<const std::byte> read);
+
     // Images have new numbers from now on.
     void forget_images() { symbols_.clear(); }
 
@@ -75,6 +70,12 @@ private:
         std::vector<Line> lines;  // ascending
     };
 
+    // At the front of codes_; replaces the one of the same key.
+    Code& make_code(std::uint32_t pid, std::uint64_t address, std::uint32_t check);
+    void bound_codes();
+    [[nodiscard]] static std::uint64_t key_of(std::uint32_t pid, std::uint64_t address, std::uint32_t check);
+    static void set_name(Code& code, const std::string& name, const std::string& file, std::int32_t first_line);
+    void set_lines(Code& code, std::span<const std::byte> table);
     [[nodiscard]] const Code& code_of(const Process& process, std::uint64_t address, std::uint32_t check);
     [[nodiscard]] bool read_code(const Process& process, std::uint64_t address, Code& code);
 

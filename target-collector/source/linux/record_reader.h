@@ -52,7 +52,6 @@ struct SampleRecord {
     std::uint64_t period = 0;
     bool is_kernel = false;                    // where ip is
     std::span<const std::uint64_t> callchain;  // with context markers, the leaf first
-    bool is_callchain_cut = false;             // it has as many frames as the kernel gives; set by who knows how many
     std::span<const std::byte> raw;
     UserStack user_stack;
     bool is_unwound = false;                      // by a BPF program:

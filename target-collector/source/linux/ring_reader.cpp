@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <mutex>
 
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/vocabulary/wake_event.h"
 
 namespace perfleet {
 namespace {
@@ -19,11 +19,6 @@ namespace {
 constexpr std::size_t kCallAboveBytes = 256U << 10U;  // waiting in a ring
 constexpr std::uint64_t kShareCheckedEveryNs = 100'000'000;
 constexpr std::uint64_t kShareDivisorMax = 4;
-
-void signal_event(int fd) {
-    const std::uint64_t one = 1;
-    (void)!::write(fd, &one, sizeof(one));
-}
 
 // False: it isn't allowed.
 bool set_scheduling(int policy, int priority) {
@@ -103,29 +98,18 @@ void RingReader::Mutex::lock() { ::pthread_mutex_lock(&mutex_); }
 void RingReader::Mutex::unlock() { ::pthread_mutex_unlock(&mutex_); }
 
 RingReader::RingReader(std::span<const std::unique_ptr<KernelRing>> rings, bool calls_at_once)
-    : rings_{rings},
-      calls_at_once_{calls_at_once},
-      epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)},
-      stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
-      wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
+    : rings_{rings}, calls_at_once_{calls_at_once}, epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)} {}
 
-RingReader::~RingReader() {
-    stop();
-    for (const int fd : {epoll_fd_, stop_fd_, wake_fd_}) {
-        if (fd >= 0) {
-            ::close(fd);
-        }
-    }
-}
+RingReader::~RingReader() { stop(); }
 
 Result<Done> RingReader::start() {
     const auto watch = [this](int fd, std::size_t index) {
         epoll_event event{};
         event.events = EPOLLIN;
         event.data.u64 = index;
-        return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
+        return ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
     };
-    bool watches = wake_fd_ >= 0 && watch(stop_fd_, rings_.size());
+    bool watches = wake_event_ && watch(stop_event_.fd(), rings_.size());
     for (std::size_t i = 0; i < rings_.size() && watches; ++i) {
         watches = watch(rings_[i]->fd(), i);
     }
@@ -139,14 +123,13 @@ Result<Done> RingReader::start() {
 void RingReader::stop() {
     if (thread_.joinable()) {
         is_stopping_.store(true, std::memory_order_relaxed);
-        signal_event(stop_fd_);
+        stop_event_.signal();
         thread_.join();
     }
 }
 
 void RingReader::show() {
-    std::uint64_t count = 0;
-    (void)!::read(wake_fd_, &count, sizeof(count));
+    wake_event_.clear();
     const std::lock_guard lock{mutex_};
     has_called_ = false;
     for (const auto& ring : rings_) {
@@ -161,7 +144,7 @@ void RingReader::show() {
 void RingReader::call() {
     if (!has_called_) {
         has_called_ = true;
-        signal_event(wake_fd_);
+        wake_event_.signal();
     }
 }
 
@@ -177,7 +160,7 @@ void RingReader::run() {
     Precedence precedence;
     std::array<epoll_event, 16> events{};
     while (!is_stopping_.load(std::memory_order_relaxed)) {
-        const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), -1);
+        const int count = ::epoll_wait(epoll_fd_.get(), events.data(), static_cast<int>(events.size()), -1);
         for (int i = 0; i < count; ++i) {
             if (const auto index = static_cast<std::size_t>(events[static_cast<std::size_t>(i)].data.u64);
                 index < rings_.size()) {

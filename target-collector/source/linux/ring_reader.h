@@ -18,6 +18,8 @@
 #include <thread>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/wake_event.h"
 #include "target-collector/source/linux/kernel_ring.h"
 
 namespace perfleet {
@@ -36,7 +38,7 @@ public:
     void stop();
 
     // Readable (EPOLLIN) when the records that wait should be taken soon.
-    [[nodiscard]] int wake_fd() const { return wake_fd_; }
+    [[nodiscard]] int wake_fd() const { return wake_event_.fd(); }
 
     // Fetches and shows what is in the rings, in their order. The thread that takes the records.
     void show();
@@ -68,9 +70,9 @@ private:
     Mutex mutex_;
     bool has_called_ = false;  // since the last show()
     std::atomic<bool> is_stopping_{false};
-    int epoll_fd_;
-    int stop_fd_;
-    int wake_fd_;
+    FileDescriptor epoll_fd_;
+    WakeEvent stop_event_;
+    WakeEvent wake_event_;
     std::uint64_t cpu_ns_ = 0;
     std::thread thread_;
 };

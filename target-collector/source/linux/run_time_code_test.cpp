@@ -21,7 +21,7 @@ class RunTimeCodeTest : public testing::Test {
 protected:
     void TearDown() override { std::filesystem::remove(path_); }
 
-    void tell(const std::string& text) const {
+    void write_map(const std::string& text) const {
         std::ofstream file{path_, std::ios::app};
         file << text;
     }
@@ -54,7 +54,7 @@ protected:
 TEST_F(RunTimeCodeTest, FramesBecomeThoseOfFunctions) {
     Process self = process(pid_);
     EXPECT_EQ(named(self, 0x1010), "//anon+16");
-    tell("1000 20 f\n1020 20 g\n");
+    write_map("1000 20 f\n1020 20 g\n");
     EXPECT_EQ(named(self, 0x1010), "f+16");
     EXPECT_EQ(named(self, 0x1021), "g+1");
     EXPECT_EQ(named(self, 0x1040), "//anon+64");
@@ -66,7 +66,7 @@ TEST_F(RunTimeCodeTest, FramesBecomeThoseOfFunctions) {
 TEST_F(RunTimeCodeTest, NamesEndAtTheirFirstNul) {
     Process self = process(pid_);
     using std::string_literals::operator""s;
-    tell("1000 20 f\0rest\n1020 20 \0\n1040 20 h\n"s);
+    write_map("1000 20 f\0rest\n1020 20 \0\n1040 20 h\n"s);
     EXPECT_EQ(named(self, 0x1010), "f+16");
     EXPECT_EQ(named(self, 0x1021), "//anon+33");
     EXPECT_EQ(named(self, 0x1041), "h+1");
@@ -74,12 +74,12 @@ TEST_F(RunTimeCodeTest, NamesEndAtTheirFirstNul) {
 
 TEST_F(RunTimeCodeTest, TheMeaningOfAChainChangesWithTheNames) {
     Process self = process(pid_);
-    tell("1000 20 f\n");
+    write_map("1000 20 f\n");
     EXPECT_EQ(named(self, 0x1010), "f+16");
     const std::uint64_t before = self.code->generation();
     code_.refresh(now_);
     EXPECT_EQ(self.code->generation(), before) << "nothing was told";
-    tell("1000 20 g\n");
+    write_map("1000 20 g\n");
     now_ += 2 * kSecondNs;
     code_.refresh(now_);
     EXPECT_NE(self.code->generation(), before);
@@ -88,14 +88,14 @@ TEST_F(RunTimeCodeTest, TheMeaningOfAChainChangesWithTheNames) {
 
 TEST_F(RunTimeCodeTest, AForkedProcessHasItsParentsCode) {
     Process parent = process(pid_);
-    tell("1000 20 f\n");
+    write_map("1000 20 f\n");
     EXPECT_EQ(named(parent, 0x1010), "f+16");
     Process child = process(0xffff'fff0);
     child.parent_code = parent.code;
     EXPECT_EQ(named(child, 0x1010), "f+16");
     EXPECT_NE(child.code->generation(), parent.code->generation());
     const std::uint64_t before = child.code->generation();
-    tell("1000 20 g\n");
+    write_map("1000 20 g\n");
     now_ += 2 * kSecondNs;
     code_.refresh(now_);
     EXPECT_NE(child.code->generation(), before);
@@ -104,7 +104,7 @@ TEST_F(RunTimeCodeTest, AForkedProcessHasItsParentsCode) {
 
 TEST_F(RunTimeCodeTest, FramesOfFilesStayAsTheyAre) {
     Process self = process(pid_);
-    tell("1000 20 f\n");
+    write_map("1000 20 f\n");
     const ImageIndex file = images_.intern({"/bin/x", image_flags::kFileOffset, 0, 0, {}}).value();
     stack_->frame_count = 1;
     stack_->frames[0] = {file, 0x1010};
@@ -121,7 +121,7 @@ TEST_F(RunTimeCodeTest, FunctionsAreBounded) {
         std::snprintf(line, sizeof line, "%zx 10 f%zu\n", 0x1000 + i * 0x10, i);
         text += line;
     }
-    tell(text);
+    write_map(text);
     for (std::size_t i = 0; i < RunTimeCode::kFunctionImagesMax; ++i) {
         ASSERT_EQ(named(self, 0x1000 + i * 0x10), "f" + std::to_string(i) + "+0");
     }

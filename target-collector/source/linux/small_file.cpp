@@ -1,14 +1,16 @@
 #include "target-collector/source/linux/small_file.h"
-#include "schemas/vocabulary/file_descriptor.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
+
+#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 
@@ -17,39 +19,24 @@ Result<std::string> read_small_file(const std::string& path, std::size_t size_by
     if (!file) {
         return error_from_errno(errno, "can't open '" + path + "'");
     }
-    constexpr std::size_t kFirstBytes = 16U << 10U;
-    std::string text(kFirstBytes, '\0');
-    std::size_t size_bytes = 0;
-    for (;;) {
-        if (size_bytes > size_bytes_max) {
-            return Error{ErrorCode::kTooLarge, "'" + path + "' is larger than the " + std::to_string(size_bytes_max) +
-                                                   " bytes that are read of such a file"};
-        }
-        if (size_bytes == text.size()) {
-            text.resize(text.size() * 2);
-        }
-        const ssize_t got = ::read(file.get(), text.data() + size_bytes, text.size() - size_bytes);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return error_from_errno(errno, "can't read '" + path + "'");
-        }
-        if (got == 0) {
-            text.resize(size_bytes);
-            return text;
-        }
-        size_bytes += static_cast<std::size_t>(got);
+    auto text = read_rest(file.get(), size_bytes_max);
+    if (!text) {
+        return error_from_errno(errno, "can't read '" + path + "'");
     }
+    if (text->size() > size_bytes_max) {
+        return Error{ErrorCode::kTooLarge, "'" + path + "' is larger than the " + std::to_string(size_bytes_max) +
+                                               " bytes that are read of such a file"};
+    }
+    return std::move(*text);
 }
 
-int open_regular_file(const std::string& path, struct stat& status) {
+FileDescriptor open_regular_file(const std::string& path, struct stat& status) {
     const FileDescriptor place{::open(path.c_str(), O_PATH | O_CLOEXEC)};
     if (!place || ::fstat(place.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        return -1;
+        return FileDescriptor{};
     }
     const std::string same = "/proc/self/fd/" + std::to_string(place.get());
-    return ::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return FileDescriptor{::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
 }
 
 std::optional<long long> read_integer_file(const std::string& path) {

@@ -9,15 +9,16 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 
 // The whole file. Errors: as errno says, naming `path`; kTooLarge beyond `size_bytes_max`.
 [[nodiscard]] Result<std::string> read_small_file(const std::string& path, std::size_t size_bytes_max);
 
-// Opens a regular file for reading; -1 for anything else, which isn't even opened: that alone can do something to a
+// Opens a regular file for reading; empty for anything else, which isn't even opened: that alone can do something to a
 // device.
-[[nodiscard]] int open_regular_file(const std::string& path, struct stat& status);
+[[nodiscard]] FileDescriptor open_regular_file(const std::string& path, struct stat& status);
 
 // Its first integer (decimal, may be negative); empty when the file can't be read or holds none.
 [[nodiscard]] std::optional<long long> read_integer_file(const std::string& path);

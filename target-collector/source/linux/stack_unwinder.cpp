@@ -5,29 +5,45 @@
 
 namespace perfleet {
 
-StackUnwinder::StackUnwinder(UnwindMachine machine, MakeTable make_table, OnTable on_table)
-    : machine_{machine}, make_table_{std::move(make_table)}, on_table_{std::move(on_table)} {}
+StackUnwinder::StackUnwinder(UnwindMachine machine, MakeTable make_table, UnwindTableStore* store)
+    : machine_{machine}, make_table_{std::move(make_table)}, store_{store} {}
 
-const UnwindTable* StackUnwinder::table_of(std::uint32_t pid, const Mapping& mapping) {
-    if (mapping.image >= tables_.size()) {
-        tables_.resize(mapping.image + std::size_t{1});
+void StackUnwinder::make_table(std::uint32_t pid, const Mapping& mapping) {
+    const ImageIndex image = mapping.image;
+    if (store_ != nullptr ? store_->has_table(image) : image < tables_.size() && tables_[image].is_known) {
+        return;
     }
-    if (!tables_[mapping.image].is_known) {
-        auto table = make_table_(mapping.image, pid, mapping);
-        if (table && table->machine() == machine_) {
-            if (tables_bytes_ + table->size_bytes() > kTablesBytesMax) {
-                std::for_each(tables_.begin(), tables_.end(), [](Slot& slot) { slot = {}; });
-                tables_bytes_ = 0;
-            }
-            tables_bytes_ += table->size_bytes();
-            tables_[mapping.image].table = std::make_unique<const UnwindTable>(std::move(*table));
+    auto table = make_table_(image, pid, mapping);
+    if (table && table->machine() != machine_) {
+        table.reset();
+    }
+    if (store_ != nullptr) {
+        store_->set_table(image, table ? &*table : nullptr);
+    } else {
+        keep_here(image, std::move(table));
+    }
+}
+
+void StackUnwinder::keep_here(ImageIndex image, std::optional<UnwindTable> table) {
+    tables_.resize(std::max<std::size_t>(tables_.size(), image + std::size_t{1}));
+    if (table) {
+        if (tables_bytes_ + table->size_bytes() > kTablesBytesMax) {
+            std::for_each(tables_.begin(), tables_.end(), [](Slot& slot) { slot = {}; });
+            tables_bytes_ = 0;
         }
-        tables_[mapping.image].is_known = true;
+        tables_bytes_ += table->size_bytes();
+        tables_[image].table = std::make_unique<const UnwindTable>(std::move(*table));
     }
-    if (on_table_) {
-        on_table_(mapping.image, tables_[mapping.image].table.get());
+    tables_[image].is_known = true;
+}
+
+UnwindRule StackUnwinder::rule_of(std::uint32_t pid, const Mapping& mapping, std::uint64_t file_offset) {
+    make_table(pid, mapping);
+    if (store_ != nullptr) {
+        return store_->rule(mapping.image, file_offset);
     }
-    return tables_[mapping.image].table.get();
+    const auto& table = tables_[mapping.image].table;
+    return table != nullptr ? table->find(file_offset) : UnwindRule{};
 }
 
 void StackUnwinder::forget_images() {
@@ -37,7 +53,6 @@ void StackUnwinder::forget_images() {
 
 void StackUnwinder::unwind(UnwindRegisters registers, const StackCopy& stack, std::uint32_t pid,
                            const MappingList& mappings, std::uint32_t depth_max, Chain& chain) {
-    static const UnwindRule kNoRule;
     chain.count = 0;
     const std::size_t count_max = std::min<std::size_t>(depth_max, chain.addresses.size());
     bool is_return_address = false;
@@ -55,9 +70,8 @@ void StackUnwinder::unwind(UnwindRegisters registers, const StackCopy& stack, st
             return;
         }
         chain.addresses[chain.count++] = registers.pc;
-        const UnwindTable* const table = mapping != nullptr ? table_of(pid, *mapping) : nullptr;
-        const UnwindRule& rule =
-            table != nullptr ? table->find(place - mapping->start + mapping->file_offset) : kNoRule;
+        const UnwindRule rule =
+            mapping != nullptr ? rule_of(pid, *mapping, place - mapping->start + mapping->file_offset) : UnwindRule{};
         auto end = unwind_step(machine_, rule, stack, registers);
         if (end == UnwindEnd::kNoTable) {
             UnwindRegisters caller = registers;

@@ -1,8 +1,9 @@
 // From the registers and the copied stack of a sample to its call chain, by the unwind tables of the images that are
 // mapped, and by frame pointers where code has no table (made at run time, or Go's).
 //
-// One thread. Tables are made when an image is met first, and are shared by all processes. Bounded: kTablesBytesMax of
-// tables; beyond it all are dropped and made anew as they are met.
+// One thread. Tables are made when an image is met first, and are shared by all processes. They are kept by a store, as
+// the maps of a BPF program, or here, bounded: kTablesBytesMax of tables; beyond it all are dropped and made anew as
+// they are met.
 #pragma once
 
 #include <array>
@@ -18,6 +19,7 @@
 #include "target-collector/source/linux/mapping_list.h"
 #include "target-collector/source/linux/unwind/unwind_step.h"
 #include "target-collector/source/linux/unwind/unwind_table.h"
+#include "target-collector/source/linux/unwind/unwind_table_store.h"
 
 namespace perfleet {
 
@@ -28,9 +30,8 @@ public:
     // Makes the table of an image, which is mapped in the process `pid` by `mapping`; empty: it has none.
     using MakeTable =
         std::function<std::optional<UnwindTable>(ImageIndex image, std::uint32_t pid, const Mapping& mapping)>;
-    // Reported of each image that a walk passes through and its table; null: it has none.
-    using OnTable = std::function<void(ImageIndex image, const UnwindTable* table)>;
-    StackUnwinder(UnwindMachine machine, MakeTable make_table, OnTable on_table = nullptr);
+    // `store` is borrowed; null: tables are kept here.
+    StackUnwinder(UnwindMachine machine, MakeTable make_table, UnwindTableStore* store = nullptr);
 
     struct Chain {
         std::array<std::uint64_t, limits::kCallChainDepthMax> addresses;  // the leaf first, return addresses behind it
@@ -42,23 +43,22 @@ public:
                 std::uint32_t depth_max, Chain& chain);
 
     // Makes the table of a mapped image before a walk passes through it.
-    void make_table(std::uint32_t pid, const Mapping& mapping) { (void)table_of(pid, mapping); }
+    void make_table(std::uint32_t pid, const Mapping& mapping);
 
-    // Images have new numbers from now on.
+    // Images have new numbers from now on; a store is told by its owner.
     void forget_images();
-
-    [[nodiscard]] std::size_t tables_bytes() const { return tables_bytes_; }
 
 private:
     struct Slot {
         bool is_known = false;
         std::unique_ptr<const UnwindTable> table;  // null: it has none
     };
-    [[nodiscard]] const UnwindTable* table_of(std::uint32_t pid, const Mapping& mapping);
+    void keep_here(ImageIndex image, std::optional<UnwindTable> table);
+    [[nodiscard]] UnwindRule rule_of(std::uint32_t pid, const Mapping& mapping, std::uint64_t file_offset);
 
     UnwindMachine machine_;
     MakeTable make_table_;
-    OnTable on_table_;
+    UnwindTableStore* store_;
     std::vector<Slot> tables_;  // by image
     std::size_t tables_bytes_ = 0;
 };

@@ -9,14 +9,18 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/file_io.h"
+
 namespace perfleet {
 namespace {
 
 constexpr std::size_t kSectionsMax = 65'536;
 constexpr std::size_t kSegmentsMax = 4'096;
-constexpr std::size_t kNamesSizeBytesMax = 1U << 20U;        // of sections
-constexpr std::size_t kNoteSizeBytesMax = 64U << 10U;        // of one section
-constexpr std::size_t kRelocationsSizeBytesMax = 1U << 20U;  // of .rela.dyn, which names a few entries of the PLT
+constexpr std::size_t kNamesSizeBytesMax = 1U << 20U;         // of sections
+constexpr std::size_t kNoteSizeBytesMax = 64U << 10U;         // of one section
+constexpr std::size_t kFunctionsSizeBytesMax = 8U << 20U;     // of .eh_frame_hdr
+constexpr std::size_t kRelocationsSizeBytesMax = 1U << 20U;   // of .rela.dyn, which names a few entries of the PLT
+constexpr std::size_t kGoFunctionsSizeBytesMax = 48U << 20U;  // of .gopclntab
 constexpr std::size_t kAlignment = 8;
 
 Error broken() { return {ErrorCode::kInvalid, "not an ELF file, or a broken one"}; }
@@ -102,6 +106,8 @@ private:
     void choose() {
         is_kept_.assign(sections_.size(), false);
         is_kept_[names_index_] = true;
+        std::size_t functions = 0;
+        std::size_t go_functions = 0;
         for (std::size_t i = 1; i < sections_.size(); ++i) {
             const Section& section = sections_[i];
             const std::string_view name = name_of(section);
@@ -127,12 +133,24 @@ private:
             } else if (name == ".gnu_debugdata") {  // the symbols of functions that .dynsym lacks, by xz
                 is_kept_[i] = true;
                 has_symbols_ = has_symbols_ || section.sh_size > 0;
+            } else if (name == ".eh_frame_hdr") {  // where functions begin that no symbol names
+                functions = i;
             } else if (name == ".rela.plt" || name == ".rel.plt" || name == ".plt.sec" || name == ".plt.got" ||
                        (name == ".rela.dyn" && section.sh_size <= kRelocationsSizeBytesMax)) {
                 is_kept_[i] = true;
+            } else if (name == ".gopclntab" && section.sh_size <= kGoFunctionsSizeBytesMax) {
+                go_functions = i;
             } else if (name == ".gnu_debuglink") {
                 is_kept_[i] = section.sh_size <= kNoteSizeBytesMax;
             }
+        }
+        if (functions != 0 && is_stripped_ && sections_[functions].sh_size <= kFunctionsSizeBytesMax) {
+            is_kept_[functions] = true;
+            has_symbols_ = has_symbols_ || sections_[functions].sh_size > 0;
+        }
+        if (go_functions != 0 && is_stripped_) {
+            is_kept_[go_functions] = true;
+            has_symbols_ = true;
         }
     }
 
@@ -222,18 +240,7 @@ Result<SymbolPart> symbol_part(const Read& read, std::uint64_t file_size_bytes, 
 
 Result<SymbolPart> symbol_part_of_file(int fd, std::uint64_t file_size_bytes, PartKind kind) {
     const auto read = [fd](std::uint64_t offset, std::span<std::byte> into) {
-        while (!into.empty()) {
-            const ssize_t got = ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
-            if (got < 0 && errno == EINTR) {
-                continue;
-            }
-            if (got <= 0) {
-                return false;
-            }
-            into = into.subspan(static_cast<std::size_t>(got));
-            offset += static_cast<std::uint64_t>(got);
-        }
-        return true;
+        return read_all_at(fd, offset, into) == into.size();
     };
     return symbol_part(read, file_size_bytes, kind);
 }

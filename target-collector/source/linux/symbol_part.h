@@ -1,7 +1,7 @@
 // A part of an ELF file as an ELF file of its own: headers, the notes with the build-id, and what names its functions
-// (symbol tables, .gnu_debugdata, the PLT's relocations) or its source lines (DWARF, but not that of variables'
-// places). Sections that are left out stay as headers without content (SHT_NOBITS), so that offsets of symbols are
-// those of the whole file.
+// (symbol tables, .gnu_debugdata, .gopclntab of stripped files, the PLT's relocations) or its source lines (DWARF, but
+// not that of variables' places). Sections that are left out stay as headers without content (SHT_NOBITS), so that
+// offsets of symbols are those of the whole file.
 //
 // A small reader with a bound on everything, for it reads whatever programs a host runs.
 #pragma once

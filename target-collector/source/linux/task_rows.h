@@ -13,7 +13,7 @@ inline constexpr Series kTaskSeries{Kind::kTask, kNoEvent};
 
 // One row; what a TaskOp doesn't use stays 0.
 struct TaskRow {
-    std::uint64_t time = 0;
+    Ticks time;
     std::uint32_t cpu = 0;
     TaskOp op{};
     std::uint32_t pid = 0;

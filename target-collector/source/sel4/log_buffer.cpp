@@ -34,10 +34,10 @@ LogFill tracepoint_log_fill(WordSize word, std::uint64_t index) {
 }
 
 bool KernelEntryReader::next(KernelEntry& entry) {
-    if (left_.size() < size_bytes_) {
+    if (rest_.size() < size_bytes_) {
         return false;
     }
-    std::uint64_t start = little_endian(left_, 0, sizeof(std::uint64_t));
+    std::uint64_t start = little_endian(rest_, 0, sizeof(std::uint64_t));
     if (has_short_clock_) {
         start %= kShortClockRange;
         if (start < last_start_ && last_start_ - start > kShortClockRange / 2) {
@@ -47,20 +47,20 @@ bool KernelEntryReader::next(KernelEntry& entry) {
         start += wrap_count_ * kShortClockRange;
     }
     entry.start_ticks = start;
-    entry.duration_ticks = static_cast<std::uint32_t>(little_endian(left_, kDurationOffset, sizeof(std::uint32_t)));
-    entry.path_number = static_cast<std::uint8_t>(little_endian(left_, kPathOffset, 1) & kPathMask);
+    entry.duration_ticks = static_cast<std::uint32_t>(little_endian(rest_, kDurationOffset, sizeof(std::uint32_t)));
+    entry.path_number = static_cast<std::uint8_t>(little_endian(rest_, kPathOffset, 1) & kPathMask);
     entry.detail =
-        static_cast<std::uint32_t>(little_endian(left_, kDetailOffset, sizeof(std::uint32_t))) & kEntryDetailMask;
-    left_ = left_.subspan(size_bytes_);
+        static_cast<std::uint32_t>(little_endian(rest_, kDetailOffset, sizeof(std::uint32_t))) & kEntryDetailMask;
+    rest_ = rest_.subspan(size_bytes_);
     return true;
 }
 
 bool TracepointReader::next(TracepointRecord& record) {
     const std::size_t word_bytes = tracepoint_size_bytes(word_) / 2;
-    while (left_.size() >= 2 * word_bytes) {
-        record.id = little_endian(left_, 0, word_bytes);
-        record.duration_ticks = little_endian(left_, word_bytes, word_bytes);
-        left_ = left_.subspan(2 * word_bytes);
+    while (rest_.size() >= 2 * word_bytes) {
+        record.id = little_endian(rest_, 0, word_bytes);
+        record.duration_ticks = little_endian(rest_, word_bytes, word_bytes);
+        rest_ = rest_.subspan(2 * word_bytes);
         if (record.id < id_count_) {
             return true;
         }

@@ -50,7 +50,7 @@ public:
     // `has_short_clock`: the kernel's timestamps have 32 bits (AArch32); a start that falls back by more than half of
     // that has wrapped, and is given the bits that it lacks.
     KernelEntryReader(EntryLayout layout, bool has_short_clock, std::span<const std::byte> buffer_untrusted)
-        : size_bytes_{entry_size_bytes(layout)}, has_short_clock_{has_short_clock}, left_{buffer_untrusted} {}
+        : size_bytes_{entry_size_bytes(layout)}, has_short_clock_{has_short_clock}, rest_{buffer_untrusted} {}
 
     // False when no whole entry is left.
     [[nodiscard]] bool next(KernelEntry& entry);
@@ -60,7 +60,7 @@ public:
 private:
     std::size_t size_bytes_;
     bool has_short_clock_;
-    std::span<const std::byte> left_;
+    std::span<const std::byte> rest_;
     std::uint64_t wrap_count_ = 0;
     std::uint64_t last_start_ = 0;
 };
@@ -77,7 +77,7 @@ public:
     // Ids from `id_count` on (KernelMaxNumTracePoints) are none that the kernel could have: they are counted and passed
     // over.
     TracepointReader(WordSize word, std::uint64_t id_count, std::span<const std::byte> buffer_untrusted)
-        : word_{word}, id_count_{id_count}, left_{buffer_untrusted} {}
+        : word_{word}, id_count_{id_count}, rest_{buffer_untrusted} {}
 
     [[nodiscard]] bool next(TracepointRecord& record);
     [[nodiscard]] std::uint64_t quarantined_count() const { return quarantined_count_; }
@@ -87,7 +87,7 @@ public:
 private:
     WordSize word_;
     std::uint64_t id_count_;
-    std::span<const std::byte> left_;
+    std::span<const std::byte> rest_;
     std::uint64_t quarantined_count_ = 0;
     std::uint64_t quarantined_id_max_ = 0;
 };

@@ -46,9 +46,9 @@ void LogSource::pass_entries(std::span<const std::byte> records, RowSink& sink) 
         // Other architectures don't set the core.
         const bool has_core =
             is_arm(features.architecture) && entry_path(features.numbering, entry.path_number) == EntryPath::kInterrupt;
-        const std::uint64_t row[] = {entry.start_ticks, has_core ? word_detail(entry.detail).core : 0,
-                                     entry.duration_ticks, entry.path_number, entry.detail};
-        sink.append({Kind::kKernelEntry, first_event_}, Ticks{entry.start_ticks}, row, {});
+        const std::uint64_t row[] = {has_core ? word_detail(entry.detail).core : 0, entry.duration_ticks,
+                                     entry.path_number, entry.detail};
+        sink.append({{Kind::kKernelEntry, first_event_}, Ticks{entry.start_ticks}, row});
     }
 }
 
@@ -58,9 +58,9 @@ void LogSource::pass_tracepoints(std::span<const std::byte> records, RowSink& si
     TracepointReader reader{word_size_of(features.architecture), tracepoint_ids(features), records};
     for (TracepointRecord record; reader.next(record);) {
         const EventNumber event{static_cast<std::uint16_t>(first_event_.value + 1 + record.id)};
-        const std::uint64_t row[] = {now.value, 0, 0, 0, 0, 1, record.duration_ticks, 0};
+        const std::uint64_t row[] = {0, 0, 0, 0, 1, record.duration_ticks, 0};
         const std::span<const std::byte> raw[] = {{}};
-        sink.append({Kind::kTracepoint, event}, now, row, raw);
+        sink.append({{Kind::kTracepoint, event}, now, row, raw});
     }
     if (reader.quarantined_count() > 0) {
         sink.count_lost({Kind::kTracepoint, first_event_}, CountName::kLostMalformed, reader.quarantined_count());

@@ -91,6 +91,7 @@ TEST_P(RecordedEntries, AreRowsAsTheGoldenFileHasThem) {
     ASSERT_EQ(kept.rows.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
         auto row = kept.rows[i].integers;
+        row.insert(row.begin(), kept.rows[i].time.value);
         if (GetParam().numbering == PathNumbering::kBefore14) {
             ++row[3];
         }
@@ -127,7 +128,7 @@ TEST_P(RecordedTracepoints, AreRowsAsTheGoldenFileHasThem) {
     ASSERT_EQ(kept.rows.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
         EXPECT_EQ(kept.rows[i].series.event.value, 1 + expected[i][0]);
-        EXPECT_EQ(kept.rows[i].integers[6], expected[i][1]);
+        EXPECT_EQ(kept.rows[i].integers[5], expected[i][1]);
     }
 }
 

@@ -37,8 +37,10 @@ std::optional<ThreadSample> ThreadSampler::take(std::size_t index) {
     if (!ran && registers.is_at_syscall) {
         return std::nullopt;
     }
-    const std::size_t count = walk_frames(registers.frame, threads_[index].stack, addresses_);
-    return ThreadSample{threads_[index].number, ran, std::span{addresses_}.first(count)};
+    const SampledThread& thread = threads_[index];
+    const std::size_t count = thread.reader == nullptr ? walk_frames(registers.frame, thread.stack, addresses_)
+                                                       : walk_frames(registers.frame, *thread.reader, addresses_);
+    return ThreadSample{thread.number, ran, std::span{addresses_}.first(count)};
 }
 
 }  // namespace perfleet::sel4

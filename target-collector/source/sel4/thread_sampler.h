@@ -18,6 +18,7 @@ namespace perfleet::sel4 {
 struct SampledThread {
     ThreadNumber number;                 // 0: nobody is in this place now
     std::span<const std::byte> stack{};  // where its frames lie, as mapped here and there alike
+    StackReader* reader = nullptr;       // of a stack that isn't mapped here: in place of `stack`; borrowed
 };
 
 struct ThreadSample {

@@ -49,15 +49,9 @@ Checked<Done> UtilisationWindow::turn(RowSink& sink) {
 }
 
 void UtilisationWindow::append(RowSink& sink, Ticks now, std::uint64_t thread, const UtilisationFigures& figures) {
-    const std::uint64_t row[] = {now.value,
-                                 0,
-                                 begun_.value,
-                                 thread,
-                                 figures.cycles,
-                                 figures.schedules,
-                                 figures.kernel_cycles,
-                                 figures.kernel_entries};
-    sink.append({Kind::kUtilisation, event_}, now, row, {});
+    const std::uint64_t row[] = {
+        0, begun_.value, thread, figures.cycles, figures.schedules, figures.kernel_cycles, figures.kernel_entries};
+    sink.append({{Kind::kUtilisation, event_}, now, row});
 }
 
 std::uint64_t UtilisationWindow::cycles_of(ThreadNumber thread) {

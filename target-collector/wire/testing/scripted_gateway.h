@@ -126,8 +126,8 @@ protected:
 
     // Seals a batch of one row; rows count up.
     void seal(Series series = kSamples) {
-        const std::uint64_t row[] = {++rows_, 0, 1, 1, 1, 1};
-        sealer_->append(series, Ticks{rows_}, std::span{row}.first(series == kStacks ? 4 : 6));
+        const std::uint64_t row[] = {++rows_, 0, 1, 1, 1};
+        sealer_->append({series, Ticks{rows_}, std::span{row}.first(series == kStacks ? 4 : 5)});
         sealer_->flush(Ticks{rows_});
     }
 

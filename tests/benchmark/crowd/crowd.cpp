@@ -103,14 +103,14 @@ CrowdFigures Crowd::run() {
         figures_.batches_sealed += target->sealing.sealed;
         figures_.welcomed += target->incarnation != 0 ? 1 : 0;
         if (!target->is_finished && ++unfinished_count <= kUnfinishedReportedMax) {
-            tell_unfinished(*target, now);
+            print_unfinished(*target, now);
         }
     }
     figures_.duration_ns = now - start_ns;
     return figures_;
 }
 
-void Crowd::tell_unfinished(const Target& target, std::uint64_t now) {
+void Crowd::print_unfinished(const Target& target, std::uint64_t now) {
     const auto age_ms = [&](std::uint64_t then_ns) { return then_ns == 0 ? 0 : (now - then_ns) / kNsPerMs; };
     const auto number = [](std::uint64_t value) { return static_cast<unsigned long>(value); };
     std::fprintf(

@@ -33,7 +33,7 @@ public:
 private:
     struct Target;
 
-    static void tell_unfinished(const Target& target, std::uint64_t now);
+    static void print_unfinished(const Target& target, std::uint64_t now);
 
     // A target has one next turn, the earliest that was asked for.
     void schedule(Target& target, std::uint64_t when_ns);

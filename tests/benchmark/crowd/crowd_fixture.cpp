@@ -55,7 +55,7 @@ std::vector<std::byte> CrowdFixture::seal_next(Sealing& sealing) {
     for (std::uint32_t left = is_first ? kStacksAtStart : kStacksPerBatch; left > 0; --left) {
         ++sealing.stack_count;
         const std::uint64_t parent = sealing.stack_count == 1 ? 0 : 1 + sealing.random() % (sealing.stack_count - 1);
-        append(kStacks, {sealing.stack_count, parent, 0, 16 * (sealing.random() % 100'000)});
+        append(kStacks, sealing.ticks, {sealing.stack_count, parent, 0, 16 * (sealing.random() % 100'000)});
     }
     append_samples(sealing);
     const CountEntry counts[] = {{kCrowdSamples, CountName::kProduced, sealing.sealed * plan_.row_count},
@@ -77,8 +77,8 @@ void CrowdFixture::append_samples(Sealing& sealing) {
         const std::uint64_t more_dice = sealing.random();
         sealing.ticks += step_ns - 1'000 + dice % 2'000;
         const std::uint64_t thread = 1'000 + (more_dice % 16 == 0 ? more_dice / 16 % 8 : 0);
-        append(kCrowdSamples,
-               {sealing.ticks, row % kCpuCount, thread, thread, ranks_[more_dice / 128 % kRankCount], 52'631'578});
+        append(kCrowdSamples, sealing.ticks,
+               {row % kCpuCount, thread, thread, ranks_[more_dice / 128 % kRankCount], 52'631'578});
     }
 }
 
@@ -128,9 +128,9 @@ std::vector<std::byte> CrowdFixture::bye(const Sealing& sealing) const {
     return message;
 }
 
-void CrowdFixture::append(Series series, std::initializer_list<std::uint64_t> values,
+void CrowdFixture::append(Series series, std::uint64_t ticks, std::initializer_list<std::uint64_t> values,
                           std::span<const std::span<const std::byte>> bytes) {
-    if (!builder_.append(series, std::span{values.begin(), values.size()}, bytes)) {
+    if (!builder_.append({series, Ticks{ticks}, std::span{values.begin(), values.size()}, bytes})) {
         fail("a batch has no room for its rows; give fewer --rows");
     }
 }
@@ -138,7 +138,7 @@ void CrowdFixture::append(Series series, std::initializer_list<std::uint64_t> va
 void CrowdFixture::define_image() {
     const std::string name = "/usr/bin/crowd";
     const std::span<const std::byte> bytes[] = {{}, std::as_bytes(std::span{name})};
-    append(kImages, {0, 2, 0, 0, 0, name.size()}, bytes);
+    append(kImages, 0, {0, 2, 0, 0, 0, name.size()}, bytes);
 }
 
 }  // namespace perfleet

@@ -35,7 +35,7 @@ public:
     [[nodiscard]] std::vector<std::byte> bye(const Sealing& sealing) const;
 
 private:
-    void append(Series series, std::initializer_list<std::uint64_t> values,
+    void append(Series series, std::uint64_t ticks, std::initializer_list<std::uint64_t> values,
                 std::span<const std::span<const std::byte>> bytes = {});
     void define_image();
     void append_samples(Sealing& sealing);

@@ -15,7 +15,7 @@ MASK = (1 << 64) - 1
 
 
 def values(seed, count, shape):
-    """`count` integers of a shape; query-engine/statistic/number/golden_values.h does the same."""
+    """`count` integers of a shape; query-engine/statistic/number/golden_test.cpp does the same."""
     result = []
     state = seed
     for i in range(count):

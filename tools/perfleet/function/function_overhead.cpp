@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/source/linux/bpf/function_tracer.h"
 #include "target-collector/source/linux/proc_reader.h"
 
@@ -106,7 +107,7 @@ public:
             ::_exit(0);
         }
         ::close(go[0]);
-        go_fd_ = go[1];
+        go_.reset(go[1]);
     }
     ~CallingChild() { run_or_end(false); }
     CallingChild(const CallingChild&) = delete;
@@ -117,21 +118,20 @@ public:
 
 private:
     void run_or_end(bool runs) {
-        if (go_fd_ < 0) {
+        if (!go_) {
             return;
         }
         if (runs) {
-            (void)!::write(go_fd_, "g", 1);
+            (void)!::write(go_.get(), "g", 1);
         }
-        ::close(go_fd_);
-        go_fd_ = -1;
+        go_.reset();
         if (pid_ > 0) {
             ::waitpid(pid_, nullptr, 0);
         }
     }
 
     pid_t pid_ = -1;
-    int go_fd_ = -1;
+    FileDescriptor go_;
 };
 
 }  // namespace

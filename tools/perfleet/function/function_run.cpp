@@ -88,9 +88,9 @@ public:
     }
 
     Result<Done> add(const FunctionCall& call) {
-        // A row of kind tracepoint: time, cpu, pid, tid, stack, weight, value, size of raw data.
-        const std::array<std::uint64_t, 8> row{call.end_ns, call.cpu, call.pid, call.tid, 0, 1, call.duration_ns, 0};
-        return session_.append(series_of(call.function), row, Ticks{call.end_ns});
+        // A row of kind tracepoint: cpu, pid, tid, stack, weight, value, size of raw data.
+        const std::array<std::uint64_t, 7> row{call.cpu, call.pid, call.tid, 0, 1, call.duration_ns, 0};
+        return session_.append({series_of(call.function), Ticks{call.end_ns}, row});
     }
 
     Result<Done> end(std::span<const FunctionCounts> counts) {
@@ -167,7 +167,7 @@ private:
             const auto image = PERFLEET_TRY(find_image(*images_or_none, name.image));
             FunctionSearch search;
             search.paths = options_.paths;
-            search.may_throw = options_.all || images_or_none->may_throw();
+            search.may_throw = options_.all || options_.follows_children || images_or_none->may_throw();
             auto found = PERFLEET_TRY(find_function(image, name.function, search));
             run_.names.push_back(found.traced.name);
             functions_.push_back(std::move(found.traced));
@@ -194,6 +194,7 @@ private:
         FunctionTracer::Options tracer_options;
         tracer_options.pids =
             follows_command() ? std::vector{static_cast<std::uint32_t>(command_->pid())} : options_.pids;
+        tracer_options.follows_children = options_.follows_children;
         tracer_options.has_rows = store_ != nullptr;
         tracer_options.own_pid = static_cast<std::uint32_t>(::getpid());
         tracer_ = PERFLEET_TRY(FunctionTracer::open(functions_, tracer_options));
@@ -276,7 +277,12 @@ private:
             const auto warn = [&](std::string text) {
                 run_.warnings.push_back(run_.names[i] + ": " + std::move(text));
             };
-            if (counts.entered > ended) {
+            if (counts.entered > ended && functions_[i].image.empty()) {
+                warn(
+                    fmt::format("{} of {} calls have no time: the kernel times at most two calls per CPU at once (ten "
+                                "at least), or they still run",
+                                counts.entered - ended, counts.entered));
+            } else if (counts.entered > ended) {
                 warn(
                     fmt::format("{} of {} calls didn't return (longjmp, an exception, a thread's end, or they still "
                                 "run): they have no time",
@@ -303,9 +309,10 @@ private:
         }
         if (const std::uint64_t forked = tracer_->forked_count(); forked != 0) {
             run_.warnings.push_back(
-                fmt::format("{} processes that were started meanwhile aren't followed; -a follows "
-                            "all of the machine",
-                            forked));
+                options_.follows_children
+                    ? fmt::format("{} processes that were started meanwhile aren't followed: there are too many",
+                                  forked)
+                    : fmt::format("{} processes that were started meanwhile aren't followed; --follow does", forked));
         }
     }
 

@@ -104,7 +104,7 @@ public:
         if (!writer_.has_value()) {
             return Error{ErrorCode::kInvalid, path_ + ": ends before its collector has said who it is"};
         }
-        PERFLEET_TRY(writer_->settle());
+        PERFLEET_TRY(writer_->sync());
         static_cast<StoredSession&>(imported_) = writer_->stored();
         return imported_;
     }

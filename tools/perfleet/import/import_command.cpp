@@ -15,6 +15,8 @@
 #include "daemon/command-line/arguments.h"
 #include "query-engine/select/selection.h"
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/file_io.h"
 #include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/wire/hello_limits.h"
@@ -82,32 +84,22 @@ struct SourceFile {
 };
 
 Result<SourceFile> read_file(const std::string& path) {
-    const bool is_input = path == "-";
-    const int descriptor = is_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
+    const FileDescriptor descriptor{path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!descriptor) {
         return error_from_errno(errno, path);
     }
     SourceFile file;
     file.modified = utc_now();
     struct stat status {};
-    if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+    if (::fstat(descriptor.get(), &status) == 0 && S_ISREG(status.st_mode)) {
         file.modified = UtcNs{status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec};
     }
-    std::vector<char> buffer(1U << 16);
-    ssize_t got = 0;
-    do {
-        got = ::read(descriptor, buffer.data(), buffer.size());
-        if (got > 0) {
-            file.text.append(buffer.data(), static_cast<std::size_t>(got));
-        }
-    } while ((got > 0 || (got < 0 && errno == EINTR)) && file.text.size() <= kFileSizeBytesMax);
-    const int error = errno;
-    if (!is_input) {
-        ::close(descriptor);
+    auto text = read_rest(descriptor.get(), kFileSizeBytesMax);
+    if (!text) {
+        return error_from_errno(errno, path);
     }
-    if (got < 0) {
-        return error_from_errno(error, path);
-    }
+    file.text = std::move(*text);
     if (file.text.size() > kFileSizeBytesMax) {
         return Error{ErrorCode::kTooLarge, path + ": larger than 1 GiB; split it"};
     }
@@ -243,7 +235,7 @@ Result<Done> import_collected(const ImportOptions& options) {
     return Done{};
 }
 
-Result<Done> import_recording(const ImportOptions& options, FileBytes file, const std::string& format) {
+Result<Done> import_recording(const ImportOptions& options, RecordingFiles files, const std::string& format) {
     if (options.is_measured_here || options.has_clock_hz || options.is_new_session) {
         return Error{ErrorCode::kUsage,
                      "--format " + format + ": --measured-here, --clock-hz and --new-session are for other formats"};
@@ -265,8 +257,8 @@ Result<Done> import_recording(const ImportOptions& options, FileBytes file, cons
     }
     const auto store = PERFLEET_TRY(open_named_store(options));
     ProgressLine progress{"import"};
-    const auto imported = format == kPprof ? import_pprof(file, import, *store)
-                                           : import_perf_data(std::move(file), import, *store, progress.report());
+    const auto imported = format == kPprof ? import_pprof(files.file, import, *store)
+                                           : import_perf_data(std::move(files), import, *store, progress.report());
     progress.end();
     if (!imported.ok()) {
         return Error{imported.error()};
@@ -291,8 +283,8 @@ Result<Done> import_recording(const ImportOptions& options, FileBytes file, cons
 
 // By its first bytes, where no format is named.
 Result<Done> import_recognised(const ImportOptions& options) {
-    auto file = PERFLEET_TRY(FileBytes::open(options.file));
-    const auto head = file.peek(sizeof(std::uint64_t));
+    auto files = PERFLEET_TRY(open_recording(options.file));
+    const auto head = files.file.peek(sizeof(std::uint64_t));
     const bool is_gzip = head.size() >= 2 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b};
     const std::string format = !options.format.empty() ? options.format
                                : is_perf_data(head)    ? kPerfData
@@ -303,7 +295,7 @@ Result<Done> import_recognised(const ImportOptions& options) {
                                             ": not a perf.data file, and no profile of pprof that gzip has "
                                             "compressed; name its format with --format"};
     }
-    return import_recording(options, std::move(file), format);
+    return import_recording(options, std::move(files), format);
 }
 
 Result<Done> import_file(const ImportOptions& options) {
@@ -404,11 +396,9 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     command
         ->add_option(
             "--format", options->format,
-            "perf.data (recognised without it: perf's recordings, from files and pipes); pprof (recognised where gzip "
-            "has "
-            "compressed it); kbench (Kanata Bench's serial "
-            "output), columns (numbers), bernat (his module's results), sel4bench "
-            "(its JSON, or the console's output with it), utilisation (what "
+            "perf.data (recognised without it: perf's recordings, from files, folders and pipes); pprof (recognised "
+            "where gzip has compressed it); kbench (Kanata Bench's serial output), columns (numbers), bernat (his "
+            "module's results), sel4bench (its JSON, or the console's output with it), utilisation (what "
             "seL4_BenchmarkDumpAllThreadsUtilisation prints); bytes of memory: sel4-entries, sel4-tracepoints (the "
             "log buffer), sel4-utilisation (13 words a thread); frames (what perfleet-collector --output or a target's "
             "file sink wrote)")

@@ -13,12 +13,12 @@ TEST(Import, KanataTableThreeFourIsPrintedAsPublished) {
     EXPECT_EQ(printed(answer, "cv_a"), (Texts{"9.05", "2.73", "2.90", "2.47", "1.65"}));
     EXPECT_EQ(printed(answer, "mean"), (Texts{"5100.97", "4802.80", "4836.01", "4765.06", "4709.89"}));
     EXPECT_EQ(printed(answer, "change"), (Texts{"-", "-5.85", "0.69", "-1.47", "-1.16"}));
-    EXPECT_EQ(printed(answer, "settled"), (Texts{"no", "no", "no", "no", "no"}));
+    EXPECT_EQ(printed(answer, "converged"), (Texts{"no", "no", "no", "no", "no"}));
     EXPECT_EQ(printed(answer, "tests_needed")[0], "56");
     EXPECT_EQ(printed(answer, "median_a")[0], "4965.00");
     EXPECT_EQ(printed(answer, "mad_a")[0], "192.00");
     EXPECT_EQ(answer.ledger.stored, 150U);
-    EXPECT_TRUE(warns_of(answer, "not settled"));
+    EXPECT_TRUE(warns_of(answer, "not converged"));
     EXPECT_TRUE(warns_of(answer, "var_p differs"));
     EXPECT_TRUE(warns_of(answer, "doesn't say"));
 }
@@ -103,9 +103,31 @@ TEST(Import, TableComesBackAsItWas) {
     const Answer answer = ask(*store, {{"table", "yes"}});
     ASSERT_EQ(answer.rows.size(), 30U);
     EXPECT_EQ(answer.columns[5].name, "N=5");
+    // Y = A / N of the same test behind it.
+    EXPECT_EQ(answer.columns[10].name, "Y_N=5");
     EXPECT_EQ(answer.rows[0],
               (std::vector<AnswerValue>{std::uint64_t{1}, std::uint64_t{7'152}, std::uint64_t{9'502},
-                                        std::uint64_t{14'610}, std::uint64_t{19'647}, std::uint64_t{23'302}}));
+                                        std::uint64_t{14'610}, std::uint64_t{19'647}, std::uint64_t{23'302}, 7'152.0,
+                                        4'751.0, 4'870.0, 4'911.75, 4'660.4}));
+}
+
+TEST(Import, BootstrapIntervalsAreThoseOfTheAskedFigures) {
+    std::string text;
+    for (int i = 0; i < 400; ++i) {
+        text += std::to_string(1'000 + (i * 7'919 % 401)) + "\n";
+    }
+    const auto store = stored(read_columns(text, {}));
+    const Answer answer = ask(*store, {{"bootstrap", "mean,sd,cv,median,mad,p90"}});
+    ASSERT_EQ(answer.rows.size(), 1U);
+    const Answer plain = ask(*store, {{"percentiles", "90"}});
+    const auto number = [](const Answer& from, const std::string& name) { return std::stod(printed(from, name)[0]); };
+    for (const char* name : {"mean", "sd", "median", "mad", "p90"}) {
+        EXPECT_NEAR(number(answer, name), number(plain, name), 0.005) << name;
+        EXPECT_LT(number(answer, std::string{name} + "_low"), number(answer, name)) << name;
+        EXPECT_GT(number(answer, std::string{name} + "_high"), number(answer, name)) << name;
+    }
+    EXPECT_NEAR(number(answer, "cv"), number(plain, "cv"), 0.005);
+    EXPECT_TRUE(warns_of(ask(*stored(read_columns("1\n2\n3\n", {})), {{"bootstrap", "mean"}}), "no intervals"));
 }
 
 TEST(Import, BernatsRuleOnTableThreeFour) {

@@ -172,6 +172,12 @@ TEST(ImportColumns, NumbersOfEverySort) {
     EXPECT_NE(column_refusal("1\nnan\n").find("line 2: \"nan\" is no number"), std::string::npos);
     EXPECT_NE(column_refusal("1 2\n3\n").find("line 2: 1 values where the lines before have 2"), std::string::npos);
     EXPECT_NE(column_refusal("only words\n").find("line 1: \"only\" is no number"), std::string::npos);
+    // A value that is missing, and no name of a column.
+    for (const char* missing : {"NA", "nan", "N/A", "null"}) {
+        EXPECT_NE(column_refusal(std::string{missing} + "\n1\n2\n").find("is no number, and no name of a column"),
+                  std::string::npos)
+            << missing;
+    }
     EXPECT_EQ(column_refusal("# nothing\n\n"), "no line of numbers");
 }
 

@@ -44,17 +44,18 @@ Result<Done> LocalSession::enter(BucketNumber bucket, Ticks now) {
     return store_.define(partition(), record_);
 }
 
-Result<Done> LocalSession::append(Series series, std::span<const std::uint64_t> integers, Ticks now) {
+Result<Done> LocalSession::append(RowView row) {
     const std::span<const std::byte> no_bytes[1] = {};
-    const std::span<const std::span<const std::byte>> bytes =
-        series.kind == Kind::kTracepoint ? std::span{no_bytes} : std::span<const std::span<const std::byte>>{};
-    if (!builder_.append(series, integers, bytes)) {
-        PERFLEET_TRY(flush(now));
-        if (!builder_.append(series, integers, bytes)) {
+    if (row.series.kind == Kind::kTracepoint) {
+        row.bytes = no_bytes;
+    }
+    if (!builder_.append(row)) {
+        PERFLEET_TRY(flush(row.time));
+        if (!builder_.append(row)) {
             return Error{ErrorCode::kTooLarge, "a row that fits no batch"};
         }
     }
-    counts_.add(series, CountName::kProduced, 1);
+    counts_.add(row.series, CountName::kProduced, 1);
     ++row_count_;
     return Done{};
 }

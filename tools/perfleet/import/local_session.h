@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "gateway/ingest/admit_batch.h"
@@ -31,8 +30,8 @@ public:
     // The hour of the rows that follow; those of another one are numbered anew, in an epoch of their own.
     [[nodiscard]] Result<Done> enter(BucketNumber bucket, Ticks now);
 
-    // A row: the integers of columns_of(series.kind); byte columns stay empty.
-    [[nodiscard]] Result<Done> append(Series series, std::span<const std::uint64_t> integers, Ticks now);
+    // Raw data of tracepoints stays empty.
+    [[nodiscard]] Result<Done> append(RowView row);
     // Puts the rows that wait into the store.
     [[nodiscard]] Result<Done> flush(Ticks now);
 

@@ -149,19 +149,14 @@ private:
     }
 
     Result<Done> append(Series series, std::span<const std::uint64_t> row) {
-        integers_.clear();
-        if (!run_.clock) {
-            integers_.push_back(ticks_++);
-        }
-        integers_.insert(integers_.end(), row.begin(), row.end());
-        return session_.append(series, integers_, Ticks{ticks_});
+        return run_.clock ? session_.append({series, Ticks{row.front()}, row.subspan(1)})
+                          : session_.append({series, Ticks{ticks_++}, row});
     }
 
     const ImportedRun& run_;
     const ImportPlace& place_;
     Store& store_;
     LocalSession session_;
-    std::vector<std::uint64_t> integers_;
     StoredRun stored_;
     std::uint64_t first_ticks_ = 0;
     std::uint64_t ticks_ = 0;  // of the next row, or of the run's end when it has a clock

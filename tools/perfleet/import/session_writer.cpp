@@ -26,7 +26,7 @@ Result<Done> SessionWriter::put(const BatchUntrusted& batch) {
     const auto outcomes = PERFLEET_TRY(store_.put(partition, std::span{&admitted, 1}));
     PERFLEET_TRY(count(outcomes.front(), batch));
     last_seq_ = std::max(last_seq_, batch.header.seq);
-    return ++batches_ % kSyncBatches == 0 ? settle() : Done{};
+    return ++batches_ % kSyncBatches == 0 ? sync() : Done{};
 }
 
 Result<Done> SessionWriter::count(PutOutcome outcome, const BatchUntrusted& batch) {
@@ -57,7 +57,7 @@ Result<Done> SessionWriter::end(const ByeUntrusted& bye) {
     return store_.end_session(record_.target, record_.session, end);
 }
 
-Result<Done> SessionWriter::settle() {
+Result<Done> SessionWriter::sync() {
     PERFLEET_TRY(store_.advance_watermark(record_.target, record_.session, last_seq_));
     return store_.sync();
 }

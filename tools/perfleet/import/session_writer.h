@@ -1,6 +1,6 @@
 // One session on its way from a file into a store: its batches and its end, admitted as if they had come over a wire.
 //
-// Durable after settle(), and at every kSyncBatches batches. What is there already is counted and left as it is.
+// Durable after sync(), and at every kSyncBatches batches. What is there already is counted and left as it is.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ public:
     [[nodiscard]] Result<Done> end(const ByeUntrusted& bye);
 
     // Batches come in the order of seq: what is missing below the last was dropped by the collector.
-    [[nodiscard]] Result<Done> settle();
+    [[nodiscard]] Result<Done> sync();
 
 private:
     [[nodiscard]] Result<Done> count(PutOutcome outcome, const BatchUntrusted& batch);

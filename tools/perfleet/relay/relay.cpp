@@ -16,7 +16,7 @@
 
 #include "gateway/process/descriptor_limit.h"
 #include "schemas/peers/key_file.h"
-#include "target-collector/wire/socket_driver.h"
+#include "target-collector/linux/gateway_link.h"
 #include "tools/perfleet/relay/descriptor_stream.h"
 #include "tools/perfleet/relay/listener.h"
 #include "tools/perfleet/relay/relayed_target.h"
@@ -62,7 +62,7 @@ struct Relay::State {
     };
 
     RelayOptions options;
-    std::optional<ConnectKeys> keys;
+    std::vector<ConnectKeys> keys;
     RelayCounts counts;
     std::vector<Listener> listeners;
     std::vector<std::string> endpoints;
@@ -81,18 +81,18 @@ struct Relay::State {
     }
 
     // Why the gateway doesn't take us in; once, until there is another reason.
-    void tell_trouble(const SocketDriver& gateway) {
+    void log_trouble(const GatewayLink& gateway) {
         const std::scoped_lock lock{trouble_mutex};
         if (gateway.is_connected()) {
             trouble_reported.clear();
-        } else if (!gateway.trouble().empty() && gateway.trouble() != trouble_reported) {
-            trouble_reported = gateway.trouble();
-            log(options.gateway + ": " + trouble_reported);
+        } else if (const std::string trouble = gateway.trouble(); !trouble.empty() && trouble != trouble_reported) {
+            trouble_reported = trouble;
+            log(gateway.endpoint() + ": " + trouble_reported);
         }
     }
 
-    [[nodiscard]] Result<std::unique_ptr<SocketDriver>> connect() const {
-        return SocketDriver::connect(options.gateway, keys.has_value() ? &*keys : nullptr);
+    [[nodiscard]] Result<std::unique_ptr<GatewayLink>> connect() const {
+        return GatewayLink::connect({options.gateways, "", keys});
     }
 
     void relay(ByteStream& stream, RelayedTarget::Options with, const std::stop_token& stop) {
@@ -104,9 +104,9 @@ struct Relay::State {
             }
             return;
         }
-        with.vouches_for_it = keys.has_value();
+        with.vouches_for_it = !keys.empty();
         with.is_target_gone = [this, &gateway, is_gone = std::move(with.is_target_gone)](bool is_read) {
-            tell_trouble(**gateway);
+            log_trouble(**gateway);
             return is_gone(is_read);
         };
         RelayedTarget{with, stream, **gateway, counts}.run(stop);
@@ -167,7 +167,7 @@ struct Relay::State {
         if (socket.get() < 0) {
             const int number = errno;
             if (is_shortage(number)) {
-                tell_shortage(number);
+                log_shortage(number);
             }
             return !is_shortage(number);
         }
@@ -183,7 +183,7 @@ struct Relay::State {
         return true;
     }
 
-    void tell_shortage(int number) {
+    void log_shortage(int number) {
         const auto now = std::chrono::steady_clock::now();
         if (shortage_reported == std::chrono::steady_clock::time_point{} ||
             now - shortage_reported >= kShortageReportedEvery) {
@@ -202,8 +202,17 @@ Result<std::unique_ptr<Relay>> Relay::open(const RelayOptions& options) {
     if (options.listen.empty() && options.lines.empty()) {
         return Error{ErrorCode::kUsage, "no target to relay; give --listen tcp://127.0.0.1:PORT or --serial PATH"};
     }
-    auto keys = PERFLEET_TRY(load_connect_keys(options.key_file, options.gateway_key));
-    state->keys = std::move(keys);
+    if (options.gateway_keys.size() > 1 && options.gateway_keys.size() != options.gateways.size()) {
+        return Error{ErrorCode::kUsage,
+                     "--gateway-key: one key for all gateways, or one for each in the order of "
+                     "--gateway (" +
+                         std::to_string(options.gateways.size()) + " gateways, " +
+                         std::to_string(options.gateway_keys.size()) + " keys)"};
+    }
+    for (const std::string& gateway_key : options.gateway_keys) {
+        auto keys = PERFLEET_TRY(load_connect_keys(options.key_file, gateway_key));
+        state->keys.push_back(std::move(*keys));
+    }
     // Says now what is wrong with the endpoint or the keys.
     PERFLEET_TRY(state->connect());
     for (const std::string& endpoint : options.listen) {

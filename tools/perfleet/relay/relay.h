@@ -20,9 +20,9 @@ struct RelayOptions {
     std::vector<std::string> listen;  // tcp:// of this machine, or ipc://
     std::vector<std::string> lines;   // devices or sockets, open_line()
     unsigned baud = 115'200;
-    std::string gateway;
-    std::string key_file;                       // with gateway_key, or neither
-    std::string gateway_key;                    // a file, or the text
+    std::vector<std::string> gateways;          // the first that answers, or the one to which it sends a target
+    std::string key_file;                       // with gateway_keys, or neither
+    std::vector<std::string> gateway_keys;      // files, or texts; one for all gateways, or one for each
     std::function<void(std::string_view)> log;  // on any thread
 };
 

@@ -7,6 +7,7 @@
 #include "schemas/vocabulary/host_clock.h"
 #include "schemas/wire/checksum.h"
 #include "target-collector/message/patch.h"
+#include "target-collector/message/reply_reader.h"
 
 namespace perfleet {
 namespace {
@@ -20,7 +21,7 @@ std::unique_ptr<std::byte[]> frame_memory() { return std::make_unique_for_overwr
 
 }  // namespace
 
-RelayedTarget::RelayedTarget(const Options& options, ByteStream& target, SocketDriver& gateway, RelayCounts& counts)
+RelayedTarget::RelayedTarget(const Options& options, ByteStream& target, GatewayLink& gateway, RelayCounts& counts)
     : options_{options},
       memory_{frame_memory()},
       driver_{target, std::span{memory_.get(), kFrameSizeBytesMax}, options.target},
@@ -39,6 +40,7 @@ void RelayedTarget::run(const std::stop_token& stop) {
 }
 
 bool RelayedTarget::follow_connections() {
+    gateway_.note_time(monotonic_now_ns());
     const bool is_new_gateway = gateway_.reconnected();
     if (has_gateway_ && (is_new_gateway || !gateway_.is_connected())) {
         return false;
@@ -104,6 +106,10 @@ bool RelayedTarget::carry_to_target() {
             }
             counts_.frames_dropped += size.ok() ? 0 : 1;
             to_target_size_bytes_ = size.ok() ? *size : 0;
+            if (follow_redirect()) {
+                to_target_size_bytes_ = 0;
+                return true;
+            }
         }
         if (to_target_size_bytes_ > 0) {
             if (!driver_.send(std::span<const std::byte>{to_target_}.first(to_target_size_bytes_))) {
@@ -115,6 +121,16 @@ bool RelayedTarget::carry_to_target() {
         }
     }
     return has_carried;
+}
+
+bool RelayedTarget::follow_redirect() {
+    const auto reply = read_reply(std::span<const std::byte>{to_target_}.first(to_target_size_bytes_));
+    if (!reply.ok() || reply->type != Reply::Type::kElsewhere) {
+        return false;
+    }
+    gateway_.go_to(reply->endpoint, reply->public_key);
+    has_gateway_ = gateway_.is_connected();  // until then nothing is carried
+    return true;
 }
 
 void RelayedTarget::wait() {

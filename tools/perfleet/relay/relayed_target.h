@@ -3,7 +3,8 @@
 //
 // Nothing is dropped and little is kept: one frame each way. While the gateway takes none, nothing more is read from
 // the target, whose own spool then keeps it. When either connection ends the other does: both sides begin anew, as they
-// would without a relay. No target is greeted before the gateway is there.
+// would without a relay. No target is greeted before the gateway is there. A gateway that sends the target to another
+// one is followed instead: the target stays, and says Hello again by itself.
 //
 // One thread.
 #pragma once
@@ -17,8 +18,8 @@
 #include <stop_token>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "target-collector/linux/gateway_link.h"
 #include "target-collector/wire/byte_stream.h"
-#include "target-collector/wire/socket_driver.h"
 #include "target-collector/wire/zmtp_driver.h"
 #include "tools/perfleet/relay/relay_counts.h"
 
@@ -35,7 +36,7 @@ public:
     };
 
     // All are borrowed.
-    RelayedTarget(const Options& options, ByteStream& target, SocketDriver& gateway, RelayCounts& counts);
+    RelayedTarget(const Options& options, ByteStream& target, GatewayLink& gateway, RelayCounts& counts);
 
     // Until one of the two has gone, or it is told to stop.
     void run(const std::stop_token& stop);
@@ -46,12 +47,14 @@ private:
     // True: something went.
     [[nodiscard]] bool carry_to_gateway();
     [[nodiscard]] bool carry_to_target();
+    // True: the reply at hand names another gateway. The relay goes there, and the target doesn't get the reply.
+    [[nodiscard]] bool follow_redirect();
     void wait();
 
     Options options_;
     std::unique_ptr<std::byte[]> memory_;  // of driver_
     ZmtpDriver driver_;
-    SocketDriver& gateway_;
+    GatewayLink& gateway_;
     RelayCounts& counts_;
     bool has_gateway_ = false;
     bool has_target_ = false;

@@ -1,15 +1,12 @@
 #include "target-collector/sel4/root/aarch64/virt_board.h"
 
-#include <cstring>
 #include <new>
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/bare-metal/console.h"
-#include "target-collector/bare-metal/device_tree.h"
 #include "target-collector/bare-metal/registers.h"
 #include "target-collector/bare-metal/virtio_serial.h"
 #include "target-collector/sel4/kernel/cycles.h"
-#include "target-collector/sel4/run/run_seconds.h"
 
 namespace perfleet::sel4 {
 namespace {
@@ -27,21 +24,6 @@ constexpr std::uint64_t kSerialAddress = 0x1020'0000;
 constexpr seL4_Word kTickBadge = 1;
 constexpr seL4_Word kCyclesBadge = 2;
 
-// The device tree that the loader has passed on.
-std::span<const std::byte> find_device_tree(const seL4_BootInfo& info) {
-    const auto* at = reinterpret_cast<const std::byte*>(&info) + (1U << seL4_PageBits);
-    for (const std::byte* end = at + info.extraLen; at < end;) {
-        seL4_BootInfoHeader header{};
-        std::memcpy(&header, at, sizeof header);
-        PERFLEET_ASSERT(header.len >= sizeof header && header.len <= static_cast<std::size_t>(end - at));
-        if (header.id == SEL4_BOOTINFO_HEADER_FDT) {
-            return {at + sizeof header, header.len - sizeof header};
-        }
-        at += header.len;
-    }
-    perfleet_panic("seL4", 0, "the boot information has no device tree");
-}
-
 }  // namespace
 
 VirtBoard::VirtBoard(Objects& objects, const seL4_BootInfo& info) : objects_{objects} {
@@ -51,28 +33,6 @@ VirtBoard::VirtBoard(Objects& objects, const seL4_BootInfo& info) : objects_{obj
         objects.map_device(at);
     }
     tree_ = find_device_tree(info);
-}
-
-std::uint64_t VirtBoard::seconds() const {
-    const auto found = bare_metal::find_chosen(tree_, "bootargs", 1);
-    // It ends with a NUL.
-    const auto seconds = parse_run_seconds(
-        found.ok() ? std::string_view{reinterpret_cast<const char*>(found->data()), found->size() - 1} : "");
-    if (!seconds) {
-        perfleet_panic("-append", 0, "is not seconds=N");
-    }
-    return *seconds;
-}
-
-SessionId VirtBoard::session() const {
-    SessionId session;
-    const auto random = bare_metal::find_seed(tree_);
-    if (!random.ok()) {
-        return session;
-    }
-    std::memcpy(&session.high, random->data(), sizeof session.high);
-    std::memcpy(&session.low, random->data() + sizeof session.high, sizeof session.low);
-    return session;
 }
 
 // The board's clock (PL031) counts seconds: the moment at which it turns is known to a few microseconds. Between two

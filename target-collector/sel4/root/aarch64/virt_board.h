@@ -12,6 +12,7 @@
 #include "target-collector/sel4/kernel/aarch64/el0_alarm.h"
 #include "target-collector/sel4/kernel/aarch64/pmu.h"
 #include "target-collector/sel4/kernel/board_clock.h"
+#include "target-collector/sel4/root/boot_tree.h"
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/wire/byte_stream.h"
 
@@ -27,10 +28,8 @@ public:
     // Borrowed.
     VirtBoard(Objects& objects, const seL4_BootInfo& info);
 
-    // As QEMU's -append says it.
-    [[nodiscard]] std::uint64_t seconds() const;
-    // Random bytes that QEMU gives each run.
-    [[nodiscard]] SessionId session() const;
+    [[nodiscard]] RunWords words() const { return run_words_of(tree_); }
+    [[nodiscard]] SessionId session() const { return session_of(tree_); }
     [[nodiscard]] static BoardClock find_clock();
     [[nodiscard]] ByteStream& open_stream();
 

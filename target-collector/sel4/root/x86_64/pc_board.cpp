@@ -7,7 +7,6 @@
 #include "target-collector/sel4/root/x86_64/fw_cfg.h"
 #include "target-collector/sel4/root/x86_64/pc_clock.h"
 #include "target-collector/sel4/root/x86_64/pc_console.h"
-#include "target-collector/sel4/run/run_seconds.h"
 
 namespace perfleet::sel4 {
 namespace {
@@ -45,13 +44,13 @@ PcBoard::PcBoard(Objects& objects, const seL4_BootInfo& /*info*/)
     open_console(console_);
 }
 
-std::uint64_t PcBoard::seconds() const {
-    std::array<char, 32> text{};
-    const auto seconds = parse_run_seconds(read_fw_cfg(objects_, "opt/perfleet/run", text));
-    if (!seconds) {
-        perfleet_panic("opt/perfleet/run", 0, "is not seconds=N");
+RunWords PcBoard::words() const {
+    std::array<char, 96> text{};
+    const auto words = parse_run_words(read_fw_cfg(objects_, "opt/perfleet/run", text));
+    if (!words) {
+        perfleet_panic("opt/perfleet/run", 0, kRunWordsError);
     }
-    return *seconds;
+    return *words;
 }
 
 PmuDescription PcBoard::pmu() { return pmu_of_cpuid(cpuid, false); }

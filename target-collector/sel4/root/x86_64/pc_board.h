@@ -14,6 +14,7 @@
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/sel4/root/x86_64/com_port.h"
 #include "target-collector/sel4/root/x86_64/pit_alarm.h"
+#include "target-collector/sel4/run/run_words.h"
 #include "target-collector/source/pmu_description.h"
 #include "target-collector/wire/line_stream.h"
 
@@ -38,7 +39,7 @@ public:
     PcBoard(Objects& objects, const seL4_BootInfo& info);
 
     // As QEMU's `-fw_cfg name=opt/perfleet/run,string=seconds=N` says it.
-    [[nodiscard]] std::uint64_t seconds() const;
+    [[nodiscard]] RunWords words() const;
     // Of the processor, where it makes random numbers.
     [[nodiscard]] static SessionId session();
     [[nodiscard]] BoardClock find_clock() const;

@@ -25,6 +25,13 @@ inline Error bpf_error(int error, const std::string& what) {
                                               "); it takes Linux 5.17 with BTF"};
 }
 
+// Of bpf_object__load(). Rights that are missing are EPERM there.
+inline Error bpf_load_error(int error, const std::string& what) {
+    return error == EACCES
+               ? Error{ErrorCode::kUnsupported, what + " isn't possible: this kernel's verifier refuses the program"}
+               : bpf_error(error, what);
+}
+
 struct BpfObjectCloser {
     void operator()(bpf_object* object) const { bpf_object__close(object); }
 };

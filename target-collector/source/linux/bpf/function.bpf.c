@@ -6,31 +6,7 @@
  * exceptions) is found when the call around it ends. A stack pointer in another stack (fibers) is found likewise, but
  * drops what is above it.
  */
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef short __s16;
-typedef int __s32;
-typedef long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-enum bpf_map_type {
-    BPF_MAP_TYPE_HASH = 1,
-    BPF_MAP_TYPE_ARRAY = 2,
-    BPF_MAP_TYPE_PERCPU_ARRAY = 6,
-    BPF_MAP_TYPE_RINGBUF = 27,
-    BPF_MAP_TYPE_TASK_STORAGE = 29,
-};
-#define BPF_F_NO_PREALLOC 1
-#define BPF_F_MMAPABLE (1u << 10)
-#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
-#define BPF_RB_NO_WAKEUP 1
-#define BPF_RB_FORCE_WAKEUP 2
-#define BPF_RB_AVAIL_DATA 0
-
-#include <bpf/bpf_helpers.h>
+#include "target-collector/source/linux/bpf/linux_types.bpf.h"
 
 #include "target-collector/source/linux/bpf/function_layout.h"
 
@@ -356,8 +332,24 @@ int on_fork(__u64* context) {
     const struct task_struct* const parent = (const struct task_struct*)context[0];
     const struct task_struct* const child = (const struct task_struct*)context[1];
     const __u32 parent_pid = parent->tgid;
-    if (state && state->is_enabled && parent_pid != (__u32)child->tgid && bpf_map_lookup_elem(&targets, &parent_pid)) {
+    const __u32 child_pid = child->tgid;
+    if (!state || !state->is_enabled || parent_pid == child_pid || !bpf_map_lookup_elem(&targets, &parent_pid)) {
+        return 0;
+    }
+    const __u32 followed = 1;
+    if (!state->follows || bpf_map_update_elem(&targets, &child_pid, &followed, BPF_ANY) != 0) {
         COUNT(state->forked, 1);
+    }
+    return 0;
+}
+
+/* Its number is another process's soon. */
+SEC("tp_btf/sched_process_exit")
+int on_process_exit(__u64* context) {
+    const struct task_struct* const task = (const struct task_struct*)context[0];
+    const __u32 pid = task->tgid;
+    if ((__u32)task->pid == pid) {
+        bpf_map_delete_elem(&targets, &pid);
     }
     return 0;
 }

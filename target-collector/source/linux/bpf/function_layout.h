@@ -2,14 +2,14 @@
  *
  *   places     cookie of a probe ─▶ what it is: where which function begins or ends
  *   counts     function ─▶ its counts, a copy a CPU
- *   targets    process ─▶ followed; empty: all of the machine
+ *   targets    process ─▶ followed; empty: all of the machine. What they start is added where `follows` is set
  *   rows       a ring of struct function_row: one for each call, at its end
  */
 #pragma once
 
 #define FUNCTION_COUNT_MAX 64
 #define FUNCTION_PLACES_MAX 4096
-#define FUNCTION_TARGETS_MAX 64
+#define FUNCTION_TARGETS_MAX 16384
 #define FUNCTION_DEPTH_MAX 128      /* calls of these functions that a thread is within */
 #define FUNCTION_TRAMPOLINES_MAX 64 /* of which the kernel follows to their return (MAX_URETPROBE_DEPTH) */
 #define FUNCTION_BUCKETS 64
@@ -64,5 +64,7 @@ struct function_state { /* in memory that both have */
     FUNCTION_U32 has_rows;
     FUNCTION_U32 own_pid; /* never followed */
     FUNCTION_U32 has_targets;
-    FUNCTION_U64 forked; /* processes that followed ones have started */
+    FUNCTION_U32 follows; /* what followed processes start, too */
+    FUNCTION_U32 unused;
+    FUNCTION_U64 forked; /* processes that followed ones have started, and that aren't followed */
 };

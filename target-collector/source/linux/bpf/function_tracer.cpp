@@ -25,6 +25,7 @@ constexpr const char* kTimingFunctions = "timing functions by BPF";
 constexpr const char* kUprobeType = "/sys/bus/event_source/devices/uprobe/type";
 constexpr const char* kKprobeType = "/sys/bus/event_source/devices/kprobe/type";
 constexpr int kEveryProcess = -1;
+constexpr std::size_t kProcessesMax = 64;  // each has a descriptor for each probe
 
 Error probe_error(int error, const TracedFunction& function) {
     switch (error) {
@@ -58,8 +59,8 @@ public:
         if (functions.size() > FUNCTION_COUNT_MAX) {
             return Error{ErrorCode::kTooLarge, "at most " + std::to_string(FUNCTION_COUNT_MAX) + " functions at once"};
         }
-        if (options.pids.size() > FUNCTION_TARGETS_MAX) {
-            return Error{ErrorCode::kTooLarge, "at most " + std::to_string(FUNCTION_TARGETS_MAX) +
+        if (options.pids.size() > kProcessesMax) {
+            return Error{ErrorCode::kTooLarge, "at most " + std::to_string(kProcessesMax) +
                                                    " processes at once; -a follows all of the machine"};
         }
         libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
@@ -68,15 +69,17 @@ public:
         if (object_ == nullptr) {
             return bpf_error(errno, kTimingFunctions);
         }
-        if (options.pids.empty()) {
-            bpf_program__set_autoload(bpf_object__find_program_by_name(object_.get(), "on_fork"), false);
+        const bool follows = options.follows_children && !options.pids.empty();
+        for (const auto& [name, is_needed] :
+             {std::pair{"on_fork", !options.pids.empty()}, std::pair{"on_process_exit", follows}}) {
+            bpf_program__set_autoload(bpf_object__find_program_by_name(object_.get(), name), is_needed);
         }
         if (!options.has_rows) {
             bpf_map__set_max_entries(bpf_object__find_map_by_name(object_.get(), "rows"),
                                      static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE)));
         }
         if (const int error = bpf_object__load(object_.get()); error != 0) {
-            return bpf_error(-error, kTimingFunctions);
+            return bpf_load_error(-error, kTimingFunctions);
         }
         if (!session_.map(map_fd("session"), static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)))) {
             return bpf_error(errno, kTimingFunctions);
@@ -89,6 +92,7 @@ public:
         state().has_rows = options.has_rows ? 1 : 0;
         state().own_pid = options.own_pid;
         state().has_targets = options.pids.empty() ? 0 : 1;
+        state().follows = follows ? 1 : 0;
         for (const std::uint32_t pid : options.pids) {
             constexpr std::uint32_t kFollowed = 1;
             if (bpf_map_update_elem(map_fd("targets"), &pid, &kFollowed, BPF_ANY) != 0) {
@@ -97,6 +101,9 @@ public:
         }
         for (std::size_t i = 0; i < functions.size(); ++i) {
             PERFLEET_TRY(add(functions[i], static_cast<std::uint32_t>(i), options));
+        }
+        if (follows) {
+            PERFLEET_TRY(keep(bpf_program__attach(program("on_process_exit")), functions.front()));
         }
         if (!options.pids.empty()) {
             return keep(bpf_program__attach(program("on_fork")), functions.front());
@@ -224,9 +231,10 @@ private:
                         function);
         }
         LIBBPF_OPTS(bpf_uprobe_opts, uprobe, .bpf_cookie = cookie, .retprobe = is_return);
-        const std::size_t count = std::max<std::size_t>(options.pids.size(), 1);
+        const bool is_everywhere = options.pids.empty() || options.follows_children;
+        const std::size_t count = is_everywhere ? 1 : options.pids.size();
         for (std::size_t i = 0; i < count; ++i) {
-            const int pid = options.pids.empty() ? kEveryProcess : static_cast<int>(options.pids[i]);
+            const int pid = is_everywhere ? kEveryProcess : static_cast<int>(options.pids[i]);
             if (auto done = keep(bpf_program__attach_uprobe_opts(program(program_name), pid, function.image.c_str(),
                                                                  file_offset, &uprobe),
                                  function);

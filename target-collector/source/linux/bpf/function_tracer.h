@@ -65,8 +65,10 @@ class FunctionTracer {
 public:
     struct Options {
         std::vector<std::uint32_t> pids;  // processes, with all their threads; empty: all of the machine
-        bool has_rows = true;             // each call is passed to drain(), too
-        std::uint32_t own_pid = 0;        // never followed; 0: nobody
+        // What these processes start, too: the probes then stand in the whole machine, and cost others their hits.
+        bool follows_children = false;
+        bool has_rows = true;       // each call is passed to drain(), too
+        std::uint32_t own_pid = 0;  // never followed; 0: nobody
     };
     // Probes stand, but count nothing yet. Errors: kPermission, kUnsupported (no uprobes or kprobes in this kernel,
     // among others), kTooLarge (limits of function_layout.h), kNotFound (process, or function of the kernel), kInvalid
@@ -85,7 +87,7 @@ public:
 
     // Of each function, since enable().
     [[nodiscard]] virtual std::vector<FunctionCounts> counts() const = 0;
-    // Processes that the followed ones have started: they aren't followed.
+    // Processes that the followed ones have started and that aren't followed.
     [[nodiscard]] virtual std::uint64_t forked_count() const = 0;
 };
 

@@ -18,6 +18,7 @@
 
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/file_descriptor.h"
+#include "target-collector/source/linux/bpf/arena_table.h"
 #include "target-collector/source/linux/bpf/bpf_object.h"
 #include "target-collector/source/linux/bpf/region_allocator.h"
 #include "target-collector/source/linux/bpf/unwind_layout.h"
@@ -31,32 +32,16 @@ extern const std::size_t kUnwindObjectBytes;
 
 namespace {
 
-// The program knows rules and ends by number.
-static_assert(sizeof(UnwindRule) <= sizeof(unwind_rule_words));
-static_assert(offsetof(UnwindRule, cfa_base) == offsetof(unwind_rule_words, cfa_base));
-static_assert(offsetof(UnwindRule, return_address) == offsetof(unwind_rule_words, return_address));
-static_assert(offsetof(UnwindRule, frame_pointer) == offsetof(unwind_rule_words, frame_pointer));
-static_assert(offsetof(UnwindRule, is_signal_frame) == offsetof(unwind_rule_words, is_signal_frame));
-static_assert(offsetof(UnwindRule, cfa_offset) == offsetof(unwind_rule_words, cfa_offset));
-static_assert(offsetof(UnwindRule, cfa_addend) == offsetof(unwind_rule_words, cfa_addend));
-static_assert(offsetof(UnwindRule, return_address_offset) == offsetof(unwind_rule_words, return_address_offset));
-static_assert(offsetof(UnwindRule, frame_pointer_offset) == offsetof(unwind_rule_words, frame_pointer_offset));
-static_assert(offsetof(UnwindRule, rbx_offset) == offsetof(unwind_rule_words, rbx_offset));
-static_assert(offsetof(UnwindRule, rbx) == offsetof(unwind_rule_words, rbx));
+// The program knows rules and ends by number (arena_table.cpp, too).
 static_assert(static_cast<int>(CfaBase::kRbx) == 7 && static_cast<int>(SavedAt::kUnknown) == 4);
 static_assert(static_cast<int>(CfaBase::kProcedureStub) == 6 && static_cast<int>(CfaBase::kAtStack) == 4);
 static_assert(static_cast<int>(SavedAt::kFrame) == 3 && static_cast<int>(SavedAt::kStack) == 2);
 static_assert(static_cast<int>(UnwindEnd::kDepth) == 3 && static_cast<int>(UnwindEnd::kBadAddress) == 2);
 static_assert(UNWIND_DEPTH_MAX == limits::kCallChainDepthMax);
 
-constexpr std::uint32_t kPartAlignment = sizeof(unwind_rule_words);
 constexpr std::uint64_t kAddressMax = std::uint64_t{1} << 63U;
 constexpr const char* kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO
 constexpr const char* kKernelTypes = "/sys/kernel/btf/vmlinux";
-
-std::uint32_t align_up(std::size_t size) {
-    return static_cast<std::uint32_t>((size + kPartAlignment - 1) / kPartAlignment * kPartAlignment);
-}
 
 int ignore_text(libbpf_print_level /*level*/, const char* /*format*/, va_list /*values*/) { return 0; }
 
@@ -80,6 +65,10 @@ public:
             !tables_.map(map_fd("tables"), whole(sizeof(unwind_table) * UNWIND_TABLES_MAX)) ||
             !state_.map(map_fd("state"), whole(sizeof(unwind_state)))) {
             return bpf_error(errno, "memory shared with a BPF program");
+        }
+        codes_.reset(ring_buffer__new(map_fd("codes"), take_code, this, nullptr));
+        if (codes_ == nullptr) {
+            return bpf_error(errno, "a BPF program's ring");
         }
         state().clock = 1;
         if (!add_slab()) {
@@ -145,7 +134,8 @@ public:
 
     [[nodiscard]] bool has_table(ImageIndex image) const override {
         const auto slot = slots_.find(image);
-        return slot != slots_.end() && table(slot->second).state != UNWIND_TABLE_WANTED;
+        return slot != slots_.end() ? table(slot->second).state != UNWIND_TABLE_WANTED
+                                    : next_slot_ == UNWIND_TABLES_MAX;  // there will be none
     }
 
     void set_table(ImageIndex image, const UnwindTable* from) override {
@@ -158,17 +148,7 @@ public:
             set_state(into, UNWIND_TABLE_NONE);
             return;
         }
-        const std::size_t rows = from->row_count();
-        const auto block_of = [&](std::size_t row) {
-            return static_cast<std::uint32_t>(from->place(row) >> UNWIND_BLOCK_SHIFT);
-        };
-        const std::uint32_t block_count = block_of(rows - 1) - block_of(0) + 1;
-        const std::uint32_t index_bytes = align_up((block_count + std::size_t{1}) * sizeof(std::uint32_t));
-        const std::uint32_t places_bytes = align_up(rows * sizeof(std::uint32_t));
-        const std::uint32_t rules_bytes = align_up(rows * sizeof(std::uint16_t));
-        const auto words_bytes = static_cast<std::uint32_t>(from->rule_count() * sizeof(unwind_rule_words));
-        const std::uint64_t size =
-            std::uint64_t{index_bytes} + places_bytes + rules_bytes + words_bytes + kPartAlignment;
+        const std::uint64_t size = arena_table_bytes(*from);
         const auto at = size > std::uint64_t{slab_count_max_} * UNWIND_SLAB_BYTES
                             ? std::nullopt
                             : take_arena(static_cast<std::uint32_t>(size));
@@ -178,33 +158,17 @@ public:
         }
         regions_[*slot] = {*at, static_cast<std::uint32_t>(size)};
         into.used = state().clock;
-        into.index_at = *at + kPartAlignment;  // 0 is no place of a rule
-        into.places_at = into.index_at + index_bytes;
-        into.rules_at = into.places_at + places_bytes;
-        into.rule_words_at = into.rules_at + rules_bytes;
-        into.first_block = block_of(0);
-        into.block_count = block_count;
-        ArenaWriter index{slabs_, into.index_at};
-        std::size_t row = 0;
-        for (std::uint32_t block = into.first_block; block <= into.first_block + block_count; ++block) {
-            while (row < rows && block_of(row) < block) {
-                ++row;
-            }
-            index.put(static_cast<std::uint32_t>(row));
-        }
-        ArenaWriter places{slabs_, into.places_at};
-        ArenaWriter rules{slabs_, into.rules_at};
-        for (row = 0; row < rows; ++row) {
-            places.put(static_cast<std::uint32_t>(from->place(row)));
-            rules.put(from->rule_index(row));
-        }
-        ArenaWriter words{slabs_, into.rule_words_at};
-        for (std::size_t i = 0; i < from->rule_count(); ++i) {
-            unwind_rule_words rule{};
-            std::memcpy(&rule, &from->rule_at(i), sizeof(UnwindRule));
-            words.put(rule);
-        }
+        write_arena_table(*from, *at, slab_bytes_, into);
         set_state(into, UNWIND_TABLE_READY);
+    }
+
+    [[nodiscard]] UnwindRule rule(ImageIndex image, std::uint64_t file_offset) override {
+        const auto slot = slots_.find(image);
+        if (slot == slots_.end() || table(slot->second).state != UNWIND_TABLE_READY) {
+            return {};
+        }
+        table(slot->second).used = state().clock;
+        return rule_in_arena(table(slot->second), slab_bytes_, file_offset);
     }
 
     void forget_all() override {
@@ -224,6 +188,11 @@ public:
     }
 
     void tick() override { ++state().clock; }
+
+    void take_codes(const std::function<void(std::span<const std::byte>)>& visit) override {
+        visit_code_ = &visit;
+        (void)ring_buffer__consume(codes_.get());
+    }
 
     void measure_run_time() override {
         if (!stats_fd_) {
@@ -250,6 +219,9 @@ public:
 private:
     static constexpr std::uint64_t kNoGeneration = ~std::uint64_t{0};
 
+    struct RingCloser {
+        void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+    };
     // A list of mappings that processes share.
     struct List {
         std::uint32_t at = 0;
@@ -259,22 +231,6 @@ private:
     struct Region {
         std::uint32_t at = 0;
         std::uint32_t size_bytes = 0;
-    };
-
-    // Writes one element behind the other; none lies across slabs, for their sizes divide their places.
-    class ArenaWriter {
-    public:
-        ArenaWriter(const std::vector<MappedMap>& slabs, std::uint32_t at) : slabs_{slabs}, at_{at} {}
-        template <class Value>
-        void put(const Value& value) {
-            std::memcpy(slabs_[at_ >> UNWIND_SLAB_SHIFT].bytes() + (at_ & (UNWIND_SLAB_BYTES - 1)), &value,
-                        sizeof(value));
-            at_ += static_cast<std::uint32_t>(sizeof(value));
-        }
-
-    private:
-        const std::vector<MappedMap>& slabs_;
-        std::uint32_t at_;
     };
 
     // The maps are those of the first.
@@ -308,7 +264,7 @@ private:
             }
         }
         if (const int error = bpf_object__load(object.get()); error != 0) {
-            return bpf_error(-error, "unwinding by BPF");
+            return bpf_load_error(-error, "unwinding by BPF");
         }
         objects_.push_back(std::move(object));
         return Done{};
@@ -321,6 +277,11 @@ private:
     // What the state stands for is visible before it.
     static void set_state(unwind_table& table, unwind_table_state state) {
         std::atomic_ref{table.state}.store(state, std::memory_order_release);
+    }
+
+    static int take_code(void* self, void* bytes, std::size_t size_bytes) {
+        (*static_cast<BpfUnwinder*>(self)->visit_code_)({static_cast<const std::byte*>(bytes), size_bytes});
+        return 0;
     }
 
     // Null: it is too long, or there is no room.
@@ -381,18 +342,15 @@ private:
             return false;
         }
         LIBBPF_OPTS(bpf_map_create_opts, create_options, .map_flags = BPF_F_MMAPABLE);
-        const int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "perfleet_slab", sizeof(std::uint32_t), UNWIND_SLAB_BYTES, 1,
-                                      &create_options);
+        const FileDescriptor map{bpf_map_create(BPF_MAP_TYPE_ARRAY, "perfleet_slab", sizeof(std::uint32_t),
+                                                UNWIND_SLAB_BYTES, 1, &create_options)};
+        const int fd = map.get();
         const auto index = static_cast<std::uint32_t>(slabs_.size());
         MappedMap slab;
         const bool is_there =
             fd >= 0 && slab.map(fd, UNWIND_SLAB_BYTES) && bpf_map_update_elem(slabs_fd_, &index, &fd, BPF_ANY) == 0;
-        const int error = errno;
-        if (fd >= 0) {
-            ::close(fd);
-        }
-        errno = error;
         if (is_there) {
+            slab_bytes_.push_back(slab.bytes());
             slabs_.push_back(std::move(slab));
             arena_.give(index * UNWIND_SLAB_BYTES, UNWIND_SLAB_BYTES);
         }
@@ -401,7 +359,7 @@ private:
 
     // Empty: there is no memory. Other tables make room.
     std::optional<std::uint32_t> take_arena(std::uint32_t size_bytes) {
-        const std::uint32_t size = align_up(size_bytes);
+        const std::uint32_t size = arena_aligned(size_bytes);
         for (;;) {
             if (const auto at = arena_.take(size)) {
                 return at;
@@ -424,7 +382,7 @@ private:
         set_state(table(slot), UNWIND_TABLE_WANTED);
         std::atomic_ref{state().tables_epoch}.fetch_add(1, std::memory_order_seq_cst);
         if (const auto found = regions_.find(slot); found != regions_.end()) {
-            arena_.give(found->second.at, align_up(found->second.size_bytes));
+            arena_.give(found->second.at, arena_aligned(found->second.size_bytes));
             regions_.erase(found);
         }
     }
@@ -433,6 +391,8 @@ private:
     std::uint32_t cpu_count_;
     std::uint32_t slab_count_max_ = 0;
     std::vector<BpfObject> objects_;  // one an event
+    std::unique_ptr<ring_buffer, RingCloser> codes_;
+    const std::function<void(std::span<const std::byte>)>* visit_code_ = nullptr;  // within take_codes()
     FileDescriptor stats_fd_;
     int processes_fd_ = -1;
     int slabs_fd_ = -1;
@@ -441,6 +401,7 @@ private:
     MappedMap tables_;
     MappedMap state_;
     std::vector<MappedMap> slabs_;
+    std::vector<std::byte*> slab_bytes_;
     RegionAllocator lists_;  // of elements of `mappings`
     RegionAllocator arena_;  // of bytes of all slabs
     std::unordered_map<std::uint64_t, List> list_by_generation_;

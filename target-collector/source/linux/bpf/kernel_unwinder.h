@@ -5,16 +5,19 @@
 // tables that were used longest ago make room for others; samples that need one of them come with a copy of the stack.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 
 #include "schemas/vocabulary/error.h"
 #include "target-collector/source/linux/process_table.h"
-#include "target-collector/source/linux/unwind/unwind_table.h"
+#include "target-collector/source/linux/unwind/unwind_table_store.h"
 
 namespace perfleet {
 
-class KernelUnwinder {
+class KernelUnwinder : public UnwindTableStore {
 public:
     static constexpr std::uint32_t kEventsMax = 16;  // each has a program of its own
 
@@ -27,8 +30,6 @@ public:
     // Errors: kPermission, kUnsupported (kernel, or this build), each with what is missing.
     [[nodiscard]] static Result<std::unique_ptr<KernelUnwinder>> open(const Options& options);
 
-    virtual ~KernelUnwinder() = default;
-
     // The program of the n-th event that is unwound, to be attached to it; and where its records on a CPU go: an event
     // of type BPF output that is open there.
     [[nodiscard]] virtual Result<int> program_of(std::uint32_t ordinal) = 0;
@@ -39,14 +40,15 @@ public:
     virtual void publish(const Process& process) = 0;
     virtual void forget_process(std::uint32_t pid) = 0;
 
-    [[nodiscard]] virtual bool has_table(ImageIndex image) const = 0;
-    // Null: it has none.
-    virtual void set_table(ImageIndex image, const UnwindTable* table) = 0;
     // Images have new numbers from now on: all processes and tables are forgotten.
     virtual void forget_all() = 0;
 
     // About once a second: what is used from now on is newer than what was used before.
     virtual void tick() = 0;
+
+    // Visits the code objects of Python that its programs, or others that unwind by its maps, met first: each an
+    // unwind_code (unwind_layout.h), borrowed until the visitor returns. Nothing in it is trusted.
+    virtual void take_codes(const std::function<void(std::span<const std::byte>)>& visit) = 0;
 
     [[nodiscard]] virtual std::size_t tables_bytes() const = 0;
 

@@ -105,16 +105,13 @@ Compared compare(const std::function<void()>& work) {
     options.events.sampling.frequency_hz = 997;
     options.events.callchain = true;
     options.events.user_stack_bytes = 32'768;
+    options.events.ring_page_count = 4'096;  // of copies of half a second: a busy machine empties it late
     auto unwinder = KernelUnwinder::open({0, true, 0});
     EXPECT_TRUE(unwinder.ok()) << unwinder.error().message;
     options.kernel_unwinder = std::move(*unwinder);
-    auto source = open_source(options, "cpu-clock");
-    EXPECT_TRUE(source.ok()) << source.error().message;
     RecordingSink sink;
-    (*source)->begin(sink);
-    worker.go();
-    worker.wait(**source);
-    (*source)->finish();
+    const auto source = record(worker, options, "cpu-clock", sink);
+    EXPECT_TRUE(source.ok()) << source.error().message;
     Compared compared;
     EXPECT_EQ(sink.count_of(kFirst, CountName::kLostKernelRing), 0U);
     const auto samples = sink.of(Kind::kSample);
@@ -301,16 +298,54 @@ burn_without_frame:
     ret
 )");
 
-void record(const std::function<void()>& work, RecordingSink& sink) {
+// Something that isn't code lies at the top of its stack, its frame pointer leads nowhere, and no rule says more.
+extern "C" void burn_behind_push(std::uint64_t rounds);
+asm(R"(
+.text
+.type burn_behind_push, @function
+burn_behind_push:
+    push %rbp
+    push %rdi
+    xor %ebp, %ebp
+1:  dec %rdi
+    jnz 1b
+    pop %rdi
+    pop %rbp
+    ret
+)");
+
+// Its rule leads behind the stack.
+extern "C" void burn_with_wrong_rule(std::uint64_t rounds);
+asm(R"(
+.text
+.type burn_with_wrong_rule, @function
+burn_with_wrong_rule:
+    .cfi_startproc
+    .cfi_def_cfa rsp, 0x4000000
+1:  dec %rdi
+    jnz 1b
+    ret
+    .cfi_endproc
+)");
+
+bool has_image(const RecordingSink& sink, const std::string& name) {
+    const auto images = sink.of(Kind::kImage);
+    return std::any_of(images.begin(), images.end(),
+                       [&](const auto& image) { return image.bytes.at(ColumnId::kNameBytes) == name; });
+}
+
+void record(const std::function<void()>& work, RecordingSink& sink, bool by_copies = false) {
     Worker worker(work);
     PerfSourceOptions options;
     options.events.pids = {worker.pid()};
     options.events.sampling.frequency_hz = 997;
     options.events.callchain = true;
-    options.events.user_stack_bytes = 32'768;
-    auto unwinder = KernelUnwinder::open({});
-    ASSERT_TRUE(unwinder.ok());
-    options.kernel_unwinder = std::move(*unwinder);
+    options.events.user_stack_bytes = by_copies ? 1'024 : 32'768;
+    if (!by_copies) {
+        auto unwinder = KernelUnwinder::open({});
+        ASSERT_TRUE(unwinder.ok());
+        options.kernel_unwinder = std::move(*unwinder);
+    }
     auto source = open_source(options, "cpu-clock");
     ASSERT_TRUE(source.ok()) << source.error().message;
     (*source)->begin(sink);
@@ -318,6 +353,25 @@ void record(const std::function<void()>& work, RecordingSink& sink) {
     worker.wait(**source);
     (*source)->finish();
     EXPECT_GT(sink.of(Kind::kSample).size(), 50U);
+}
+
+// Each reason is counted, and marked in the stack.
+TEST_F(KernelUnwinderTest, AStackThatIsCutHasItsReasonInTheLedger) {
+    struct Cut {
+        void (*work)();
+        const char* mark;
+        CountName count;
+        bool by_copies;
+    };
+    for (const Cut& cut :
+         {Cut{[] { burn_behind_push(1'000'000); }, "[truncated: no tables]", CountName::kStacksNoTable, false},
+          Cut{[] { burn_with_wrong_rule(1'000'000); }, "[truncated: bad address]", CountName::kStacksBadAddress, false},
+          Cut{[] { recurse(300, 100'000); }, "[truncated: stack not dumped]", CountName::kStacksNotCopied, true}}) {
+        RecordingSink sink;
+        record([work = cut.work] { repeat_for_a_second(work); }, sink, cut.by_copies);
+        EXPECT_GT(sink.count_of(kFirst, cut.count) * 2, sink.of(Kind::kSample).size()) << cut.mark;
+        EXPECT_TRUE(has_image(sink, cut.mark)) << cut.mark;
+    }
 }
 
 TEST_F(KernelUnwinderTest, ALeafWithoutARuleHasItsCallerAtTheTopOfTheStack) {
@@ -378,13 +432,9 @@ TEST_F(KernelUnwinderTest, EachSampleIsThereOnce) {
     auto unwinder = KernelUnwinder::open({});
     ASSERT_TRUE(unwinder.ok());
     options.kernel_unwinder = std::move(*unwinder);
-    auto source = open_source(options, "cpu-clock");
-    ASSERT_TRUE(source.ok()) << source.error().message;
     RecordingSink sink;
-    (*source)->begin(sink);
-    worker.go();
-    worker.wait(**source);
-    (*source)->finish();
+    const auto source = record(worker, options, "cpu-clock", sink);
+    ASSERT_TRUE(source.ok()) << source.error().message;
     std::map<std::uint64_t, std::uint64_t> counted;  // by CPU, ns
     for (const auto& row : sink.of(Kind::kCounter)) {
         counted[row[ColumnId::kCpu]] = row[ColumnId::kValue];
@@ -438,6 +488,10 @@ TEST_F(KernelUnwinderTest, TablesBeyondTheMemoryMakeRoom) {
     EXPECT_TRUE((*unwinder)->has_table(199)) << "the oldest goes first";
     EXPECT_FALSE((*unwinder)->has_table(0));
     EXPECT_LE((*unwinder)->tables_bytes(), std::size_t{1} << 20U);
+    for (std::size_t row = 0; row < table->row_count(); ++row) {
+        ASSERT_EQ((*unwinder)->rule(199, table->place(row)), table->find(table->place(row))) << row;
+    }
+    EXPECT_EQ((*unwinder)->rule(0, table->place(0)), UnwindRule{}) << "its table is gone";
 }
 
 }  // namespace

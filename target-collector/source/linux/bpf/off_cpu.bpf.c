@@ -4,7 +4,8 @@
  *
  *   sched_switch  the thread that leaves: when, and whether it blocks; the one that comes: how long it was away
  *   sched_waking  when a blocked thread was woken, and by whom; an interrupt wakes as the thread that it interrupted
- *   sched_exit_tp, or the return of schedule(): in the thread that came, whose stack is as it was when it left
+ *   sched_exit_tp, the return of schedule(), or finish_task_switch(): in the thread that came, whose stack is as it was
+ *                 when it left
  *
  * Time is sampled, as a period samples the events of a counter: what a thread spends blocked, or runnable, is summed,
  * and each time that the sum passes about a period the stack at hand has a record that weighs what was passed. So a
@@ -187,12 +188,16 @@ static __always_inline int on_return(void* context) {
     return 0;
 }
 
-/* One of the two is loaded. The first is there from Linux 6.17 on. */
+/* The first is there from Linux 6.17 on, else one of the others is attached: on AArch64 the second isn't before 6.4. */
 SEC("tp_btf/sched_exit_tp")
 int on_schedule_exit(__u64* context) { return on_return(context); }
 
 SEC("fexit/schedule")
 int on_schedule_return(__u64* context) { return on_return(context); }
+
+/* finish_task_switch(), which the thread that comes calls first. */
+SEC("kprobe")
+int on_switched(void* context) { return on_return(context); }
 
 SEC("tp_btf/sched_process_fork")
 int on_fork(__u64* context) {

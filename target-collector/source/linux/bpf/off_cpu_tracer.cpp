@@ -9,8 +9,10 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <fstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "target-collector/source/linux/bpf/bpf_object.h"
@@ -26,13 +28,33 @@ namespace {
 
 constexpr const char* kWhat = "following threads off the CPU by BPF";
 constexpr const char* kScheduleExit = "sched_exit_tp";  // Linux 6.17
-constexpr std::array<std::string_view, 5> kSharedMaps{"processes", "mappings", "tables", "state", "slabs"};
+constexpr std::string_view kSwitchFunction = "finish_task_switch";
+// Programs in the thread that comes back.
+constexpr const char* kAtExit = "on_schedule_exit";
+constexpr const char* kAtReturn = "on_schedule_return";
+constexpr const char* kAtSwitch = "on_switched";
+constexpr std::array<std::string_view, 7> kSharedMaps{"processes", "mappings", "tables",    "state",
+                                                      "slabs",     "codes",    "codes_seen"};
 
 bool has_tracepoint(const std::string& name) {
     btf* const types = btf__load_vmlinux_btf();
     const bool has = types != nullptr && btf__find_by_name(types, ("btf_trace_" + name).c_str()) > 0;
     btf__free(types);
     return has;
+}
+
+// finish_task_switch, as the compiler has named it: with ".isra.0" where it has changed the parameters. ".cold" is code
+// that it has moved elsewhere.
+std::string switch_function() {
+    std::ifstream kallsyms{"/proc/kallsyms"};  // address, type, name
+    std::string line;
+    while (std::getline(kallsyms, line)) {
+        const std::string name = line.substr(line.rfind(' ') + 1);
+        if (name.substr(0, name.find('.')) == kSwitchFunction && !name.ends_with(".cold")) {
+            return name;
+        }
+    }
+    return std::string{kSwitchFunction};
 }
 
 struct LinkCloser {
@@ -53,14 +75,14 @@ public:
                 return bpf_error(errno, kWhat);
             }
         }
-        const bool is_at_exit = !options.is_after_schedule && has_tracepoint(kScheduleExit);
-        bpf_program* const unused =
-            bpf_object__find_program_by_name(object_.get(), is_at_exit ? "on_schedule_return" : "on_schedule_exit");
-        if (const int error = bpf_program__set_autoload(unused, false); error != 0) {
-            return bpf_error(-error, kWhat);
+        const bool is_at_exit = !options.is_by_kprobe && has_tracepoint(kScheduleExit);
+        for (const auto& [name, is_needed] :
+             {std::pair{kAtExit, is_at_exit}, std::pair{kAtReturn, !is_at_exit && !options.is_by_kprobe},
+              std::pair{kAtSwitch, !is_at_exit}}) {
+            bpf_program__set_autoload(program(name), is_needed);
         }
         if (const int error = bpf_object__load(object_.get()); error != 0) {
-            return bpf_error(-error, kWhat);
+            return bpf_load_error(-error, kWhat);
         }
         targets_fd_ = map_fd("targets");
         outputs_fd_ = map_fd("outputs");
@@ -75,7 +97,7 @@ public:
         session.is_inherited = options.is_inherited ? 1 : 0;
         session.cpu_count = cpu_count_;
         session.period_ns = options.period_ns;
-        return Done{};
+        return attach(is_at_exit);
     }
 
     Result<Done> set_outputs(std::uint32_t cpu, int whole_fd, int copy_fd) override {
@@ -96,20 +118,6 @@ public:
         return Done{};
     }
 
-    Result<Done> attach() override {
-        bpf_program* program = nullptr;
-        bpf_object__for_each_program(program, object_.get()) {
-            if (bpf_program__fd(program) < 0) {
-                continue;
-            }
-            links_.emplace_back(bpf_program__attach(program));
-            if (links_.back() == nullptr) {
-                return bpf_error(errno, kWhat);
-            }
-        }
-        return Done{};
-    }
-
     void enable(bool is_enabled) override {
         std::atomic_ref{state().is_enabled}.store(is_enabled ? 1 : 0, std::memory_order_relaxed);
     }
@@ -126,6 +134,33 @@ public:
     }
 
 private:
+    // Each program that is loaded, but only one of those in the thread that comes back.
+    Result<Done> attach(bool is_at_exit) {
+        bpf_program* one = nullptr;
+        bpf_object__for_each_program(one, object_.get()) {
+            if (bpf_program__fd(one) >= 0 && one != program(kAtReturn) && one != program(kAtSwitch)) {
+                PERFLEET_TRY(keep(bpf_program__attach(one)));
+            }
+        }
+        if (is_at_exit ||
+            (bpf_program__fd(program(kAtReturn)) >= 0 && keep(bpf_program__attach(program(kAtReturn))).ok())) {
+            return Done{};
+        }
+        LIBBPF_OPTS(bpf_kprobe_opts, kprobe);
+        return keep(bpf_program__attach_kprobe_opts(program(kAtSwitch), switch_function().c_str(), &kprobe));
+    }
+
+    Result<Done> keep(bpf_link* link) {
+        if (link == nullptr) {
+            return bpf_error(errno, kWhat);
+        }
+        links_.emplace_back(link);
+        return Done{};
+    }
+
+    [[nodiscard]] bpf_program* program(const char* name) const {
+        return bpf_object__find_program_by_name(object_.get(), name);
+    }
     [[nodiscard]] int map_fd(const char* name) const { return bpf_object__find_map_fd_by_name(object_.get(), name); }
     [[nodiscard]] off_cpu_state& state() const { return *reinterpret_cast<off_cpu_state*>(session_.bytes()); }
 

@@ -6,11 +6,18 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "schemas/vocabulary/error.h"
 #include "target-collector/source/linux/bpf/kernel_unwinder.h"
 
 namespace perfleet {
+
+// What is said where these programs can't run.
+inline std::string off_cpu_without_bpf(const Error& why) {
+    return "--off-cpu without BPF: time blocked includes the wait for a CPU, and who woke whom isn't known (" +
+           why.message + ")";
+}
 
 class OffCpuTracer {
 public:
@@ -20,8 +27,7 @@ public:
         bool is_system_wide = false;          // else the targets
         bool by_thread = false;               // targets are threads, else processes
         bool is_inherited = true;             // by processes that targets fork
-        // For tests: where a kernel has none of the tracepoint that is preferred.
-        bool is_after_schedule = false;
+        bool is_by_kprobe = false;            // for tests: as on kernels that have nothing of what is preferred
     };
     // `unwinder` is borrowed until this is gone. Errors: kPermission, kUnsupported, each with what is missing.
     [[nodiscard]] static Result<std::unique_ptr<OffCpuTracer>> open(const KernelUnwinder& unwinder,
@@ -36,7 +42,6 @@ public:
     // From now on, or from when it begins another program. Errors: kFull.
     [[nodiscard]] virtual Result<Done> add_target(std::uint32_t id, bool waits_for_exec) = 0;
 
-    [[nodiscard]] virtual Result<Done> attach() = 0;
     // Whether threads are followed. At first they aren't.
     virtual void enable(bool is_enabled) = 0;
 

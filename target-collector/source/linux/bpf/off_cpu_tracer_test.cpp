@@ -73,15 +73,64 @@ void ping_pong_ms(std::uint64_t duration_ms) {
     other.join();
 }
 
-// Ns on a CPU, and runnable without one, as /proc tells them of a process's first thread.
-std::pair<std::uint64_t, std::uint64_t> scheduled_ns(std::uint32_t pid) {
-    std::pair<std::uint64_t, std::uint64_t> times{};
-    if (std::FILE* const file = std::fopen(("/proc/" + std::to_string(pid) + "/schedstat").c_str(), "r")) {
-        EXPECT_EQ(std::fscanf(file, "%lu %lu", &times.first, &times.second), 2);
+// Runnable without a CPU until now, as the kernel counts it of the calling thread: all of it, for it has its CPU.
+std::uint64_t own_run_delay_ns() {
+    std::uint64_t run_delay_ns = 0;
+    if (std::FILE* const file = std::fopen("/proc/thread-self/schedstat", "r")) {
+        (void)!std::fscanf(file, "%*u %lu", &run_delay_ns);
         std::fclose(file);
     }
-    return times;
+    return run_delay_ns;
 }
+
+// Spins beside others that do, then sleeps.
+class CrowdedCpu {
+public:
+    struct RunDelays {
+        std::uint64_t spinning_ns = 0;  // while it spun
+        std::uint64_t all_ns = 0;       // from its begin to its end
+    };
+
+    explicit CrowdedCpu(unsigned spinner_count) : spinners_(spinner_count) { (void)!::pipe(pipe_fds_); }
+    ~CrowdedCpu() { ::close(pipe_fds_[0]); }
+    CrowdedCpu(const CrowdedCpu&) = delete;
+    CrowdedCpu& operator=(const CrowdedCpu&) = delete;
+
+    void work() const {
+        RunDelays delays;
+        const std::uint64_t before_ns = own_run_delay_ns();
+        stay_on_cpu_0();
+        spin_ms(600);
+        delays.spinning_ns = own_run_delay_ns() - before_ns;
+        sleep_ms(300);
+        delays.all_ns = own_run_delay_ns();
+        (void)!::write(pipe_fds_[1], &delays, sizeof(delays));
+    }
+    void start_spinners() {
+        for (pid_t& spinner : spinners_) {
+            spinner = ::fork();
+            if (spinner == 0) {
+                stay_on_cpu_0();
+                spin_ms(700);
+                ::_exit(0);
+            }
+        }
+    }
+    // Of the worker, which has ended.
+    RunDelays end() {
+        for (const pid_t spinner : spinners_) {
+            ::waitpid(spinner, nullptr, 0);
+        }
+        ::close(pipe_fds_[1]);  // where the worker has failed there is nothing to read
+        RunDelays delays;
+        EXPECT_EQ(::read(pipe_fds_[0], &delays, sizeof(delays)), static_cast<ssize_t>(sizeof(delays)));
+        return delays;
+    }
+
+private:
+    int pipe_fds_[2]{-1, -1};
+    std::vector<pid_t> spinners_;
+};
 
 class OffCpuTracerTest : public testing::Test {
 protected:
@@ -90,12 +139,14 @@ protected:
         if (!unwinder.ok()) {
             GTEST_SKIP() << unwinder.error().message;
         }
-        if (const auto tracer = OffCpuTracer::open(**unwinder, {}); !tracer.ok()) {
+        OffCpuTracer::Options options;
+        options.is_by_kprobe = is_by_kprobe_;
+        if (const auto tracer = OffCpuTracer::open(**unwinder, options); !tracer.ok()) {
             GTEST_SKIP() << tracer.error().message;
         }
     }
 
-    void follow(const std::function<void()>& work, const std::function<void(std::uint32_t pid)>& beside = nullptr) {
+    void follow(const std::function<void()>& work, const std::function<void()>& beside = nullptr) {
         Worker worker(work);
         pid_ = worker.pid();
         PerfSourceOptions options;
@@ -109,13 +160,14 @@ protected:
             ASSERT_TRUE(unwinder.ok()) << unwinder.error().message;
             options.kernel_unwinder = std::move(*unwinder);
         }
-        auto source = open_source(options, "cpu-clock");
+        options.off_cpu_by_kprobe = is_by_kprobe_;
+        auto source = open_source(options, "cpu-clock", &logged_);
         ASSERT_TRUE(source.ok()) << source.error().message;
         const std::uint64_t began_ns = now_ns();
         (*source)->begin(sink_);
         worker.go();
         if (beside) {
-            beside(worker.pid());
+            beside();
         }
         worker.wait(**source);
         (*source)->finish();
@@ -154,6 +206,8 @@ protected:
     }
 
     bool is_by_bpf_ = true;
+    bool is_by_kprobe_ = false;
+    std::vector<std::string> logged_;
     RecordingSink sink_;
     std::uint64_t elapsed_ns_ = 0;
     std::uint32_t pid_ = 0;
@@ -164,6 +218,45 @@ class OffCpuWithoutBpfTest : public OffCpuTracerTest {
 protected:
     void SetUp() override { is_by_bpf_ = false; }
 };
+
+// As on AArch64 before Linux 6.4, which has neither the tracepoint nor fexit.
+class OffCpuByKprobeTest : public OffCpuTracerTest {
+protected:
+    void SetUp() override {
+        is_by_kprobe_ = true;
+        OffCpuTracerTest::SetUp();
+    }
+};
+
+TEST_F(OffCpuByKprobeTest, SleepIsBlockedAndSomebodyWakes) {
+    follow([] { sleep_ms(300); });
+    EXPECT_GE(sum_ns(kBlocked) + (2 * kPeriodNs), 300'000'000U);
+    const auto blocked = rows(kBlocked);
+    EXPECT_TRUE(std::any_of(blocked.begin(), blocked.end(), [&](const auto& row) {
+        return row[ColumnId::kWeight] > 290'000'000 && depth(row[ColumnId::kStack]) > 8;
+    }));
+    EXPECT_EQ(sum_ns(kWakers), sum_ns(kBlocked));
+}
+
+// A kernel that can unwind by BPF, and can't follow threads by it.
+TEST_F(OffCpuWithoutBpfTest, IsWhatRemainsWhereItsProgramsCannotRun) {
+    auto unwinder = KernelUnwinder::open({});
+    OffCpuTracer::Options options;
+    options.is_by_kprobe = true;
+    if (!unwinder.ok() || OffCpuTracer::open(**unwinder, options).ok()) {
+        GTEST_SKIP() << "this kernel has no BPF, or has kprobes";
+    }
+    is_by_bpf_ = true;
+    is_by_kprobe_ = true;
+    follow([] { sleep_ms(300); });
+    ASSERT_EQ(logged_.size(), 1U);
+    EXPECT_NE(logged_.front().find("--off-cpu without BPF"), std::string::npos) << logged_.front();
+    EXPECT_GE(sum_ns(kBlocked) + (2 * kPeriodNs), 300'000'000U);
+    EXPECT_EQ(sum_ns(kWakers), 0U) << "nobody tells";
+    const auto blocked = rows(kBlocked);
+    EXPECT_TRUE(
+        std::any_of(blocked.begin(), blocked.end(), [&](const auto& row) { return depth(row[ColumnId::kStack]) > 8; }));
+}
 
 TEST_F(OffCpuWithoutBpfTest, SleepIsBlocked) {
     follow([] {
@@ -183,25 +276,9 @@ TEST_F(OffCpuWithoutBpfTest, SleepIsBlocked) {
 }
 
 TEST_F(OffCpuWithoutBpfTest, ATimeWithoutTheCpuThatWasTakenIsRunnable) {
-    pid_t spinner = 0;
-    std::uint64_t run_delay_ns = 0;
-    follow(
-        [] {
-            stay_on_cpu_0();
-            spin_ms(600);
-            sleep_ms(300);
-        },
-        [&](std::uint32_t pid) {
-            spinner = ::fork();
-            if (spinner == 0) {
-                stay_on_cpu_0();
-                spin_ms(700);
-                ::_exit(0);
-            }
-            sleep_ms(750);
-            run_delay_ns = scheduled_ns(pid).second;
-        });
-    ::waitpid(spinner, nullptr, 0);
+    CrowdedCpu cpu{1};
+    follow([&] { cpu.work(); }, [&] { cpu.start_spinners(); });
+    const std::uint64_t run_delay_ns = cpu.end().spinning_ns;  // a wait after a block counts as blocked
     EXPECT_GT(run_delay_ns, 100'000'000U);
     EXPECT_GT(sum_ns(kRunnable) * 10, run_delay_ns * 8);
     EXPECT_LT(sum_ns(kRunnable) * 8, run_delay_ns * 10);
@@ -253,29 +330,9 @@ TEST_F(OffCpuTracerTest, ShortBlocksSumToTheTimeOffTheCpu) {
 
 // What the kernel counts as run_delay.
 TEST_F(OffCpuTracerTest, RunnableTimeIsTheKernelsRunDelay) {
-    std::vector<pid_t> spinners;
-    std::uint64_t run_delay_ns = 0;
-    follow(
-        [] {
-            stay_on_cpu_0();
-            spin_ms(600);
-            sleep_ms(300);
-        },
-        [&](std::uint32_t pid) {
-            for (int i = 0; i < 2; ++i) {
-                spinners.push_back(::fork());
-                if (spinners.back() == 0) {
-                    stay_on_cpu_0();
-                    spin_ms(700);
-                    ::_exit(0);
-                }
-            }
-            sleep_ms(750);
-            run_delay_ns = scheduled_ns(pid).second;
-        });
-    for (const pid_t spinner : spinners) {
-        ::waitpid(spinner, nullptr, 0);
-    }
+    CrowdedCpu cpu{2};
+    follow([&] { cpu.work(); }, [&] { cpu.start_spinners(); });
+    const std::uint64_t run_delay_ns = cpu.end().all_ns;
     std::printf("runnable %.1f ms, run_delay %.1f ms\n", static_cast<double>(sum_ns(kRunnable)) / 1e6,
                 static_cast<double>(run_delay_ns) / 1e6);
     EXPECT_GT(run_delay_ns, 100'000'000U);
@@ -321,9 +378,9 @@ TEST_F(OffCpuTracerTest, ForkedProcessesAreFollowedAndNoOthers) {
         (void)!::write(pipe_fds[1], &forked, sizeof(forked));
         ::waitpid(forked, nullptr, 0);
     });
-    pid_t told = 0;
-    ASSERT_EQ(::read(pipe_fds[0], &told, sizeof(told)), static_cast<ssize_t>(sizeof(told)));
-    child = static_cast<std::uint64_t>(told);
+    pid_t reported = 0;
+    ASSERT_EQ(::read(pipe_fds[0], &reported, sizeof(reported)), static_cast<ssize_t>(sizeof(reported)));
+    child = static_cast<std::uint64_t>(reported);
     EXPECT_GT(sum_ns(kBlocked, child), 140'000'000U);
     EXPECT_GT(sum_ns(kBlocked, pid_), 140'000'000U) << "it waits for its child";
     EXPECT_EQ(sum_ns(kBlocked, static_cast<std::uint64_t>(stranger)), 0U);

@@ -26,7 +26,10 @@
 #define PYTHON_OBJECT_SIZE 16 /* of objects of variable size */
 #define PYTHON_BYTES_CONTENT 32
 #define PYTHON_TEXT_LENGTH 16
-#define PYTHON_TEXT_STATE 32 /* interned:2 kind:3 compact:1 ascii:1 */
+#define PYTHON_TEXT_STATE 32                       /* interned:2 kind:3 compact:1 ascii:1 */
+#define PYTHON_TEXT_KIND(state) ((state) >> 2 & 7) /* bytes of a character: 1, 2 or 4 */
+#define PYTHON_TEXT_IS_COMPACT(state) ((state) >> 5 & 1)
+#define PYTHON_TEXT_IS_ASCII(state) ((state) >> 6 & 1)
 #define PYTHON_TEXT_ASCII_CONTENT 48
 #define PYTHON_TEXT_CONTENT 72
 

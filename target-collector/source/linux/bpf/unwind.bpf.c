@@ -35,6 +35,9 @@ static __always_inline int set_out(struct walk* walk, struct context* context, s
         walk->sp = context->sp;
         walk->fp = context->regs[29];
         walk->lr = context->regs[30];
+        /* Or the compiler shares these reads with those of the task's registers, at an address that it computes: the
+         * verifier refuses that of a context. */
+        asm volatile("" ::: "memory");
         return 1;
     }
 #else
@@ -62,7 +65,7 @@ int unwind_sample(struct context* context) {
     walk->word_count = 0;
     walk->sample.status = END_OUTERMOST;
     walk->sample.period = context->sample_period;
-    const int has_user_part = mm != 0 && bpf_get_current_pid_tgid() >> 32 != own_pid;
+    const int has_user_part = has_user_stack(mm) && bpf_get_current_pid_tgid() >> 32 != own_pid;
     if (has_user_part && (!set_out(walk, context, task) || !unwind(walk, task, mm))) {
         return 1;
     }

@@ -3,7 +3,7 @@
  *   processes  pid ─▶ a list in `mappings`, sorted by address
  *   mappings   address ─▶ place in its file, slot of its table
  *   tables     slot ─▶ where the table's parts are in the arena
- *   slabs      the arena: kUnwindSlabBytes each, addressed by bytes
+ *   slabs      the arena: UNWIND_SLAB_BYTES each, addressed by bytes
  *
  *   A table in the arena: u32 index[block_count + 1]   first row of each block of code (1 << UNWIND_BLOCK_SHIFT bytes)
  *                         u32 place[row_count]         offset in the file, ascending
@@ -26,6 +26,10 @@
 #define UNWIND_DEPTH_MAX 640
 #define UNWIND_WORDS_MAX (2 * UNWIND_DEPTH_MAX) /* a frame of an interpreter takes two (python_layout.h) */
 #define UNWIND_WORDS_MASK 2047                  /* so that the verifier knows the bounds */
+#define UNWIND_CODES_SEEN_MAX (1u << 14)        /* a power of two */
+#define UNWIND_CODES_BYTES (1u << 20)           /* of the ring, a power of two */
+#define UNWIND_TEXT_BYTES 256
+#define UNWIND_LINES_BYTES 2048
 #define OFF_CPU_TARGETS_MAX (1u << 16)
 #define OFF_CPU_OUTPUTS_MAX 8192 /* two a CPU */
 #define OFF_CPU_NAME_BYTES 16
@@ -94,6 +98,25 @@ struct unwind_sample {
     UNWIND_U32 status; /* UnwindEnd, unwind/unwind_step.h */
     UNWIND_U64 period;
     UNWIND_U64 words[UNWIND_WORDS_MASK + 1];
+};
+
+/* A str object of Python, with the end of its content. */
+struct unwind_text {
+    UNWIND_U32 state; /* at PYTHON_TEXT_STATE */
+    UNWIND_U32 size;  /* bytes of `content` */
+    char content[UNWIND_TEXT_BYTES];
+};
+
+/* A code object of Python as it was when its first frame was met, in the ring `codes`: its process may end at once. */
+struct unwind_code {
+    UNWIND_U64 address;
+    UNWIND_U32 pid;
+    UNWIND_U32 check; /* python_check() */
+    int first_line;
+    UNWIND_U32 lines_size; /* bytes of `lines`; 0: there are more than it has room for, or they can't be read */
+    struct unwind_text name;
+    struct unwind_text file_name;
+    char lines[UNWIND_LINES_BYTES];
 };
 
 /* What a thread's way back to a CPU adds, before its unwind_sample (off_cpu.bpf.c). Raw data begin behind `unused`. */

@@ -6,31 +6,7 @@
  */
 #pragma once
 
-/* Of linux/types.h and linux/bpf.h what is needed here: they include headers of one machine's C library. */
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef short __s16;
-typedef int __s32;
-typedef long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-enum bpf_map_type {
-    BPF_MAP_TYPE_HASH = 1,
-    BPF_MAP_TYPE_ARRAY = 2,
-    BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
-    BPF_MAP_TYPE_PERCPU_ARRAY = 6,
-    BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
-    BPF_MAP_TYPE_TASK_STORAGE = 29,
-};
-#define BPF_F_NO_PREALLOC 1
-#define BPF_F_MMAPABLE (1u << 10)
-#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
-#define ENOSPC 28
-
-#include <bpf/bpf_helpers.h>
+#include "target-collector/source/linux/bpf/linux_types.bpf.h"
 
 #include "target-collector/source/linux/bpf/python_layout.h"
 #include "target-collector/source/linux/bpf/unwind_layout.h"
@@ -155,21 +131,50 @@ struct {
     __type(value, struct walk);
 } walks SEC(".maps");
 
-/* `size` bytes of the arena, which don't lie across slabs: `at` is a multiple of it. */
-static __always_inline void* arena(__u32 at, __u32 size) {
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, UNWIND_CODES_BYTES);
+} codes SEC(".maps");
+
+/* Which code objects are in `codes`, or were: a hash of each at its place. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, UNWIND_CODES_SEEN_MAX);
+    __type(key, __u32);
+    __type(value, __u64);
+} codes_seen SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct unwind_code);
+} codes_at_hand SEC(".maps");
+
+/* The slab that holds this place of the arena; 0: there is none. */
+static __always_inline char* slab_of(__u32 at) {
     const __u32 slab_index = at >> UNWIND_SLAB_SHIFT;
     void* const slab = bpf_map_lookup_elem(&slabs, &slab_index);
     if (!slab) {
         return 0;
     }
     const __u32 zero = 0;
-    char* const bytes = bpf_map_lookup_elem(slab, &zero);
+    return bpf_map_lookup_elem(slab, &zero);
+}
+
+/* `size` bytes of the arena, which don't lie across slabs: `at` is a multiple of it. */
+static __always_inline void* arena(__u32 at, __u32 size) {
+    char* const bytes = slab_of(at);
     return bytes ? bytes + (at & (UNWIND_SLAB_BYTES - size)) : 0;
 }
 
 static __always_inline __u32 arena_word(__u32 at) {
     const __u32* const word = arena(at, sizeof(*word));
     return word ? *word : 0;
+}
+
+static __always_inline __u32 slab_word(const char* slab, __u32 at) {
+    return *(const __u32*)(slab + (at & (UNWIND_SLAB_BYTES - sizeof(__u32))));
 }
 
 /* One step of a search for the first element that is greater than `wanted`, without a branch: the verifier would follow
@@ -182,7 +187,24 @@ static __always_inline void search_on(__u64 wanted, __u64 at_middle, __u32* firs
     *count = (half & is_greater) | ((*count - half - 1) & ~is_greater);
 }
 
-/* The two searches are functions of their own for the verifier: it goes through them once. */
+/* Searches are functions of their own for the verifier: it goes through them once. */
+
+/* The first row whose place is greater than `offset`, of `count` from `row` on, which lie across slabs. */
+__attribute__((noinline)) __u32 find_row_across(__u32 places_at, __u32 row, __u32 count, __u32 offset) {
+    for (int i = 0; i < UNWIND_BLOCK_STEPS_MAX && count > 0; ++i) {
+        search_on(offset, arena_word(places_at + (row + count / 2) * 4), &row, &count);
+    }
+    return row;
+}
+
+/* The same of rows in one slab: looking it up takes longer than a step. */
+__attribute__((noinline)) __u32 find_row(__u32 places_at, __u32 row, __u32 count, __u32 offset) {
+    const char* const slab = slab_of(places_at + row * 4);
+    for (int i = 0; slab && i < UNWIND_BLOCK_STEPS_MAX && count > 0; ++i) {
+        search_on(offset, slab_word(slab, places_at + (row + count / 2) * 4), &row, &count);
+    }
+    return row;
+}
 
 /* Where in the arena the rule is; 0: the table says nothing of this place. */
 __attribute__((noinline)) __u32 find_rule(__u32 slot, __u32 offset) {
@@ -195,10 +217,11 @@ __attribute__((noinline)) __u32 find_rule(__u32 slot, __u32 offset) {
         return 0;
     }
     __u32 row = arena_word(table->index_at + block * 4);
-    __u32 count = arena_word(table->index_at + block * 4 + 4) - row;
-    for (int i = 0; i < UNWIND_BLOCK_STEPS_MAX && count > 0; ++i) {
-        search_on(offset, arena_word(table->places_at + (row + count / 2) * 4), &row, &count);
-    }
+    const __u32 count = arena_word(table->index_at + block * 4 + 4) - row;
+    const __u32 places_at = table->places_at;
+    const __u32 first_at = places_at + row * 4;
+    const int is_across = (first_at ^ (first_at + count * 4)) >> UNWIND_SLAB_SHIFT != 0;
+    row = is_across ? find_row_across(places_at, row, count, offset) : find_row(places_at, row, count, offset);
     if (row == 0) {
         return 0;
     }
@@ -372,6 +395,57 @@ static __always_inline void push(struct walk* walk, __u64 word) {
     walk->sample.words[walk->word_count++ & UNWIND_WORDS_MASK] = word;
 }
 
+static __always_inline int read_text(__u64 at, struct unwind_text* text) {
+    __u64 length = 0; /* characters */
+    if (at == 0 || bpf_probe_read_user(&length, sizeof(length), (const void*)(at + PYTHON_TEXT_LENGTH)) ||
+        bpf_probe_read_user(&text->state, sizeof(text->state), (const void*)(at + PYTHON_TEXT_STATE))) {
+        return 0;
+    }
+    const __u64 all = length * PYTHON_TEXT_KIND(text->state);
+    const __u64 size = all < UNWIND_TEXT_BYTES ? all : UNWIND_TEXT_BYTES;
+    text->size = size;
+    const __u64 content = at + (PYTHON_TEXT_IS_ASCII(text->state) ? PYTHON_TEXT_ASCII_CONTENT : PYTHON_TEXT_CONTENT);
+    return size <= UNWIND_TEXT_BYTES &&
+           bpf_probe_read_user(text->content, size, (const void*)(content + all - size)) == 0;
+}
+
+/* Puts a code object into `codes`. 0: not all of it can be read now, or there is no room. */
+__attribute__((noinline)) int emit_code(__u64 address) {
+    const __u32 zero = 0;
+    struct unwind_code* const code = bpf_map_lookup_elem(&codes_at_hand, &zero);
+    struct python_code fields;
+    __u64 lines = 0;
+    __u64 lines_size = 0;
+    if (!code || bpf_probe_read_user(&fields, sizeof(fields), (const void*)(address + PYTHON_CODE_FIRST_LINE)) != 0 ||
+        !read_text(fields.qualified_name, &code->name) || !read_text(fields.file_name, &code->file_name)) {
+        return 0;
+    }
+    code->address = address;
+    code->pid = bpf_get_current_pid_tgid() >> 32;
+    code->check = python_check(&fields);
+    code->first_line = fields.first_line;
+    if (bpf_probe_read_user(&lines, sizeof(lines), (const void*)(address + PYTHON_CODE_LINE_TABLE)) != 0 ||
+        bpf_probe_read_user(&lines_size, sizeof(lines_size), (const void*)(lines + PYTHON_OBJECT_SIZE)) != 0 ||
+        lines_size > UNWIND_LINES_BYTES ||
+        bpf_probe_read_user(code->lines, lines_size, (const void*)(lines + PYTHON_BYTES_CONTENT)) != 0) {
+        lines_size = 0;
+    }
+    code->lines_size = lines_size;
+    return lines_size <= UNWIND_LINES_BYTES &&
+           bpf_ringbuf_output(&codes, code, sizeof(*code) - UNWIND_LINES_BYTES + lines_size, BPF_RB_NO_WAKEUP) == 0;
+}
+
+/* Each once, as far as it can be: what is emitted twice is known already. */
+static __always_inline void emit_new_code(__u64 address, __u32 check) {
+    const __u64 pid = bpf_get_current_pid_tgid() >> 32;
+    const __u64 hash = ((address >> 4 ^ pid << 44) * 0x9e3779b97f4a7c15ull ^ check) | 1;
+    const __u32 place = hash >> 50 & (UNWIND_CODES_SEEN_MAX - 1);
+    __u64* const seen = bpf_map_lookup_elem(&codes_seen, &place);
+    if (seen && *seen != hash && emit_code(address)) {
+        *seen = hash;
+    }
+}
+
 /* One frame of Python, of those that the C frame at hand interprets. 1: the walk has ended. */
 static __always_inline long visit_python_frame(struct walk* walk) {
     struct python_frame frame;
@@ -389,7 +463,9 @@ static __always_inline long visit_python_frame(struct walk* walk) {
     }
     const __u64 index = (frame.instruction - frame.code - PYTHON_CODE_INSTRUCTIONS) >> 1;
     push(walk, PYTHON_WORD | (frame.code & (PYTHON_WORD / 2 - 1)));
-    push(walk, index << 32 | python_check(&code));
+    const __u32 check = python_check(&code);
+    push(walk, index << 32 | check);
+    emit_new_code(frame.code, check);
     walk->count = count + 1;
     walk->python_frame = frame.is_entry ? 0 : frame.previous;
     return 0;
@@ -498,6 +574,9 @@ static long visit_frame(__attribute__((unused)) __u32 index, __attribute__((unus
     }
     return 0;
 }
+
+/* False within execve(), too: the stack that its caller had is gone, and the next program has none yet. */
+static __always_inline int has_user_stack(struct mm_struct* mm) { return mm != 0 && mm->start_code != 0; }
 
 /* Where the task was in user space when it entered the kernel. */
 static __always_inline void set_out_from_kernel(struct walk* walk, struct task_struct* task) {

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "schemas/columns/layout.h"
+#include "schemas/vocabulary/assert.h"
 #include "target-collector/source/row_sink.h"
 
 namespace perfleet {
@@ -25,14 +25,16 @@ public:
         [[nodiscard]] std::uint64_t operator[](ColumnId id) const { return integers.at(id); }
     };
 
-    void append(Series series, Ticks /*now*/, std::span<const std::uint64_t> integers,
-                std::span<const std::span<const std::byte>> bytes) override {
+    void append(const RowView& appended) override {
+        const auto& [series, time, integers, bytes] = appended;
         ++counts[{series, CountName::kProduced}];
         Row row{series, epoch, {}, {}};
         std::size_t integer_index = 0;
         std::size_t bytes_index = 0;
         for (const ColumnRule& rule : columns_of(series.kind)) {
-            if (rule.shape == ColumnShape::kInteger) {
+            if (rule.id == ColumnId::kTime) {
+                row.integers[rule.id] = time.value;
+            } else if (rule.shape == ColumnShape::kInteger) {
                 PERFLEET_ASSERT(integers[integer_index] <= rule.max);
                 row.integers[rule.id] = integers[integer_index++];
             } else {

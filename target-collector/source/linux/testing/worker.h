@@ -83,6 +83,17 @@ inline Result<std::unique_ptr<PerfSource>> open_source(PerfSourceOptions options
     });
 }
 
+// What the source gives of all that the worker does.
+inline Result<std::unique_ptr<PerfSource>> record(Worker& worker, PerfSourceOptions options, const std::string& events,
+                                                  RowSink& sink) {
+    auto source = PERFLEET_TRY(open_source(std::move(options), events));
+    source->begin(sink);
+    worker.go();
+    worker.wait(*source);
+    source->finish();
+    return source;
+}
+
 // Why a test that sees the whole machine or tracepoints can't run here; empty: it can.
 inline std::string why_not_as_root() {
     if (::geteuid() != 0) {

@@ -13,11 +13,11 @@ namespace perfleet {
 
 class DwarfCursor {
 public:
-    explicit DwarfCursor(std::span<const std::byte> bytes) : left_{bytes} {}
+    explicit DwarfCursor(std::span<const std::byte> bytes) : rest_{bytes} {}
 
     [[nodiscard]] bool failed() const { return failed_; }
-    [[nodiscard]] bool at_end() const { return failed_ || left_.empty(); }
-    [[nodiscard]] std::span<const std::byte> rest() const { return failed_ ? std::span<const std::byte>{} : left_; }
+    [[nodiscard]] bool at_end() const { return failed_ || rest_.empty(); }
+    [[nodiscard]] std::span<const std::byte> rest() const { return failed_ ? std::span<const std::byte>{} : rest_; }
 
     template <class Value>
     Value fixed() {
@@ -33,12 +33,12 @@ public:
     std::int64_t sleb() { return static_cast<std::int64_t>(leb(true)); }
 
     std::span<const std::byte> take(std::uint64_t size_bytes) {
-        if (failed_ || size_bytes > left_.size()) {
+        if (failed_ || size_bytes > rest_.size()) {
             failed_ = true;
             return {};
         }
-        const auto taken = left_.first(static_cast<std::size_t>(size_bytes));
-        left_ = left_.subspan(taken.size());
+        const auto taken = rest_.first(static_cast<std::size_t>(size_bytes));
+        rest_ = rest_.subspan(taken.size());
         return taken;
     }
 
@@ -62,7 +62,7 @@ private:
         return 0;
     }
 
-    std::span<const std::byte> left_;
+    std::span<const std::byte> rest_;
     bool failed_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
@@ -51,6 +52,8 @@ private:
     std::uint64_t refused_count_ = 0;
 
     friend class UnwindTableBuilder;
+    friend std::string unwind_table_bytes(const UnwindTable& table);  // table_bytes.h
+    friend Result<UnwindTable> unwind_table_of_bytes(std::span<const std::byte> bytes);
 };
 
 }  // namespace perfleet

@@ -165,16 +165,15 @@ class KeptRows final : public RowSink {
 public:
     struct Row {
         Series series;
-        Ticks now;
+        Ticks time;
         std::vector<std::uint64_t> integers;
         friend bool operator==(const Row&, const Row&) = default;
     };
     std::vector<Row> rows;
     std::map<std::pair<Series, CountName>, std::uint64_t> counted;
 
-    void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
-                std::span<const std::span<const std::byte>> /*bytes*/) override {
-        rows.push_back({series, now, {integers.begin(), integers.end()}});
+    void append(const RowView& row) override {
+        rows.push_back({row.series, row.time, {row.integers.begin(), row.integers.end()}});
     }
     void count_lost(Series series, CountName reason, std::uint64_t row_count) override {
         counted[{series, reason}] += row_count;

@@ -17,6 +17,7 @@
 #include "tools/perfleet/import/perf-data/record_order.h"
 #include "tools/perfleet/import/perf-data/record_replay.h"
 #include "tools/perfleet/import/perf-data/record_source.h"
+#include "tools/perfleet/import/perf-data/record_streams.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
 #include "tools/perfleet/import/perf-data/simpleperf.h"
 #include "tools/perfleet/import/perf-data/stat_replay.h"
@@ -48,8 +49,12 @@ std::span<const std::byte> body_of(const RecordBytes& record) {
 
 class Import {
 public:
-    Import(FileBytes file, const RecordingImport& options, Store& store, const ProgressReport& progress)
-        : file_{std::move(file)}, options_{options}, store_{store}, progress_{progress} {}
+    Import(RecordingFiles files, const RecordingImport& options, Store& store, const ProgressReport& progress)
+        : file_{std::move(files.file)},
+          parts_{std::move(files.parts)},
+          options_{options},
+          store_{store},
+          progress_{progress} {}
 
     Result<ImportedRecording> run() {
         header_ = PERFLEET_TRY(read_perf_data_header(file_));
@@ -76,9 +81,10 @@ public:
 private:
     // Of a pipe: what it describes in records of its own; and when the recording began and ended.
     void look_ahead() {
-        RecordSource source{file_, header_};
+        RecordStreams streams{file_, parts_, header_};
         std::unique_ptr<EventFinder> events;
-        while (const auto record = source.next()) {
+        while (const auto record = streams.next(nullptr)) {
+            RecordSource& source = streams.source();
             if (const auto counted_ns = StatReplay::round_time_ns(*record, header_.is_foreign)) {
                 recording_->last_ns = std::max(recording_->last_ns, *counted_ns);
             }
@@ -131,6 +137,7 @@ private:
             case kEventUpdate: return recording_->take_event_update(body);
             case simpleperf::kTracingData: cursor.skip(4); return recording_->take_tracing_data(cursor.rest());
             case simpleperf::kEventId: return recording_->take_event_ids(body);
+            case simpleperf::kKernelSymbols: return recording_->take_kallsyms(body);
             default: skip_payload_of(source, record); return true;
         }
     }
@@ -206,7 +213,7 @@ private:
             event.exclude_kernel = recorded.is(attr_flags::kExcludeKernel);
             event.exclude_user = recorded.is(attr_flags::kExcludeUser);
             event.callchain = recorded.has(perf::sample_type::kCallchain);
-            event.unit = unit_of_attr(recorded);
+            event.unit = bounded(unit_of_event(recorded));
             event.format = recorded.format;
             event.group = recorded.group;
             event.attr = recorded.attr;
@@ -231,11 +238,14 @@ private:
                 replay.take(record, time);
             }
         };
-        RecordSource source{file_, header_};
-        while (const auto record = source.next()) {
+        RecordStreams streams{file_, parts_, header_};
+        while (const auto record = streams.next(&events)) {
+            RecordSource& source = streams.source();
             if (record->type == static_cast<std::uint32_t>(RecordType::kFinishedRound)) {
-                order.finish_round(take);
-                report_progress(source);
+                if (!streams.is_merged()) {  // else it is a round of one file alone
+                    order.finish_round(take);
+                    report_progress(streams);
+                }
             } else if (record->type > kKernelTypeLast) {
                 if (!counters.take(*record)) {
                     pass_over(source, *record, replay);
@@ -246,7 +256,7 @@ private:
                 order.add(*record, time);
                 if (order.is_full()) {
                     order.pass_half(take);
-                    report_progress(source);
+                    report_progress(streams);
                 }
             }
             if (rows.error()) {
@@ -257,7 +267,8 @@ private:
         counters.finish();
         replay.finish();
         PERFLEET_TRY(keep_kernel_symbols(replay.images()));
-        add_warnings(source, replay);
+        PERFLEET_TRY(keep_recorded_symbols(replay.images()));
+        add_warnings(streams, replay);
         imported_.sample_count = replay.sample_count();
         return rows.finish(Ticks{std::max(replay.time(), start.ticks.value)});
     }
@@ -283,36 +294,48 @@ private:
         const bool is_description = type == RecordType::kHeaderAttr || type == RecordType::kHeaderBuildId ||
                                     type == RecordType::kHeaderFeature || type == RecordType::kHeaderTracingData ||
                                     record.type == kEventUpdate || record.type == simpleperf::kTracingData ||
-                                    record.type == simpleperf::kEventId;
+                                    record.type == simpleperf::kEventId || record.type == simpleperf::kKernelSymbols;
         if (!is_description && !is_without_rows(record.type)) {
             replay.skip(record.type);
         }
         skip_payload_of(source, record);
     }
 
-    void report_progress(const RecordSource& source) const {
+    void report_progress(const RecordStreams& streams) const {
         if (progress_) {
-            progress_(source.offset(), file_.size_bytes());
+            std::uint64_t size_bytes = file_.size_bytes();
+            for (const FileBytes& part : parts_) {
+                size_bytes += part.size_bytes();
+            }
+            progress_(streams.offset(), size_bytes);
         }
     }
 
     Result<Done> keep_kernel_symbols(const ReplayedImages& images) {
         const ImageContentId& content = images.kernel().kernel_content();
-        if (images.kernel_symbols().empty() || content.size_bytes == 0) {
+        if (images.packed_kernel_symbols().empty() || content.size_bytes == 0) {
             return Done{};
         }
         const std::string_view build_id{reinterpret_cast<const char*>(content.bytes.data()), content.size_bytes};
-        std::string packed = packed_symbols(images.kernel_symbols());
-        return packed.empty()
-                   ? Result<Done>{Done{}}
-                   : store_.put_image(build_id, {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols),
-                                                 std::move(packed)});
+        return store_.put_image(build_id, {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols),
+                                           images.packed_kernel_symbols()});
     }
 
-    void add_warnings(const RecordSource& source, const RecordReplay& replay) {
+    Result<Done> keep_recorded_symbols(const ReplayedImages& images) {
+        for (const auto& [content, text] : images.recorded_symbols()) {
+            std::string packed = packed_symbols(text);
+            if (!packed.empty()) {
+                PERFLEET_TRY(store_.put_image(
+                    content, {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols), std::move(packed)}));
+            }
+        }
+        return Done{};
+    }
+
+    void add_warnings(const RecordStreams& streams, const RecordReplay& replay) {
         imported_.warnings = std::move(recording_->warnings);
-        if (source.damage()) {
-            imported_.warnings.push_back(*source.damage() + "; what stands before it is imported");
+        for (const std::string& damage : streams.damages()) {
+            imported_.warnings.push_back(damage + "; what stands before it is imported");
         }
         std::string named;
         for (const std::string& what : replay.not_kept()) {
@@ -324,6 +347,7 @@ private:
     }
 
     FileBytes file_;
+    std::vector<FileBytes> parts_;
     const RecordingImport& options_;
     Store& store_;
     const ProgressReport& progress_;
@@ -335,9 +359,9 @@ private:
 
 }  // namespace
 
-Result<ImportedRecording> import_perf_data(FileBytes file, const RecordingImport& options, Store& store,
+Result<ImportedRecording> import_perf_data(RecordingFiles files, const RecordingImport& options, Store& store,
                                            const ProgressReport& progress) {
-    return Import{std::move(file), options, store, progress}.run();
+    return Import{std::move(files), options, store, progress}.run();
 }
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// Puts a perf.data file into a store, as a session of the collector that perf was.
+// Puts a perf.data file, or a folder of them, into a store, as a session of the collector that perf was.
 //
 // Of a damaged file all that stands before the damage is imported. Memory: kHeldSizeBytesMax of records, a batch, and
 // the tables of the session.
@@ -12,7 +12,7 @@
 namespace perfleet {
 
 // Errors: kInvalid, kTruncated, kTooLarge, kUnsupported (with the place in the file), kConflict, those of the store.
-[[nodiscard]] Result<ImportedRecording> import_perf_data(FileBytes file, const RecordingImport& options, Store& store,
-                                                         const ProgressReport& progress = {});
+[[nodiscard]] Result<ImportedRecording> import_perf_data(RecordingFiles files, const RecordingImport& options,
+                                                         Store& store, const ProgressReport& progress = {});
 
 }  // namespace perfleet

@@ -9,13 +9,12 @@
 
 #include "schemas/columns/layout.h"
 #include "schemas/columns/record_type.h"
-#include "schemas/perf/aux_record.h"
+#include "schemas/perf/mappings_at_exec.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/perf/sample_rest.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "target-collector/source/linux/image_finder.h"
-#include "tools/perfleet/import/perf-data/byte_cursor.h"
 
 namespace perfleet {
 namespace {
@@ -26,7 +25,6 @@ constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
 constexpr std::uint32_t kStackNodesMax = 1U << 19U;
 constexpr std::uint32_t kKernelPid = 0xffff'ffff;
 constexpr std::size_t kGroupCountsMax = 1U << 16U;
-constexpr std::size_t kHeldSizeBytesMax = 4U << 20U;
 
 // Where the kinds of machine have the registers that unwinding needs, by their bits in sample_regs_user.
 struct RegisterBits {
@@ -90,41 +88,6 @@ std::string_view text_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::uint64_t type_and_misc(const RecordBytes& record) { return record.type | std::uint64_t{record.misc} << 32U; }
-
-// Records whose bytes perf understands in any file: their trailer is made anew.
-bool is_kept_whole(std::uint32_t type) {
-    switch (static_cast<perf::RecordType>(type)) {
-        case perf::RecordType::kMmap:  // of data
-        case perf::RecordType::kMmap2:
-        case perf::RecordType::kRead:
-        case perf::RecordType::kAux:
-        case perf::RecordType::kItraceStart:
-        case perf::RecordType::kSwitch:
-        case perf::RecordType::kSwitchCpuWide:
-        case perf::RecordType::kNamespaces:
-        case perf::RecordType::kKsymbol:
-        case perf::RecordType::kBpfEvent:
-        case perf::RecordType::kCgroup:
-        case perf::RecordType::kTextPoke:
-        case perf::RecordType::kAuxOutputHwId: return true;
-        default: return false;
-    }
-}
-
-// What such records say holds on until another one says otherwise: names of kernel code and of cgroups, the form of
-// data of processors' traces, and the relation of their clock.
-bool is_lasting(std::uint32_t type) {
-    switch (type) {
-        case static_cast<std::uint32_t>(perf::RecordType::kKsymbol):
-        case static_cast<std::uint32_t>(perf::RecordType::kBpfEvent):
-        case static_cast<std::uint32_t>(perf::RecordType::kCgroup):
-        case perf::kAuxtraceInfoRecord:
-        case perf::kTimeConvRecord: return true;
-        default: return false;
-    }
-}
-
 std::string_view record_name(std::uint32_t type) {
     switch (type) {
         case 1: return "MMAP";
@@ -153,6 +116,7 @@ RecordReplay::RecordReplay(const RecordedSession& recording, const EventFinder& 
     : recording_{recording},
       events_{events},
       rows_{rows},
+      kept_{rows},
       reader_{events.is_foreign()},
       images_{table_, recording, recorded_until, std::move(paths)},
       chains_{kCachedChainsMax, kCachedWordsMax},
@@ -162,11 +126,12 @@ RecordReplay::RecordReplay(const RecordedSession& recording, const EventFinder& 
                     return images_.unwind_table_of(table_.at(index));
                 }},
       resolved_{std::make_unique<ResolvedStack>()},
-      definitions_{rows, table_, kStackNodesMax} {
+      definitions_{rows, table_, kStackNodesMax, [this] { define_present(); }} {
     unknown_image_ = table_.intern({"[unknown]", image_flags::kUnknown, 0, 0, {}}).value_or(0);
     for (std::size_t i = 0; i < recording.events.size(); ++i) {
         const Kind kind = recording.events[i].format.empty() ? Kind::kSample : Kind::kTracepoint;
         states_.push_back({{kind, EventNumber{static_cast<std::uint16_t>(i)}}});
+        has_branches_ = has_branches_ || recording.events[i].has(perf::sample_type::kBranchStack);
     }
     processes_.name_thread(0, 0, "swapper");
 }
@@ -199,24 +164,18 @@ void RecordReplay::take_counter(std::uint32_t event_index, const CounterReading&
     }
     rows_.tick(Ticks{time_});
     if (rows_.epoch_is_over()) {
-        restart_epoch();
+        definitions_.begin_epoch(Ticks{time_});
     }
-    const std::array<std::uint64_t, 7> integers{time,          reading.cpu,        reading.pid,       reading.pid,
+    const std::array<std::uint64_t, 6> integers{reading.cpu,   reading.pid,        reading.pid,
                                                 reading.value, reading.enabled_ns, reading.running_ns};
-    rows_.append({Kind::kCounter, EventNumber{static_cast<std::uint16_t>(event_index)}}, Ticks{time}, integers, {});
+    rows_.append({{Kind::kCounter, EventNumber{static_cast<std::uint16_t>(event_index)}}, Ticks{time}, integers});
 }
 
 void RecordReplay::begin() {
     has_begun_ = true;
     rows_.tick(Ticks{time_});
-    rows_.begin_epoch(Ticks{time_});
-    write_presence();
-    for (Held& held : held_) {
-        held.integers[0] = time_;
-        append_kept(held.event, held.integers, held.body);
-    }
-    held_ = {};
-    held_size_bytes_ = 0;
+    definitions_.begin_epoch(Ticks{time_});
+    kept_.begin(Ticks{time_});
 }
 
 void RecordReplay::count_malformed() { rows_.count_lost(kTaskSeries, CountName::kLostMalformed, 1); }
@@ -241,7 +200,7 @@ void RecordReplay::take_sample(const RecordBytes& record) {
     const bool is_raw_skipped = state.series.kind != Kind::kTracepoint && event.type == perf::kTypeTracepoint;
     state.raw_skipped += is_raw_skipped && !sample->raw.empty() ? 1U : 0U;
     if (rows_.epoch_is_over()) {
-        restart_epoch();
+        definitions_.begin_epoch(Ticks{time_});
     }
     const StackNumber stack = stack_of(record, *sample, event, state.series);
     keep_rest(record, *sample, event, state.series.event);
@@ -267,13 +226,13 @@ void RecordReplay::append_sample(EventState& state, const RecordedSample& sample
                                  std::uint64_t weight) {
     const std::uint64_t time = sample.time != 0 ? sample.time : time_;
     if (state.series.kind == Kind::kTracepoint) {
-        const std::array<std::uint64_t, 8> integers{time,        sample.cpu, sample.pid, sample.tid,
-                                                    stack.value, weight,     0,          sample.raw.size()};
+        const std::array<std::uint64_t, 7> integers{sample.cpu, sample.pid, sample.tid,       stack.value,
+                                                    weight,     0,          sample.raw.size()};
         const std::array bytes{sample.raw};
-        rows_.append(state.series, Ticks{time}, integers, bytes);
+        rows_.append({state.series, Ticks{time}, integers, bytes});
     } else {
-        const std::array<std::uint64_t, 6> integers{time, sample.cpu, sample.pid, sample.tid, stack.value, weight};
-        rows_.append(state.series, Ticks{time}, integers, {});
+        const std::array<std::uint64_t, 5> integers{sample.cpu, sample.pid, sample.tid, stack.value, weight};
+        rows_.append({state.series, Ticks{time}, integers});
     }
 }
 
@@ -293,6 +252,7 @@ void RecordReplay::keep_rest(const RecordBytes& record, const RecordedSample& sa
     rest.parts |= event.has(type::kIp) && (is_chain_kept || !is_leaf_first) ? part::kIp : 0;
     rest.parts |= event.has(type::kAddr) ? part::kAddress : 0;
     rest.parts |= event.has(type::kStreamId) ? part::kStreamId : 0;
+    rest.parts |= event.has(type::kRead) ? part::kRead : 0;
     if (!sample.raw.empty() && event.format.empty() && event.type != perf::kTypeTracepoint) {
         rest.parts |= part::kRaw;
         rest.raw = text_of(sample.raw);
@@ -305,6 +265,8 @@ void RecordReplay::keep_rest(const RecordBytes& record, const RecordedSample& sa
     rest.chain = is_chain_kept ? text_of(std::as_bytes(words)) : std::string_view{};
     rest.address = sample.address;
     rest.stream_id = sample.stream_id;
+    rest.enabled_ns = sample.enabled_ns;
+    rest.running_ns = sample.running_ns;
     rest.tail = text_of(sample.tail);
     const Series series{Kind::kRecord, number};
     const std::size_t size = perf::encoded_size_bytes(rest);
@@ -314,9 +276,9 @@ void RecordReplay::keep_rest(const RecordBytes& record, const RecordedSample& sa
     }
     perf::encode_sample_rest(rest, rest_);
     const std::uint64_t time = sample.time != 0 ? sample.time : time_;
-    const std::array<std::uint64_t, 6> integers{time, sample.cpu, sample.pid, sample.tid, type_and_misc(record), size};
+    const std::array<std::uint64_t, 5> integers{sample.cpu, sample.pid, sample.tid, type_and_misc(record), size};
     const std::array bytes{std::span<const std::byte>{rest_}.first(size)};
-    rows_.append(series, Ticks{time}, integers, bytes);
+    rows_.append({series, Ticks{time}, integers, bytes});
 }
 
 StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSample& sample, const RecordedEvent& event,
@@ -330,12 +292,8 @@ StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSamp
     CachedStack made;
     if (found == nullptr) {
         resolve_stack(words, mappings, images_.kernel(), unknown_image_, UnmappedFrames::kKept, *resolved_);
-        auto stack = intern_stack();
-        if (!stack) {
-            restart_epoch();
-            stack = intern_stack();
-        }
-        made = {stack.value_or(kEmptyStack), resolved_->unmapped_count, resolved_->truncated_count};
+        const auto frames = std::span{resolved_->frames}.first(resolved_->frame_count);
+        made = {definitions_.stack(frames, Ticks{time_}), resolved_->unmapped_count, resolved_->truncated_count};
         chains_.insert(key, made);
         found = &made;
     }
@@ -384,21 +342,6 @@ std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record,
     return words_;
 }
 
-std::optional<StackNumber> RecordReplay::intern_stack() {
-    StackNumber node = kEmptyStack;
-    for (std::uint32_t i = resolved_->frame_count; i > 0; --i) {
-        const ResolvedFrame& frame = resolved_->frames[i - 1];
-        const auto image = definitions_.image(frame.image, Ticks{time_});
-        const auto next =
-            image ? definitions_.stack_node(node, *image, frame.offset, Ticks{time_}) : std::optional<StackNumber>{};
-        if (!next) {
-            return std::nullopt;
-        }
-        node = *next;
-    }
-    return node;
-}
-
 // -- everything else --------------------------------------------------------------------------------------------------
 
 void RecordReplay::take_side_band(const RecordBytes& record) {
@@ -410,13 +353,13 @@ void RecordReplay::take_side_band(const RecordBytes& record) {
         return;
     }
     if (has_begun_ && rows_.epoch_is_over()) {
-        restart_epoch();
+        definitions_.begin_epoch(Ticks{time_});
     }
     ByteCursor cursor{record.bytes.subspan(sizeof(perf::RecordHeader),
                                            record.bytes.size() - sizeof(perf::RecordHeader) - trailer->size_bytes),
                       reader_.is_foreign()};
     TaskRow row;
-    row.time = trailer->time.value_or(0) != 0 ? *trailer->time : time_;
+    row.time = Ticks{trailer->time.value_or(0) != 0 ? *trailer->time : time_};
     row.cpu = trailer->cpu;
     switch (static_cast<RecordType>(record.type)) {
         case RecordType::kComm: take_comm(cursor, record.misc, row); break;
@@ -459,36 +402,17 @@ void RecordReplay::take_side_band(const RecordBytes& record) {
 // A record that has no row of its own.
 void RecordReplay::keep_record(const RecordBytes& record, std::span<const std::byte> body,
                                const RecordedTrailer& trailer, std::uint32_t event) {
-    if (!is_kept_whole(record.type) || reader_.is_foreign() || held_size_bytes_ > kHeldSizeBytesMax) {
+    if (!KeptRecords::is_kept_whole(record.type) || reader_.is_foreign() || kept_.is_full()) {
         skip(record.type);
         return;
     }
     const std::uint64_t time = trailer.time.value_or(0) != 0 ? *trailer.time : time_;
-    append_kept(is_lasting(record.type) ? kNoEvent : EventNumber{static_cast<std::uint16_t>(event)},
-                {time, trailer.cpu, trailer.pid, trailer.tid, type_and_misc(record), body.size()}, body);
-}
-
-void RecordReplay::append_kept(EventNumber event, const std::array<std::uint64_t, 6>& integers,
-                               std::span<const std::byte> body) {
-    constexpr std::size_t kTypeAt = 4;
-    if (!has_begun_) {
-        held_.push_back({integers, event, {body.begin(), body.end()}});
-        held_size_bytes_ += body.size() + sizeof(Held);
-        return;
-    }
-    if (event == kNoEvent && !is_writing_presence_ && lasting_size_bytes_ <= kHeldSizeBytesMax) {
-        lasting_.push_back({integers, event, {body.begin(), body.end()}});
-        lasting_.back().integers[kTypeAt] |= record_types::kAgain;
-        lasting_size_bytes_ += body.size() + sizeof(Held);
-    }
-    const std::array bytes{body};
-    rows_.append({Kind::kRecord, event}, Ticks{integers[0]}, integers, bytes);
+    kept_.keep(record, body, {}, Ticks{time}, {trailer.cpu, trailer.pid, trailer.tid},
+               EventNumber{static_cast<std::uint16_t>(event)});
 }
 
 void RecordReplay::keep_user_record(const RecordBytes& record, std::span<const std::byte> data_behind) {
-    constexpr std::size_t kChunkSizeBytes = 60'000;
-    const auto body = record.bytes.subspan(sizeof(perf::RecordHeader));
-    if (reader_.is_foreign() || held_size_bytes_ > kHeldSizeBytesMax) {
+    if (reader_.is_foreign() || kept_.is_full()) {
         skip(record.type);
         return;
     }
@@ -497,15 +421,9 @@ void RecordReplay::keep_user_record(const RecordBytes& record, std::span<const s
         begin();
     }
     if (has_begun_ && rows_.epoch_is_over()) {
-        restart_epoch();
+        definitions_.begin_epoch(Ticks{time_});
     }
-    const EventNumber event = is_lasting(record.type) ? kNoEvent : EventNumber{0};
-    append_kept(event, {time_, 0, 0, 0, type_and_misc(record), body.size()}, body);
-    for (auto rest = data_behind; !rest.empty();) {
-        const auto chunk = rest.first(std::min(rest.size(), kChunkSizeBytes));
-        append_kept(event, {time_, 0, 0, 0, record_types::kAuxChunk, chunk.size()}, chunk);
-        rest = rest.subspan(chunk.size());
-    }
+    kept_.keep(record, record.bytes.subspan(sizeof(perf::RecordHeader)), data_behind, Ticks{time_}, {}, EventNumber{0});
 }
 
 void RecordReplay::take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& row) {
@@ -518,13 +436,18 @@ void RecordReplay::take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& ro
     }
     const bool is_exec = (misc & perf::misc::kCommExec) != 0;
     if (is_exec) {
-        processes_.exec(row.pid, row.tid, name);
+        const Process* const process = processes_.find(row.pid);
+        if (process != nullptr && process->mappings->mappings().size() > perf::kMappingsAtExecMax) {
+            processes_.set_mappings(row.pid, {});
+        }
+        processes_.name_thread(row.pid, row.tid, name);
+        kept_.note_exec(row.pid);
     } else {
         processes_.name_thread(row.pid, row.tid, name);
     }
     if (has_begun_) {
         row.op = is_exec ? TaskOp::kExec : TaskOp::kComm;
-        row.string = string_number(name);
+        row.string = definitions_.string(name, Ticks{time_});
         append(row);
     }
 }
@@ -544,7 +467,7 @@ void RecordReplay::take_task(ByteCursor& cursor, std::uint16_t misc, bool is_for
             processes_.set_mappings(row.pid, {});  // perf says so of programs that ran before it
         }
     } else {
-        processes_.exit(row.pid, row.tid, row.time);
+        processes_.exit(row.pid, row.tid, row.time.value);
     }
     row.op = is_fork ? TaskOp::kFork : TaskOp::kExit;
     append(row);
@@ -584,6 +507,9 @@ void RecordReplay::take_mapping(ByteCursor& cursor, const RecordBytes& record, T
     if (mode == perf::misc::kKernel || map.pid == kKernelPid) {
         images_.add_kernel(map);
         chains_.clear();
+        if (has_begun_) {
+            define_modules();
+        }
         return;
     }
     const auto image = images_.image_of(map);
@@ -606,7 +532,7 @@ void RecordReplay::append_mapping(const TaskRow& row, const Mapping& mapping) {
     }
     TaskRow map = row;
     map.op = TaskOp::kMap;
-    map.image = image_number(mapping.image);
+    map.image = definitions_.image(mapping.image, Ticks{time_});
     map.address = mapping.start;
     map.size = mapping.end - mapping.start;
     map.file_offset = mapping.file_offset;
@@ -684,27 +610,7 @@ void RecordReplay::append(const TaskRow& row) {
     }
 }
 
-StringNumber RecordReplay::string_number(std::string_view text) {
-    auto number = definitions_.string(text, Ticks{time_});
-    if (!number && !is_writing_presence_) {
-        restart_epoch();
-        number = definitions_.string(text, Ticks{time_});
-    }
-    return number.value_or(kEmptyString);
-}
-
-ImageNumber RecordReplay::image_number(ImageIndex image) {
-    auto number = definitions_.image(image, Ticks{time_});
-    if (!number && !is_writing_presence_) {
-        restart_epoch();
-        number = definitions_.image(image, Ticks{time_});
-    }
-    return number.value_or(ImageNumber{});
-}
-
-void RecordReplay::restart_epoch() {
-    rows_.begin_epoch(Ticks{time_});
-    definitions_.clear();
+void RecordReplay::define_present() {
     chains_.clear();
     if (table_.image_count() > limits::kImagesMax / 2) {
         sweep_images();
@@ -726,31 +632,38 @@ void RecordReplay::sweep_images() {
     unwinder_.forget_images();
 }
 
+// Branches lead to modules that no frame is in.
+void RecordReplay::define_modules() {
+    if (has_branches_) {
+        images_.kernel().each_index([&](ImageIndex index) {
+            if ((table_.at(index).flags & image_flags::kKernelModule) != 0) {
+                (void)definitions_.image(index, Ticks{time_});
+            }
+        });
+    }
+}
+
 void RecordReplay::write_presence() {
-    is_writing_presence_ = true;
     processes_.each_thread([&](std::uint32_t tid, const Thread& thread) {
         TaskRow row;
-        row.time = time_;
+        row.time = Ticks{time_};
         row.op = TaskOp::kPresent;
         row.pid = thread.pid;
         row.tid = tid;
-        row.string = string_number(thread.name);
+        row.string = definitions_.string(thread.name, Ticks{time_});
         append_task_row(rows_, row);
     });
     processes_.each_process([&](const Process& process) {
         for (const Mapping& mapping : process.mappings->mappings()) {
             TaskRow row;
-            row.time = time_;
+            row.time = Ticks{time_};
             row.pid = process.pid;
             row.tid = process.pid;
             append_mapping(row, mapping);
         }
     });
-    for (Held& lasting : lasting_) {
-        lasting.integers[0] = time_;
-        append_kept(lasting.event, lasting.integers, lasting.body);
-    }
-    is_writing_presence_ = false;
+    define_modules();
+    kept_.define_lasting(Ticks{time_}, processes_);
 }
 
 }  // namespace perfleet

@@ -3,7 +3,7 @@
 //
 // What these rows have no column for stands beside them in rows of Kind::kRecord: fields of samples (perf::SampleRest),
 // and the bytes of whole records. What no row has is counted by name: not_kept(). One thread. Memory: the tables of the
-// collector's source, and kHeldSizeBytesMax.
+// collector's source, and that of KeptRecords.
 #pragma once
 
 #include <array>
@@ -22,7 +22,9 @@
 #include "target-collector/source/linux/stack_resolver.h"
 #include "target-collector/source/linux/stack_unwinder.h"
 #include "target-collector/source/linux/task_rows.h"
+#include "tools/perfleet/import/perf-data/byte_cursor.h"
 #include "tools/perfleet/import/perf-data/event_finder.h"
+#include "tools/perfleet/import/perf-data/kept_records.h"
 #include "tools/perfleet/import/perf-data/recorded_sample.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
 #include "tools/perfleet/import/perf-data/replayed_images.h"
@@ -87,7 +89,6 @@ private:
     void take_side_band(const RecordBytes& record);
     void keep_record(const RecordBytes& record, std::span<const std::byte> body, const RecordedTrailer& trailer,
                      std::uint32_t event);
-    void append_kept(EventNumber event, const std::array<std::uint64_t, 6>& integers, std::span<const std::byte> body);
     void take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& row);
     void take_task(ByteCursor& cursor, std::uint16_t misc, bool is_fork, TaskRow& row);
     void take_mapping(ByteCursor& cursor, const RecordBytes& record, TaskRow& row);
@@ -97,19 +98,19 @@ private:
     [[nodiscard]] std::span<const std::uint64_t> words_of(const RecordBytes& record, const RecordedSample& sample,
                                                           const RecordedEvent& event, const MappingList& mappings,
                                                           Series series);
-    [[nodiscard]] std::optional<StackNumber> intern_stack();
-    [[nodiscard]] StringNumber string_number(std::string_view text);
-    [[nodiscard]] ImageNumber image_number(ImageIndex image);
     void append_mapping(const TaskRow& row, const Mapping& mapping);
     void append(const TaskRow& row);
 
-    void restart_epoch();
+    // When an epoch has begun.
+    void define_present();
+    void define_modules();
     void write_presence();
     void sweep_images();
 
     const RecordedSession& recording_;
     const EventFinder& events_;
     SealedRows& rows_;
+    KeptRecords kept_;
     SampleReader reader_;
     ImageTable table_;
     ImageIndex unknown_image_ = 0;
@@ -122,23 +123,14 @@ private:
     std::unique_ptr<ResolvedStack> resolved_;
     EpochDefinitions definitions_;
     std::vector<std::uint64_t> words_;
-    std::array<std::byte, limits::kRawBytesMax> rest_{};  // encoded perf::SampleRest
-    struct Held {
-        std::array<std::uint64_t, 6> integers;
-        EventNumber event;
-        std::vector<std::byte> body;
-    };
-    std::vector<Held> held_;  // stand before the first record with a time, until rows begin
-    std::size_t held_size_bytes_ = 0;
-    std::vector<Held> lasting_;  // that hold on: said again when an epoch begins
-    std::size_t lasting_size_bytes_ = 0;
+    std::array<std::byte, limits::kRawBytesMax> rest_{};             // encoded perf::SampleRest
     std::vector<EventState> states_;                                 // by event
     std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // the last READ value, by id
     std::map<std::uint32_t, std::uint64_t> skipped_;                 // records by type
     std::uint64_t sample_count_ = 0;
     std::uint64_t time_ = 0;
+    bool has_branches_ = false;  // stacks of them
     bool has_begun_ = false;
-    bool is_writing_presence_ = false;
 };
 
 }  // namespace perfleet

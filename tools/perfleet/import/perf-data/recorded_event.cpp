@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "query-engine/statistic/counter_unit.h"
 #include "schemas/perf/perf_event.h"
 #include "target-collector/source/linux/event_table.h"
 #include "tools/perfleet/import/perf-data/byte_cursor.h"
@@ -115,7 +116,10 @@ std::string name_of_attr(const RecordedEvent& event) {
     return modifiers.empty() ? name : name + ":" + modifiers;
 }
 
-std::string unit_of_attr(const RecordedEvent& event) {
+std::string unit_of_event(const RecordedEvent& event) {
+    if (!event.unit_name.empty()) {
+        return counter_unit_text({event.scale.value_or(1), event.unit_name});
+    }
     const NamedEvent* const known = named(event);
     return known != nullptr ? std::string{known->unit} : "events";
 }

@@ -34,6 +34,10 @@ struct RecordedEvent {
     std::string format;
     std::uint16_t group = 0;  // from 1; 0: in none
 
+    // Of what it counts, where the file says so.
+    std::optional<double> scale;
+    std::string unit_name;
+
     [[nodiscard]] bool has(std::uint64_t sample_bit) const { return (sample_type & sample_bit) != 0; }
     [[nodiscard]] bool is(std::uint64_t flag) const { return (flags & flag) != 0; }
 };
@@ -51,15 +55,6 @@ inline constexpr std::uint64_t kExcludeGuest = 1U << 20;
 inline constexpr std::uint64_t kUseClockid = 1U << 25;
 }  // namespace attr_flags
 
-// Bits of perf_event_attr.read_format.
-namespace read_format {
-inline constexpr std::uint64_t kTimeEnabled = 1U << 0;
-inline constexpr std::uint64_t kTimeRunning = 1U << 1;
-inline constexpr std::uint64_t kId = 1U << 2;
-inline constexpr std::uint64_t kGroup = 1U << 3;
-inline constexpr std::uint64_t kLost = 1U << 4;
-}  // namespace read_format
-
 // An attr of any size from kAttrSizeBytesMin on; what it lacks is 0. Empty: it is shorter than that.
 [[nodiscard]] std::optional<RecordedEvent> read_attr(std::span<const std::byte> attr, bool is_foreign);
 
@@ -67,7 +62,7 @@ inline constexpr std::uint64_t kLost = 1U << 4;
 // its name.
 [[nodiscard]] std::string name_of_attr(const RecordedEvent& event);
 
-// What a row of it weighs: "ns", "events", "cycles".
-[[nodiscard]] std::string unit_of_attr(const RecordedEvent& event);
+// What a row of it weighs: "ns", "events", "cycles", "2.3283064365386963e-10 Joules".
+[[nodiscard]] std::string unit_of_event(const RecordedEvent& event);
 
 }  // namespace perfleet

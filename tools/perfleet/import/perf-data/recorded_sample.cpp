@@ -10,6 +10,7 @@ namespace perfleet {
 namespace {
 
 namespace type = perf::sample_type;
+namespace read_format = perf::read_format;
 constexpr std::size_t kHeaderSizeBytes = sizeof(perf::RecordHeader);
 constexpr std::uint64_t kBranchStackHasIndex = 1U << 17;     // PERF_SAMPLE_BRANCH_HW_INDEX
 constexpr std::uint64_t kBranchStackHasCounters = 1U << 19;  // PERF_SAMPLE_BRANCH_COUNTERS
@@ -198,17 +199,19 @@ private:
 
     void read_values() {
         const auto has = [this](std::uint64_t bit) { return (event_.read_format & bit) != 0; };
-        const std::uint64_t times =
-            (has(read_format::kTimeEnabled) ? 8U : 0U) + (has(read_format::kTimeRunning) ? 8U : 0U);
+        const auto read_times = [&] {
+            sample_.enabled_ns = has(read_format::kTimeEnabled) ? cursor_.u64() : 0;
+            sample_.running_ns = has(read_format::kTimeRunning) ? cursor_.u64() : 0;
+        };
         reader_.values_.clear();
         std::uint64_t count = 1;
         RecordedSample::Value value;
         if (has(read_format::kGroup)) {
             count = cursor_.u64();
-            cursor_.skip(times);
+            read_times();
         } else {
             value.value = cursor_.u64();
-            cursor_.skip(times);
+            read_times();
         }
         for (std::uint64_t i = 0; i < count && !cursor_.failed(); ++i) {
             value.value = has(read_format::kGroup) ? cursor_.u64() : value.value;

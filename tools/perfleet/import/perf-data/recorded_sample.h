@@ -39,6 +39,8 @@ struct RecordedSample {
         std::uint64_t id = 0;
     };
     std::span<const Value> values;
+    std::uint64_t enabled_ns = 0;
+    std::uint64_t running_ns = 0;
     std::span<const std::uint64_t> callchain;
     std::span<const std::byte> raw;
 
@@ -63,8 +65,8 @@ struct RecordedTrailer {
     std::size_t size_bytes = 0;
 };
 
-// Fields of samples that neither a column nor SampleRest has, as perf_event_attr.sample_type has them. READ is in the
-// weights of rows.
+// Fields of samples that neither a column nor SampleRest has, as perf_event_attr.sample_type has them. What READ counts
+// is in the weights of rows.
 inline constexpr std::uint64_t kFieldsNotKept =
     ~(perf::kTailFields | perf::sample_type::kIp | perf::sample_type::kTid | perf::sample_type::kTime |
       perf::sample_type::kAddr | perf::sample_type::kRead | perf::sample_type::kCallchain | perf::sample_type::kId |

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "schemas/perf/perf_event.h"
+#include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "tools/perfleet/import/perf-data/byte_cursor.h"
 #include "tools/perfleet/import/perf-data/simpleperf.h"
@@ -96,7 +97,7 @@ bool RecordedSession::take_attr(std::span<const std::byte> body) {
 }
 
 bool RecordedSession::take_event_update(std::span<const std::byte> body) {
-    constexpr std::uint64_t kName = 2;
+    enum : std::uint64_t { kUnit, kScale, kName };  // others say CPUs, which samples don't need
     ByteCursor cursor{body, is_foreign_};
     const std::uint64_t what = cursor.u64();
     const std::uint64_t id = cursor.u64();
@@ -104,12 +105,18 @@ bool RecordedSession::take_event_update(std::span<const std::byte> body) {
         return false;
     }
     for (RecordedEvent& event : events) {
-        if (what == kName && std::find(event.ids.begin(), event.ids.end(), id) != event.ids.end()) {
-            event.name = cursor.text();
-            return true;
+        if (std::find(event.ids.begin(), event.ids.end(), id) == event.ids.end()) {
+            continue;
         }
+        switch (what) {
+            case kUnit: event.unit_name = printable(cursor.text()); break;
+            case kScale: event.scale = std::bit_cast<double>(cursor.u64()); break;
+            case kName: event.name = cursor.text(); break;
+            default: break;
+        }
+        return !cursor.failed();
     }
-    return true;  // of scales, units and CPUs, which samples don't need
+    return true;
 }
 
 bool RecordedSession::take_build_id(std::uint16_t misc, std::span<const std::byte> body) {
@@ -252,6 +259,13 @@ bool RecordedSession::take_event_ids(std::span<const std::byte> body) {
     return !cursor.failed();
 }
 
+bool RecordedSession::take_kallsyms(std::span<const std::byte> body) {
+    ByteCursor cursor{body, is_foreign_};
+    const std::uint32_t size = cursor.u32();
+    kallsyms = text_of(cursor.bytes(size));
+    return !cursor.failed();
+}
+
 bool RecordedSession::take_meta_info(std::span<const std::byte> section) {
     constexpr std::size_t kEntriesMax = 256;
     ByteCursor cursor{section, is_foreign_};
@@ -296,8 +310,11 @@ bool RecordedSession::take_feature(unsigned number, std::span<const std::byte> s
         constexpr std::size_t kTextMax = 256;
         return std::string{cursor.sized_text().substr(0, kTextMax)};
     };
-    if (number == simpleperf::kMetaInfo) {
-        return take_meta_info(section);
+    switch (number) {
+        case simpleperf::kMetaInfo: return take_meta_info(section);
+        case simpleperf::kFile: return take_simpleperf_files(section, is_foreign_, symbols);
+        case simpleperf::kFile2: return take_simpleperf_messages(section, is_foreign_, symbols);
+        default: break;
     }
     switch (static_cast<Feature>(number)) {
         case Feature::kTracingData: return take_tracing_data(section);

@@ -18,6 +18,7 @@
 #include "storage/model/session.h"
 #include "tools/perfleet/import/perf-data/record_source.h"
 #include "tools/perfleet/import/perf-data/recorded_event.h"
+#include "tools/perfleet/import/perf-data/recorded_symbols.h"
 
 namespace perfleet {
 
@@ -40,6 +41,7 @@ public:
     [[nodiscard]] bool take_tracing_data(std::span<const std::byte> bytes);
     // Of simpleperf.
     [[nodiscard]] bool take_event_ids(std::span<const std::byte> body);
+    [[nodiscard]] bool take_kallsyms(std::span<const std::byte> body);
 
     // Names and formats of events, once all that tells them was taken.
     void name_events();
@@ -59,6 +61,8 @@ public:
     std::uint64_t first_ns = 0;  // SAMPLE_TIME; 0: not told
     std::uint64_t last_ns = 0;
     std::map<std::string, std::string, std::less<>> meta;  // simpleperf's META_INFO
+    RecordedSymbolsByPath symbols;                         // simpleperf's; by the paths of mappings
+    std::string kallsyms;                                  // likewise; empty: not in the file
     std::vector<std::string> warnings;
 
 private:

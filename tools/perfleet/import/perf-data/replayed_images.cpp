@@ -11,8 +11,12 @@
 
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/columns/layout.h"
+#include "schemas/text/hex.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/content_hash.h"
 #include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/file_io.h"
+#include "target-collector/linux/packed_symbols.h"
 #include "target-collector/linux/target_identity.h"
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/image_finder.h"
@@ -75,14 +79,33 @@ ReplayedImages::ReplayedImages(ImageTable& table, const RecordedSession& recordi
     kernel_.intern(table_);
 }
 
-ImageContentId ReplayedImages::content_of(const ReplayedMapping& mapping) const {
-    if (!mapping.build_id.empty()) {
-        return content_from(mapping.build_id);
+ImageContentId ReplayedImages::content_of(const ReplayedMapping& mapping) {
+    const auto reported = recording_.build_ids.find(mapping.path);
+    ImageContentId content = !mapping.build_id.empty()                ? content_from(mapping.build_id)
+                             : reported != recording_.build_ids.end() ? content_from(reported->second)
+                                                                      : content_of_own_file(mapping);
+    keep_recorded_symbols(mapping.path, 0, content);
+    return content;
+}
+
+// An image without a build-id gets a hash of its functions in place of one, by which the store finds them.
+void ReplayedImages::keep_recorded_symbols(std::string_view path, std::uint64_t kernel_start, ImageContentId& content) {
+    const auto recorded = recording_.symbols.find(path);
+    if (recorded == recording_.symbols.end()) {
+        return;
     }
-    if (const auto told = recording_.build_ids.find(mapping.path); told != recording_.build_ids.end()) {
-        return content_from(told->second);
+    std::string text = recorded->second.text(path, kernel_start);
+    if (text.empty()) {
+        return;
     }
-    return content_of_own_file(mapping);
+    if (content.size_bytes == 0) {
+        ContentHash hash;
+        hash.add(std::as_bytes(std::span{path}));
+        hash.add(std::as_bytes(std::span{text}));
+        content = ImageContentId::from(hash.value(), true);
+    }
+    recorded_symbols_.try_emplace(std::string{reinterpret_cast<const char*>(content.bytes.data()), content.size_bytes},
+                                  std::move(text));
 }
 
 // perf tells the build-ids of files that have samples of their own, not of those that are in call chains alone.
@@ -144,6 +167,10 @@ void ReplayedImages::add_kernel(const ReplayedMapping& mapping) {
             kernel.content = KernelImages::own_content();
         }
         find_kernel_symbols(kernel, path.substr(path.find(']') + 1), mapping.file_offset);
+        if (packed_kernel_symbols_.empty()) {
+            keep_recorded_symbols(kKernel, kernel.address, kernel.content);
+            kernel.flags |= kernel.content.is_hash ? image_flags::kContentHash : 0;
+        }
         kernel_image_ = std::move(kernel);
     } else {
         const auto told = recording_.build_ids.find(path);
@@ -173,7 +200,7 @@ bool ReplayedImages::is_own_kernel(std::string_view reference_symbol, std::uint6
 
 void ReplayedImages::find_kernel_symbols(Image& kernel, std::string_view reference_symbol,
                                          std::uint64_t reference_address) {
-    if (kernel.content.size_bytes == 0 || !kernel_symbols_.empty()) {
+    if (kernel.content.size_bytes == 0 || !packed_kernel_symbols_.empty()) {
         return;
     }
     std::string kallsyms;
@@ -182,14 +209,14 @@ void ReplayedImages::find_kernel_symbols(Image& kernel, std::string_view referen
     } else if (!paths_.build_id_cache.empty()) {
         const std::string_view id{reinterpret_cast<const char*>(kernel.content.bytes.data()),
                                   kernel.content.size_bytes};
-        kallsyms = text_of(paths_.build_id_cache + "/" + std::string{kKernel} + "/" + build_id_text(id) + "/kallsyms");
+        kallsyms = text_of(paths_.build_id_cache + "/" + std::string{kKernel} + "/" + hex_of(id) + "/kallsyms");
     }
     KernelLayout layout = read_kernel_layout(kallsyms);
     const std::uint64_t reference = address_in(kallsyms, reference_symbol);
     if (layout.start == 0 || reference == 0 || reference_address == 0) {
         return;
     }
-    kernel_symbols_ = std::move(layout.symbols);
+    packed_kernel_symbols_ = packed_symbols(layout.symbols);
     const std::uint64_t start = reference_address + (layout.start - reference);
     kernel.size = std::max(layout.size, kernel.address + kernel.size - std::min(start, kernel.address + kernel.size));
     kernel.address = start;
@@ -227,12 +254,9 @@ std::optional<UnwindTable> ReplayedImages::unwind_table_of(const Image& image) c
             continue;
         }
         const int fd = file.get();
-        auto table = table_of(
-            [fd](std::uint64_t offset, std::span<std::byte> into) {
-                return ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset)) ==
-                       static_cast<ssize_t>(into.size());
-            },
-            size_bytes);
+        auto table = table_of([fd](std::uint64_t offset,
+                                   std::span<std::byte> into) { return read_all_at(fd, offset, into) == into.size(); },
+                              size_bytes);
         if (table) {
             return table;
         }

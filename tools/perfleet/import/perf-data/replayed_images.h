@@ -47,7 +47,10 @@ public:
     void add_kernel(const ReplayedMapping& mapping);
     [[nodiscard]] const KernelImages& kernel() const { return kernel_; }
     // Its symbols, where this machine has them; empty: not here.
-    [[nodiscard]] const std::string& kernel_symbols() const { return kernel_symbols_; }
+    [[nodiscard]] const std::string& packed_kernel_symbols() const { return packed_kernel_symbols_; }
+
+    // What the recording says of functions, by the content of their images (a build-id or a hash of it).
+    [[nodiscard]] const std::map<std::string, std::string>& recorded_symbols() const { return recorded_symbols_; }
 
     [[nodiscard]] std::optional<UnwindTable> unwind_table_of(const Image& image) const;
 
@@ -55,7 +58,8 @@ public:
     void forget_images() { by_file_.clear(); }
 
 private:
-    [[nodiscard]] ImageContentId content_of(const ReplayedMapping& mapping) const;
+    [[nodiscard]] ImageContentId content_of(const ReplayedMapping& mapping);
+    void keep_recorded_symbols(std::string_view path, std::uint64_t kernel_start, ImageContentId& content);
     [[nodiscard]] ImageContentId content_of_own_file(const ReplayedMapping& mapping) const;
     [[nodiscard]] bool is_own_kernel(std::string_view reference_symbol, std::uint64_t reference_address) const;
     void find_kernel_symbols(Image& kernel, std::string_view reference_symbol, std::uint64_t reference_address);
@@ -70,7 +74,8 @@ private:
     std::optional<Image> kernel_image_;
     std::vector<Image> modules_;
     unsigned kernel_count_ = 0;
-    std::string kernel_symbols_;
+    std::string packed_kernel_symbols_;
+    std::map<std::string, std::string> recorded_symbols_;
 };
 
 }  // namespace perfleet

@@ -9,7 +9,7 @@
 
 namespace perfleet::simpleperf {
 
-inline constexpr std::uint32_t kKernelSymbols = 32'769;  // /proc/kallsyms
+inline constexpr std::uint32_t kKernelSymbols = 32'769;  // u32 size, then /proc/kallsyms
 inline constexpr std::uint32_t kDso = 32'770;
 inline constexpr std::uint32_t kSymbol = 32'771;
 inline constexpr std::uint32_t kSplit = 32'772;
@@ -21,6 +21,8 @@ inline constexpr std::uint32_t kTracingData = 32'777;  // u32 size, then what pe
 inline constexpr std::uint32_t kDebug = 32'778;
 
 inline constexpr unsigned kFirstFeature = 128;
+inline constexpr unsigned kFile = 128;      // symbols (recorded_symbols.h)
+inline constexpr unsigned kFile2 = 131;     // the same, in place of it
 inline constexpr unsigned kMetaInfo = 129;  // keys and values, each ended by a NUL
 
 inline constexpr std::size_t kMergedSizeBytesMax = 64U << 20;  // of SPLIT records

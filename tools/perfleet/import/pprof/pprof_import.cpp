@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -18,6 +17,7 @@
 #include "schemas/columns/record_type.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/perf/perf_event.h"
+#include "schemas/text/hex.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
@@ -31,6 +31,8 @@
 
 namespace perfleet {
 namespace {
+
+constexpr std::size_t kCommentsSizeBytesMax = 16U << 10;  // with each image
 
 constexpr std::uint64_t kRowsOfSampleMax = 1'000'000;
 constexpr std::size_t kMappingsMax = limits::kImagesMax / 4;
@@ -91,19 +93,6 @@ std::vector<EventValues> events_of(const std::vector<PprofProfile::ValueType>& t
     return events;
 }
 
-std::optional<std::string> bytes_of_hex(std::string_view text) {
-    std::string bytes;
-    for (std::size_t at = 0; at + 1 < text.size(); at += 2) {
-        std::uint8_t value = 0;
-        const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 2, value, 16);
-        if (error != std::errc{} || end != text.data() + at + 2) {
-            return std::nullopt;
-        }
-        bytes.push_back(static_cast<char>(value));
-    }
-    return text.size() % 2 != 0 || bytes.size() > limits::kBuildIdSizeBytesMax ? std::nullopt : std::optional{bytes};
-}
-
 ImageContentId content_from(std::string_view bytes, bool is_hash) {
     return ImageContentId::from(std::as_bytes(std::span{bytes}), is_hash);
 }
@@ -131,12 +120,15 @@ public:
         }
         SessionWriter writer{describe_session(), options_.now, store_, ""};
         SealedRows rows{writer};
-        definitions_.emplace(rows, images_, limits::kStackNodesMax);
+        definitions_.emplace(rows, images_, limits::kStackNodesMax, [this] {
+            present_.clear();
+            ++epoch_count_;
+        });
         rows_ = &rows;
         make_images();
         PERFLEET_TRY(keep_symbols());
         rows.tick(kStart);
-        begin_epoch();
+        definitions_->begin_epoch(kStart);
         for (const PprofProfile::Sample& sample : profile_.samples) {
             take(sample);
             if (rows.error()) {
@@ -152,10 +144,6 @@ public:
 private:
     static constexpr Ticks kStart{1'000'000'000};
 
-    struct Frame {
-        ImageIndex image = 0;
-        std::uint64_t offset = 0;
-    };
     // A line of a location.
     struct LineNumber {
         std::uint32_t location = 0;
@@ -240,6 +228,8 @@ private:
         made.sources.start = mapping.start;
         made.sources.limit = mapping.limit;
         made.sources.file_offset = mapping.file_offset;
+        made.sources.flags = mapping.flags;
+        keep_notes(made.sources);
         const auto line_of = [&](LineNumber at) { return profile_.locations[at.location].lines[at.line]; };
         std::stable_sort(made.lines.begin(), made.lines.end(),
                          [&](LineNumber a, LineNumber b) { return line_of(a).function < line_of(b).function; });
@@ -258,14 +248,31 @@ private:
                 made.sources.files.push_back(printable(function.file_name));
             }
             const PprofProfile::Location& location = profile_.locations[made.lines[i].location];
-            made.sources.places.push_back(
-                {location.address, line.line, file->second, made.lines[i].line + 1 < location.lines.size()});
+            made.sources.places.push_back({location.address, line.line, file->second, line.column, function.first_line,
+                                           made.lines[i].line + 1 < location.lines.size()});
             place_offsets_[made.lines[i].location][made.lines[i].line] = offset;
         }
         if (!made.lines.empty()) {
             add_symbol(made.symbols, offset, "[end]");  // the last symbol of all reaches no further than two pages
         }
         made.lines = {};
+    }
+
+    // What the profile says of itself.
+    void keep_notes(KeptSources& sources) {
+        std::size_t size_bytes = 0;
+        long_comment_count_ = 0;
+        for (const std::string_view comment : profile_.comments) {
+            std::string text = printable_lines(comment);
+            if (text.size() > kCommentsSizeBytesMax - size_bytes) {
+                ++long_comment_count_;
+                continue;
+            }
+            size_bytes += text.size();
+            sources.comments.push_back(std::move(text));
+        }
+        sources.drop_frames = printable(profile_.drop_frames.substr(0, kCommentsSizeBytesMax));
+        sources.keep_frames = printable(profile_.keep_frames.substr(0, kCommentsSizeBytesMax));
     }
 
     static void add_symbol(std::string& symbols, std::uint64_t offset, const std::string& name) {
@@ -294,7 +301,7 @@ private:
         return Done{};
     }
 
-    [[nodiscard]] Frame frame_of(std::uint32_t mapping, std::uint64_t offset) {
+    [[nodiscard]] ResolvedFrame frame_of(std::uint32_t mapping, std::uint64_t offset) {
         Made& made = made_[mapping];
         if (!made.named) {
             const std::string name = name_of(mapping);
@@ -305,14 +312,15 @@ private:
         return {made.named.value_or(0), offset};
     }
 
-    [[nodiscard]] Frame frame_of(const PprofProfile::Location& location) {
+    [[nodiscard]] ResolvedFrame frame_of(const PprofProfile::Location& location) {
         Made& made = made_[location.mapping];
         const PprofProfile::Mapping& mapping = profile_.mappings[location.mapping];
         const bool has_file = location.mapping != 0 && !mapping.file_name.empty() && location.address >= mapping.start;
         if (!made.file) {
-            const auto build_id = bytes_of_hex(mapping.build_id);
+            const std::string build_id = bytes_of_hex(mapping.build_id).value_or("");
+            const bool has_id = build_id.size() <= limits::kBuildIdSizeBytesMax;
             made.file = has_file ? images_.intern({name_of(location.mapping), image_flags::kFileOffset, 0, 0,
-                                                   content_from(build_id.value_or(""), false)})
+                                                   content_from(has_id ? build_id : "", false)})
                                  : images_.intern({"[unknown]", image_flags::kUnknown, 0, 0, {}});
         }
         return {made.file.value_or(0),
@@ -321,22 +329,16 @@ private:
 
     // -- rows ---------------------------------------------------------------------------------------------------------
 
-    void begin_epoch() {
-        rows_->begin_epoch(kStart);
-        definitions_->clear();
-        present_.clear();
-    }
-
     void take(const PprofProfile::Sample& sample) {
         if (rows_->epoch_is_over()) {
-            begin_epoch();
+            definitions_->begin_epoch(kStart);
         }
-        auto stack = stack_of(sample);
-        if (!stack) {
-            begin_epoch();
+        StackNumber stack = stack_of(sample);
+        const std::uint64_t epoch = epoch_count_;
+        const std::uint32_t tid = thread_of(sample);
+        if (epoch_count_ != epoch) {  // its name had no room in the one before
             stack = stack_of(sample);
         }
-        const std::uint32_t tid = thread_of(sample);
         for (std::size_t i = 0; i < events_.size(); ++i) {
             const auto value_of = [&](std::size_t value) {
                 return static_cast<std::uint64_t>(std::max<std::int64_t>(sample.values[value], 0));
@@ -351,30 +353,24 @@ private:
                 // Of the sum all rows have their part, to the last unit.
                 const std::uint64_t own = !events_[i].weight ? count / rows + (row < count % rows ? 1 : 0)
                                                              : weight / rows + (row < weight % rows ? 1 : 0);
-                const std::array<std::uint64_t, 6> integers{
-                    kStart.value, 0, tid, tid, stack.value_or(kEmptyStack).value, own};
-                rows_->append({Kind::kSample, EventNumber{static_cast<std::uint16_t>(i)}}, kStart, integers, {});
+                const std::array<std::uint64_t, 5> integers{0, tid, tid, stack.value, own};
+                rows_->append({{Kind::kSample, EventNumber{static_cast<std::uint16_t>(i)}}, kStart, integers});
             }
         }
     }
 
-    // Empty: the epoch has no room for it.
-    [[nodiscard]] std::optional<StackNumber> stack_of(const PprofProfile::Sample& sample) {
-        std::optional<StackNumber> node = kEmptyStack;
-        const auto add = [&](const Frame& frame) {
-            const auto image = node ? definitions_->image(frame.image, kStart) : std::nullopt;
-            node = image ? definitions_->stack_node(*node, *image, frame.offset, kStart) : std::nullopt;
-        };
-        for (auto at = sample.locations.rbegin(); at != sample.locations.rend(); ++at) {
-            const PprofProfile::Location& location = profile_.locations[*at];
-            if (location.lines.empty()) {
-                add(frame_of(location));
+    StackNumber stack_of(const PprofProfile::Sample& sample) {
+        frames_.clear();
+        for (const auto number : sample.locations) {
+            const PprofProfile::Location& location = profile_.locations[number];
+            for (const std::uint64_t offset : place_offsets_[number]) {
+                frames_.push_back(frame_of(location.mapping, offset));
             }
-            for (auto offset = place_offsets_[*at].rbegin(); offset != place_offsets_[*at].rend(); ++offset) {
-                add(frame_of(location.mapping, *offset));
+            if (location.lines.empty()) {
+                frames_.push_back(frame_of(location));
             }
         }
-        return node;
+        return definitions_->stack(frames_, kStart);
     }
 
     // Threads have numbers where the profile has none, and each set of labels has a thread of its own.
@@ -406,18 +402,18 @@ private:
                 known->second = next_tid_++;
             }
             if (!labels.empty()) {
-                const std::array<std::uint64_t, 6> integers{
-                    kStart.value, 0, known->second, known->second, record_types::kSampleLabels, labels.size()};
+                const std::array<std::uint64_t, 5> integers{0, known->second, known->second,
+                                                            record_types::kSampleLabels, labels.size()};
                 const std::array bytes{std::as_bytes(std::span{labels})};
-                rows_->append({Kind::kRecord, EventNumber{0}}, kStart, integers, bytes);
+                rows_->append({{Kind::kRecord, EventNumber{0}}, kStart, integers, bytes});
             }
         }
         if (present_.insert(known->second).second) {
             TaskRow row;
-            row.time = kStart.value;
+            row.time = kStart;
             row.op = TaskOp::kPresent;
             row.pid = row.tid = known->second;
-            row.string = definitions_->string(name, kStart).value_or(kEmptyString);
+            row.string = definitions_->string(name, kStart);
             append_task_row(*rows_, row);
         }
         return known->second;
@@ -430,6 +426,7 @@ private:
             }
         };
         add(long_label_count_, "samples have labels of more than 65,535 bytes, which aren't kept");
+        add(long_comment_count_, "comments are beyond 16 KiB of them, which are kept");
         add(negative_count_, "values are below 0 (a profile less another one?) and count as 0");
         add(joined_count_, "samples stand in rows with others, for their stacks have too many");
         if (profile_.samples.empty()) {
@@ -445,15 +442,18 @@ private:
     std::vector<Made> made_;  // by mapping
     ImageTable images_;
     std::optional<EpochDefinitions> definitions_;
+    std::vector<ResolvedFrame> frames_;  // of the sample at hand
     SealedRows* rows_ = nullptr;
     std::vector<std::vector<std::uint64_t>> place_offsets_;  // of the lines of each location
     // By the number that the profile has, name and labels.
     std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> threads_;
     std::set<std::uint32_t> tids_;
     std::set<std::uint32_t> present_;  // in the epoch
+    std::uint64_t epoch_count_ = 0;
     std::uint32_t next_tid_ = 1;
     std::vector<SampleLabel> labels_;
     std::uint64_t long_label_count_ = 0;
+    std::uint64_t long_comment_count_ = 0;
     std::uint64_t negative_count_ = 0;
     std::uint64_t joined_count_ = 0;
     ImportedRecording imported_;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <protozero/pbf_builder.hpp>
 #include <sstream>
@@ -59,6 +60,8 @@ public:
         made.add_uint64(pprof::Mapping::kFileOffset, file_offset);
         made.add_int64(pprof::Mapping::kFilename, numbers[0]);
         made.add_int64(pprof::Mapping::kBuildId, numbers[1]);
+        made.add_bool(pprof::Mapping::kHasFilenames, id % 2 == 0);
+        made.add_bool(pprof::Mapping::kHasInlineFrames, true);
     }
     void function(std::uint64_t id, const std::string& name, const std::string& file = "") {
         const std::int64_t number = number_of(name);
@@ -67,6 +70,7 @@ public:
         made.add_uint64(pprof::Function::kId, id);
         made.add_int64(pprof::Function::kName, number);
         made.add_int64(pprof::Function::kFilename, file_number);
+        made.add_int64(pprof::Function::kStartLine, static_cast<std::int64_t>(id * 10));
     }
     // A function in line `first_line`, the next one in the line behind that, and so on.
     void location(std::uint64_t id, std::uint64_t mapping, std::uint64_t address,
@@ -79,6 +83,7 @@ public:
             pbf_builder<pprof::Line> line{made, pprof::Location::kLine};
             line.add_uint64(pprof::Line::kFunctionId, function);
             line.add_int64(pprof::Line::kLine, first_line == 0 ? 0 : first_line++);
+            line.add_int64(pprof::Line::kColumn, first_line % 7);
         }
     }
     // `is_packed`: both forms are allowed.
@@ -168,7 +173,7 @@ TEST_F(PprofImport, OfAnExportHasItsCounts) {
     ASSERT_TRUE(scan.ok());
     Symbolizer symbolizer{original.get(), {}};
     BytesSink sink;
-    ASSERT_TRUE(export_pprof(*scan, symbolizer, sink, {}).ok());
+    ASSERT_TRUE(export_pprof(*scan, symbolizer, {}, sink).ok());
     const auto done = imported(sink.text);
     ASSERT_TRUE(done.ok()) << done.error().message;
     EXPECT_TRUE(done->has_end);
@@ -223,10 +228,12 @@ std::multiset<std::string> described(const PprofProfile& profile) {
             const PprofProfile::Location& location = profile.locations[number];
             const PprofProfile::Mapping& mapping = profile.mappings[location.mapping];
             text << mapping.file_name << ' ' << mapping.build_id << std::hex << ' ' << mapping.start << '-'
-                 << mapping.limit << '+' << mapping.file_offset << " at " << location.address << std::dec << ':';
+                 << mapping.limit << '+' << mapping.file_offset << " flags " << mapping.flags << " at "
+                 << location.address << std::dec << ':';
             for (const PprofProfile::Line& line : location.lines) {
                 const PprofProfile::Function& function = profile.functions[line.function];
-                text << ' ' << function.name << '(' << function.file_name << ':' << line.line << ')';
+                text << ' ' << function.name << '(' << function.file_name << ':' << line.line << ':' << line.column
+                     << " from " << function.first_line << ')';
             }
             text << '\n';
         }
@@ -250,11 +257,14 @@ TEST_F(PprofImport, IsExportedAsItCameIn) {
     profile.function(1, "operator new(unsigned long)", "/src/new.cpp");
     profile.function(2, "handle", "/src/server.cpp");
     profile.function(3, "handle", "/src/other.cpp");
+    profile.function(4, "handle", "/src/other.cpp");  // begins in another line
     profile.location(1, 7, 0x40'1000, {1, 2}, 12);
     profile.location(2, 7, 0x40'2345, {2}, 40);
     profile.location(3, 7, 0x40'2345, {2}, 41);
     profile.location(4, 8, 0x7f00'0123, {1, 1, 3}, 7);
     profile.location(5, 8, 0x7f00'0456, {3});
+    profile.location(6, 8, 0x7f00'0456, {4}, 33);
+    profile.sample({6}, {2, 21}, true, "worker");
     profile.sample({1, 2}, {3, 31}, true, "worker");
     profile.sample({1, 2}, {4, 41}, true, "worker", 8);
     profile.sample({1, 3}, {5, 51}, false, "worker", 8);
@@ -263,6 +273,13 @@ TEST_F(PprofImport, IsExportedAsItCameIn) {
         profile.location(100 + i, 7, 0x41'0000 + i, {2}, static_cast<std::int64_t>(100 + i));
         profile.sample({100 + i}, {1, 1}, true, "main", static_cast<std::int64_t>(i));
     }
+    const std::vector<std::string> comments{"made by hand, </script> and all", "second comment",
+                                            "of three lines\n\nc and C: the last", "ends with a line\n"};
+    for (const std::string& comment : comments) {
+        profile.message.add_int64(pprof::Profile::kComment, profile.number_of(comment));
+    }
+    profile.message.add_int64(pprof::Profile::kDropFrames, profile.number_of("^std::.*"));
+    profile.message.add_int64(pprof::Profile::kKeepFrames, profile.number_of("^main$"));
     const auto done = imported(profile.bytes);
     ASSERT_TRUE(done.ok()) << done.error().message;
     EXPECT_EQ(done->warnings, std::vector<std::string>{});
@@ -270,7 +287,7 @@ TEST_F(PprofImport, IsExportedAsItCameIn) {
     ASSERT_TRUE(scan.ok());
     Symbolizer symbolizer{store_.get(), {}};
     BytesSink sink;
-    ASSERT_TRUE(export_pprof(*scan, symbolizer, sink, {}).ok());
+    ASSERT_TRUE(export_pprof(*scan, symbolizer, {}, sink).ok());
     const auto bytes_of = [](const std::string& text) { return std::as_bytes(std::span{text}); };
     const auto before = PprofProfile::read(bytes_of(profile.bytes));
     const auto after = PprofProfile::read(bytes_of(sink.text));
@@ -279,6 +296,10 @@ TEST_F(PprofImport, IsExportedAsItCameIn) {
     ASSERT_EQ(after->value_types.size(), 2U);
     EXPECT_EQ(after->value_types[0].type, "samples");
     EXPECT_EQ(described(*after), described(*before));
+    ASSERT_GE(after->comments.size(), comments.size());
+    EXPECT_TRUE(std::equal(comments.begin(), comments.end(), after->comments.begin()));
+    EXPECT_EQ(after->drop_frames, "^std::.*");
+    EXPECT_EQ(after->keep_frames, "^main$");
 }
 
 TEST_F(PprofImport, ValuesThatAreNoCountsWeighARow) {

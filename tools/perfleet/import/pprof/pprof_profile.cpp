@@ -101,6 +101,13 @@ private:
             case pprof::Profile::kDurationNanos: profile_.duration_ns = field.get_int64(); break;
             case pprof::Profile::kPeriodType: profile_.period_type = value_type(field.get_view()); break;
             case pprof::Profile::kPeriod: profile_.period = field.get_int64(); break;
+            case pprof::Profile::kDropFrames: profile_.drop_frames = string(field.get_int64()); break;
+            case pprof::Profile::kKeepFrames: profile_.keep_frames = string(field.get_int64()); break;
+            case pprof::Profile::kComment:
+                each_number(field, [&](std::uint64_t number) {
+                    profile_.comments.push_back(string(static_cast<std::int64_t>(number)));
+                });
+                break;
             default: field.skip();
         }
     }
@@ -202,6 +209,15 @@ private:
                 case pprof::Mapping::kFileOffset: mapping.file_offset = field.get_uint64(); break;
                 case pprof::Mapping::kFilename: mapping.file_name = string(field.get_int64()); break;
                 case pprof::Mapping::kBuildId: mapping.build_id = string(field.get_int64()); break;
+                case pprof::Mapping::kHasFunctions:
+                case pprof::Mapping::kHasFilenames:
+                case pprof::Mapping::kHasLineNumbers:
+                case pprof::Mapping::kHasInlineFrames: {
+                    const auto bit =
+                        static_cast<unsigned>(field.tag()) - static_cast<unsigned>(pprof::Mapping::kHasFunctions);
+                    mapping.flags |= (field.get_bool() ? 1U : 0U) << bit;
+                    break;
+                }
                 default: field.skip();
             }
         }
@@ -224,7 +240,7 @@ private:
     }
 
     void take_line(data_view bytes, Location& location) const {
-        Line line{kUnknown, 0};
+        Line line{kUnknown, 0, 0};
         pbf_message<pprof::Line> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
@@ -234,6 +250,7 @@ private:
                     }
                     break;
                 case pprof::Line::kLine: line.line = field.get_int64(); break;
+                case pprof::Line::kColumn: line.column = field.get_int64(); break;
                 default: field.skip();
             }
         }
@@ -250,6 +267,7 @@ private:
                 case pprof::Function::kName: function.name = string(field.get_int64()); break;
                 case pprof::Function::kSystemName: system_name = string(field.get_int64()); break;
                 case pprof::Function::kFilename: function.file_name = string(field.get_int64()); break;
+                case pprof::Function::kStartLine: function.first_line = field.get_int64(); break;
                 default: field.skip();
             }
         }

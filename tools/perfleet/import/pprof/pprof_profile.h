@@ -46,14 +46,17 @@ public:
         std::uint64_t file_offset = 0;
         std::string_view file_name;
         std::string_view build_id;  // in hexadecimal digits, mostly
+        std::uint32_t flags = 0;    // as KeptSources has them
     };
     struct Function {
         std::string_view name;
         std::string_view file_name;
+        std::int64_t first_line = 0;  // 0: not known
     };
     struct Line {
         std::uint32_t function = 0;  // of functions
         std::int64_t line = 0;       // 0: not known
+        std::int64_t column = 0;     // likewise
     };
     struct Location {
         std::uint32_t mapping = 0;  // of mappings; the first stands for none
@@ -70,6 +73,9 @@ public:
     std::int64_t period = 0;
     std::int64_t time_ns = 0;  // UTC; 0: not told
     std::int64_t duration_ns = 0;
+    std::vector<std::string_view> comments;
+    std::string_view drop_frames;  // regular expressions, of readers that simplify the profile
+    std::string_view keep_frames;
 
 private:
     class Reader;

@@ -8,7 +8,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
 #include <utility>
+
+#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 namespace {
@@ -21,32 +25,25 @@ Result<FileDescriptor> copy_to_temporary(const FileDescriptor& from, const std::
         return error_from_errno(errno, name);
     }
     ::unlink(name.c_str());
-    std::vector<char> buffer(FileBytes::kBufferSizeBytes);
+    std::vector<std::byte> buffer(FileBytes::kBufferSizeBytes);
     for (;;) {
-        const ssize_t got = ::read(from.get(), buffer.data(), buffer.size());
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
+        const std::size_t got = read_all(from.get(), buffer);
+        const bool is_end = got < buffer.size();
+        if (is_end && errno != 0) {
             return error_from_errno(errno, path);
         }
-        if (got == 0) {
-            return to;
+        if (!write_all(to.get(), std::span{buffer}.first(got))) {
+            return error_from_errno(errno, name + ": a temporary copy of " + path + " (TMPDIR names another folder)");
         }
-        for (ssize_t written = 0; written < got;) {
-            const ssize_t put = ::write(to.get(), buffer.data() + written, static_cast<std::size_t>(got - written));
-            if (put < 0 && errno != EINTR) {
-                return error_from_errno(errno,
-                                        name + ": a temporary copy of " + path + " (TMPDIR names another folder)");
-            }
-            written += std::max<ssize_t>(put, 0);
+        if (is_end) {
+            return to;
         }
     }
 }
 
 }  // namespace
 
-Result<FileBytes> FileBytes::open(const std::string& path) {
+Result<FileBytes> FileBytes::open(const std::string& path, std::size_t buffer_size_bytes) {
     const bool is_input = path == "-";
     FileDescriptor fd{is_input ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
@@ -58,9 +55,7 @@ Result<FileBytes> FileBytes::open(const std::string& path) {
         return error_from_errno(errno, path);
     }
     if (S_ISDIR(status.st_mode)) {
-        return Error{ErrorCode::kUnsupported, path +
-                                                  ": a folder; perf.data files of `perf record --threads` can't be "
-                                                  "imported (record without it)"};
+        return Error{ErrorCode::kUnsupported, path + ": a folder, where a file is expected"};
     }
     UtcNs modified{(status.st_mtim.tv_sec * kNsPerSecond) + status.st_mtim.tv_nsec};
     if (!S_ISREG(status.st_mode)) {
@@ -70,30 +65,19 @@ Result<FileBytes> FileBytes::open(const std::string& path) {
         }
         modified = UtcNs{(status.st_mtim.tv_sec * kNsPerSecond) + status.st_mtim.tv_nsec};
     }
-    return FileBytes{path, std::move(fd), static_cast<std::uint64_t>(status.st_size), modified};
+    return FileBytes{path, std::move(fd), static_cast<std::uint64_t>(status.st_size), modified, buffer_size_bytes};
 }
 
-FileBytes::FileBytes(std::string path, FileDescriptor fd, std::uint64_t size_bytes, UtcNs modified)
+FileBytes::FileBytes(std::string path, FileDescriptor fd, std::uint64_t size_bytes, UtcNs modified,
+                     std::size_t buffer_size_bytes)
     : path_{std::move(path)},
       fd_{std::move(fd)},
       size_bytes_{size_bytes},
       modified_{modified},
-      buffer_(kBufferSizeBytes) {}
+      buffer_(buffer_size_bytes) {}
 
 std::size_t FileBytes::read_at(std::uint64_t offset, std::span<std::byte> into) const {
-    std::size_t have = 0;
-    while (have < into.size()) {
-        const ssize_t got =
-            ::pread(fd_.get(), into.data() + have, into.size() - have, static_cast<off_t>(offset + have));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            break;
-        }
-        have += static_cast<std::size_t>(got);
-    }
-    return have;
+    return read_all_at(fd_.get(), offset, into);
 }
 
 std::span<const std::byte> FileBytes::peek(std::size_t size_bytes) {
@@ -111,6 +95,30 @@ std::vector<std::byte> FileBytes::piece(std::uint64_t offset, std::uint64_t size
     std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(size_bytes, size_bytes_ - offset)));
     bytes.resize(read_at(offset, bytes));
     return bytes;
+}
+
+Result<RecordingFiles> open_recording(const std::string& path) {
+    std::error_code ignored;
+    if (path == "-" || !std::filesystem::is_directory(path, ignored)) {
+        return RecordingFiles{PERFLEET_TRY(FileBytes::open(path)), {}};
+    }
+    const std::string main = path + "/data";
+    if (!std::filesystem::exists(main, ignored)) {
+        return Error{ErrorCode::kInvalid,
+                     path + ": a folder without the file `data`, which one of `perf record --threads` has"};
+    }
+    RecordingFiles files{PERFLEET_TRY(FileBytes::open(main)), {}};
+    for (std::size_t number = 0;; ++number) {
+        const std::string part = main + "." + std::to_string(number);
+        if (!std::filesystem::exists(part, ignored)) {
+            return files;
+        }
+        if (number == RecordingFiles::kPartsMax) {
+            return Error{ErrorCode::kTooLarge,
+                         path + ": more than " + std::to_string(RecordingFiles::kPartsMax) + " files of records"};
+        }
+        files.parts.push_back(PERFLEET_TRY(FileBytes::open(part, RecordingFiles::kPartBufferSizeBytes)));
+    }
 }
 
 }  // namespace perfleet

@@ -19,8 +19,10 @@ class FileBytes {
 public:
     static constexpr std::size_t kBufferSizeBytes = 1U << 20;
 
-    // "-": standard input. Errors: those of open(2) and read(2), naming the path.
-    [[nodiscard]] static Result<FileBytes> open(const std::string& path);
+    // "-": standard input. The buffer must hold what is peeked at. Errors: those of open(2) and read(2), naming the
+    // path.
+    [[nodiscard]] static Result<FileBytes> open(const std::string& path,
+                                                std::size_t buffer_size_bytes = kBufferSizeBytes);
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
@@ -36,7 +38,8 @@ public:
     [[nodiscard]] std::vector<std::byte> piece(std::uint64_t offset, std::uint64_t size_bytes) const;
 
 private:
-    FileBytes(std::string path, FileDescriptor fd, std::uint64_t size_bytes, UtcNs modified);
+    FileBytes(std::string path, FileDescriptor fd, std::uint64_t size_bytes, UtcNs modified,
+              std::size_t buffer_size_bytes);
     [[nodiscard]] std::size_t read_at(std::uint64_t offset, std::span<std::byte> into) const;
 
     std::string path_;
@@ -48,5 +51,18 @@ private:
     std::size_t buffered_ = 0;
     std::uint64_t offset_ = 0;
 };
+
+// What `perf record` wrote: a file, or with --threads a folder of one with all that describes the recording (`data`),
+// and one of records alone for each of its threads (`data.0`, `data.1` …).
+struct RecordingFiles {
+    static constexpr std::size_t kPartsMax = 512;
+    static constexpr std::size_t kPartBufferSizeBytes = 128U << 10;  // records have 16 bits of size
+
+    FileBytes file;
+    std::vector<FileBytes> parts;
+};
+
+// Errors: as FileBytes::open(); kInvalid (a folder without `data`), kTooLarge (more than kPartsMax parts).
+[[nodiscard]] Result<RecordingFiles> open_recording(const std::string& path);
 
 }  // namespace perfleet

@@ -8,13 +8,14 @@
 #include <variant>
 
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/wire/delivery_limits.h"
 #include "target-collector/message/bye.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
+// Each batch is taken at once: room for one, which closes early where it is larger, and for what is skipped at the end.
+constexpr std::size_t kRingSizeBytes = 2U << 20;
 constexpr std::uint64_t kTickNs = 1'000'000'000;
 
 }  // namespace
@@ -30,17 +31,16 @@ SealedRows::SealedRows(SessionWriter& writer)
     : writer_{writer},
       values_(BatchBuilder::values_count(limits::kBatchRowsMax, kColumnsOfWidestKind, limits::kBatchSeriesMax)),
       bytes_(limits::kSeriesBytesMax),
-      ring_memory_{new std::byte[limits::kCollectorRingSizeBytes]},
+      ring_memory_{new std::byte[kRingSizeBytes]},
       losses_memory_(kLossReportRingSizeBytes),
-      batches_{{ring_memory_.get(), limits::kCollectorRingSizeBytes}},
+      batches_{{ring_memory_.get(), kRingSizeBytes}},
       losses_{losses_memory_},
       builder_{values_, bytes_, limits::kBatchRowsMax},
       // Batches close when they are full: their times are long over.
       sealer_{{writer.record().session, limits::kBatchRowsMax, ~0ULL, nullptr}, builder_, counts_, batches_, losses_} {}
 
-void SealedRows::append(Series series, Ticks now, std::span<const std::uint64_t> integers,
-                        std::span<const std::span<const std::byte>> bytes) {
-    sealer_.append(series, now, integers, bytes);
+void SealedRows::append(const RowView& row) {
+    sealer_.append(row);
     drain();
 }
 
@@ -104,7 +104,7 @@ Result<Done> SealedRows::finish(Ticks end) {
     if (error_) {
         return Error{*error_};
     }
-    return writer_.settle();
+    return writer_.sync();
 }
 
 }  // namespace perfleet

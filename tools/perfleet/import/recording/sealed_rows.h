@@ -28,8 +28,7 @@ public:
     // Borrowed.
     explicit SealedRows(SessionWriter& writer);
 
-    void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
-                std::span<const std::span<const std::byte>> bytes) override;
+    void append(const RowView& row) override;
     void count_lost(Series series, CountName reason, std::uint64_t row_count) override {
         sealer_.count_lost(series, reason, row_count);
     }

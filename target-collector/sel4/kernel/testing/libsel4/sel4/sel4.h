@@ -18,7 +18,17 @@ typedef uint64_t seL4_Word;
 typedef seL4_Word seL4_CPtr;
 typedef int8_t seL4_Bool;
 enum { seL4_CapNull = 0, seL4_CapInitThreadTCB = 1 };
-enum { seL4_NoError = 0, seL4_InvalidCapability = 2 };
+typedef int seL4_Error;
+enum { seL4_NoError = 0, seL4_InvalidCapability = 2, seL4_DeleteFirst = 8 };
+enum { seL4_WordBits = 64, seL4_PageBits = 12 };
+enum { seL4_X86_4K = 1, seL4_X86_LargePageObject = 2, seL4_X86_Default_VMAttributes = 0, seL4_X86_CacheDisabled = 1 };
+typedef int seL4_CapRights_t;
+typedef int seL4_X86_VMAttributes;
+enum { seL4_CanRead = 1 };
+typedef struct {
+    int error;
+    seL4_Word paddr;
+} seL4_X86_Page_GetAddress_t;
 
 typedef struct {
     seL4_Word rip, rsp, rflags, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8;
@@ -36,3 +46,10 @@ seL4_Word seL4_BenchmarkFinalizeLog(void);
 void seL4_BenchmarkResetThreadUtilisation(seL4_Word tcb);
 void seL4_BenchmarkGetThreadUtilisation(seL4_Word tcb);
 int seL4_TCB_ReadRegisters(seL4_CPtr tcb, seL4_Bool suspends, uint8_t flags, seL4_Word count, seL4_UserContext* into);
+int seL4_CNode_Copy(seL4_CPtr to_root, seL4_CPtr to, uint8_t to_depth, seL4_CPtr root, seL4_CPtr from, uint8_t depth,
+                    seL4_CapRights_t rights);
+int seL4_CNode_Delete(seL4_CPtr root, seL4_CPtr slot, uint8_t depth);
+int seL4_X86_Page_Map(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word address, seL4_CapRights_t rights,
+                      seL4_X86_VMAttributes attributes);
+int seL4_X86_Page_Unmap(seL4_CPtr frame);
+seL4_X86_Page_GetAddress_t seL4_X86_Page_GetAddress(seL4_CPtr frame);

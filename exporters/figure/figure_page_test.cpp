@@ -1,0 +1,125 @@
+// Heat maps as figures, and the pages of figures: what a browser is given holds what the answer says.
+#include "exporters/figure/figure_page.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "exporters/figure/heat_map_figure.h"
+#include "exporters/figure/heat_map_text.h"
+
+namespace perfleet::figure_page_test {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string kOdd = "it's \"<b>\" </script> ünï\\cødé\x01";
+
+// begin, from, count; parts of 10 ns and 5 of the unit; from 100 on what lies beyond.
+Answer map_of(const std::vector<std::array<std::uint64_t, 3>>& cells, const std::string& unit = "ns") {
+    Answer answer;
+    answer.columns = {{"time", ""}, {"begin", "ns"}, {"end", "ns"}, {"from", unit}, {"to", unit}, {"count", ""}};
+    for (const auto& [begin, from, count] : cells) {
+        answer.rows.push_back({std::string{"2026-11-27T01:02:03.000000Z"}, begin, begin + 10, from,
+                               from >= 100 ? from + 900 : from + 4, count});
+        answer.ledger.produced += count;
+        answer.ledger.stored += count;
+    }
+    return answer;
+}
+
+Answer summary_of(const std::string& event) {
+    Answer answer;
+    answer.columns = {{"session", ""}, {"target", ""}, {"event", ""}, {"median", "ns"}, {"p95", "ns"}};
+    answer.rows = {{std::string{"c0ffee00c0ffee00"}, kOdd, event, 112.0, std::uint64_t{154}}};
+    return answer;
+}
+
+// The data of a page, and that there is no other element in it than the page's own.
+Json data_of(const std::string& page) {
+    const std::string start = "<script type=\"application/json\" id=\"data\">";
+    const std::size_t begin = page.find(start) + start.size();
+    const std::size_t end = page.find("</script>", begin);
+    EXPECT_NE(page.find("Content-Security-Policy"), std::string::npos);
+    EXPECT_EQ(page.find("<b>"), std::string::npos);
+    EXPECT_EQ(page.find('\x01'), std::string::npos);
+    for (const char* outside : {"http://", "https://", "@DATA@", "@SCRIPT@", "@STYLE"}) {
+        EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+    }
+    return Json::parse(page.substr(begin, end - begin));
+}
+
+TEST(FigurePage, OfAHistogramHasItsBuckets) {
+    Answer answer;
+    answer.columns = {
+        {"from", "0.001 us"}, {"to", "0.001 us"}, {"count", ""}, {"so_far", ""}, {"so_far_share", "percent"}};
+    answer.rows = {{std::uint64_t{72}, std::uint64_t{76}, std::uint64_t{51}, std::uint64_t{51}, 0.0},
+                   {std::uint64_t{77}, ~std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{54}, 0.0}};
+    answer.warnings = {kOdd};
+    const Json data = data_of(histogram_page(answer, summary_of(kOdd), HistogramShape::kCumulative));
+    EXPECT_EQ(data["kind"], "histogram");
+    EXPECT_EQ(data["unit"], "us");
+    EXPECT_EQ(data["decimals"], 3);
+    EXPECT_EQ(data["histogram"]["shape"], "cumulative");
+    EXPECT_EQ(data["histogram"]["from"], (Json{"72", "77"}));
+    EXPECT_EQ(data["histogram"]["to"], (Json{"76", "18446744073709551615"}));
+    EXPECT_EQ(data["histogram"]["count"], (Json{"51", "3"}));
+    EXPECT_EQ(data["histogram"]["marks"][0], (Json{"median", 112'000.0}));  // figures are in the unit, values in parts
+    EXPECT_NE(data["title"].get<std::string>().find("</script> ünï"), std::string::npos);
+    EXPECT_EQ(data["warnings"].size(), 1U);
+    EXPECT_EQ(data["figures"], Json::parse(R"([["median [ns]","112.00"],["p95 [ns]","154"]])"));
+}
+
+TEST(FigurePage, OfAHeatMapHasItsCells) {
+    const Answer answer = map_of({{0, 5, 3}, {0, 100, 1}, {30, 5, 2}, {30, 15, 7}});
+    const Json data = data_of(heat_map_page(answer, summary_of("x")))["heat_map"];
+    EXPECT_EQ(data["times"]["low"], (Json{"0", "30"}));
+    EXPECT_EQ(data["steps"]["low"], (Json{"5", "15", "100"}));
+    EXPECT_EQ(data["has_rest"], true);
+    EXPECT_EQ(data["cells"]["time"], (Json{0, 0, 1, 1}));
+    EXPECT_EQ(data["cells"]["step"], (Json{0, 2, 0, 1}));
+    EXPECT_EQ(data["cells"]["count"], (Json{"3", "1", "2", "7"}));
+    EXPECT_EQ(data["begin"], "2026-11-27T01:02:03.000000Z");
+}
+
+TEST(FigurePage, OfNothingIsAPage) {
+    EXPECT_EQ(data_of(heat_map_page(map_of({}), Answer{}))["heat_map"]["cells"]["count"], Json::array());
+    EXPECT_EQ(data_of(histogram_page(Answer{}, Answer{}, HistogramShape::kLog2))["histogram"]["from"], Json::array());
+}
+
+TEST(HeatMapFigure, HasABoxForEachCell) {
+    const Figure figure = heat_map_figure(map_of({{0, 5, 3}, {0, 100, 1}, {30, 5, 2}, {30, 15, 7}}), summary_of(kOdd));
+    std::size_t darkest = 0;
+    std::size_t cells = 0;
+    for (const FilledBox& box : figure.boxes) {
+        const bool is_legend = box.width == 110 && box.height == 110;
+        const bool is_paper = box.colour == Colour{246, 247, 249};
+        cells += is_legend || is_paper ? 0 : 1;
+        darkest += !is_legend && box.colour == Colour{6, 41, 92} ? 1 : 0;
+    }
+    EXPECT_EQ(cells, 4U);
+    EXPECT_EQ(darkest, 1U);  // that of seven values
+    const std::string svg = svg_of(figure);
+    EXPECT_EQ(svg.find("</script>"), std::string::npos);
+    EXPECT_NE(svg.find("&lt;/script&gt;"), std::string::npos);
+    ASSERT_TRUE(png_of(figure).ok());
+    EXPECT_NE(svg_of(heat_map_figure(map_of({}), Answer{})).find("no values"), std::string::npos);
+}
+
+TEST(HeatMapText, HasALineForEachStep) {
+    Screen screen;
+    screen.width_columns = 60;
+    EXPECT_EQ(heat_map_text(map_of({{0, 5, 3}, {0, 100, 1}, {190, 5, 2}, {190, 15, 7}}), screen),
+              "13 values from 2026-11-27T01:02:03.000000Z; each line begins at its value in ns\n"
+              "beyond |.\n"
+              "    15 |                   @\n"
+              "    10 |\n"
+              "     5 |*                  =\n"
+              "       +--------------------\n"
+              "        0             200 ns\n"
+              "        .:-=+*#%@ from 1 to 7 values\n");
+    EXPECT_EQ(heat_map_text(map_of({}), screen), "no values\n");
+}
+
+}  // namespace
+}  // namespace perfleet::figure_page_test

@@ -1,0 +1,14 @@
+// The answer of `latency --heat-map` as text: a line a step of values, the highest first, a column a part of time.
+#pragma once
+
+#include <string>
+
+#include "exporters/report/screen.h"
+#include "query-engine/statistic/answer.h"
+
+namespace perfleet {
+
+// As wide as the screen (80 columns where that isn't limited), at most 24 lines of steps. Without the ledger.
+[[nodiscard]] std::string heat_map_text(const Answer& answer, const Screen& screen);
+
+}  // namespace perfleet

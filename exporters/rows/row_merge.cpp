@@ -1,0 +1,262 @@
+#include "exporters/rows/row_merge.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+namespace perfleet {
+
+// A series that is being merged: the row that it stands at.
+struct RowMerge::Source {
+    Source(const Scan& scan, MergedEpoch& its_epoch, Series series, const ExportedEvent* its_event,
+           std::size_t its_rank)
+        : epoch{&its_epoch},
+          kind{series.kind},
+          event{its_event},
+          rank{its_rank},
+          is_lasting{series.event == kNoEvent},
+          blocks{scan, its_epoch.session_index, {its_epoch.epoch}, series, {}} {}
+
+    MergedEpoch* epoch;
+    Kind kind;
+    const ExportedEvent* event;  // nullptr: task rows
+    std::size_t rank;            // decides between rows of one time
+    bool is_lasting;             // of what holds on: rows of before the time range count
+    RowCursor blocks;
+    const DecodedRows* rows = nullptr;
+    std::span<const std::uint64_t> times;
+    std::optional<SampleColumns> columns;
+    std::vector<std::uint32_t> order;  // of the block's rows by time; empty: as they stand
+    std::size_t position = 0;          // in that order
+    std::size_t row = 0;
+    std::uint64_t now_ns = 0;
+
+    // To the first row of a block. Samples stand by cpu and are taken in time order, those of one time as they stand;
+    // the order of task rows has a meaning of its own.
+    void begin_block(const DecodedRows& block) {
+        rows = &block;
+        times = block.integers(ColumnId::kTime);
+        order.clear();
+        if (event != nullptr && !std::is_sorted(times.begin(), times.end())) {
+            order.resize(times.size());
+            std::iota(order.begin(), order.end(), 0U);
+            std::stable_sort(order.begin(), order.end(),
+                             [&](std::uint32_t a, std::uint32_t b) { return times[a] < times[b]; });
+        }
+        go_to(0);
+    }
+    // False: there is none.
+    bool next_in_block() {
+        if (rows == nullptr || position + 1 == times.size()) {
+            return false;
+        }
+        go_to(position + 1);
+        return true;
+    }
+
+private:
+    void go_to(std::size_t new_position) {
+        position = new_position;
+        row = order.empty() ? position : order[position];
+    }
+};
+
+Result<Done> check_one_target(const Scan& scan) {
+    std::set<TargetId> targets;
+    std::string names;
+    for (const ScannedSession& session : scan.sessions()) {
+        if (targets.insert(session.record.target).second && targets.size() <= 8) {
+            names += (names.empty() ? "" : ", ") + session.record.target_name;
+        }
+    }
+    if (targets.size() > 1) {
+        return Error{ErrorCode::kUsage, "the selection holds " + std::to_string(targets.size()) + " targets (" + names +
+                                            (targets.size() > 8 ? ", …" : "") +
+                                            "), whose process ids collide; name one with --select "
+                                            "'{target=\"NAME\"}'"};
+    }
+    return Done{};
+}
+
+RowMerge::RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock, KeptRecords records)
+    : scan_{scan}, events_{events}, clock_{clock}, records_{records} {
+    list_epochs();
+}
+
+RowMerge::~RowMerge() = default;
+
+void RowMerge::list_epochs() {
+    for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
+        const ScannedSession& session = scan_.sessions()[index];
+        const auto [first, last] = scan_.tick_range(index);
+        for (const EpochNumber epoch : session.epochs) {
+            MergedEpoch merged;
+            merged.session_index = index;
+            merged.epoch = epoch;
+            std::set<Series> series;
+            std::uint64_t first_ticks = ~0ULL;
+            bool has_samples = false;
+            for (const BatchRecord& batch : session.batches) {
+                if (batch.epoch != epoch) {
+                    continue;
+                }
+                for (const BatchRecord::Rows& rows : batch.rows) {
+                    const bool is_lasting = rows.series.event == kNoEvent;  // tasks, and some records
+                    const bool is_left_out = (rows.series.kind == Kind::kRecord && records_ == KeptRecords::kLeftOut) ||
+                                             rows.series.kind == Kind::kCounter;
+                    if (rows.row_count == 0 || is_left_out ||
+                        (rows.series.kind != Kind::kTask && events_.find(index, rows.series) == nullptr)) {
+                        continue;
+                    }
+                    const bool overlaps = rows.first_ticks < last && rows.last_ticks >= first;
+                    if (is_lasting || overlaps) {
+                        series.insert(rows.series);
+                        first_ticks = std::min(first_ticks, rows.first_ticks.value);
+                    }
+                    has_samples = has_samples || (!is_lasting && overlaps);
+                }
+            }
+            if (has_samples) {
+                merged.first_ns = clock_.ns_of(index, first_ticks);
+                merged.series.assign(series.begin(), series.end());
+                epochs_.push_back(std::move(merged));
+            }
+        }
+    }
+    std::stable_sort(epochs_.begin(), epochs_.end(),
+                     [](const MergedEpoch& a, const MergedEpoch& b) { return a.first_ns < b.first_ns; });
+    for (std::size_t index = 0; index < epochs_.size(); ++index) {
+        epochs_[index].index = index;
+    }
+}
+
+bool RowMerge::is_before(const Source& a, const Source& b) {
+    return std::tie(a.now_ns, a.rank) < std::tie(b.now_ns, b.rank);
+}
+
+Result<Done> RowMerge::run(MergeVisitor& visitor) {
+    std::size_t next = 0;
+    while (next < epochs_.size() || !heap_.empty()) {
+        if (next < epochs_.size() && (heap_.empty() || epochs_[next].first_ns <= heap_.front()->now_ns)) {
+            PERFLEET_TRY(begin_epoch(epochs_[next], visitor));
+            ++next;
+            continue;
+        }
+        std::pop_heap(heap_.begin(), heap_.end(), is_later);
+        std::unique_ptr<Source> source = std::move(heap_.back());
+        heap_.pop_back();
+        auto alive = PERFLEET_TRY(drain(*source, next < epochs_.size() ? &epochs_[next] : nullptr, visitor));
+        if (alive) {
+            heap_.push_back(std::move(source));
+            std::push_heap(heap_.begin(), heap_.end(), is_later);
+        } else if (--source->epoch->source_count == 0) {
+            visitor.end_epoch(*source->epoch);
+            source->epoch->dictionary = nullptr;
+        }
+    }
+    return Done{};
+}
+
+Result<Done> RowMerge::begin_epoch(MergedEpoch& epoch, MergeVisitor& visitor) {
+    epoch.dictionary = PERFLEET_TRY(scan_.dictionary(epoch.session_index, epoch.epoch));
+    const bool is_new_run =
+        heap_.empty() && epoch.index > 0 && epochs_[epoch.index - 1].session_index != epoch.session_index;
+    visitor.begin_epoch(epoch, is_new_run);
+    // Tasks first, then kept records, those that hold on before others: of rows at one time they give meaning to the
+    // others.
+    std::vector<Series> order = epoch.series;
+    const auto rank = [](Series series) {
+        return series.kind == Kind::kTask ? 0 : series.kind != Kind::kRecord ? 3 : series.event == kNoEvent ? 1 : 2;
+    };
+    std::stable_sort(order.begin(), order.end(), [&](Series a, Series b) { return rank(a) < rank(b); });
+    for (const Series series : order) {
+        const bool is_task = series.kind == Kind::kTask;
+        auto source = std::make_unique<Source>(
+            scan_, epoch, series, is_task ? nullptr : events_.find(epoch.session_index, series), rank_count_++);
+        auto alive = advance(*source);
+        if (alive && *alive && is_task) {
+            alive = take_presence(*source, visitor);
+        }
+        if (!alive) {
+            return std::move(alive).error();
+        }
+        if (*alive) {
+            ++epoch.source_count;
+            heap_.push_back(std::move(source));
+            std::push_heap(heap_.begin(), heap_.end(), is_later);
+        }
+    }
+    return Done{};
+}
+
+// Visits the source's rows up to the first that another source, or the next epoch, has something before. False at
+// its end, and after the end of the time range.
+Result<bool> RowMerge::drain(Source& source, const MergedEpoch* next_epoch, MergeVisitor& visitor) {
+    const Ticks last = scan_.tick_range(source.epoch->session_index).second;
+    do {
+        if (!heap_.empty() && is_before(*heap_.front(), source)) {
+            return true;
+        }
+        if (Ticks{source.times[source.row]} >= last) {
+            return false;
+        }
+        PERFLEET_TRY(visit(source, visitor));
+        auto alive = advance(source);
+        if (!alive || !*alive) {
+            return alive;
+        }
+    } while (next_epoch == nullptr || source.now_ns < next_epoch->first_ns);
+    return true;
+}
+
+// To the next row; within the time range for samples.
+Result<bool> RowMerge::advance(Source& source) {
+    const auto [first, last] = scan_.tick_range(source.epoch->session_index);
+    for (;;) {
+        if (!source.next_in_block()) {
+            const RowBlock* const block = source.blocks.next();
+            if (block == nullptr) {
+                const auto status = source.blocks.status();
+                return status.ok() ? Result<bool>{false} : status.error();
+            }
+            if (block->row_count == 0) {
+                continue;
+            }
+            source.begin_block(block->rows);
+            if (source.event != nullptr && source.kind != Kind::kRecord && source.kind != Kind::kKernelEntry) {
+                source.columns.emplace(*source.rows);
+            }
+        }
+        const Ticks ticks{source.times[source.row]};
+        if (source.is_lasting || (ticks >= first && ticks < last)) {
+            source.now_ns = clock_.ns_of(source.epoch->session_index, ticks.value);
+            return true;
+        }
+    }
+}
+
+// The tasks and mappings that an epoch begins with were there before its first sample.
+Result<bool> RowMerge::take_presence(Source& source, MergeVisitor& visitor) {
+    for (;;) {
+        const auto op = static_cast<TaskOp>(source.rows->integers(ColumnId::kTaskOp)[source.row]);
+        if (op != TaskOp::kPresent && op != TaskOp::kMap && op != TaskOp::kCgroup) {
+            return true;
+        }
+        source.now_ns = source.epoch->first_ns;
+        PERFLEET_TRY(visit(source, visitor));
+        auto alive = advance(source);
+        if (!alive || !*alive) {
+            return alive;
+        }
+    }
+}
+
+Result<Done> RowMerge::visit(const Source& source, MergeVisitor& visitor) {
+    const auto [first, last] = scan_.tick_range(source.epoch->session_index);
+    const Ticks ticks{source.times[source.row]};
+    return visitor.row({*source.epoch, source.event, source.columns ? &*source.columns : nullptr, *source.rows,
+                        source.row, source.now_ns, ticks >= first && ticks < last});
+}
+
+}  // namespace perfleet

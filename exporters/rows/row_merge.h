@@ -1,0 +1,111 @@
+// The rows of an export in the order of time: samples and tracepoints of the selection, what was kept of their records,
+// and all task rows before them, of all series, epochs and sessions.
+//
+// One decoded block of each series that runs is in memory, so the size of an export doesn't matter. Rows of one time
+// come as they stand, tasks first, then kept records. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "exporters/rows/event_table.h"
+#include "exporters/rows/file_clock.h"
+#include "query-engine/scan/row_cursor.h"
+#include "query-engine/scan/scan.h"
+#include "storage/dictionary/epoch_dictionary.h"
+
+namespace perfleet {
+
+// One epoch of one session. Its dictionary is there while its rows are merged.
+struct MergedEpoch {
+    std::size_t index = 0;  // of RowMerge::epochs()
+    std::size_t session_index = 0;
+    EpochNumber epoch;
+    std::uint64_t first_ns = 0;
+    std::vector<Series> series;  // that have rows in it
+    std::shared_ptr<const EpochDictionary> dictionary;
+    std::size_t source_count = 0;  // still running
+};
+
+// The columns of a block of samples, looked up once.
+struct SampleColumns {
+    explicit SampleColumns(const DecodedRows& decoded)
+        : cpu{decoded.integers(ColumnId::kCpu)},
+          pid{decoded.integers(ColumnId::kPid)},
+          tid{decoded.integers(ColumnId::kTid)},
+          stack{decoded.integers(ColumnId::kStack)},
+          weight{decoded.integers(ColumnId::kWeight)} {}
+    std::span<const std::uint64_t> cpu;
+    std::span<const std::uint64_t> pid;
+    std::span<const std::uint64_t> tid;
+    std::span<const std::uint64_t> stack;
+    std::span<const std::uint64_t> weight;
+};
+
+// Borrowed until the visitor returns.
+struct MergedRow {
+    const MergedEpoch& epoch;
+    const ExportedEvent* event;    // nullptr: a task row
+    const SampleColumns* columns;  // likewise; and of Kind::kRecord and kKernelEntry
+    const DecodedRows& rows;
+    std::size_t row = 0;
+    std::uint64_t time_ns = 0;  // on the file's clock
+    bool is_in_range = true;    // of the time range; always for samples
+};
+
+class MergeVisitor {
+public:
+    virtual ~MergeVisitor() = default;
+    // Before the epoch's rows. What is known of tasks holds no more when `is_new_run`: the sessions before have ended.
+    virtual void begin_epoch(const MergedEpoch& epoch, bool is_new_run) = 0;
+    virtual void end_epoch(const MergedEpoch& epoch) = 0;
+    // An error ends the merge.
+    [[nodiscard]] virtual Result<Done> row(const MergedRow& row) = 0;
+};
+
+// Errors: kUsage when the selection holds several targets: their process ids collide, and their clocks differ.
+[[nodiscard]] Result<Done> check_one_target(const Scan& scan);
+
+class RowMerge {
+public:
+    enum class KeptRecords : std::uint8_t { kLeftOut, kVisited };
+    // Borrows all three.
+    RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock,
+             KeptRecords records = KeptRecords::kLeftOut);
+    ~RowMerge();
+    RowMerge(const RowMerge&) = delete;
+    RowMerge& operator=(const RowMerge&) = delete;
+
+    // Those with samples in the selection, by their first row. Empty: there is nothing to export.
+    [[nodiscard]] std::span<const MergedEpoch> epochs() const { return epochs_; }
+
+    // Once. Errors: those of the store and of the visitor.
+    [[nodiscard]] Result<Done> run(MergeVisitor& visitor);
+
+private:
+    struct Source;
+    static bool is_before(const Source& a, const Source& b);
+    static bool is_later(const std::unique_ptr<Source>& a, const std::unique_ptr<Source>& b) {
+        return is_before(*b, *a);
+    }
+    void list_epochs();
+    [[nodiscard]] Result<Done> begin_epoch(MergedEpoch& epoch, MergeVisitor& visitor);
+    [[nodiscard]] Result<bool> drain(Source& source, const MergedEpoch* next_epoch, MergeVisitor& visitor);
+    [[nodiscard]] Result<bool> advance(Source& source);
+    [[nodiscard]] Result<bool> take_presence(Source& source, MergeVisitor& visitor);
+    [[nodiscard]] Result<Done> visit(const Source& source, MergeVisitor& visitor);
+
+    const Scan& scan_;
+    const EventTable& events_;
+    const FileClock& clock_;
+    KeptRecords records_;
+    std::vector<MergedEpoch> epochs_;
+    std::vector<std::unique_ptr<Source>> heap_;
+    std::size_t rank_count_ = 0;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,47 @@
+// The priority of the thread that reads symbols. What it reads: tests/end_to_end/recorded_symbols_test.cpp.
+#include "target-collector/linux/symbol_keeper.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+namespace perfleet::symbol_keeper_test {
+namespace {
+
+// Of all threads of this process, ascending.
+std::vector<int> priorities() {
+    std::vector<int> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+        found.push_back(::getpriority(PRIO_PROCESS, static_cast<id_t>(std::stoul(entry.path().filename()))));
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+bool becomes(const auto& is_true) {
+    for (int i = 0; i < 10'000 && !is_true(); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return is_true();
+}
+
+TEST(SymbolKeeper, ReadsAtALowerPriorityUntilTheSessionEnds) {
+    const int own = ::getpriority(PRIO_PROCESS, 0);
+    if (::setpriority(PRIO_PROCESS, 0, own + 1) != 0 || ::setpriority(PRIO_PROCESS, 0, own) != 0) {
+        GTEST_SKIP() << "priorities can't be raised here";
+    }
+    SymbolKeeper keeper;
+    keeper.start();
+    EXPECT_TRUE(becomes([&] { return priorities().back() > own; }));
+    keeper.raise_priority();
+    EXPECT_TRUE(becomes([&] { return priorities().back() == own; }));
+    keeper.finish();
+}
+
+}  // namespace
+}  // namespace perfleet::symbol_keeper_test

@@ -1,0 +1,95 @@
+#include "target-collector/sel4/root/riscv64/riscv_board.h"
+
+#include <new>
+
+#include "schemas/vocabulary/assert.h"
+#include "target-collector/bare-metal/virtio_serial.h"
+#include "target-collector/sel4/kernel/cycles.h"
+
+namespace perfleet::sel4 {
+namespace {
+
+// Devices are mapped at their own addresses, as their drivers know them; in this order.
+constexpr std::uint64_t kUartPage = 0x1000'0000;
+constexpr std::uint64_t kVirtioPages = 0x1000'1000;
+constexpr std::uint64_t kVirtioDistance = 0x1000;
+constexpr int kVirtioDevices = 8;
+constexpr std::uint64_t kSerialAddress = 0x1020'0000;
+
+}  // namespace
+
+std::string_view BaseCounters::name(std::size_t index) const { return index == 0 ? "instructions" : "cpu cycles"; }
+
+std::uint64_t BaseCounters::read(std::size_t index) {
+    if (index != 0) {
+        return cycles().value;
+    }
+    std::uint64_t instructions = 0;
+    asm volatile("rdinstret %0" : "=r"(instructions));
+    return instructions;
+}
+
+RiscvBoard::RiscvBoard(Objects& objects, const seL4_BootInfo& info) : objects_{objects}, tree_{find_device_tree(info)} {
+    objects.map_device(GoldfishAlarm::kDevice);
+    objects.map_device(kUartPage);
+    for (int i = 0; i < kVirtioDevices; ++i) {
+        objects.map_device(kVirtioPages + static_cast<std::uint64_t>(i) * kVirtioDistance);
+    }
+}
+
+PmuDescription RiscvBoard::pmu() {
+    constexpr std::uint64_t kCycleAndInstret = 0b101;
+    return {.fixed_count = 2, .fixed_bits = 64, .fixed_mask = kCycleAndInstret};
+}
+
+// The rate of the processor's cycles, by the clock.
+BoardClock RiscvBoard::find_clock() {
+    constexpr std::uint64_t kUncertaintyNs = 100'000;
+    constexpr std::uint64_t kMeasuredNs = kNsPerSecond / 10;
+    constexpr int kTurnsBetweenReads = 10'000;
+    const auto clock_now = [] { return GoldfishAlarm::utc_ns(GoldfishAlarm::kDevice); };
+    const std::uint64_t begun = clock_now();
+    const std::uint64_t begun_cycles = cycles().value;
+    std::uint64_t now = begun;
+    while (now - begun < kMeasuredNs) {
+        // Reading a device costs a machine in QEMU more than anything else.
+        for (int i = 0; i < kTurnsBetweenReads; ++i) {
+            asm volatile("nop");
+        }
+        now = clock_now();
+    }
+    const Ticks ticks = cycles();
+    const std::uint64_t rate = (ticks.value - begun_cycles) * 1'000 / ((now - begun) / 1'000'000);
+    return {rate, {ticks, UtcNs{static_cast<std::int64_t>(now)}, kUncertaintyNs}};
+}
+
+// The port's memory has to lie in one piece for the device, too.
+ByteStream& RiscvBoard::open_stream() {
+    const seL4_CPtr frame = objects_.map_large_page(kSerialAddress, Objects::Access::kReadAndWrite);
+    auto& serial = *new (reinterpret_cast<void*>(kSerialAddress)) bare_metal::VirtioSerial;
+    if (!serial.start({.devices = kVirtioPages,
+                       .device_distance = kVirtioDistance,
+                       .device_count = kVirtioDevices,
+                       .bus_offset = Objects::physical_address_of(frame) - kSerialAddress})) {
+        perfleet_panic("seL4", 0, "no virtio serial port: -device virtio-serial-device -device virtserialport,nr=1");
+    }
+    return serial;
+}
+
+void RiscvBoard::start_machine(const BoardClock& /*clock*/, std::uint64_t /*seed*/) {
+    woken_ = objects_.make(seL4_NotificationObject);
+    const seL4_CPtr handler = objects_.take_slot();
+    require(static_cast<seL4_Word>(seL4_IRQControl_Get(seL4_CapIRQControl, GoldfishAlarm::kInterrupt,
+                                                       seL4_CapInitThreadCNode, handler, seL4_WordBits)),
+            "the clock's interrupt");
+    require(static_cast<seL4_Word>(seL4_IRQHandler_SetNotification(handler, woken_)), "its notification");
+    alarm_.emplace(GoldfishAlarm::kDevice, handler);
+}
+
+WakeCauses RiscvBoard::wait() const {
+    seL4_Word badges = 0;
+    seL4_Wait(woken_, &badges);
+    return {.is_tick = true};
+}
+
+}  // namespace perfleet::sel4

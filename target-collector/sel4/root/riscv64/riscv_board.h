@@ -1,0 +1,60 @@
+// QEMU's `virt` board (RISC-V, 64 bits) under seL4: ../board.h says what a board is for.
+//
+// One thread. What isn't there is a machine that was started without it: it stops and says so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "schemas/vocabulary/ids.h"
+#include "target-collector/sel4/kernel/board_clock.h"
+#include "target-collector/sel4/kernel/riscv64/goldfish_alarm.h"
+#include "target-collector/sel4/root/boot_tree.h"
+#include "target-collector/sel4/root/objects.h"
+#include "target-collector/source/pmu_description.h"
+#include "target-collector/wire/byte_stream.h"
+
+namespace perfleet::sel4 {
+
+// Those that every RISC-V has, of 64 bits: the firmware lets user level read them (scounteren).
+class BaseCounters final : public EventCounters {
+public:
+    [[nodiscard]] std::size_t count() const override { return 2; }
+    [[nodiscard]] std::string_view name(std::size_t index) const override;
+    [[nodiscard]] std::uint64_t read(std::size_t index) override;
+};
+
+class RiscvBoard {
+public:
+    static constexpr TargetId kTarget{0x7065'7266'7365'5256};
+    static constexpr std::string_view kName = "qemu-sel4-riscv";
+    static constexpr std::string_view kArchitecture = "riscv64";
+    static constexpr std::string_view kClockName = "cycle";
+
+    // Borrowed.
+    RiscvBoard(Objects& objects, const seL4_BootInfo& info);
+
+    [[nodiscard]] RunWords words() const { return run_words_of(tree_); }
+    [[nodiscard]] SessionId session() const { return session_of(tree_); }
+    [[nodiscard]] static BoardClock find_clock();
+    [[nodiscard]] ByteStream& open_stream();
+
+    void start_machine(const BoardClock& clock, std::uint64_t seed);
+    // From then on.
+    [[nodiscard]] Alarm& alarm() { return *alarm_; }
+    [[nodiscard]] static PmuDescription pmu();
+    [[nodiscard]] WakeCauses wait() const;
+    [[nodiscard]] static CycleInterrupts* cycle_interrupts() { return nullptr; }
+    [[nodiscard]] EventCounters& counters() { return counters_; }
+
+private:
+    Objects& objects_;
+    std::span<const std::byte> tree_;
+    seL4_CPtr woken_ = seL4_CapNull;
+    std::optional<GoldfishAlarm> alarm_;
+    BaseCounters counters_;
+};
+
+}  // namespace perfleet::sel4

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+/* Of linux/types.h and linux/bpf.h what BPF programs of this folder need: those include headers of one machine's C
+ * library.
+ */
+#pragma once
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+enum bpf_map_type {
+    BPF_MAP_TYPE_HASH = 1,
+    BPF_MAP_TYPE_ARRAY = 2,
+    BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
+    BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+    BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+    BPF_MAP_TYPE_RINGBUF = 27,
+    BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+#define BPF_F_NO_PREALLOC 1
+#define BPF_F_MMAPABLE (1u << 10)
+#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
+#define BPF_ANY 0
+#define BPF_RB_NO_WAKEUP 1
+#define BPF_RB_FORCE_WAKEUP 2
+#define BPF_RB_AVAIL_DATA 0
+#define ENOSPC 28
+
+#include <bpf/bpf_helpers.h>

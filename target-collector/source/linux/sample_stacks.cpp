@@ -1,0 +1,268 @@
+#include "target-collector/source/linux/sample_stacks.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "schemas/columns/layout.h"
+#include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/call_chain_limits.h"
+#include "schemas/vocabulary/host_clock.h"
+#include "target-collector/source/linux/small_file.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kUnwinderTickNs = 1'000'000'000;
+constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
+constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
+
+// Behind the words of a chain that isn't whole, with its UnwindEnd: no address, and no context that the kernel has.
+constexpr std::uint64_t kTruncatedFirst = static_cast<std::uint64_t>(-4'000);
+static_assert(kTruncatedFirst > perf::context::kMax);
+constexpr std::array<std::string_view, 5> kTruncatedNames{"", "[truncated: no tables]", "[truncated: bad address]",
+                                                          "[truncated: depth]", "[truncated: stack not dumped]"};
+static_assert(static_cast<std::size_t>(UnwindEnd::kNoTable) == 1 && static_cast<int>(UnwindEnd::kStackNotCopied) == 4);
+
+#if defined(__aarch64__)
+constexpr UnwindMachine kMachine = UnwindMachine::kAarch64;
+#else
+constexpr UnwindMachine kMachine = UnwindMachine::kX86_64;
+#endif
+
+}  // namespace
+
+SampleStacks::SampleStacks(const Parts& parts)
+    : parts_{parts},
+      scheduler_{parts.kernel},
+      code_{parts.images},
+      python_{parts.images, code_,
+              [this](ImageIndex index, std::uint32_t pid, const Mapping& mapping) {
+                  return parts_.files.python_symbols(index, pid, mapping);
+              }},
+      chains_{kCachedChainsMax, kCachedWordsMax},
+      unwinder_{kMachine,
+                [this](ImageIndex index, std::uint32_t pid, const Mapping& mapping) {
+                    return parts_.files.unwind_table(index, pid, mapping);
+                },
+                parts.kernel_unwinder},
+      resolved_{std::make_unique<ResolvedStack>()} {
+    const auto kernel_depth = read_integer_file("/proc/sys/kernel/perf_event_max_stack");
+    for (const OpenEvent& event : parts.events.events()) {
+        const std::size_t own_depth = event.spec.callchain_depth_max;
+        callchain_depths_.push_back(
+            own_depth > 0 ? own_depth : static_cast<std::size_t>(kernel_depth.value_or(limits::kStackDepthMax)));
+    }
+}
+
+void SampleStacks::leave_out_scheduler(SampleRecord& sample) {
+    const std::span<const std::uint64_t> chain = sample.callchain;
+    const auto addresses = chain.subspan(chain.empty() ? 0 : 1);  // behind the marker of the kernel's part
+    const auto rest = addresses.subspan(scheduler_.count(addresses));
+    kernel_words_.clear();
+    if (!rest.empty()) {
+        kernel_words_.push_back(perf::context::kKernel);
+        kernel_words_.insert(kernel_words_.end(), rest.begin(), rest.end());
+    }
+    sample.callchain = kernel_words_;
+    sample.is_kernel = !rest.empty();
+}
+
+StackNumber SampleStacks::stack_of(const SampleRecord& sample, std::uint32_t event_index, EpochDefinitions& definitions,
+                                   SampleCounts& counts, std::uint64_t time) {
+    Process* const process = parts_.processes.find(sample.pid);
+    static const MappingList kNoMappings;
+    const MappingList& mappings = process != nullptr ? *process->mappings : kNoMappings;
+    const std::array leaf{sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
+    if (sample.is_unwound) {
+        count_end(static_cast<UnwindEnd>(sample.unwound_end), counts);
+    }
+    const std::span<const std::uint64_t> words =
+        sample.is_unwound ? join_words(sample, sample.user_chain, static_cast<UnwindEnd>(sample.unwound_end))
+        : sample.user_stack.has_registers && process != nullptr ? unwound_words(sample, mappings, counts)
+        : sample.callchain.size() >= leaf.size()                ? callchain_words(sample, event_index, counts)
+                                                                : leaf;
+    const auto key = [&] {
+        const bool has_code = process != nullptr && process->code != nullptr;
+        return ChainCache::key_of({mappings.generation(), has_code ? process->code->generation() : 0}, words);
+    };
+    const CachedStack* found = chains_.find(key());
+    CachedStack made;
+    if (found == nullptr) {
+        FindInterpretedFrame find_interpreted;
+        if (sample.is_unwound) {
+            find_interpreted = [this, process](std::uint64_t code, std::uint64_t detail) {
+                return process != nullptr ? python_.find(*process, code, detail) : std::nullopt;
+            };
+        }
+        resolve_stack(words, mappings, parts_.kernel, parts_.unknown_image, UnmappedFrames::kDropped, *resolved_,
+                      find_interpreted);
+        mark_truncated(words);
+        if (process != nullptr) {
+            code_.name_frames(*process, *resolved_, monotonic_now_ns());
+        }
+        const auto frames = std::span{resolved_->frames}.first(resolved_->frame_count);
+        parts_.files.note_sampled(frames, sample.pid, mappings);
+        made = {definitions.stack(frames, Ticks{time}), resolved_->unmapped_count, resolved_->truncated_count};
+        chains_.insert(key(), made);
+        found = &made;
+    }
+    counts.frames_unmapped += found->unmapped_count;
+    counts.frames_truncated += found->truncated_count;
+    return found->stack;
+}
+
+std::span<const std::uint64_t> SampleStacks::unwound_words(const SampleRecord& sample, const MappingList& mappings,
+                                                           SampleCounts& counts) {
+    const UserStack& user = sample.user_stack;
+    UnwindRegisters registers;
+    // In the order of their numbers: x29, lr, sp, pc; rbx, rbp, rsp, rip.
+    constexpr bool kIsArm = kMachine == UnwindMachine::kAarch64;
+    registers.fp = user.registers[kIsArm ? 0 : 1];
+    registers.lr = kIsArm ? user.registers[1] : 0;
+    registers.rbx = kIsArm ? std::nullopt : std::optional{user.registers[0]};
+    registers.sp = user.registers[2];
+    registers.pc = user.registers[3];
+    if (sample.is_kernel && user.bytes.empty() && mappings.find(registers.pc) == nullptr) {
+        unwound_.count = 0;  // within execve(): neither is there any more
+        unwound_.end = UnwindEnd::kOutermost;
+    } else {
+        unwinder_.unwind(registers, {registers.sp, user.bytes, user.is_cut}, sample.pid, mappings,
+                         limits::kCallChainDepthMax, unwound_);
+    }
+    count_end(unwound_.end, counts);
+    if (parts_.kernel_unwinder != nullptr &&
+        (parts_.unwinds_samples || sample.off_cpu.blocked_ns + sample.off_cpu.runnable_ns > 0)) {
+        ++counts.stacks_copied;
+        note_changed(sample.pid, true);
+        if (unwound_.end == UnwindEnd::kNoTable) {
+            make_tables(sample.pid, mappings);
+        }
+    }
+    return join_words(sample, std::span{unwound_.addresses}.first(unwound_.count), unwound_.end);
+}
+
+void SampleStacks::make_tables(std::uint32_t pid, const MappingList& mappings) {
+    if (std::exchange(tables_made_generation_, mappings.generation()) == mappings.generation()) {
+        return;
+    }
+    for (const Mapping& mapping : mappings.mappings()) {
+        if ((mapping.protection & PROT_EXEC) != 0) {
+            unwinder_.make_table(pid, mapping);
+        }
+    }
+}
+
+std::span<const std::uint64_t> SampleStacks::callchain_words(const SampleRecord& sample, std::uint32_t event_index,
+                                                             SampleCounts& counts) {
+    if (!is_cut(sample.callchain, event_index)) {
+        return sample.callchain;
+    }
+    count_end(UnwindEnd::kDepth, counts);
+    words_.assign(sample.callchain.begin(), sample.callchain.end());
+    words_.push_back(kTruncatedFirst + static_cast<std::uint64_t>(UnwindEnd::kDepth));
+    return words_;
+}
+
+bool SampleStacks::is_cut(std::span<const std::uint64_t> callchain, std::uint32_t event_index) const {
+    const std::size_t most = callchain_depths_[event_index];
+    return callchain.size() > most &&
+           static_cast<std::size_t>(std::count_if(callchain.begin(), callchain.end(), [](std::uint64_t word) {
+               return word < perf::context::kMax;
+           })) >= most;
+}
+
+std::span<const std::uint64_t> SampleStacks::join_words(const SampleRecord& sample,
+                                                        std::span<const std::uint64_t> user_chain, UnwindEnd end) {
+    words_.assign(sample.callchain.begin(), sample.callchain.end());
+    if (words_.empty() && (sample.is_kernel || user_chain.empty())) {
+        words_ = {sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
+    }
+    words_.push_back(perf::context::kUser);
+    words_.insert(words_.end(), user_chain.begin(), user_chain.end());
+    if (!user_chain.empty() && end != UnwindEnd::kOutermost) {
+        words_.push_back(kTruncatedFirst + static_cast<std::uint64_t>(end));
+    }
+    return words_;
+}
+
+void SampleStacks::count_end(UnwindEnd end, SampleCounts& counts) {
+    counts.stacks_no_table += end == UnwindEnd::kNoTable ? 1 : 0;
+    counts.stacks_bad_address += end == UnwindEnd::kBadAddress ? 1 : 0;
+    counts.stacks_not_copied += end == UnwindEnd::kStackNotCopied ? 1 : 0;
+    counts.frames_truncated += end == UnwindEnd::kDepth ? 1 : 0;
+}
+
+void SampleStacks::mark_truncated(std::span<const std::uint64_t> words) {
+    const std::uint64_t end = words.empty() ? 0 : words.back() - kTruncatedFirst;
+    if (end == 0 || end >= kTruncatedNames.size()) {
+        return;
+    }
+    const auto label = parts_.images.intern({std::string{kTruncatedNames[end]}, image_flags::kUnknown, 0, 0, {}});
+    if (!label) {
+        return;
+    }
+    if (resolved_->frame_count == resolved_->frames.size()) {
+        --resolved_->frame_count;
+        ++resolved_->truncated_count;
+    }
+    resolved_->frames[resolved_->frame_count++] = {*label, 0};
+}
+
+void SampleStacks::take_codes() {
+    if (parts_.kernel_unwinder != nullptr) {
+        parts_.kernel_unwinder->take_codes([this](std::span<const std::byte> code) { python_.keep(code); });
+    }
+}
+
+void SampleStacks::note_changed(std::uint32_t pid, bool is_wanted) {
+    if (parts_.kernel_unwinder == nullptr) {
+        return;
+    }
+    if (Process* const process = parts_.processes.find(pid)) {
+        process->is_unwound_in_kernel = process->is_unwound_in_kernel || is_wanted;
+        if (process->is_unwound_in_kernel && (changed_pids_.empty() || changed_pids_.back() != pid)) {
+            changed_pids_.push_back(pid);
+        }
+    }
+}
+
+void SampleStacks::publish_changed(std::uint64_t time) {
+    if (parts_.kernel_unwinder == nullptr) {
+        return;
+    }
+    std::sort(changed_pids_.begin(), changed_pids_.end());
+    changed_pids_.erase(std::unique(changed_pids_.begin(), changed_pids_.end()), changed_pids_.end());
+    for (const std::uint32_t pid : changed_pids_) {
+        Process* const process = parts_.processes.find(pid);
+        if (process != nullptr && process->exited_at == 0) {
+            process->python_runtime = python_.runtime_of(*process);
+            parts_.kernel_unwinder->publish(*process);
+        } else {
+            parts_.kernel_unwinder->forget_process(pid);
+        }
+    }
+    changed_pids_.clear();
+    if (time - unwinder_ticked_ns_ > kUnwinderTickNs) {
+        unwinder_ticked_ns_ = time;
+        parts_.kernel_unwinder->tick();
+    }
+}
+
+void SampleStacks::forget_images() {
+    unwinder_.forget_images();
+    if (parts_.kernel_unwinder != nullptr) {
+        parts_.kernel_unwinder->forget_all();
+        parts_.processes.each_process([this](const Process& process) { note_changed(process.pid); });
+    }
+    code_.forget_images();
+    python_.forget_images();
+    parts_.files.forget_images();
+    tables_made_generation_ = 0;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,78 @@
+// Records that have no row of their own, as rows of Kind::kRecord: their bytes, and what their trailers say.
+//
+// One thread. Memory: kHeldSizeBytesMax of those that stand before the first row, and of those that hold on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/time.h"
+#include "target-collector/source/linux/process_table.h"
+#include "tools/perfleet/import/perf-data/recorded_sample.h"
+#include "tools/perfleet/import/recording/sealed_rows.h"
+
+namespace perfleet {
+
+// The type of a record and its misc bits, as ColumnId::kRecordType has them.
+[[nodiscard]] inline std::uint64_t type_and_misc(const RecordBytes& record) {
+    return record.type | std::uint64_t{record.misc} << 32U;
+}
+
+class KeptRecords {
+public:
+    static constexpr std::size_t kHeldSizeBytesMax = 4U << 20U;
+
+    struct Thread {
+        std::uint32_t cpu = 0;
+        std::uint32_t pid = 0;
+        std::uint32_t tid = 0;
+    };
+
+    // Borrowed.
+    explicit KeptRecords(SealedRows& rows) : rows_{rows} {}
+
+    // perf understands the bytes of such records in any file: their trailer is made anew.
+    [[nodiscard]] static bool is_kept_whole(std::uint32_t type);
+    // Too many stand before the first row.
+    [[nodiscard]] bool is_full() const { return held_size_bytes_ > kHeldSizeBytesMax; }
+
+    // `event`: that the record belongs to, if it says something of its own moment alone.
+    void keep(const RecordBytes& record, std::span<const std::byte> body, std::span<const std::byte> data_behind,
+              Ticks time, const Thread& thread, EventNumber event);
+
+    // Rows begin, with those that were kept before.
+    void begin(Ticks now);
+    // What is kept of the process so far holds on no longer, but for namespaces: it runs another program from now on.
+    void note_exec(std::uint32_t pid);
+    // Those that hold on are said again in an epoch that has begun.
+    void define_lasting(Ticks now, ProcessTable& processes);
+
+private:
+    struct Held {
+        std::array<std::uint64_t, 5> integers;
+        EventNumber event;
+        std::vector<std::byte> body;
+        std::uint64_t exec_count = 0;  // programs that had begun
+    };
+    void drop_ended(ProcessTable& processes);
+    void append(EventNumber event, Ticks time, const std::array<std::uint64_t, 5>& integers,
+                std::span<const std::byte> body);
+    void append_row(EventNumber event, Ticks time, const std::array<std::uint64_t, 5>& integers,
+                    std::span<const std::byte> body);
+
+    SealedRows& rows_;
+    std::vector<Held> held_;  // until rows begin
+    std::size_t held_size_bytes_ = 0;
+    std::vector<Held> lasting_;
+    std::size_t lasting_size_bytes_ = 0;
+    std::unordered_map<std::uint32_t, std::uint64_t> last_execs_;  // since an epoch began: their numbers, by process
+    std::uint64_t exec_count_ = 0;
+    bool has_begun_ = false;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,41 @@
+// timeline: what each CPU ran when, as a page for browsers or a figure.
+#include <memory>
+
+#include "exporters/format/export_format.h"
+#include "query-engine/select/selection_options.h"
+#include "tools/perfleet/command_options.h"
+#include "tools/perfleet/export_run.h"
+#include "tools/perfleet/figure_file.h"
+#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/terminal.h"
+
+namespace perfleet {
+namespace {
+
+constexpr const char* kTimelineFormat = "timeline";
+
+}  // namespace
+
+void add_timeline_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("timeline", "Draw what each CPU ran when: a page for browsers, SVG or PNG");
+    const auto options = std::make_shared<ExportOptions>();
+    options->format = kTimelineFormat;
+    command->add_option("-o,--output", options->output, "the figure to write; the name's end says as what")
+        ->check(check_not_empty)
+        ->required()
+        ->type_name("FILE.html|.svg|.png");
+    command->add_flag("--force", options->is_forced, "replace the file if it exists");
+    add_command_options(*command, find_export_format(kTimelineFormat)->options, options->query.values);
+    options->query.add_to(*command, selection_options());
+    command->callback([&invocation, options] {
+        invocation.run = [options] {
+            if (const Result<Done> chosen = choose_figure_format(options->output, options->query.values);
+                !chosen.ok()) {
+                return report_error(chosen.error());
+            }
+            return run_export(*options);
+        };
+    });
+}
+
+}  // namespace perfleet
