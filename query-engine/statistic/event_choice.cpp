@@ -209,8 +209,8 @@ void warn_of_no_samples(const EventChoice& choice, bool has_samples, std::vector
     if (!has_samples) {
         warnings.push_back(
             "no sample of event " + choice.name +
-            " lies in the selection (perfleet sessions says when there were some; the ledger is of whole "
-            "batches)");
+            " lies in the selection: check its times (perfleet sessions lists them) and filters (perfleet top without "
+            "them lists commands, images and functions); the ledger is of whole batches");
     }
 }
 

@@ -294,10 +294,13 @@ Result<std::optional<ConnectKeys>> load_connect_keys(const std::string& key_file
     }
     auto own = load_secret_key(key_file);
     if (!own) {
-        return Error{own.error().code, "--key " + own.error().message};
+        return Error{ErrorCode::kUsage, "--key " + own.error().message};
     }
-    auto server = PERFLEET_TRY(load_public_key("--gateway-key", gateway_key));
-    return std::optional<ConnectKeys>{ConnectKeys{std::move(*own), server}};
+    const auto server = load_public_key("--gateway-key", gateway_key);
+    if (!server) {
+        return Error{ErrorCode::kUsage, server.error().message};
+    }
+    return std::optional<ConnectKeys>{ConnectKeys{std::move(*own), *server}};
 }
 
 }  // namespace perfleet

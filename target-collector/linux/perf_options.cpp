@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <sstream>
 #include <string>
 
 namespace perfleet {
@@ -72,17 +73,19 @@ void add_perf_record_options(CLI::App& app) {
 
 void add_perf_options(CLI::App& app, std::span<const PerfOption> options) {
     for (const PerfOption& option : options) {
-        const std::string names = option.names;
-        const std::string name = names.substr(0, names.find(','));
-        const auto answer = [name, instead = option.instead] {
-            if (instead != nullptr) {
-                throw CLI::ValidationError(name, instead);
+        // Each name by itself: an error names the one that was typed.
+        std::istringstream names{option.names};
+        for (std::string name; std::getline(names, name, ',');) {
+            const auto answer = [name, instead = option.instead] {
+                if (instead != nullptr) {
+                    throw CLI::ValidationError(name, instead);
+                }
+            };
+            if (option.has_value) {
+                app.add_option_function<std::string>(name, [answer](const std::string&) { answer(); })->group("");
+            } else {
+                app.add_flag_callback(name, answer)->group("");
             }
-        };
-        if (option.has_value) {
-            app.add_option_function<std::string>(names, [answer](const std::string&) { answer(); })->group("");
-        } else {
-            app.add_flag_callback(names, answer)->group("");
         }
     }
 }

@@ -19,6 +19,7 @@
 #include "collector.capnp.h"
 #include "schemas/vocabulary/kind.h"
 #include "target-collector/wire/frame_file.h"
+#include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/process.h"
 
 namespace perfleet::end_to_end::collector_program_test {
@@ -173,6 +174,17 @@ TEST(CollectorProgram, ACommandThatCantBeRunEndsAsInAShell) {
     EXPECT_EQ(missing.ending.status, 127);
     EXPECT_NE(missing.error_output.find("'no-such-command'"), std::string::npos);
     EXPECT_EQ(collect({"--output", file, "--", "/etc/passwd"}).ending.status, 126);
+}
+
+TEST(CollectorProgram, AKeyFileThatIsntThereIsNoMissingCommand) {
+    for (const std::string option : {"--key", "--gateway-key"}) {
+        const TestKeys keys;
+        const Finished finished =
+            collect({"--gateway", "tcp://127.0.0.1:1", "--key", option == "--key" ? "nowhere" : keys.secret("gateway"),
+                     "--gateway-key", option == "--key" ? std::string(40, '0') : "nowhere", "--", "true"});
+        EXPECT_EQ(finished.ending.status, 2) << finished.error_output;
+        EXPECT_NE(finished.error_output.find(option + " nowhere"), std::string::npos) << finished.error_output;
+    }
 }
 
 TEST(CollectorProgram, WhatIsntThereExitsWithOne) {

@@ -320,7 +320,9 @@ def options_of_perf_name_what_to_use_instead(user):
     user.run("perfleet report --children --stdio --no-children -n")
     for words, instead in (("report -g none", "tree"), ("report -i perf.data", "import"), ("report -G", "--callers"),
                            ("report --percent-limit 1", "--limit"), ("report -t ,", "csv"), ("top -p 1", "record -p"),
-                           ("top -a", "--watch"), ("stat -d -- true", "-e cycles"), ("stat -I 100 -- true", "counters"),
+                           ("top -a", "--watch"), ("report --time 10%-20%", "--from"), ("script --time 1,2", "--from"),
+                           ("report --header-only", "--header-only: use"), ("report --hierarchy", "tree"),
+                           ("stat -d -- true", "-e cycles"), ("stat -I 100 -- true", "counters"),
                            ("stat -x, -- true", "csv"), ("script -i perf.data", "import"),
                            ("script --max-events 2", "head"), ("annotate -s main", "annotate FUNCTION")):
         error = user.run(f"perfleet {words}", status=2).err
@@ -649,7 +651,7 @@ def help_and_version_are_commands_too(user):
 @step
 def commands_that_perf_alone_has_name_another_way(user):
     for command, way in (("list", "--list-events"), ("sched", "perf sched"), ("trace", "tracepoints"),
-                         ("archive", "symbol tables")):
+                         ("archive", "symbol tables"), ("data", "script --format json")):
         check(way in user.run(f"perfleet {command} -x y", status=2).err, command)
 
 

@@ -20,7 +20,7 @@ constexpr Instead kInstead[] = {
     {"buildid-list", kToPerf},
     {"c2c", kToPerf},
     {"daemon", "perfleet-collector sends to a perfleet-gateway, as a service"},
-    {"data", "perfleet export --to json"},
+    {"data", "perfleet script --format json"},
     {"evlist", "perfleet sessions --wide"},
     {"ftrace", "perfleet record -e SYSTEM:EVENT; then perfleet tracepoints"},
     {"inject", "perfleet sets names and build-ids by itself"},
@@ -39,11 +39,21 @@ constexpr Instead kInstead[] = {
 constexpr const char* kImport =
     "import the file first with 'perfleet import FILE': it is then the last session, which is shown";
 
+constexpr const char* kTime =
+    "use --from TIME and --until TIME, which are times of day ('perfleet script -F tod,event' prints those of samples)";
+constexpr const char* kToPerfReport = "use 'perfleet export --to perf.data -o perf.data', then perf";
+
 constexpr PerfOption kTop[]{
     {"-i,--input", true, kImport},
     {"-g,--call-graph", true, "use 'perfleet tree' for callees, 'perfleet tree --inverted' for callers"},
     {"-G", false, "use 'perfleet top --callers FUNCTION' or 'perfleet tree --inverted'"},
     {"-F,--fields", true, "use --by COLUMNS: command, image, symbol, thread"},
+    {"--time", true, kTime},
+    {"--hierarchy", false, "use --by command,image or 'perfleet tree'"},
+    {"--inline", false, "use --inlines"},
+    {"-v,--verbose", false, "use --addresses, or 'perfleet symbols' for build-ids"},
+    {"-D,--dump-raw-trace,--stats,--tasks,--mmaps", false, kToPerfReport},
+    {"-k,--vmlinux,--kallsyms", true, "not needed: the kernel's symbols are stored with the session"},
     {"--percent-limit", true, "use --limit ROWS; 'perfleet tree' has --min-percent"},
     {"-d", true, "use --image NAMES"},
     {"-c", true, "use --comm NAMES"},
@@ -61,11 +71,19 @@ constexpr PerfOption kStat[]{
 constexpr PerfOption kScript[]{
     {"-i,--input", true, kImport},
     {"--max-events", true, "use '| head'"},
+    {"--time", true, kTime},
+    {"--reltime,--deltatime", false, kToPerfReport},
+    {"-s,--script,-g,--gen-script", true, kToPerfReport},
+    {"-c", true, "use --comm NAMES"},
+    {"-S", true, "use --symbol NAMES"},
     {"-I,--show-info,--header", false, "use 'perfleet sessions --wide'"},
 };
 constexpr PerfOption kAnnotate[]{
     {"--stdio,--stdio2", false, nullptr},
     {"-i,--input", true, kImport},
+    {"-l,--print-line,-P,--full-paths", false, nullptr},
+    {"-d", true, "use --image NAMES"},
+    {"--time", true, kTime},
     {"-s", true, "the function is an argument: perfleet annotate FUNCTION"},
 };
 
