@@ -91,7 +91,7 @@ protected:
 TEST_F(PipelineTest, KnownSharesOfThreeFunctionsAppearInTopAndInPerfReport) {
     GatewayProgram gateway{store(), "tcp://127.0.0.1:*", "tcp://127.0.0.1:*"};
     const Finished collected =
-        run(collector(gateway.listen(), {"-g", "-F", "999", "--", workload_path("shares_workload"), "10"}));
+        run(collector(gateway.listen(), {"-g", "-F", "999", "--", workload_path("shares_workload"), "3"}));
     ASSERT_EQ(collected.ending.status, 0) << collected.error_output;
 
     // Asked over the network, and from the folder beside the live gateway: the same.

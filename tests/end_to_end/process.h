@@ -14,7 +14,7 @@
 
 namespace perfleet::end_to_end {
 
-inline constexpr int kTimeoutS = 120;
+inline constexpr int kTimeoutS = 240;
 
 // build/<preset>/bin/NAME, and helper programs of the tests.
 [[nodiscard]] std::string program_path(std::string_view name);
