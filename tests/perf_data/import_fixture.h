@@ -15,7 +15,9 @@ protected:
     Result<ImportedRecording> imported(const RecordingImport& options = {}, const std::string& name = "in.data") {
         auto files = PERFLEET_TRY(open_recording(path(name)));
         RecordingImport own = options;
-        own.now = UtcNs{4'000'000'000'000'000'000};
+        if (own.now == UtcNs{}) {
+            own.now = UtcNs{4'000'000'000'000'000'000};
+        }
         return import_perf_data(std::move(files), own, *store_);
     }
 };

@@ -1,4 +1,6 @@
 // What comes in from perf goes out as it was: recordings of the real perf, through a store, read by the real perf.
+#include <chrono>
+#include <filesystem>
 #include <set>
 
 #include "tests/perf_data/import_fixture.h"
@@ -107,6 +109,26 @@ TEST_F(ImportedFile, ComesInOnce) {
     EXPECT_EQ(again->session, first->session);
     EXPECT_EQ(again->batches_stored, 0U);
     EXPECT_EQ(again->batches_there, first->batches_stored);
+}
+
+// Of a machine whose clock is ahead of that by which its file was written here: nothing of it lies in the future.
+TEST_F(ImportedFile, OfAClockThatIsAheadKeepsAllItsSamples) {
+    if (!perf_is_here() || perf("record -q -k CLOCK_MONOTONIC -e cpu-clock -F 2000 -o in.data -- ls /").status != 0) {
+        GTEST_SKIP() << "perf can't record here";
+    }
+    const auto all = imported();
+    ASSERT_TRUE(all.ok()) << all.error().message;
+    EXPECT_TRUE(all->warnings.empty()) << all->warnings[0];
+
+    namespace fs = std::filesystem;
+    fs::last_write_time(path("in.data"), fs::last_write_time(path("in.data")) - std::chrono::minutes{5});
+    const auto ahead = imported();
+    ASSERT_TRUE(ahead.ok()) << ahead.error().message;
+    EXPECT_EQ(ahead->sample_count, all->sample_count);
+    EXPECT_NE(ahead->session, all->session);
+    ASSERT_EQ(ahead->warnings.size(), 1U);
+    EXPECT_EQ(ahead->warnings[0].find("it ends "), 0U) << ahead->warnings[0];
+    EXPECT_EQ(imported()->session, ahead->session) << "whenever it is imported";
 }
 
 TEST_F(ImportedFile, IsExportedToAPipeAsToAFile) {

@@ -250,6 +250,8 @@ TEST_F(ImportedBytes, ATimeOfTheFutureIsOfABrokenRecord) {
     ASSERT_TRUE(session.ok()) << session.error().message;
     EXPECT_EQ(session->sample_count, 2U);
     EXPECT_EQ(exported().sample_count, 2U);
+    ASSERT_EQ(session->warnings.size(), 1U);
+    EXPECT_EQ(session->warnings[0].find("1 records are lost, for their time is after now"), 0U) << session->warnings[0];
 }
 
 // Samples of threads that have just ended have their process, but no thread. Others may have no record of their name.

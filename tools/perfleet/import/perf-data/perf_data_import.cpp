@@ -30,6 +30,8 @@ using perf::RecordType;
 
 constexpr std::uint32_t kEventUpdate = 78;
 constexpr std::uint32_t kKernelTypeLast = 63;  // records of the kernel come before those of perf
+constexpr std::uint64_t kFileTimeStepNs = 1'000'000'000;  // at most, of file systems
+constexpr std::uint64_t kAheadMaxNs = std::uint64_t{86'400} * 1'000'000'000;  // more isn't a clock that goes before
 // Of perf's own records: of no meaning for rows.
 constexpr bool is_without_rows(std::uint32_t type) {
     switch (type) {
@@ -158,11 +160,15 @@ private:
         if (options_.start) {
             return {Ticks{first}, *options_.start, 0};
         }
-        if (const auto& pair = recording_->clock_pair) {
-            return {Ticks{first}, utc_at({Ticks{pair->ticks}, UtcNs{pair->utc_ns}}, first), 0};
-        }
-        const UtcNs end{std::min(file_.modified().value, options_.now.value)};
         const std::uint64_t last = std::max(recording_->last_ns, first);
+        const UtcNs end{std::min(file_.modified().value, options_.now.value)};
+        if (const auto& pair = recording_->clock_pair) {
+            const ClockPoint paired{Ticks{pair->ticks}, UtcNs{pair->utc_ns}};
+            const auto ahead_ns = static_cast<std::uint64_t>(std::max(utc_at(paired, last), end).value - end.value);
+            const std::uint64_t shift_ns = ahead_ns > kAheadMaxNs || ahead_ns < kFileTimeStepNs ? 0 : ahead_ns;
+            const UtcNs start = utc_at(paired, first);
+            return {Ticks{first}, UtcNs{start.value - static_cast<std::int64_t>(shift_ns)}, shift_ns};
+        }
         return {Ticks{first}, utc_at({Ticks{last}, end}, first), last - first};
     }
 
@@ -230,10 +236,12 @@ private:
         paths.symfs = options_.symfs;
         RecordReplay replay{*recording_, events, rows, recorded_until, std::move(paths)};
         StatReplay counters{events, replay, start.ticks.value};
+        const std::int64_t now_max = options_.now.value + static_cast<std::int64_t>(kFileTimeStepNs);
         RecordOrder order;
         const auto take = [&](const RecordBytes& record, std::uint64_t time) {
-            if (utc_at(start, time) > options_.now) {
-                replay.count_malformed();  // nothing was recorded in the future
+            if (utc_at(start, time).value > now_max) {  // nothing was recorded in the future
+                ++future_count_;
+                replay.count_malformed();
             } else {
                 replay.take(record, time);
             }
@@ -334,6 +342,21 @@ private:
 
     void add_warnings(const RecordStreams& streams, const RecordReplay& replay) {
         imported_.warnings = std::move(recording_->warnings);
+        if (recording_->clock_pair && !options_.start && writer_->record().start_point.uncertainty_ns > 0) {
+            imported_.warnings.push_back(
+                "it ends " + std::to_string(writer_->record().start_point.uncertainty_ns / 1'000'000 + 1) +
+                " ms after its file was last written: its times are taken to be earlier by that (--time says when it "
+                "began)");
+        }
+        if (future_count_ > 0) {
+            imported_.warnings.push_back(std::to_string(future_count_) +
+                                         " records are lost, for their time is after now (`malformed` in its ledger; "
+                                         "--time says when the recording began)");
+        }
+        if (const std::uint64_t broken = replay.malformed_count() - future_count_; broken > 0) {
+            imported_.warnings.push_back(std::to_string(broken) +
+                                         " records are lost, for they break their format (`malformed` in its ledger)");
+        }
         for (const std::string& damage : streams.damages()) {
             imported_.warnings.push_back(damage + "; what stands before it is imported");
         }
@@ -355,6 +378,7 @@ private:
     std::unique_ptr<RecordedSession> recording_;
     std::unique_ptr<SessionWriter> writer_;
     ImportedRecording imported_;
+    std::uint64_t future_count_ = 0;
 };
 
 }  // namespace

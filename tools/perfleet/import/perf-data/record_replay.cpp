@@ -178,7 +178,10 @@ void RecordReplay::begin() {
     kept_.begin(Ticks{time_});
 }
 
-void RecordReplay::count_malformed() { rows_.count_lost(kTaskSeries, CountName::kLostMalformed, 1); }
+void RecordReplay::count_malformed() {
+    ++malformed_count_;
+    rows_.count_lost(kTaskSeries, CountName::kLostMalformed, 1);
+}
 
 // -- samples ----------------------------------------------------------------------------------------------------------
 

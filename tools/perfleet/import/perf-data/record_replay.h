@@ -57,6 +57,7 @@ public:
 
     // A record that can't be understood: lost.
     void count_malformed();
+    [[nodiscard]] std::uint64_t malformed_count() const { return malformed_count_; }
 
     // Counts what was lost, and told at the end alone.
     void finish();
@@ -128,6 +129,7 @@ private:
     std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // the last READ value, by id
     std::map<std::uint32_t, std::uint64_t> skipped_;                 // records by type
     std::uint64_t sample_count_ = 0;
+    std::uint64_t malformed_count_ = 0;
     std::uint64_t time_ = 0;
     bool has_branches_ = false;  // stacks of them
     bool has_begun_ = false;
