@@ -4,7 +4,7 @@
 #include "exporters/format/export_format.h"
 #include "query-engine/statistic/testing/memory_peak.h"
 #include "query-engine/statistic/testing/threads_scenario.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 
 namespace perfleet::export_memory_limit_test {
 namespace {

@@ -15,7 +15,7 @@
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/tree.h"
 #include "schemas/text/utf8.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 
 namespace perfleet::html_exporter_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store/testing/store_over.h"
 

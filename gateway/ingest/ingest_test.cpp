@@ -7,7 +7,7 @@
 #include "gateway/ingest/testing/sample_changes.h"
 #include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 
 namespace perfleet::ingest_test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::row_filters_test {

@@ -12,7 +12,7 @@
 #include "query-engine/scan/cancellable_store.h"
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store_limits.h"
 

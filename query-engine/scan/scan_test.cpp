@@ -9,7 +9,7 @@
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/testing/tampered_store.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store_limits.h"
 

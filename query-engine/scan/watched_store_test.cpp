@@ -5,7 +5,7 @@
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 
 namespace perfleet {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "query-engine/scan/testing/tampered_store.h"
 #include "query-engine/statistic/testing/text_query.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::answer_ledger_test {

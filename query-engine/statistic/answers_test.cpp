@@ -5,7 +5,7 @@
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/testing/text_query.h"
 #include "query-engine/statistic/top.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/stores.h"
 
 namespace perfleet::answers_test {

@@ -7,7 +7,7 @@
 
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/testing/text_query.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/stores.h"
 
 namespace perfleet::cgroup_counts_test {

@@ -5,7 +5,7 @@
 #include "query-engine/scan/scan.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/statistic/testing/text_query.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::counters_test {

@@ -12,7 +12,7 @@
 #include "query-engine/statistic/testing/text_query.h"
 #include "storage/compact/policy.h"
 #include "storage/dictionary/partition_dictionary.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store_limits.h"
 

@@ -9,7 +9,7 @@
 
 #include "query-engine/statistic/latency.h"
 #include "schemas/vocabulary/row_clock.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::heat_map_test {

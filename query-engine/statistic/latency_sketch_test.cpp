@@ -8,7 +8,7 @@
 #include "query-engine/statistic/latency_sketch.h"
 #include "storage/compact/compaction_step.h"
 #include "storage/compact/policy.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::latency_sketch_test {

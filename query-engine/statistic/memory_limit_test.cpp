@@ -4,7 +4,7 @@
 #include "query-engine/statistic/command.h"
 #include "query-engine/statistic/testing/memory_peak.h"
 #include "query-engine/statistic/testing/threads_scenario.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {

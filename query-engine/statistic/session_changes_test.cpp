@@ -4,7 +4,7 @@
 
 #include "query-engine/statistic/inventory.h"
 #include "schemas/wire/protocol.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::session_changes_test {

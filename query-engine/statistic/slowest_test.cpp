@@ -8,7 +8,7 @@
 #include <random>
 
 #include "query-engine/statistic/testing/text_query.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::slowest_test {

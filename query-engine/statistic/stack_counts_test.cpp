@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "query-engine/statistic/testing/profile_scenario.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::stack_counts_test {

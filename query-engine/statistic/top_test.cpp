@@ -13,7 +13,7 @@
 #include "query-engine/statistic/tree.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/stores.h"
 
 namespace perfleet::top_test {

@@ -6,7 +6,7 @@
 
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/testing/shown_name.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 
 namespace perfleet::tree_test {
 namespace {

@@ -394,10 +394,11 @@ private:
         }
         if (opened.ok()) {
             const auto text_of = [](std::string_view build_id) { return build_id.empty() ? "none" : hex_of(build_id); };
-            const std::string difference = has(image, image_flags::kContentHash)
-                                               ? ": isn't the file that was recorded"
-                                               : ": has build-id " + text_of((*opened)->build_id()) + ", not " +
-                                                     text_of(image.build_id) + " as when it was recorded";
+            const std::string difference =
+                has(image, image_flags::kContentHash) ? ": isn't the file that was recorded"
+                : image.build_id.empty() ? ": may be another file than was recorded, of which no build-id is known"
+                                         : ": has build-id " + text_of((*opened)->build_id()) + ", not " +
+                                               text_of(image.build_id) + " as when it was recorded";
             const std::lock_guard lock{mutex_};
             replaced_.add(path, path + difference + "; no symbols are taken from it");
         } else if (opened.error().code != ErrorCode::kNotFound) {

@@ -19,7 +19,7 @@
 #include "schemas/columns/layout.h"
 #include "schemas/wire/protocol.h"
 #include "storage/dictionary/epoch_dictionary.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::symbolizer_test {

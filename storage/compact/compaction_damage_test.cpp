@@ -6,8 +6,8 @@
 #include <set>
 
 #include "storage/block/block.h"
+#include "storage/engine/memory_engine.h"
 #include "storage/engine/testing/engine_over.h"
-#include "storage/engine/testing/memory_engine.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"

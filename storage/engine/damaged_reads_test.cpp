@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "storage/engine/memory_engine.h"
 #include "storage/engine/testing/engine_over.h"
-#include "storage/engine/testing/memory_engine.h"
 
 namespace perfleet::damaged_reads_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "storage/engine/testing/memory_engine.h"
+#include "storage/engine/memory_engine.h"
 
 #include <gtest/gtest.h>
 
@@ -39,6 +39,30 @@ TEST(MemoryEngine, AVisitSeesOneMomentWhateverItsVisitorChanges) {
                            })
                     .ok());
     EXPECT_EQ(seen, (std::vector<std::string>{"a", "b", "c", "e"}));
+}
+
+TEST(MemoryEngine, BeyondItsSizeNothingIsWritten) {
+    MemoryEngine engine{10};
+    const auto write = [&](const std::string& key, const std::string& value) {
+        Changes changes;
+        changes.puts.push_back({key, value});
+        return engine.write({}, 0, changes);
+    };
+    EXPECT_TRUE(write("a", "1234").ok());
+    EXPECT_TRUE(write("a", "5678").ok());  // in the place of the one before
+    EXPECT_TRUE(write("b", "1234").ok());
+    const auto refused = write("c", "");
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
+    const auto nothing = engine.get("c");
+    ASSERT_TRUE(nothing.ok());
+    EXPECT_FALSE(nothing->has_value());
+    ASSERT_TRUE(engine.erase({"a", "b"}, nullptr).ok());
+    EXPECT_TRUE(write("c", "1234").ok());
+    Changes changes;
+    changes.deletes.emplace_back("b");
+    ASSERT_TRUE(engine.write({}, 0, changes).ok());
+    EXPECT_TRUE(write("d", "1234").ok());
 }
 
 }  // namespace

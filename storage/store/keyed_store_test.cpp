@@ -10,9 +10,9 @@
 #include <thread>
 #include <utility>
 
+#include "storage/engine/memory_engine.h"
 #include "storage/engine/store_format.h"
 #include "storage/engine/testing/engine_over.h"
-#include "storage/engine/testing/memory_engine.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"

@@ -4,7 +4,7 @@
 
 #include "schemas/wire/delivery_limits.h"
 #include "storage/engine/damaged_reads.h"
-#include "storage/engine/testing/memory_engine.h"
+#include "storage/engine/memory_engine.h"
 #include "storage/store_limits.h"
 
 namespace perfleet::known_seqs_test {

@@ -4,7 +4,7 @@
 
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "tests/benchmark/sample_rows.h"
 

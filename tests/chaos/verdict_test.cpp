@@ -7,7 +7,7 @@
 #include <functional>
 #include <numeric>
 
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "tests/end_to_end/process.h"
 

@@ -318,15 +318,44 @@ def top_sorts_as_perf_report_spells_it(user):
 @step
 def options_of_perf_name_what_to_use_instead(user):
     user.run("perfleet report --children --stdio --no-children -n")
-    for words, instead in (("report -g none", "tree"), ("report -i perf.data", "import"), ("report -G", "--callers"),
+    for words, instead in (("report -g none", "tree"), ("report -G", "--callers"),
                            ("report --percent-limit 1", "--limit"), ("report -t ,", "csv"), ("top -p 1", "record -p"),
                            ("top -a", "--watch"), ("report --time 10%-20%", "--from"), ("script --time 1,2", "--from"),
                            ("report --header-only", "--header-only: use"), ("report --hierarchy", "tree"),
                            ("stat -d -- true", "-e cycles"), ("stat -I 100 -- true", "counters"),
-                           ("stat -x, -- true", "csv"), ("script -i perf.data", "import"),
+                           ("stat -x, -- true", "csv"),
                            ("script --max-events 2", "head"), ("annotate -s main", "annotate FUNCTION")):
         error = user.run(f"perfleet {words}", status=2).err
         check(instead in error, f"{words}: {error}")
+
+
+@step
+def a_perf_data_file_is_read_in_place(user):
+    with open(user.path("plain.c"), "w", encoding="utf-8") as file:
+        file.write("int main() { volatile long x = 0; for (long i = 0; i < 300000000L; ++i) x += i; return 0; }\n")
+    # As perf's cache, which has build-ids and hard links of what was sampled, leaves a program.
+    user.run("gcc -O1 -o plain plain.c && perf record -q -B -N -g -e cpu-clock -o plain.data -- ./plain && "
+             "sleep 0.1 && ln plain linked")
+    perf = user.run("perf script -i plain.data -F comm,ip,dso 2>/dev/null").out
+    samples = len([block for block in perf.split("\n\n") if block.strip()])
+    before = len(user.json("perfleet sessions")[0])
+    for source in ("perfleet report -i plain.data", "cat plain.data | perfleet top -i -"):
+        rows, _ = user.json(source)
+        check(sum(row["self"] for row in rows) == samples, f"{source}: perf has {samples}")
+        check(any(row["symbol"] == "main" for row in rows), f"{source}: {rows[:3]}")
+    check("main" in user.run("perfleet flamegraph --text -i plain.data").out, "no flame graph")
+    user.run("perfleet export --to pprof -i plain.data -o plain.pb.gz && perfleet top -i plain.pb.gz")
+    check(len(user.json("perfleet sessions")[0]) == before, "it is in the store")
+    check("perf.data" in user.run("perfleet top -i plain.c", status=2).err, "no reason")
+    check("plain.data" in user.run("head -c 60 plain.data > plain.cut; cat plain.cut > plain.data; "
+                                   "perfleet top -i plain.data", status=1).err, "no place")
+
+
+@step
+def a_page_has_no_name_of_a_figure(user):
+    for name in ("flame.svg", "flame.png", "flame.pdf"):
+        check(".html" in user.run(f"perfleet flamegraph -o {name}", status=2).err, "no way out")
+    user.run("perfleet flamegraph -o flame && grep -qi '<!doctype html' flame")
 
 
 @step

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "gateway/ingest/testing/sample_messages.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "tests/end_to_end/sample_peer.h"
 

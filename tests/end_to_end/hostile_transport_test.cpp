@@ -15,7 +15,7 @@
 #include "gateway/gateway.h"
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/testing/sample_messages.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/raw_connection.h"
 #include "tests/end_to_end/sample_peer.h"

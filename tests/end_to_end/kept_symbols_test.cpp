@@ -10,7 +10,7 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "schemas/wire/protocol.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/stores.h"
 #include "target-collector/source/linux/symbol_part.h"
 #include "tests/end_to_end/process.h"

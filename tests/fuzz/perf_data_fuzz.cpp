@@ -5,7 +5,7 @@
 #include <string>
 
 #include "schemas/vocabulary/assert.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tools/perfleet/import/perf-data/perf_data_import.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "exporters/perf-data/perf_data_exporter.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "schemas/columns/layout.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "tests/perf_data/export_fixture.h"
 
 namespace perfleet::export_test {

@@ -116,6 +116,7 @@ void add_annotate_command(CLI::App& app, Invocation& invocation) {
     add_command_options(*command, query.options, options->query.values);
     add_output_options(*command, options->output);
     options->query.add_to(*command, query.selection());
+    options->query.add_input_to(*command);
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 

@@ -103,8 +103,12 @@ std::vector<OptionSpec> options_of_formats() {
 
 int run_export(ExportOptions& options) {
     const ExportFormat& format = *find_export_format(options.format);
-    if (const auto figure = figure_format_of(options.output); figure && find_option(format.options, "as") != nullptr) {
+    const auto figure = figure_format_of(options.output);
+    if (figure && find_option(format.options, "as") != nullptr) {
         options.query.values.try_emplace("as", *figure);
+    } else if (format.name == "html" && ((figure && *figure != "html") || options.output.ends_with(".pdf"))) {
+        return report_error(Error{ErrorCode::kUsage, "--output: " + options.output +
+                                                         ": a flame graph is a page for browsers; name it FILE.html"});
     }
     const bool to_standard_output = options.output == "-";
     if (to_standard_output && !format.is_sequential) {
@@ -176,6 +180,7 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
         std::erase(option.aliases, "to");
     }
     options->query.add_to(*command, selection);
+    options->query.add_input_to(*command);
     std::vector<std::string> names;
     std::string summary;
     for (const ExportFormat& format : export_formats()) {
@@ -204,6 +209,7 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
             own_options->format = format.name;
             add_command_options(*own, format.options, own_options->query.values);
             own_options->query.add_to(*own, selection_options());
+            own_options->query.add_input_to(*own);
             own->add_flag("--no-pager", own_options->has_no_pager,
                           "don't show the output in a pager ($PERFLEET_PAGER, $PAGER, less)");
             own->callback(

@@ -88,6 +88,7 @@ void add_flamegraph_command(CLI::App& app, Invocation& invocation) {
         ->type_name("WHEN");
     add_command_options(*command, find_export_format(kPageFormat)->options, options->page.query.values);
     options->page.query.add_to(*command, selection_options());
+    options->page.query.add_input_to(*command);
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 

@@ -36,15 +36,11 @@ constexpr Instead kInstead[] = {
     {"trace", "perfleet record -e 'syscalls:*' -- COMMAND; then perfleet tracepoints"},
 };
 
-constexpr const char* kImport =
-    "import the file first with 'perfleet import FILE': it is then the last session, which is shown";
-
 constexpr const char* kTime =
     "use --from TIME and --until TIME, which are times of day ('perfleet script -F tod,event' prints those of samples)";
 constexpr const char* kToPerfReport = "use 'perfleet export --to perf.data -o perf.data', then perf";
 
 constexpr PerfOption kTop[]{
-    {"-i,--input", true, kImport},
     {"-g,--call-graph", true, "use 'perfleet tree' for callees, 'perfleet tree --inverted' for callers"},
     {"-G", false, "use 'perfleet top --callers FUNCTION' or 'perfleet tree --inverted'"},
     {"-F,--fields", true, "use --by COLUMNS: command, image, symbol, thread"},
@@ -69,7 +65,6 @@ constexpr PerfOption kStat[]{
     {"-x,--field-separator", true, "use --format csv"},
 };
 constexpr PerfOption kScript[]{
-    {"-i,--input", true, kImport},
     {"--max-events", true, "use '| head'"},
     {"--time", true, kTime},
     {"--reltime,--deltatime", false, kToPerfReport},
@@ -80,7 +75,6 @@ constexpr PerfOption kScript[]{
 };
 constexpr PerfOption kAnnotate[]{
     {"--stdio,--stdio2", false, nullptr},
-    {"-i,--input", true, kImport},
     {"-l,--print-line,-P,--full-paths", false, nullptr},
     {"-d", true, "use --image NAMES"},
     {"--time", true, kTime},

@@ -10,8 +10,10 @@
 #include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/engine/open_engine.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/command_options.h"
+#include "tools/perfleet/import/recording_file.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/terminal.h"
@@ -43,6 +45,17 @@ void QueryOptions::add_to(CLI::App& command, std::span<const OptionSpec> options
         ->excludes(gateway_option);
 }
 
+void QueryOptions::add_input_to(CLI::App& command) {
+    command
+        .add_option("-i,--input", input,
+                    "a perf.data file or a profile of pprof in place of a store; - for standard input")
+        ->type_name("FILE")
+        ->check(check_not_empty)
+        ->group("Source")
+        ->excludes(command.get_option("--data"))
+        ->excludes(command.get_option("--gateway"));
+}
+
 SymbolPaths QueryOptions::symbol_paths() const {
     SymbolPaths paths;
     paths.symfs = symfs;
@@ -54,7 +67,29 @@ Result<std::unique_ptr<QueryClient>> QueryOptions::connect() const {
     return QueryClient::connect(gateway, keys.has_value() ? &*keys : nullptr);
 }
 
+namespace {
+
+Result<std::unique_ptr<StoreReader>> open_input(const QueryOptions& options) {
+    auto file = PERFLEET_TRY(open_recording_file(options.input, ""));
+    auto store = make_memory_store({}, QueryOptions::kInputSizeBytesMax);
+    RecordingImport import;
+    import.symfs = options.symfs;
+    import.now = utc_now();
+    if (const auto imported = import_recording_file(std::move(file), import, *store); !imported.ok()) {
+        const bool is_too_large = imported.error().code == ErrorCode::kTooLarge;
+        return Error{
+            imported.error().code,
+            imported.error().message + (is_too_large ? " (perfleet import FILE puts it into a store on disk)" : "")};
+    }
+    return std::unique_ptr<StoreReader>{std::move(store)};
+}
+
+}  // namespace
+
 Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
+    if (!options.input.empty()) {
+        return open_input(options);
+    }
     const auto named = PERFLEET_TRY(data_folder_of(options.data));
     const std::string& folder = named;
     Result<std::unique_ptr<StoreReader>> store = open_store_reader(folder);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,10 @@
 namespace perfleet {
 
 struct QueryOptions {
+    // What -i reads takes at most so much in memory.
+    static constexpr std::uint64_t kInputSizeBytesMax = 2ULL << 30;
+
+    std::string input;  // a file of perf or pprof in place of a store
     std::string data;
     std::string gateway;
     std::string key;
@@ -25,6 +30,8 @@ struct QueryOptions {
     // Adds where the answer comes from, and the options that say which rows it is about. The object must outlive the
     // parsing. `options` are those of the command, with the selection's.
     void add_to(CLI::App& command, std::span<const OptionSpec> options);
+    // Adds -i, behind add_to().
+    void add_input_to(CLI::App& command);
 
     [[nodiscard]] SymbolPaths symbol_paths() const;
     // To the gateway that is named, with the keys that are. Errors: those of the keys and of QueryClient::connect().
@@ -35,7 +42,8 @@ struct QueryOptions {
     [[nodiscard]] Result<Done> choose_last_session(const StoreReader& store);
 };
 
-// Beside a live gateway or without one. Errors say what to do when there is no store.
+// The store that the options name, beside a live gateway or without one, or what is in their file. Errors say what to
+// do when there is no store.
 [[nodiscard]] Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options);
 
 // A query command's answer, from the gateway or the data folder that the options name.

@@ -164,6 +164,7 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
         command->add_flag("--force", options->is_forced, "replace the file of --output if it exists");
     }
     options->query.add_to(*command, query.selection());
+    options->query.add_input_to(*command);
     command->callback([&invocation, &query, command, options] {
         if (command->get_subcommands().empty()) {  // else that one has said what to do
             invocation.run = [&invocation, &query, options] {

@@ -27,6 +27,7 @@ void add_timeline_command(CLI::App& app, Invocation& invocation) {
     command->add_flag("--force", options->is_forced, "replace the file if it exists");
     add_command_options(*command, find_export_format(kTimelineFormat)->options, options->query.values);
     options->query.add_to(*command, selection_options());
+    options->query.add_input_to(*command);
     command->callback([&invocation, options] {
         invocation.run = [options] {
             if (const Result<Done> chosen = choose_figure_format(options->output, options->query.values);

@@ -12,7 +12,7 @@
 #include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/wire/delivery_limits.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {

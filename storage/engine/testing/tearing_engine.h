@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "storage/engine/memory_engine.h"
 #include "storage/engine/store_format.h"
 #include "storage/engine/testing/engine_over.h"
-#include "storage/engine/testing/memory_engine.h"
 #include "storage/key/domain.h"
 
 namespace perfleet {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "storage/engine/memory_engine.h"
 #include "storage/engine/testing/engine_over.h"
-#include "storage/engine/testing/memory_engine.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/testing/store_writer.h"
 

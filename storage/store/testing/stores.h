@@ -16,8 +16,8 @@
 #include "storage/engine/rados/rados_engine.h"
 #include "storage/engine/testing/tearing_engine.h"
 #include "storage/store/keyed_store.h"
+#include "storage/store/memory_store.h"
 #include "storage/store/open_store.h"
-#include "storage/store/testing/memory_store.h"
 
 namespace perfleet {
 

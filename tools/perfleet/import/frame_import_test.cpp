@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "target-collector/small/small_collector.h"
 #include "target-collector/wire/frame_stream_driver.h"
 

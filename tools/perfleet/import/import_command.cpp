@@ -30,9 +30,7 @@
 #include "tools/perfleet/import/frame_import.h"
 #include "tools/perfleet/import/import_limits.h"
 #include "tools/perfleet/import/imported_run.h"
-#include "tools/perfleet/import/perf-data/perf_data_import.h"
-#include "tools/perfleet/import/perf-data/record_source.h"
-#include "tools/perfleet/import/pprof/pprof_import.h"
+#include "tools/perfleet/import/recording_file.h"
 #include "tools/perfleet/import/run_store.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"
@@ -47,8 +45,6 @@ constexpr std::string_view kClockLabel = "clock_hz=";
 
 using Reader = Result<std::vector<ImportedRun>> (*)(std::string_view, const ImportHints&);
 constexpr const char* kFrames = "frames";
-constexpr const char* kPerfData = "perf.data";
-constexpr const char* kPprof = "pprof";
 const std::map<std::string, Reader>& readers() {
     static const std::map<std::string, Reader> kReaders{{"kbench", read_kbench},
                                                         {"columns", read_columns},
@@ -235,10 +231,11 @@ Result<Done> import_collected(const ImportOptions& options) {
     return Done{};
 }
 
-Result<Done> import_recording(const ImportOptions& options, RecordingFiles files, const std::string& format) {
+Result<Done> import_recording(const ImportOptions& options) {
+    auto file = PERFLEET_TRY(open_recording_file(options.file, options.format));
     if (options.is_measured_here || options.has_clock_hz || options.is_new_session) {
-        return Error{ErrorCode::kUsage,
-                     "--format " + format + ": --measured-here, --clock-hz and --new-session are for other formats"};
+        return Error{ErrorCode::kUsage, "--format " + file.format +
+                                            ": --measured-here, --clock-hz and --new-session are for other formats"};
     }
     RecordingImport import;
     import.target_name = options.target;
@@ -256,46 +253,20 @@ Result<Done> import_recording(const ImportOptions& options, RecordingFiles files
         import.start = *time;
     }
     const auto store = PERFLEET_TRY(open_named_store(options));
-    ProgressLine progress{"import"};
-    const auto imported = format == kPprof ? import_pprof(files.file, import, *store)
-                                           : import_perf_data(std::move(files), import, *store, progress.report());
-    progress.end();
-    if (!imported.ok()) {
-        return Error{imported.error()};
-    }
-    const std::string session = session_hex(imported->session);
-    if (imported->batches_stored == 0 && imported->batches_there > 0) {
+    const auto imported = PERFLEET_TRY(import_recording_file(std::move(file), import, *store));
+    const std::string session = session_hex(imported.session);
+    if (imported.batches_stored == 0 && imported.batches_there > 0) {
         std::printf("session %s was there already\n", session.c_str());
     } else {
         std::printf("session %s of %s: %llu rows, %llu of them samples\n", session.c_str(),
-                    printable(imported->target_name).c_str(), static_cast<unsigned long long>(imported->row_count),
-                    static_cast<unsigned long long>(imported->sample_count));
+                    printable(imported.target_name).c_str(), static_cast<unsigned long long>(imported.row_count),
+                    static_cast<unsigned long long>(imported.sample_count));
     }
-    for (const std::string& warning : imported->warnings) {
-        print_warning(options.file + ": " + printable(warning));
-    }
-    if (imported->batches_expired > 0) {
-        print_warning(options.file + ": " + std::to_string(imported->batches_expired) +
+    if (imported.batches_expired > 0) {
+        print_warning(options.file + ": " + std::to_string(imported.batches_expired) +
                       " batches are of hours that were dropped from this store");
     }
     return Done{};
-}
-
-// By its first bytes, where no format is named.
-Result<Done> import_recognised(const ImportOptions& options) {
-    auto files = PERFLEET_TRY(open_recording(options.file));
-    const auto head = files.file.peek(sizeof(std::uint64_t));
-    const bool is_gzip = head.size() >= 2 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b};
-    const std::string format = !options.format.empty() ? options.format
-                               : is_perf_data(head)    ? kPerfData
-                               : is_gzip               ? kPprof
-                                                       : "";
-    if (format.empty()) {
-        return Error{ErrorCode::kUsage, options.file +
-                                            ": not a perf.data file, and no profile of pprof that gzip has "
-                                            "compressed; name its format with --format"};
-    }
-    return import_recording(options, std::move(files), format);
 }
 
 Result<Done> import_file(const ImportOptions& options) {
@@ -445,7 +416,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
         invocation.run = [options] {
             const auto imported = options->format == kFrames ? import_collected(*options)
                                   : options->format.empty() || options->format == kPerfData || options->format == kPprof
-                                      ? import_recognised(*options)
+                                      ? import_recording(*options)
                                       : import_file(*options);
             return imported.ok() ? 0 : report_error(imported.error());
         };

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "query-engine/statistic/testing/text_query.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "tools/perfleet/import/testing/import_fixture.h"
 
 namespace perfleet::imported_edges_test {

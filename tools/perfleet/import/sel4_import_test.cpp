@@ -8,7 +8,7 @@
 #include "query-engine/statistic/testing/text_query.h"
 #include "schemas/sel4/log_description.h"
 #include "schemas/vocabulary/utilisation_thread.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "tests/golden/golden_file.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"

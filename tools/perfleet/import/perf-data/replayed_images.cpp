@@ -114,12 +114,19 @@ ImageContentId ReplayedImages::content_of_own_file(const ReplayedMapping& mappin
         return {};
     }
     const FileDescriptor file = open_to_read(std::string{mapping.path});
-    const auto status = status_of(file);
-    if (!status || status->st_ino != mapping.inode ||
-        (status->st_ctim.tv_sec * kNsPerSecond) + status->st_ctim.tv_nsec > recorded_until_.value) {
+    struct statx status {};
+    if (!file || ::statx(file.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status) != 0 ||
+        !S_ISREG(status.stx_mode) || status.stx_ino != mapping.inode) {
         return {};
     }
-    return content_id_of_file(file.get(), static_cast<std::uint64_t>(status->st_size));
+    // Not when its inode changed: perf itself puts a hard link of each sampled file into its cache.
+    const struct statx_timestamp& made = (status.stx_mask & STATX_BTIME) != 0 ? status.stx_btime : status.stx_ctime;
+    for (const struct statx_timestamp& time : {made, status.stx_mtime}) {
+        if ((time.tv_sec * kNsPerSecond) + time.tv_nsec > recorded_until_.value) {
+            return {};
+        }
+    }
+    return content_id_of_file(file.get(), status.stx_size);
 }
 
 std::optional<ImageIndex> ReplayedImages::image_of(const ReplayedMapping& mapping) {

@@ -14,7 +14,7 @@
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/top.h"
 #include "schemas/text/utf8.h"
-#include "storage/store/testing/memory_store.h"
+#include "storage/store/memory_store.h"
 #include "tools/perfleet/import/pprof/pprof_profile.h"
 
 namespace perfleet::pprof_import_test {

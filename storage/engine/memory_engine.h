@@ -1,6 +1,8 @@
-// An engine that keeps everything in an ordered map in memory; for tests.
+// An engine that keeps everything in an ordered map in memory: a store of one process, that goes with it.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,6 +14,10 @@ namespace perfleet {
 
 class MemoryEngine final : public Engine {
 public:
+    // Of keys and values together.
+    explicit MemoryEngine(std::uint64_t size_bytes_max = std::numeric_limits<std::uint64_t>::max())
+        : size_bytes_max_{size_bytes_max} {}
+
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override;
     // It has no files, and so no damage.
     [[nodiscard]] std::unique_ptr<EngineCursor> cursor(const KeyRange& range,
@@ -27,6 +33,7 @@ public:
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
     [[nodiscard]] Result<bool> recover(GoOn) override { return false; }
     [[nodiscard]] bool is_for_drops_only() const override { return false; }
+    // Errors: kTooLarge, with nothing written.
     [[nodiscard]] Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override;
     [[nodiscard]] Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) override {
         return write(domain, guard, changes);
@@ -44,7 +51,9 @@ private:
     // To be changed: what a cursor looks at stays as it is.
     [[nodiscard]] Values& own_values();
 
+    const std::uint64_t size_bytes_max_;
     mutable std::mutex mutex_;
+    std::uint64_t size_bytes_ = 0;
     std::shared_ptr<Values> values_ = std::make_shared<Values>();
 };
 

@@ -1,4 +1,4 @@
-#include "storage/engine/testing/memory_engine.h"
+#include "storage/engine/memory_engine.h"
 
 namespace perfleet {
 
@@ -54,14 +54,30 @@ MemoryEngine::Values& MemoryEngine::own_values() {
 }
 
 Result<Done> MemoryEngine::write(const Domain&, Guard, const Changes& changes) {
+    std::uint64_t added_bytes = 0;
+    for (const Changes::Put& put : changes.puts) {
+        added_bytes += put.key.size() + put.value.size();
+    }
     const std::lock_guard lock{mutex_};
+    if (added_bytes > size_bytes_max_ - size_bytes_) {
+        return Error{ErrorCode::kTooLarge,
+                     "a store in memory takes at most " + std::to_string(size_bytes_max_) + " bytes"};
+    }
     Values& values = own_values();
+    const auto forget = [&](const std::string& key) {
+        if (const auto found = values.find(key); found != values.end()) {
+            size_bytes_ -= found->first.size() + found->second->size();
+            values.erase(found);
+        }
+    };
     for (const std::string& key : changes.deletes) {
-        values.erase(key);
+        forget(key);
     }
     for (const Changes::Put& put : changes.puts) {
-        values[put.key] = std::make_shared<const std::string>(put.value);
+        forget(put.key);
+        values.emplace(put.key, std::make_shared<const std::string>(put.value));
     }
+    size_bytes_ += added_bytes;
     return Done{};
 }
 
@@ -77,7 +93,10 @@ Result<std::uint64_t> MemoryEngine::size_bytes(const KeyRange& range) const {
 Result<Done> MemoryEngine::erase(const KeyRange& range, std::atomic<bool>*) {
     const std::lock_guard lock{mutex_};
     Values& values = own_values();
-    values.erase(values.lower_bound(range.begin), values.lower_bound(range.end));
+    const auto end = values.lower_bound(range.end);
+    for (auto at = values.lower_bound(range.begin); at != end; at = values.erase(at)) {
+        size_bytes_ -= at->first.size() + at->second->size();
+    }
     return Done{};
 }
 
