@@ -345,7 +345,8 @@ void add_options(CLI::App& app, CommandLine& line) {
     app.add_option_function<std::string>(
            "-m,--mmap-pages,--ring-pages",
            [&options](const std::string& text) { options.ring_pages = ring_pages_of(text); },
-           "The kernel's ring on each CPU: pages, or a size (64K, 1M), rounded up to a power of two")
+           "The kernel's ring on each CPU: pages, or a size (64K, 1M), rounded up to a power of two. Default: 1 MB; "
+           "where stacks are copied (-g) what half a second of copies takes, at most 64 MB for all CPUs")
         ->type_name("PAGES|SIZE");
     app.add_option("--ring-size", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)")
         ->type_name("SIZE")

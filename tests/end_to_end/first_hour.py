@@ -130,7 +130,8 @@ def help_fits_a_terminal(user):
     for command in ("", "record", "top", "report", "tree", "diff", "export", "sessions", "latency", "stat", "script",
                     "annotate", "control", "import", "copy", "completion"):
         text = user.see(f"perfleet {command} --help")
-        check("sage:" in text or "SYNOPSIS" in text, f"{command}: no usage")
+        usage = next((line for line in text.splitlines() if line.startswith("Usage:")), "")
+        check(usage and "(" not in usage, f"{command}: {usage}")
 
 
 @step

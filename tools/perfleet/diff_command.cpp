@@ -35,7 +35,8 @@ bool fails(const Answer& answer, bool fails_undecided) {
 }
 
 struct DiffCommandOptions {
-    std::vector<std::string> sides;  // given without an option's name
+    std::string before;  // given without the option's name
+    std::string after;
     QueryOptions query;
     OutputOptions output;
     bool fails_undecided = false;
@@ -46,16 +47,16 @@ Result<Done> take_sides(DiffCommandOptions& options) {
     OptionValues& values = options.query.values;
     const bool has_before = values.contains("before");
     const bool has_after = values.contains("after");
-    if (!options.sides.empty() && (has_before || has_after)) {
-        return Error{ErrorCode::kUsage, "'" + options.sides.front() +
-                                            "': two ways to name a side; write --before A --after B, or A B alone"};
+    if (!options.before.empty() && (has_before || has_after)) {
+        return Error{ErrorCode::kUsage,
+                     "'" + options.before + "': two ways to name a side; write --before A --after B, or A B alone"};
     }
     if (has_before && has_after) {
         return Done{};
     }
-    values.try_emplace("before", options.sides.empty() ? std::string{"last~1"} : options.sides.front());
-    values.try_emplace("after", options.sides.size() < 2 ? std::string{"last"} : options.sides.back());
-    if (options.sides.size() < 2) {
+    values.try_emplace("before", options.before.empty() ? std::string{"last~1"} : options.before);
+    values.try_emplace("after", options.after.empty() ? std::string{"last"} : options.after);
+    if (options.after.empty()) {
         print_note("compares " + std::get<std::string>(values["before"]) + " with " +
                    std::get<std::string>(values["after"]));
     }
@@ -93,9 +94,8 @@ void add_diff_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand(query.name, query.summary);
     const auto options = std::make_shared<DiffCommandOptions>();
     add_command_options(*command, query.options, options->query.values);
-    command->add_option("sides", options->sides, "--before and --after without their names. Default: last~1 last")
-        ->type_name("SIDE")
-        ->expected(0, 2);
+    command->add_option("BEFORE", options->before, "--before without its name. Default: last~1")->type_name("SIDE");
+    command->add_option("AFTER", options->after, "--after without its name. Default: last")->type_name("SIDE");
     command->add_flag("--fail-undecided", options->fails_undecided,
                       "exit with 1 also when the data can't tell whether it holds");
     add_output_options(*command, options->output);

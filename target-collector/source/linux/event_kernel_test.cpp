@@ -103,6 +103,16 @@ Result<Counted> count(const std::vector<std::string>& lists, const std::vector<s
     return counted;
 }
 
+TEST(DefaultRingPages, HoldHalfASecondOfCopies) {
+    constexpr std::uint32_t kPage = 4096;
+    EXPECT_EQ(default_ring_pages(0, 999, 2, kPage), kRingPagesDefault);
+    EXPECT_EQ(default_ring_pages(32'768, 99, 2, kPage), 512U);
+    EXPECT_EQ(default_ring_pages(32'768, 999, 2, kPage), 4096U);
+    EXPECT_EQ(default_ring_pages(32'768, std::nullopt, 2, kPage), 8192U);
+    EXPECT_EQ(default_ring_pages(32'768, 1'000'000'000, 4, kPage), 4096U);
+    EXPECT_EQ(default_ring_pages(32'768, 9999, 256, kPage), kRingPagesDefault);  // 64 MiB for all of them
+}
+
 TEST(EventOnKernel, ABreakpointIsASampleOfEachAccess) {
     if (!has_breakpoints()) {
         GTEST_SKIP() << kNoBreakpoints;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <string>
 
@@ -20,6 +21,19 @@ namespace {
 constexpr std::uint32_t kSideBandRingPagesMin = 1;
 
 }  // namespace
+
+std::uint32_t default_ring_pages(std::uint32_t user_stack_bytes, std::optional<std::uint64_t> rate_hz,
+                                 std::size_t cpu_count, std::uint32_t page_size_bytes) {
+    if (user_stack_bytes == 0) {
+        return kRingPagesDefault;
+    }
+    const std::uint64_t pages_max =
+        std::bit_floor(std::max<std::uint64_t>(kCopyRingsSizeBytes / (cpu_count * page_size_bytes), kRingPagesDefault));
+    constexpr std::uint64_t kRateHzMax = 1U << 20U;  // beyond all that kernels allow
+    const std::uint64_t copied_bytes = user_stack_bytes * std::min(rate_hz.value_or(kRateHzMax), kRateHzMax) / 2;
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(std::bit_ceil(copied_bytes / page_size_bytes), kRingPagesDefault, pages_max));
+}
 
 Result<std::unique_ptr<EventSet>> EventSet::open(EventSetOptions options, const LogText& log) {
     std::unique_ptr<EventSet> set(new EventSet(std::move(options)));
@@ -147,7 +161,15 @@ perf_event_attr EventSet::attr_of(const OpenEvent& event) const {
 
 Result<Done> EventSet::map_rings(const LogText& log) {
     const auto page_size_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
-    const std::uint32_t wanted = options_.ring_page_count > 0 ? options_.ring_page_count : kRingPagesDefault;
+    std::optional<std::uint64_t> rate_hz = 0;
+    for (const OpenEvent& event : events_) {
+        if (event.rate.value != 0) {
+            rate_hz = rate_hz && event.rate.is_frequency ? std::optional{*rate_hz + event.rate.value} : std::nullopt;
+        }
+    }
+    const std::uint32_t wanted = options_.ring_page_count > 0 ? options_.ring_page_count
+                                                              : default_ring_pages(options_.user_stack_bytes, rate_hz,
+                                                                                   cpus_.size(), page_size_bytes);
     std::uint32_t sample_pages = wanted;
     std::uint32_t side_band_pages = std::min(wanted, kSideBandRingPages);
     for (;;) {
