@@ -19,6 +19,7 @@ inline constexpr std::uint32_t kRollupRowsMin = kBlockRowsMax;  // fewer are rea
 inline constexpr std::uint32_t kRollupRowsPerSum = 4;           // at least, or it isn't kept: it would save little
 inline constexpr std::uint32_t kRollupSumsMax = 1U << 18;       // of one rollup
 inline constexpr std::uint32_t kRollupCellsMax = 4'096;         // of one rollup
+inline constexpr std::uint32_t kRollupTableRowsMax = 1U << 21;  // of the threads, sums or buckets of one
 inline constexpr std::uint32_t kRollupSeqRangesMax = 65'536;    // of one rollup
 inline constexpr std::size_t kRollupSizeBytesMax = 8U << 20;    // of one, encoded; and of those written together
 inline constexpr std::uint32_t kRollupBatchesMax = 1U << 18;    // of a session in an hour, for rollups to be made of

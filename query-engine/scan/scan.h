@@ -238,7 +238,7 @@ private:
         const std::function<Result<Visit>(std::string_view bytes_untrusted)>& visitor) const;
     [[nodiscard]] Result<Done> visit_covers(
         std::size_t session_index, EpochNumber epoch, Series series, RollupKind kind,
-        Result<RollupCover> (*decode_cover)(std::string_view), const std::function<bool(const RollupCover&)>& is_wanted,
+        const std::function<bool(const RollupCover&)>& is_wanted,
         const std::function<Result<Done>(std::string_view bytes_untrusted)>& visitor) const;
     [[nodiscard]] bool adds_up(std::size_t session_index, Series series, const Partition& partition,
                                const RollupCover& cover) const;

@@ -36,8 +36,8 @@ bool Scan::adds_up(std::size_t session_index, Series series, const Partition& pa
 Result<Done> Scan::visit_rollups(std::size_t session_index, EpochNumber epoch, Series series, RollupLevel level,
                                  const std::function<bool(const RollupCover&)>& is_wanted,
                                  const std::function<void(const Rollup&)>& visitor) const {
-    return visit_covers(session_index, epoch, series, {RollupContent::kStacks, level}, decode_rollup_cover_untrusted,
-                        is_wanted, [&](std::string_view bytes_untrusted) -> Result<Done> {
+    return visit_covers(session_index, epoch, series, {RollupContent::kStacks, level}, is_wanted,
+                        [&](std::string_view bytes_untrusted) -> Result<Done> {
                             const auto rollup = PERFLEET_TRY(decode_rollup_untrusted(bytes_untrusted));
                             visitor(rollup);
                             return Done{};
@@ -47,8 +47,7 @@ Result<Done> Scan::visit_rollups(std::size_t session_index, EpochNumber epoch, S
 Result<Done> Scan::visit_value_rollups(std::size_t session_index, EpochNumber epoch, Series series, RollupLevel level,
                                        const std::function<bool(const RollupCover&)>& is_wanted,
                                        const std::function<void(const ValueRollup&)>& visitor) const {
-    return visit_covers(session_index, epoch, series, {RollupContent::kValues, level},
-                        decode_value_rollup_cover_untrusted, is_wanted,
+    return visit_covers(session_index, epoch, series, {RollupContent::kValues, level}, is_wanted,
                         [&](std::string_view bytes_untrusted) -> Result<Done> {
                             const auto rollup = PERFLEET_TRY(decode_value_rollup_untrusted(bytes_untrusted));
                             visitor(rollup);
@@ -57,12 +56,11 @@ Result<Done> Scan::visit_value_rollups(std::size_t session_index, EpochNumber ep
 }
 
 Result<Done> Scan::visit_covers(std::size_t session_index, EpochNumber epoch, Series series, RollupKind kind,
-                                Result<RollupCover> (*decode_cover)(std::string_view),
                                 const std::function<bool(const RollupCover&)>& is_wanted,
                                 const std::function<Result<Done>(std::string_view bytes_untrusted)>& visitor) const {
     for (const auto& [partition, row_count] : expected_rows(session_index, epoch, series)) {
         const auto on_rollup = [&, here = partition](std::string_view bytes_untrusted) -> Result<Visit> {
-            const auto cover = PERFLEET_TRY(decode_cover(bytes_untrusted));
+            const auto cover = PERFLEET_TRY(decode_rollup_cover_untrusted(bytes_untrusted));
             if (cover.epoch == epoch && is_wanted(cover) && adds_up(session_index, series, here, cover)) {
                 PERFLEET_TRY(visitor(bytes_untrusted));
             }

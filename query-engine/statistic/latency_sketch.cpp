@@ -18,7 +18,7 @@ void add_rollup(const ValueRollup& rollup, bool may_cut, TickRange range, ValueD
     std::vector<TickRange> edges;
     for (const ValueRollup::Cell& cell : rollup.cells) {
         if (side_of(cell.first_ticks, cell.last_ticks, range) == Side::kAcross) {
-            edges.emplace_back(std::max(range.first, cell.bounds.from), std::min(range.second, cell.bounds.until));
+            edges.emplace_back(std::max(range.first, cell.from), std::min(range.second, cell.until));
         }
     }
     if (!edges.empty() && !may_cut) {

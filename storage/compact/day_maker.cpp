@@ -172,7 +172,8 @@ Result<bool> DayMaker::finish(const SessionName& session, Series series) {
     SeriesDay& made = days_.at(series);
     DaySums& sums = made.sums;
     const bool is_worth_it = sums.hour_count() >= policy_.day_hours_min &&
-                             std::uint64_t{policy_.day_saving} * sums.sum_count() <= sums.hour_sum_count();
+                             std::uint64_t{policy_.day_saving} * sums.sum_count() <= sums.hour_sum_count() &&
+                             sums.sum_count() <= limits::kRollupTableRowsMax;
     std::string key;
     std::string value;
     if (is_worth_it) {

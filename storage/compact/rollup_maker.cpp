@@ -100,9 +100,7 @@ Result<std::uint64_t> RollupMaker::mark_covered(const Source& source, std::vecto
     ReadableCursor rollups = undamaged(series_rollups_range(partition_, source.session.target, source.session.session,
                                                             source.series, {source.content, RollupLevel::kHour}));
     while (PERFLEET_TRY(rollups.next_item())) {
-        const auto cover = source.content == RollupContent::kValues
-                               ? decode_value_rollup_cover_untrusted(rollups.value())
-                               : decode_rollup_cover_untrusted(rollups.value());
+        const auto cover = decode_rollup_cover_untrusted(rollups.value());
         if (cover.ok() && cover->epoch == source.epoch) {
             for (BatchRows* const one : covered_by(*cover, named)) {
                 one->is_covered = true;

@@ -119,7 +119,7 @@ TEST_P(StoreValueRollups, SumWhatIsStoredByHourAndMinute) {
     const ValueRollup hour = rollups(RollupLevel::kHour)[0];
     EXPECT_EQ(hour.seqs, (std::vector<SeqRange>{{Seq{1}, Seq{100}}}));
     ASSERT_EQ(hour.cells.size(), 1U);
-    EXPECT_EQ(hour.cells[0].bounds.number, std::int64_t{kBucket.value});
+    EXPECT_EQ(hour.cells[0].number, std::int64_t{kBucket.value});
     EXPECT_EQ(rollups(RollupLevel::kMinute)[0].cells.size(), 4U);
     expect_all_stored(RollupLevel::kHour);
     expect_all_stored(RollupLevel::kMinute);

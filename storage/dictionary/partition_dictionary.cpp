@@ -5,7 +5,6 @@
 #include <span>
 #include <utility>
 
-#include "schemas/columns/codec.h"
 #include "schemas/columns/layout.h"
 #include "schemas/vocabulary/dictionary_limits.h"
 #include "storage/model/record_bytes.h"
@@ -105,8 +104,8 @@ void read_partition_nodes(RecordReader& reader, std::uint64_t node_count, Partit
         if (path.sibling() != 0) {
             sibling = dictionary.nodes[path.sibling() - 1];
         }
-        const std::uint64_t image = sum_of(reader, sibling.image, reader.varint(UINT32_MAX));
-        const std::uint64_t offset = sum_of(reader, image == sibling.image ? sibling.offset : 0, reader.varint());
+        const std::uint64_t image = reader.sum_of(sibling.image, reader.varint(UINT32_MAX));
+        const std::uint64_t offset = reader.sum_of(image == sibling.image ? sibling.offset : 0, reader.varint());
         const PartitionDictionary::Node node{path.caller(), static_cast<std::uint32_t>(image), offset};
         if (image >= dictionary.images.size() || (path.sibling() != 0 && node <= sibling)) {
             reader.fail(ErrorCode::kInvalid, "a node out of order, or of no image");
@@ -184,14 +183,8 @@ std::string encode_stack_map(const StackMap& map) {
     RecordWriter writer;
     writer.fixed_u32(map.dictionary_checksum);
     write_cover(writer, map.definitions.epoch, map.definitions.row_count, map.definitions.seqs);
-    const std::vector<std::uint64_t> values{map.nodes.begin(), map.nodes.end()};
-    std::string bytes(encoded_size_bytes_max(values.size()), '\0');
-    const auto encoded = encode_integers(values, std::as_writable_bytes(std::span{bytes.data(), bytes.size()}));
-    PERFLEET_ASSERT(encoded.ok());
-    bytes.resize(encoded->size_bytes);
-    writer.varint(values.size());
-    writer.fixed_u8(static_cast<std::uint8_t>(encoded->codec));
-    writer.text(bytes);
+    writer.rows(map.nodes);
+    writer.column(map.nodes, [](const auto& node) { return &node; });
     return writer.finish();
 }
 
@@ -200,21 +193,11 @@ Result<StackMap> decode_stack_map_untrusted(std::string_view bytes_untrusted) {
     StackMap map;
     map.dictionary_checksum = reader.fixed_u32();
     map.definitions = read_cover(reader);
-    const std::uint64_t count = reader.varint(limits::kDictionaryEpochNodesMax + 1);
-    const auto codec = static_cast<Codec>(reader.fixed_u8());
-    const std::string bytes = reader.text();
+    reader.rows(map.nodes, limits::kDictionaryEpochNodesMax + 1);
+    reader.column(map.nodes, [](auto& node) { return &node; });
     PERFLEET_TRY(reader.end());
-    std::vector<std::uint64_t> values(static_cast<std::size_t>(count));
-    const auto decoded = decode_integers(codec, std::as_bytes(std::span{bytes.data(), bytes.size()}), values);
-    if (!decoded.ok()) {
-        return error_from_fault(decoded.error(), "map of stacks: its numbers");
-    }
-    map.nodes.reserve(values.size());
-    for (const std::uint64_t value : values) {
-        if (value > limits::kDictionaryNodesMax) {
-            return Error{ErrorCode::kInvalid, "map of stacks: a node beyond the most of a dictionary"};
-        }
-        map.nodes.push_back(static_cast<std::uint32_t>(value));
+    if (std::any_of(map.nodes.begin(), map.nodes.end(), [](auto node) { return node > limits::kDictionaryNodesMax; })) {
+        return Error{ErrorCode::kInvalid, "map of stacks: a node beyond the most of a dictionary"};
     }
     return map;
 }

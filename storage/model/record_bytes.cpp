@@ -1,5 +1,6 @@
 #include "storage/model/record_bytes.h"
 
+#include "schemas/columns/codec.h"
 #include "schemas/columns/crc32c.h"
 #include "storage/model/little_endian.h"
 
@@ -57,6 +58,17 @@ void RecordWriter::clock_point(const ClockPoint& value) {
     varint(value.ticks.value);
     signed_varint(value.utc_ns.value);
     varint(value.uncertainty_ns);
+}
+
+void RecordWriter::column(std::span<const std::uint64_t> values) {
+    if (values.empty()) {
+        return;
+    }
+    std::vector<std::byte> bytes(encoded_size_bytes_max(values.size()));
+    const auto encoded = encode_integers(values, bytes);
+    PERFLEET_ASSERT(encoded.ok());
+    fixed_u8(static_cast<std::uint8_t>(encoded->codec));
+    text({reinterpret_cast<const char*>(bytes.data()), encoded->size_bytes});
 }
 
 std::string RecordWriter::finish() {
@@ -128,15 +140,34 @@ std::int64_t RecordReader::signed_varint() {
     return static_cast<std::int64_t>((raw >> 1) ^ (0 - (raw & 1)));
 }
 
-std::string RecordReader::text() {
+std::string_view RecordReader::sized_bytes() {
     const auto size_bytes = static_cast<std::size_t>(varint(rest_.size()));
     if (size_bytes > rest_.size()) {  // the size itself took up some of what was left
         fail(ErrorCode::kTruncated, "ends inside a text");
         return {};
     }
-    std::string value{rest_.substr(0, size_bytes)};
+    const std::string_view value = rest_.substr(0, size_bytes);
     rest_.remove_prefix(size_bytes);
     return value;
+}
+
+std::string RecordReader::text() { return std::string{sized_bytes()}; }
+
+std::vector<std::uint64_t> RecordReader::column(std::size_t row_count) {
+    std::vector<std::uint64_t> values(row_count);
+    if (row_count == 0 || failed_) {
+        return values;
+    }
+    const auto codec = static_cast<Codec>(fixed_u8());
+    const std::string_view bytes = sized_bytes();
+    if (failed_) {
+        return values;
+    }
+    if (const auto decoded = decode_integers(codec, std::as_bytes(std::span{bytes}), values); !decoded.ok()) {
+        fail(decoded.error().code, error_from_fault(decoded.error(), "a column").message);
+        values.assign(row_count, 0);
+    }
+    return values;
 }
 
 // The kind may be one that this build doesn't know: such rows are refused by name when they are read.
@@ -189,9 +220,9 @@ Result<Done> RecordReader::end() {
     return Done{};
 }
 
-std::uint64_t sum_of(RecordReader& reader, std::uint64_t a, std::uint64_t b) {
+std::uint64_t RecordReader::sum_of(std::uint64_t a, std::uint64_t b) {
     if (b > ~0ULL - a) {
-        reader.fail(ErrorCode::kInvalid, "a sum beyond 64 bits");
+        fail(ErrorCode::kInvalid, "a sum beyond 64 bits");
     }
     return a + b;
 }

@@ -1,7 +1,6 @@
 #include "storage/rollup/day_rollup.h"
 
 #include <cstdint>
-#include <span>
 #include <tuple>
 #include <utility>
 
@@ -38,34 +37,21 @@ DayHour read_hour(RecordReader& reader) {
 }
 
 // A node is told against the one before: of the same caller its image, of the same image the offset, as differences.
-void write_nodes(RecordWriter& writer, std::span<const DayRollup::Node> nodes) {
-    writer.varint(nodes.size());
-    DayRollup::Node before;
-    for (const DayRollup::Node& node : nodes) {
-        const bool is_sibling = node.parent == before.parent;
-        const std::uint32_t image_before = is_sibling ? before.image : 0;
-        writer.varint(node.parent - before.parent);
-        writer.varint(node.image - image_before);
-        writer.varint(node.offset - (is_sibling && node.image == image_before ? before.offset : 0));
-        before = node;
-    }
+// A RecordWriter or a RecordReader.
+template <class Io, class Nodes>
+void node_columns(Io& io, Nodes& nodes) {
+    io.rows(nodes, limits::kStackNodesMax);
+    io.column(nodes, [](auto& node) { return &node.parent; });
+    io.column(nodes, [](auto& node) { return &node.image; });
+    io.column(nodes, [](auto& node) { return &node.offset; });
 }
 
-void read_nodes(RecordReader& reader, DayRollup& rollup) {
-    const std::uint64_t count = reader.varint(limits::kStackNodesMax);
-    DayRollup::Node before;
-    for (std::uint64_t number = 1; number <= count && !reader.has_failed(); ++number) {
-        const std::uint64_t parent = before.parent + reader.varint(UINT32_MAX);
-        const std::uint64_t image_before = parent == before.parent ? before.image : 0;
-        const std::uint64_t image = image_before + reader.varint(UINT32_MAX);
-        const bool is_near = parent == before.parent && image == before.image;
-        const std::uint64_t offset = sum_of(reader, is_near ? before.offset : 0, reader.varint());
-        const DayRollup::Node node{static_cast<std::uint32_t>(parent), static_cast<std::uint32_t>(image), offset};
-        if (parent >= number || image >= rollup.images.size() || (number > 1 && node <= before)) {
+void check_nodes(RecordReader& reader, const DayRollup& rollup) {
+    for (std::size_t i = 0; i < rollup.nodes.size(); ++i) {
+        const DayRollup::Node& node = rollup.nodes[i];
+        if (node.parent > i || node.image >= rollup.images.size() || (i > 0 && node <= rollup.nodes[i - 1])) {
             reader.fail(ErrorCode::kInvalid, "a node out of order, of no image, or before its caller");
         }
-        rollup.nodes.push_back(node);
-        before = node;
     }
 }
 
@@ -84,31 +70,33 @@ void read_images(RecordReader& reader, std::vector<ImageDefinition>& images) {
     });
 }
 
-void read_names(RecordReader& reader, DayRollup& rollup) {
-    const std::uint64_t weight_each = reader.varint();
+void check_names(RecordReader& reader, const DayRollup& rollup) {
     std::uint64_t row_count = 0;
-    reader.list(rollup.names, [&] {
-        DayRollup::Name name{reader.text(), 0};
-        if (!rollup.names.empty() && name.text <= rollup.names.back().text) {
+    std::size_t sum = 0;
+    const std::string* before = nullptr;
+    for (const DayRollup::Name& name : rollup.names) {
+        if (before != nullptr && name.text <= *before) {
             reader.fail(ErrorCode::kInvalid, "names out of order");
         }
-        row_count = sum_of(reader, row_count, read_sums(reader, weight_each, rollup.sums));
-        if (!rollup.sums.empty() && rollup.sums.back().stack.value > rollup.nodes.size()) {
+        row_count = reader.sum_of(row_count, check_sums(reader, rollup.sums, sum, name.sums_end));
+        if (reader.has_failed()) {
+            return;
+        }
+        sum = name.sums_end;
+        before = &name.text;
+        if (rollup.sums[sum - 1].stack.value > rollup.nodes.size()) {
             reader.fail(ErrorCode::kInvalid, "a sum of no node");
         }
-        name.sums_end = static_cast<std::uint32_t>(rollup.sums.size());
-        return name;
-    });
-    if (row_count != rollup.row_count) {
+    }
+    if (sum != rollup.sums.size() || row_count != rollup.row_count) {
         reader.fail(ErrorCode::kInvalid, "its sums aren't those of its rows");
     }
 }
 
-// Each hour once, none without rows.
 void check_hours(RecordReader& reader, const DayRollup& rollup) {
     std::uint64_t row_count = 0;
     for (std::size_t i = 0; i < rollup.hours.size(); ++i) {
-        row_count = sum_of(reader, row_count, rollup.hours[i].rows.row_count);
+        row_count = reader.sum_of(row_count, rollup.hours[i].rows.row_count);
         if (rollup.hours[i].rows.seqs.empty() ||
             (i != 0 && place_of(rollup.hours[i]) <= place_of(rollup.hours[i - 1]))) {
             reader.fail(ErrorCode::kInvalid, "hours out of order, or without rows");
@@ -134,15 +122,10 @@ std::string encode_rollup(const DayRollup& rollup) {
         writer.text(image.build_id);
         writer.text(image.name);
     });
-    write_nodes(writer, rollup.nodes);
-    const std::uint64_t weight_each = weight_of_each(rollup.sums);
-    writer.varint(weight_each);
-    std::uint32_t sums_begin = 0;
-    writer.list(rollup.names, [&](const DayRollup::Name& name) {
-        writer.text(name.text);
-        write_sums(writer, std::span{rollup.sums}.subspan(sums_begin, name.sums_end - sums_begin), weight_each);
-        sums_begin = name.sums_end;
-    });
+    node_columns(writer, rollup.nodes);
+    writer.list(rollup.names, [&](const DayRollup::Name& name) { writer.text(name.text); });
+    writer.column(rollup.names, [](const auto& name) { return &name.sums_end; });
+    write_sums(writer, rollup.sums);
     return writer.finish();
 }
 
@@ -154,12 +137,16 @@ Result<DayRollup> decode_day_rollup_untrusted(std::string_view bytes_untrusted) 
     DayRollup rollup;
     rollup.row_count = reader.varint();
     rollup.first_ticks = Ticks{reader.varint()};
-    rollup.last_ticks = Ticks{sum_of(reader, rollup.first_ticks.value, reader.varint())};
+    rollup.last_ticks = Ticks{reader.sum_of(rollup.first_ticks.value, reader.varint())};
     reader.list(rollup.hours, [&] { return read_hour(reader); });
     check_hours(reader, rollup);
     read_images(reader, rollup.images);
-    read_nodes(reader, rollup);
-    read_names(reader, rollup);
+    node_columns(reader, rollup.nodes);
+    check_nodes(reader, rollup);
+    reader.list(rollup.names, [&] { return DayRollup::Name{reader.text(), 0}; });
+    reader.column(rollup.names, [](auto& name) { return &name.sums_end; });
+    read_sums(reader, rollup.sums);
+    check_names(reader, rollup);
     PERFLEET_TRY(reader.end());
     return rollup;
 }

@@ -18,7 +18,7 @@
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/model/keys.h"
 #include "storage/model/rollup_cover.h"
-#include "storage/rollup/rollup_record.h"
+#include "storage/rollup/rollup_columns.h"
 
 namespace perfleet {
 

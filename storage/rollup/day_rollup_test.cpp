@@ -62,22 +62,19 @@ TEST(DayRollup, HasTheBytesOfTheFormat) {
               "020000"
               "00"
               "072f62696e2f7a7a"
-              "05"
-              "000010"
-              "00009c02"
-              "000108"
-              "010118"
-              "020001"  // nodes
-              "0a"      // each row's weight
-              "02"
+              "05"                    // nodes
+              "010402004003"          // their callers
+              "010301000c"            // images
+              "010809010f561eb80000"  // offsets
+              "02"                    // names
               "0161"
-              "01"
-              "0406"  // names with their sums
               "027368"
-              "02"
-              "0001"
-              "0402"
-              "55a7aee7");
+              "0103020108"    // where their sums end
+              "0a"            // each row's weight
+              "03"            // sums
+              "010403004401"  // nodes
+              "010403014500"  // rows
+              "5bc0bb16");    // CRC-32C
 }
 
 TEST(DayRollup, OfDamagedBytesGivesAnErrorOrWhatHolds) {

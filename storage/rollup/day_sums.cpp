@@ -177,18 +177,19 @@ bool DaySums::add(const Rollup& rollup) {
     return true;
 }
 
-// By the most that varints of such numbers take.
+// By the most that columns of such numbers take.
 std::size_t DaySums::size_bytes_max() const {
     constexpr std::size_t kNodeSizeBytes = 14;  // callers ascend, so their differences are small
     constexpr std::size_t kSumSizeBytes = 12;
     constexpr std::size_t kImageSizeBytes = 32;
+    constexpr std::size_t kColumnsSizeBytes = 128;  // what they begin with
     constexpr std::size_t kRangeSizeBytes = 8;
     std::size_t range_count = 8 * hours_.size() + hour_.rows.seqs.size() + hour_.meaning.seqs.size() + 8;
     for (const DayHour& hour : hours_) {
         range_count += hour.rows.seqs.size() + hour.meaning.seqs.size();
     }
     return text_size_bytes_ + node_count() * kNodeSizeBytes + (sums_.size() + names_.size()) * kSumSizeBytes +
-           images_.size() * kImageSizeBytes + range_count * kRangeSizeBytes;
+           images_.size() * kImageSizeBytes + kColumnsSizeBytes + range_count * kRangeSizeBytes;
 }
 
 // Callers first, level by level: then those of one caller stand side by side.

@@ -14,21 +14,16 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/model/rollup_cover.h"
-#include "storage/rollup/rollup_record.h"
+#include "storage/rollup/rollup_columns.h"
 
 namespace perfleet {
 
 // Threads of a cell and sums of a thread follow each other in `threads` and `sums`; each owner tells where its own end.
 struct Rollup {
-    // Rows with ticks in [from, until), which the session's clock points said to be UTC [number, number + 1) × the
-    // level's duration when the rollup was made.
-    struct Cell {
-        std::int64_t number = 0;
-        Ticks from;
-        Ticks until;
+    // As its bounds were when the rollup was made.
+    struct Cell : CellBounds {
         std::uint32_t threads_end = 0;
 
-        [[nodiscard]] CellBounds bounds() const { return {number, from, until}; }
         friend bool operator==(const Cell&, const Cell&) = default;
     };
     // A thread between two moments at which its name may have changed: it comes several times in a cell otherwise.
@@ -59,8 +54,5 @@ struct Rollup {
 // Everything that the comments above promise holds in what it gives. Errors: kTruncated, kCorrupt, kInvalid,
 // kTooLarge, kUnsupported (a newer version, named).
 [[nodiscard]] Result<Rollup> decode_rollup_untrusted(std::string_view bytes_untrusted);
-
-// Without checking more than the checksum.
-[[nodiscard]] Result<RollupCover> decode_rollup_cover_untrusted(std::string_view bytes_untrusted);
 
 }  // namespace perfleet

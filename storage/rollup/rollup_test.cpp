@@ -130,14 +130,23 @@ TEST(Rollup, IsReadAsItWasWritten) {
 
 TEST(Rollup, HasTheBytesOfTheFormat) {
     EXPECT_EQ(hex_of(encode_rollup(sample_rollup())),
-              "0103090201040300"  // version, epoch, rows, two ranges of seqs
-              "0a02"              // each row's weight, cells
-              "010032010708032e020001ab0205"
-              "040a"
-              "c3ffffffffffffffff0102"
-              "07080001010202"
-              "07080a00010201"
-              "e9da39af");
+              "0103090201040300"    // version, epoch, rows, two ranges of seqs
+              "02"                  // cells
+              "050403000205"        // their numbers
+              "0203000078"          // first ticks
+              "02043200dd01"        // ticks to their ends
+              "0103020108"          // where their threads end
+              "03"                  // threads
+              "03020307"            // pids
+              "03020308"            // tids
+              "0105070380dc10"      // ticks of their first rows
+              "010506006e0000"      // from there to their last rows
+              "0103020224"          // where their sums end
+              "0a"                  // each row's weight
+              "04"                  // sums
+              "0107090000580a1000"  // stacks
+              "010403016000"        // rows
+              "57fe7863");          // CRC-32C
 }
 
 TEST(Rollup, OfDamagedBytesGivesAnErrorOrWhatHolds) {

@@ -14,13 +14,13 @@
 #include "schemas/vocabulary/time.h"
 #include "storage/model/rollup_cover.h"
 #include "storage/number/moments.h"
-#include "storage/rollup/rollup_record.h"
+#include "storage/rollup/rollup_columns.h"
 
 namespace perfleet {
 
 struct ValueRollup {
-    struct Cell {
-        CellBounds bounds;  // as they were when the rollup was made
+    // As its bounds were when the rollup was made.
+    struct Cell : CellBounds {
         Ticks first_ticks;  // of its rows, both included
         Ticks last_ticks;
         Moments moments;  // of at least one value
@@ -52,8 +52,5 @@ struct ValueRollup {
 // greatest value and their number allow. Errors: kTruncated, kCorrupt, kInvalid, kTooLarge, kUnsupported (a newer
 // version, named).
 [[nodiscard]] Result<ValueRollup> decode_value_rollup_untrusted(std::string_view bytes_untrusted);
-
-// Without checking more than the checksum.
-[[nodiscard]] Result<RollupCover> decode_value_rollup_cover_untrusted(std::string_view bytes_untrusted);
 
 }  // namespace perfleet

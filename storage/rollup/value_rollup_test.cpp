@@ -101,7 +101,7 @@ TEST(ValueRollup, IsReadAsItWasWritten) {
     const auto back = decode_value_rollup_untrusted(encode_rollup(sample_rollup()));
     ASSERT_TRUE(back.ok()) << back.error().message;
     EXPECT_EQ(*back, sample_rollup());
-    const auto cover = decode_value_rollup_cover_untrusted(encode_rollup(sample_rollup()));
+    const auto cover = decode_rollup_cover_untrusted(encode_rollup(sample_rollup()));
     ASSERT_TRUE(cover.ok());
     EXPECT_EQ(cover->seqs, sample_rollup().seqs);
     EXPECT_EQ(cover->row_count, 5U);
@@ -109,16 +109,26 @@ TEST(ValueRollup, IsReadAsItWasWritten) {
 
 TEST(ValueRollup, HasTheBytesOfTheFormat) {
     EXPECT_EQ(hex_of(encode_rollup(sample_rollup())),
-              "0103050201040300"          // version, epoch, rows, two ranges of seqs
-              "02"                        // cells
-              "010032"                    // number, its first tick, ticks to its end
-              "032e"                      // its first and last row
-              "07e207df0f00b3997a000000"  // least value, greatest, sum, sum of squares
-              "020702f20502"              // buckets
-              "040ac3ffffffffffffffff01"
-              "0000"
-              "ffffffffffffffffff0100ffffffffffffffffff0100"
-              "01feffffffffffffffff01000001ff7101ef71356b");
+              "0103050201040300"      // version, epoch, rows, two ranges of seqs
+              "02"                    // cells
+              "050403000205"          // their numbers
+              "0203000078"            // first ticks
+              "02043200dd01"          // ticks to their ends
+              "0203030072"            // ticks of their first rows
+              "02032e005b"            // from there to their last rows
+              "0103010202"            // where their buckets end
+              "020307000f"            // least values
+              "01050a00e20300"        // greatest less least
+              "0205df0f00bf1f"        // sums, low 64 bits
+              "03020200"              // high 64 bits
+              "01081501b28c1e000000"  // sums of squares, lowest 64 bits
+              "0203000003"
+              "03020200"
+              "03020200"              // highest
+              "03"                    // buckets
+              "01080e0700c0bc808f03"  // their numbers
+              "0103010103"            // rows
+              "c88542b1");            // CRC-32C
 }
 
 TEST(ValueRollup, OfDamagedBytesGivesAnError) {
@@ -139,7 +149,7 @@ TEST(ValueRollup, WhoseSumsContradictItIsRefused) {
     };
     EXPECT_FALSE(refuses([](ValueRollup&) {}));
     EXPECT_TRUE(refuses([](ValueRollup& rollup) { rollup.row_count = 6; }));
-    EXPECT_TRUE(refuses([](ValueRollup& rollup) { rollup.cells[1].bounds.number = -1; }));
+    EXPECT_TRUE(refuses([](ValueRollup& rollup) { rollup.cells[1].number = -1; }));
     EXPECT_TRUE(refuses([](ValueRollup& rollup) { rollup.cells[0].last_ticks = Ticks{50}; }));
     EXPECT_TRUE(refuses([](ValueRollup& rollup) { rollup.cells[0].buckets_end = 0; }));
     EXPECT_TRUE(refuses([](ValueRollup& rollup) { rollup.cells[0].moments = moments_of({7, 1'000, 1'100, 7}); }));

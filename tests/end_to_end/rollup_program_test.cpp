@@ -82,21 +82,20 @@ std::uint64_t covered_rows(const StoreReader& reader, Series series, RollupConte
     const auto partitions = reader.partitions();
     EXPECT_TRUE(partitions.ok());
     for (const Partition& partition : *partitions) {
-        const auto visited = visit_rollups(
-            reader, partition, kTarget, kSession, series, {content, RollupLevel::kHour},
-            [&](const RollupKey&, std::string_view bytes) {
-                const auto cover = content == RollupContent::kValues ? decode_value_rollup_cover_untrusted(bytes)
-                                                                     : decode_rollup_cover_untrusted(bytes);
-                EXPECT_TRUE(cover.ok());
-                row_count += cover->row_count;
-                for (const SeqRange& range : cover->seqs) {
-                    for (std::uint64_t seq = range.first.value; seq <= range.last.value; ++seq) {
-                        const bool is_meant = hour_of(seq) == cover->epoch.value;
-                        EXPECT_LE(covered[seq] += is_meant ? 1 : 0, 1) << seq;
-                    }
-                }
-                return Visit::kContinue;
-            });
+        const auto visited =
+            visit_rollups(reader, partition, kTarget, kSession, series, {content, RollupLevel::kHour},
+                          [&](const RollupKey&, std::string_view bytes) {
+                              const auto cover = decode_rollup_cover_untrusted(bytes);
+                              EXPECT_TRUE(cover.ok());
+                              row_count += cover->row_count;
+                              for (const SeqRange& range : cover->seqs) {
+                                  for (std::uint64_t seq = range.first.value; seq <= range.last.value; ++seq) {
+                                      const bool is_meant = hour_of(seq) == cover->epoch.value;
+                                      EXPECT_LE(covered[seq] += is_meant ? 1 : 0, 1) << seq;
+                                  }
+                              }
+                              return Visit::kContinue;
+                          });
         EXPECT_TRUE(visited.ok());
     }
     return row_count;
