@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exporters/perf-data/features.h"
@@ -206,7 +207,7 @@ private:
     Result<Done> row(const MergedRow& row) override {
         const EpochImages& images = images_[row.epoch.index];
         if (row.event != nullptr && row.event->log) {
-            stream_.log_row(row, ranges_[row.epoch.session_index]);
+            log_row(row);
         } else if (row.event != nullptr && row.columns == nullptr) {
             const std::size_t session = row.epoch.session_index;
             stream_.kept_row(row, ranges_[session], first_epochs_[session] == row.epoch.index);
@@ -222,6 +223,26 @@ private:
             }
         }
         return writer_.error() ? Result<Done>{Error{*writer_.error()}} : Result<Done>{Done{}};
+    }
+
+    void log_row(const MergedRow& row) {
+        const TaskRange& range = ranges_[row.epoch.session_index];
+        const std::uint64_t id = row.event->config;
+        if (row.event->log->kind != Kind::kCounter) {
+            stream_.log_row(row, range, kernel_log_sample(*row.event->log, id, row.rows, row.row));
+            return;
+        }
+        // Readings are of the time since the session's start; of a time range the first is what others are held
+        // against.
+        const Reading now{row.rows.integers(ColumnId::kTime)[row.row], row.rows.integers(ColumnId::kValue)[row.row]};
+        const auto [at, is_first] = readings_.try_emplace(row.epoch.session_index, now);
+        if (is_first && !scan_.selection().from) {
+            at->second = {scan_.sessions()[row.epoch.session_index].record.start_point.ticks.value, 0};
+        }
+        const Reading before = std::exchange(at->second, now);
+        if (now.value > before.value && now.ticks > before.ticks) {
+            stream_.log_row(row, range, uncovered_time_sample(id, now.value - before.value, now.ticks - before.ticks));
+        }
     }
 
     // -- what stands behind the records -------------------------------------------------------------------------------
@@ -355,6 +376,11 @@ private:
     std::vector<EpochImages> images_;                       // by epoch
     std::vector<std::optional<std::size_t>> first_epochs_;  // of the export, by session
     std::vector<TaskRange> ranges_;                         // by session
+    struct Reading {
+        std::uint64_t ticks = 0;
+        std::uint64_t value = 0;
+    };
+    std::map<std::size_t, Reading> readings_;  // of uncovered time, by session
     MemoryShare share_{scan_.memory()};
     std::uint64_t row_count_ = 0;
     std::uint64_t data_first_ = 0;

@@ -605,16 +605,15 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
     count_sample(time_ns);
 }
 
-void RecordStream::log_row(const MergedRow& merged, const TaskRange& range) {
+void RecordStream::log_row(const MergedRow& merged, const TaskRange& range, const KernelLogSample& sample) {
     const ExportedEvent& event = *merged.event;
-    const KernelLogSample sample = kernel_log_sample(*event.log, event.config, merged.rows, merged.row);
     const Trailer trailer{range.number(0), range.number(0), merged.time_ns, narrow(sample.cpu)};
     if (named_kernels_.insert(trailer.tid).second) {
         write_comm(trailer, range.name_prefix + "seL4", false);
     }
     leaf_address_ = 0;
     writer_.begin(perf::RecordType::kSample, perf::misc::kKernel);
-    (void)write_fixed_fields(event, trailer, sample.duration_ticks, {});
+    (void)write_fixed_fields(event, trailer, sample.ticks, {});
     if (event.callchain) {
         writer_.put(std::uint64_t{0});
     }

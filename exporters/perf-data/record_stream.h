@@ -44,8 +44,8 @@ public:
     // A sample or a tracepoint.
     void sample_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range);
 
-    // Of a kernel's log: a sample of thread 0, which is named for the kernel, weighed by its duration.
-    void log_row(const MergedRow& merged, const TaskRange& range);
+    // A sample of thread 0, which is named for the kernel.
+    void log_row(const MergedRow& merged, const TaskRange& range, const KernelLogSample& sample);
 
     // What was kept of a record beside the rows: of a sample (perf::SampleRest) until its row comes, which is of the
     // same time, or else the whole record, which is written.

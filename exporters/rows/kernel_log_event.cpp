@@ -4,6 +4,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "schemas/vocabulary/uncovered_time.h"
+
 namespace perfleet {
 namespace {
 
@@ -89,6 +91,9 @@ std::string entry_raw(const sel4::LogDescription& of, std::uint64_t id, const De
 }  // namespace
 
 std::optional<KernelLogEvent> kernel_log_event(const EventRecord& event, Kind kind) {
+    if (kind == Kind::kCounter && event.name == kUncoveredTimeEvent) {
+        return KernelLogEvent{kind, {}};
+    }
     if (kind != Kind::kKernelEntry && kind != Kind::kTracepoint) {
         return std::nullopt;
     }
@@ -96,12 +101,15 @@ std::optional<KernelLogEvent> kernel_log_event(const EventRecord& event, Kind ki
     if (!description) {
         return std::nullopt;
     }
-    return KernelLogEvent{kind == Kind::kKernelEntry, *std::move(description)};
+    return KernelLogEvent{kind, *std::move(description)};
 }
 
 std::string kernel_log_name(const EventRecord& event, Kind kind) {
     if (kind == Kind::kKernelEntry) {
         return "sel4:kernel_entry";
+    }
+    if (kind == Kind::kCounter) {
+        return "perfleet:uncovered";
     }
     std::string name = event.name;
     std::replace_if(
@@ -111,8 +119,13 @@ std::string kernel_log_name(const EventRecord& event, Kind kind) {
 
 std::string kernel_log_format(const KernelLogEvent& event, const std::string& name, std::uint64_t id) {
     Format format{std::string_view{name}.substr(name.find(':') + 1), id};
+    if (event.kind == Kind::kCounter) {
+        return format.field("u64 uncovered", 8)
+            .field("u64 of", 8)
+            .printed("\"uncovered=%llu of=%llu\", REC->uncovered, REC->of");
+    }
     format.field("u64 duration", 8);
-    if (!event.is_entries) {
+    if (event.kind == Kind::kTracepoint) {
         return format.field("u64 id", 8).printed("\"id=%llu duration=%llu\", REC->id, REC->duration");
     }
     format.field(declaration("path", kPathSizeBytes), kPathSizeBytes)
@@ -129,11 +142,15 @@ std::string kernel_log_format(const KernelLogEvent& event, const std::string& na
 KernelLogSample kernel_log_sample(const KernelLogEvent& event, std::uint64_t id, const DecodedRows& rows,
                                   std::size_t row) {
     const std::uint64_t cpu = rows.integers(ColumnId::kCpu)[row];
-    if (event.is_entries) {
+    if (event.kind == Kind::kKernelEntry) {
         return {entry_raw(event.description, id, rows, row), rows.integers(ColumnId::kDuration)[row], cpu};
     }
     const std::uint64_t duration = rows.integers(ColumnId::kValue)[row];
     return {Raw{id}.put(duration).put(event.description.tracepoint_id.value_or(0)).take(), duration, cpu};
+}
+
+KernelLogSample uncovered_time_sample(std::uint64_t id, std::uint64_t uncovered_ticks, std::uint64_t of_ticks) {
+    return {Raw{id}.put(uncovered_ticks).put(of_ticks).take(), uncovered_ticks, 0};
 }
 
 }  // namespace perfleet

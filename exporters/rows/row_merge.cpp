@@ -103,10 +103,10 @@ void RowMerge::list_epochs() {
                 }
                 for (const BatchRecord::Rows& rows : batch.rows) {
                     const bool is_lasting = rows.series.event == kNoEvent;  // tasks, and some records
+                    const ExportedEvent* const event = events_.find(index, rows.series);
                     const bool is_left_out = (rows.series.kind == Kind::kRecord && records_ == KeptRecords::kLeftOut) ||
-                                             rows.series.kind == Kind::kCounter;
-                    if (rows.row_count == 0 || is_left_out ||
-                        (rows.series.kind != Kind::kTask && events_.find(index, rows.series) == nullptr)) {
+                                             (rows.series.kind == Kind::kCounter && (event == nullptr || !event->log));
+                    if (rows.row_count == 0 || is_left_out || (rows.series.kind != Kind::kTask && event == nullptr)) {
                         continue;
                     }
                     const bool overlaps = rows.first_ticks < last && rows.last_ticks >= first;
@@ -224,7 +224,7 @@ Result<bool> RowMerge::advance(Source& source) {
                 continue;
             }
             source.begin_block(block->rows);
-            if (source.event != nullptr && source.kind != Kind::kRecord && source.kind != Kind::kKernelEntry) {
+            if (source.kind == Kind::kSample || source.kind == Kind::kTracepoint) {
                 source.columns.emplace(*source.rows);
             }
         }

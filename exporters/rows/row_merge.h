@@ -50,7 +50,7 @@ struct SampleColumns {
 struct MergedRow {
     const MergedEpoch& epoch;
     const ExportedEvent* event;    // nullptr: a task row
-    const SampleColumns* columns;  // likewise; and of Kind::kRecord and kKernelEntry
+    const SampleColumns* columns;  // of samples and tracepoints alone
     const DecodedRows& rows;
     std::size_t row = 0;
     std::uint64_t time_ns = 0;  // on the file's clock

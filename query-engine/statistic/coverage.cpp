@@ -14,26 +14,21 @@
 namespace perfleet {
 namespace {
 
-constexpr double kWorthAWarning = 0.001;  // of the time: less is in the last digit that is shown
+constexpr double kPercentWorthAWarning = 0.1;  // less is in the last digit that is shown
 
-std::optional<Series> uncovered_series(const ScannedSession& session) {
-    for (const Series& series : session.series) {
-        const EventRecord* const event = session.record.event_at(series.event);
-        if (series.kind == Kind::kCounter && event != nullptr && event->name == kUncoveredTimeEvent) {
-            return series;
-        }
-    }
-    return std::nullopt;
+bool counts_uncovered(const ScannedSession& session, Series series) {
+    const EventRecord* const event = session.record.event_at(series.event);
+    return series.kind == Kind::kCounter && event != nullptr && event->name == kUncoveredTimeEvent;
 }
 
-// In ticks of the session's clock, between the first and the last reading of the range.
-struct Uncovered {
-    std::uint64_t ticks = 0;
-    std::uint64_t measured = 0;
-};
+}  // namespace
 
-std::optional<Uncovered> uncovered_time(const Scan& scan, std::size_t session_index, Series series) {
+// Between the first and the last reading of the range.
+std::optional<double> uncovered_percent(const Scan& scan, std::size_t session_index, Series series) {
     const ScannedSession& session = scan.sessions()[session_index];
+    if (!counts_uncovered(session, series)) {
+        return std::nullopt;
+    }
     const auto [from, to] = scan.tick_range(session_index);
     struct CoverageReading {
         std::uint64_t ticks;
@@ -64,33 +59,31 @@ std::optional<Uncovered> uncovered_time(const Scan& scan, std::size_t session_in
     if (!rows.status().ok() || !last || last->ticks <= first.ticks || last->value < first.value) {
         return std::nullopt;  // whoever profiles the session says what is damaged
     }
-    return Uncovered{last->value - first.value, last->ticks - first.ticks};
+    const double share =
+        static_cast<double>(last->value - first.value) / static_cast<double>(last->ticks - first.ticks);
+    return 100 * std::min(share, 1.0);
 }
 
-}  // namespace
-
 bool weighs_by_default(const Scan& scan, const EventChoice& choice) {
-    const auto counts_uncovered = [](const ScannedSession& session) { return uncovered_series(session).has_value(); };
-    return off_cpu::is_event(choice.name) ||
-           (choice.is_sampled && !choice.unit.empty() && !scan.sessions().empty() &&
-            std::all_of(scan.sessions().begin(), scan.sessions().end(), counts_uncovered));
+    const auto is_counted = [](const ScannedSession& session) {
+        return std::any_of(session.series.begin(), session.series.end(),
+                           [&](Series series) { return counts_uncovered(session, series); });
+    };
+    return off_cpu::is_event(choice.name) || (choice.is_sampled && !choice.unit.empty() && !scan.sessions().empty() &&
+                                              std::all_of(scan.sessions().begin(), scan.sessions().end(), is_counted));
 }
 
 void warn_of_uncovered_time(const Scan& scan, std::vector<std::string>& warnings) {
     for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
         const ScannedSession& session = scan.sessions()[i];
-        const std::optional<Series> series = uncovered_series(session);
-        const std::optional<Uncovered> uncovered = series ? uncovered_time(scan, i, *series) : std::nullopt;
-        if (!uncovered) {
-            continue;
-        }
-        const double share = static_cast<double>(uncovered->ticks) / static_cast<double>(uncovered->measured);
-        if (share >= kWorthAWarning) {
-            warnings.push_back(
-                fmt::format("session {}: its sampling covered {:.1f} % of the time: periods were skipped, "
-                            "which no ledger counts (perfleet counters --event '{}')",
-                            session_hex(session.record.session).substr(0, 8), 100 * (1 - std::min(share, 1.0)),
-                            kUncoveredTimeEvent));
+        for (const Series series : session.series) {
+            const double percent = uncovered_percent(scan, i, series).value_or(0);
+            if (percent >= kPercentWorthAWarning) {
+                warnings.push_back(
+                    fmt::format("session {}: its sampling covered {:.1f} % of the time: periods were skipped, "
+                                "which no ledger counts (perfleet counters --event '{}')",
+                                session_hex(session.record.session).substr(0, 8), 100 - percent, kUncoveredTimeEvent));
+            }
         }
     }
 }

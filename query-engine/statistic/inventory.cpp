@@ -236,6 +236,7 @@ Result<Answer> make_losses(const Scan& scan, bool reads_blocks) {
     for (const LossColumn& note : kNotes) {
         answer.columns.push_back({note.name, "", true});
     }
+    answer.columns.push_back({"uncovered_percent", "percent", true});
     for (const std::size_t i : sessions_by_start(scan)) {
         const ScannedSession& session = scan.sessions()[i];
         for (const Series& series : scan.ledger_series(i)) {
@@ -271,6 +272,8 @@ Result<Answer> make_losses(const Scan& scan, bool reads_blocks) {
             for (const LossColumn& note : kNotes) {
                 row.emplace_back(last_entry(session, series, note.entry));
             }
+            const std::optional<double> uncovered = uncovered_percent(scan, i, series);
+            row.emplace_back(uncovered ? AnswerValue{*uncovered} : AnswerValue{});
             answer.rows.push_back(std::move(row));
         }
     }

@@ -270,6 +270,13 @@ TEST_F(Sel4Control, TimeOfSkippedPeriodsIsARowAndAWarning) {
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].at("value"), uncovered_ticks_ * kCyclesPerTick);
 
+    const auto losses = rows_of(perfleet_json({"losses", "--data", data_}));
+    const auto uncovered =
+        std::find_if(losses.begin(), losses.end(), [](const auto& row) { return row.at("event") == "uncovered time"; });
+    ASSERT_NE(uncovered, losses.end());
+    EXPECT_GT(uncovered->at("uncovered_percent"), 0);
+    EXPECT_LT(uncovered->at("uncovered_percent"), 100);
+
     const std::string file = folder_ / "perf.data";
     for (const auto& answer :
          {perfleet_json({"top", "--data", data_, "--event", "timer"}), perfleet_json({"losses", "--data", data_}),

@@ -117,48 +117,45 @@ def check_shares(programs, data, outermost):
     print(f"{answer['ledger']['stored']} samples: {shares}")
 
 
-def run_sel4_of(library):
-    return importlib.machinery.SourceFileLoader("run_sel4", os.path.join(library.source, "tools", "run-sel4")).load_module()
+def run_sel4_of(source):
+    return importlib.machinery.SourceFileLoader("run_sel4", os.path.join(source, "tools", "run-sel4")).load_module()
 
 
-def check_root_task(library, programs, prefix, loader):
-    run_sel4 = run_sel4_of(library)
-    kernel = run_sel4.Kernel(prefix)
+def check_root_task(library, programs, run_sel4, kernel, loaders):
+    prefix = kernel.prefix
     build = library.build(library.copy_of("root_task_example"), "root_task", f"-DCMAKE_PREFIX_PATH={library.prefix}", f"-DSEL4_PREFIX={prefix}")
     memory = run_sel4.memory_mib(os.path.join(prefix, "support", "platform_gen.json"), kernel.architecture)
     begin = run_sel4.MEMORY_BEGIN[kernel.architecture]
-    run_until_bye(library, programs, run_sel4, kernel.config, memory,
-                  "-kernel", loader,
+    run_until_bye(library, programs, run_sel4, kernel, memory,
+                  "-kernel", os.path.join(loaders, kernel.loader + ".elf"),
                   "-device", f"loader,file={kernel.image},addr={begin + run_sel4.KERNEL_FILE_OFFSET:#x},force-raw=on",
                   "-device", f"loader,file={os.path.join(build, 'root_task')},addr={begin + run_sel4.ROOT_FILE_OFFSET:#x},force-raw=on")
     check_shares(programs, os.path.join(library.folder, "data"), "busy")
 
 
 def check_microkit(library, programs, sdk):
-    run_sel4 = run_sel4_of(library)
+    run_sel4 = run_sel4_of(library.source)
     kernel = run_sel4.Microkit(sdk)
     build = library.build(library.copy_of("microkit_example"), "microkit", f"-DCMAKE_PREFIX_PATH={library.prefix}", f"-DMICROKIT_SDK={sdk}",
                           "-DSECONDS=5")
     memory = run_sel4.memory_mib(os.path.join(kernel.board, "platform_gen.json"), kernel.architecture)
     image = os.path.join(build, "loader.img")
-    run_until_bye(library, programs, run_sel4, kernel.config, memory,
+    run_until_bye(library, programs, run_sel4, kernel, memory,
                   "-device", f"loader,file={image},addr={run_sel4.MICROKIT_IMAGE_ADDRESS:#x},cpu-num=0")
     check_shares(programs, os.path.join(library.folder, "data"), "work")
 
 
-def run_until_bye(library, programs, run_sel4, config, memory, *image):
+def run_until_bye(library, programs, run_sel4, kernel, memory, *image):
     """A machine that streams over its UART, until the gateway has heard Bye: the machine goes on."""
     data = os.path.join(library.folder, "data")
-    gic = "3" if "ARM_GIC_V3_SUPPORT" in config else "2"
-    mode = ",virtualization=on" if "ARM_HYPERVISOR_SUPPORT" in config else ""
     gateway = run_sel4.Gateway(data, programs)
     try:
         host, port = re.fullmatch(r"tcp://(.+):(\d+)", gateway.endpoint).groups()
         machine = subprocess.Popen(
-            ["qemu-system-aarch64", "-M", f"virt,gic-version={gic}{mode}", "-cpu", run_sel4.processor(config), "-m", str(memory),
+            [kernel.emulator, *run_sel4.virt_machine(kernel.config), "-m", str(memory),
              "-display", "none", "-nodefaults", "-no-reboot", "-chardev", f"socket,id=line,host={host},port={port},reconnect=1",
-             # Time counts instructions: a busy host takes no samples away.
-             "-icount", "shift=0,sleep=off", "-serial", "chardev:line", *image])
+             # A busy host takes no samples away.
+             *run_sel4.icount_options(kernel.architecture, 0), "-serial", "chardev:line", *image])
         try:
             deadline = time.monotonic() + RUN_TIMEOUT_S
             while '"ended"' not in run(os.path.join(programs, "perfleet"), "sessions", "--data", data, "--format", "json"):
@@ -173,12 +170,12 @@ def run_until_bye(library, programs, run_sel4, config, memory, *image):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--arch", required=True, choices=["aarch64", "riscv64", "x86_64"])
+    parser.add_argument("--arch", default="aarch64", choices=["aarch64", "riscv64", "x86_64"])
     parser.add_argument("--cmake", default="cmake")
     parser.add_argument("--source", required=True, help="the repository")
     parser.add_argument("--programs", required=True, help="where perfleet and perfleet-gateway are")
     parser.add_argument("--sel4-prefix", metavar="DIR", help="instead of programs: the example root task, on the seL4 that was installed there")
-    parser.add_argument("--loader", metavar="FILE", help="with --sel4-prefix: perfleet-loader.elf")
+    parser.add_argument("--loaders", metavar="DIR", help="with --sel4-prefix, which then says the architecture: where perfleet-loader*.elf are")
     parser.add_argument("--microkit-sdk", metavar="DIR", help="instead of programs: the example Microkit system, by the SDK that lies there")
     arguments = parser.parse_args()
     if arguments.sel4_prefix == "":
@@ -187,13 +184,20 @@ def main():
     if arguments.microkit_sdk == "":
         print("skipped: no Microkit SDK (-DPERFLEET_MICROKIT_SDK; docs/microkit.md)")
         return
+    if arguments.sel4_prefix:
+        run_sel4 = run_sel4_of(arguments.source)
+        kernel = run_sel4.Kernel(arguments.sel4_prefix)
+        if kernel.is_pc:
+            print("skipped: the example root task is for AArch64 and RISC-V")
+            return
+        arguments.arch = kernel.architecture
     if not shutil.which(f"{arguments.arch}-linux-gnu-g++"):
         print(f"skipped: {arguments.arch}-linux-gnu-g++ isn't installed (tools/setup)")
         return
     with tempfile.TemporaryDirectory(prefix="perfleet-library-") as folder:
         library = Library(arguments, folder)
         if arguments.sel4_prefix:
-            check_root_task(library, arguments.programs, arguments.sel4_prefix, arguments.loader)
+            check_root_task(library, arguments.programs, run_sel4, kernel, arguments.loaders)
             return
         if arguments.microkit_sdk:
             check_microkit(library, arguments.programs, arguments.microkit_sdk)

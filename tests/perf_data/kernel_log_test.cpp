@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "schemas/sel4/log_description.h"
+#include "schemas/vocabulary/uncovered_time.h"
 #include "tests/perf_data/export_fixture.h"
 
 namespace perfleet::kernel_log_test {
@@ -101,6 +102,42 @@ TEST_F(KernelLogExport, NamesAreThoseOfItsKernel) {
     EXPECT_EQ(count_of(script.output, "path=unimplemented_device"), 2U) << script.output;
     EXPECT_EQ(count_of(script.output, "path=unknown_syscall"), 1U) << script.output;
     EXPECT_EQ(count_of(script.output, "path=syscall duration=90 syscall=NBSendRecv"), 0U);
+}
+
+// Time that no sampling covered: what came from one reading to the next, and nothing where nothing came.
+TEST_F(KernelLogExport, UncoveredTimeIsAnEventOfItsOwn) {
+    SessionRecord record = session("16.0.0", false);
+    EventRecord counter;
+    counter.name = kUncoveredTimeEvent;
+    counter.kind = Kind::kCounter;
+    counter.unit = "cycles";
+    record.events.push_back(counter);
+    define(record);
+    put_rows();
+    SampleBatch out = batch(2);
+    const std::vector<std::uint64_t> times{kT0 + 1'000'000, kT0 + 2'000'000, kT0 + 3'000'000};
+    out.add({Kind::kCounter, EventNumber{3}},
+            {{ColumnId::kTime, times}, {ColumnId::kValue, {600'000, 600'000, 850'000}}});
+    put(out);
+    EXPECT_EQ(exported().sample_count, 8U);
+    const Said script = perf("script -i perf.data");
+    EXPECT_EQ(script.errors, "");
+    EXPECT_EQ(count_of(script.output, "perfleet:uncovered:"), 2U) << script.output;
+    expect_line(script.output, "seL4 0 [000] 5.001000: perfleet:uncovered: uncovered=600000 of=" +
+                                   std::to_string(times[0] - record.start_point.ticks.value));
+    expect_line(script.output, "seL4 0 [000] 5.003000: perfleet:uncovered: uncovered=250000 of=1000000");
+    const Said report = perf("report --stdio --no-children -g none -i perf.data -s comm");
+    EXPECT_NE(report.output.find("of event 'perfleet:uncovered'\n# Event count (approx.): 850000\n"), std::string::npos)
+        << report.output;
+
+    // What was before the range is in none of it.
+    Selection selection;
+    selection.from =
+        UtcNs{record.start_point.utc_ns.value + static_cast<std::int64_t>(times[1] - record.start_point.ticks.value)};
+    (void)exported(selection, "part.data");
+    const Said part = perf("script -i part.data");
+    EXPECT_EQ(count_of(part.output, "perfleet:uncovered:"), 1U) << part.output;
+    expect_line(part.output, "seL4 0 [000] 5.003000: perfleet:uncovered: uncovered=250000 of=1000000");
 }
 
 TEST_F(KernelLogExport, AReportIsOfTime) {

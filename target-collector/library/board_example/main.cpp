@@ -3,6 +3,7 @@
 #include <new>
 
 #include "schemas/vocabulary/assert.h"
+#include "target-collector/bare-metal/ns16550_port.h"
 #include "target-collector/small/frame_chain.h"
 #include "target-collector/small/jittered_period.h"
 #include "target-collector/small/small_collector.h"
@@ -28,32 +29,6 @@ void wake_at(std::uint64_t moment) { device<std::uint64_t>(0x200'4000) = moment;
 [[noreturn]] void switch_off(std::uint32_t status) {
     for (;;) device<std::uint32_t>(0x10'0000) = status;
 }
-
-class Uart final : public LinePort {  // a 16550
-public:
-    std::size_t write(std::span<const std::byte> bytes) override {
-        std::size_t sent = 0;
-        for (; sent < bytes.size() && (status() & 0x20) != 0; ++sent)
-            device<std::uint8_t>(kBase) = static_cast<std::uint8_t>(bytes[sent]);
-        return sent;
-    }
-    std::size_t read(std::span<std::byte> into) override {
-        std::size_t taken = 0;
-        for (; taken < into.size() && (status() & 1) != 0; ++taken)
-            into[taken] = std::byte{device<std::uint8_t>(kBase)};
-        return taken;
-    }
-    bool take_damage() override { return (damage_ & 0x1e) != 0 ? (damage_ = 0, true) : false; }
-
-private:
-    static constexpr std::uint64_t kBase = 0x1000'0000;
-    std::uint8_t status() {
-        const std::uint8_t now = device<std::uint8_t>(kBase + 5);
-        damage_ |= now;  // overrun, parity, framing, break
-        return now;
-    }
-    std::uint8_t damage_ = 0;
-};
 
 UtcNs real_time() {  // reading the low half holds the high one
     const std::uint64_t low = device<std::uint32_t>(0x10'1000);
@@ -107,7 +82,7 @@ extern "C" [[noreturn]] void board_main() {
                              .events = kEvents,
                              .images = {&image, 1},
                              .threads = kThreads};
-    Uart uart;
+    bare_metal::Ns16550Port uart{0x1000'0000};
     LineStream stream{uart, LineStream::End::kTarget};
     ZmtpDriver driver{stream};
     collector = new (collector_memory) SmallCollector{target, driver};

@@ -1,8 +1,7 @@
-// A root task that profiles one of its threads: seL4 on QEMU's AArch64 `virt`, telemetry over the board's UART.
-// docs/root-task.md goes through it.
+// A root task that profiles one of its threads: seL4 on QEMU's `virt`, AArch64 or RISC-V, telemetry over the board's
+// UART. docs/root-task.md goes through it.
+#include "board.h"
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/bare-metal/uart_port.h"
-#include "target-collector/sel4/kernel/aarch64/el0_alarm.h"
 #include "target-collector/sel4/kernel/place.h"
 #include "target-collector/sel4/kernel/stock_kernel.h"
 #include "target-collector/sel4/root/objects.h"
@@ -18,7 +17,6 @@ extern "C" const std::byte image_begin[], image_end[], build_id_note[];  // root
 namespace {
 
 constexpr std::uint64_t kSeconds = 5;
-constexpr std::uint64_t kUartPage = 0x0900'0000;
 constexpr std::string_view kThreadNames[] = {"root", "busy"};
 
 class NoCounters final : public EventCounters {
@@ -39,7 +37,7 @@ void busy() {
     }
 }
 
-std::uint64_t cycles_per_second(El0Alarm& alarm) {
+std::uint64_t cycles_per_second(BoardAlarm& alarm) {
     const std::uint64_t ticks = alarm.now(), begun = cycles().value, wait = alarm.ticks_per_second() / 2;
     while (alarm.now() - ticks < wait) {
     }
@@ -56,17 +54,17 @@ extern "C" [[noreturn]] void root_main(seL4_BootInfo* info) {
     seL4_SetIPCBuffer(info->ipcBuffer);
     start_cycles();
     Objects& objects = objects_place.make(*info);
-    objects.map_device(kUartPage);
-    bare_metal::UartPort uart;
-    uart.start();
+    for (const std::uint64_t page : kDevicePages) objects.map_device(page);
+    auto uart = make_uart();
+    start(uart);
     LineStream stream{uart, LineStream::End::kTarget};
     ZmtpDriver driver{stream};
     const seL4_CPtr woken = objects.make(seL4_NotificationObject), handler = objects.take_slot();
-    require(
-        seL4_IRQControl_Get(seL4_CapIRQControl, El0Alarm::kInterrupt, seL4_CapInitThreadCNode, handler, seL4_WordBits),
-        "the timer's interrupt");
+    require(seL4_IRQControl_Get(seL4_CapIRQControl, BoardAlarm::kInterrupt, seL4_CapInitThreadCNode, handler,
+                                seL4_WordBits),
+            "the timer's interrupt");
     require(seL4_IRQHandler_SetNotification(handler, objects.with_badge(woken, 1)), "its notification");
-    El0Alarm alarm{handler};
+    BoardAlarm alarm = make_alarm(handler);
     const std::uint64_t rate = cycles_per_second(alarm);
 
     NoCounters counters;
@@ -81,8 +79,8 @@ extern "C" [[noreturn]] void root_main(seL4_BootInfo* info) {
     const SmallThread threads[] = {{1, kThreadNames[0]}, {2, kThreadNames[1]}};
     const SmallTarget target{.target = TargetId{0x7361'6d70'6c65},
                              .name = "my-root-task",
-                             .architecture = "aarch64",
-                             .clock = {.name = "pmccntr", .ticks_per_second = rate, .linux_clockid = -1},
+                             .architecture = kArchitecture,
+                             .clock = {.name = kClockName, .ticks_per_second = rate, .linux_clockid = -1},
                              .start_point = {.ticks = cycles()},
                              .events = events.descriptions(),
                              .images = {&image, 1},
