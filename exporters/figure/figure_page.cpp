@@ -7,9 +7,9 @@
 #include "exporters/figure/figure_page_text.h"
 #include "exporters/figure/figure_text.h"
 #include "exporters/figure/heat_map_figure.h"
-#include "exporters/report/html_json.h"
 #include "exporters/report/report.h"
 #include "exporters/report/report_parts.h"
+#include "exporters/sink/packed_json.h"
 #include "query-engine/statistic/value_unit.h"
 #include "schemas/text/utf8.h"
 
@@ -87,7 +87,7 @@ std::string figure_page(const FigurePage& page) {
     std::string json = head.dump();
     json.pop_back();
     json += "," + page.content + "}";
-    return std::string{kFigurePageBeforeData} + json_for_html(json) + std::string{kFigurePageBehindData};
+    return std::string{kFigurePageBeforeData} + packed_json(json) + std::string{kFigurePageBehindData};
 }
 
 std::string histogram_page(const Answer& histogram, const Answer& summary, HistogramShape shape) {

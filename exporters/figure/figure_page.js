@@ -184,4 +184,4 @@ class FigurePage extends BasePage {
     }
 }
 
-window.figure = new FigurePage(JSON.parse(element('data').textContent));
+window.figure = new FigurePage(await pageData());

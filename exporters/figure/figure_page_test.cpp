@@ -7,6 +7,7 @@
 
 #include "exporters/figure/heat_map_figure.h"
 #include "exporters/figure/heat_map_text.h"
+#include "exporters/sink/testing/page_json.h"
 
 namespace perfleet::figure_page_test {
 namespace {
@@ -37,16 +38,13 @@ Answer summary_of(const std::string& event) {
 
 // The data of a page, and that there is no other element in it than the page's own.
 Json data_of(const std::string& page) {
-    const std::string start = "<script type=\"application/json\" id=\"data\">";
-    const std::size_t begin = page.find(start) + start.size();
-    const std::size_t end = page.find("</script>", begin);
     EXPECT_NE(page.find("Content-Security-Policy"), std::string::npos);
     EXPECT_EQ(page.find("<b>"), std::string::npos);
     EXPECT_EQ(page.find('\x01'), std::string::npos);
     for (const char* outside : {"http://", "https://", "@DATA@", "@SCRIPT@", "@STYLE"}) {
         EXPECT_EQ(page.find(outside), std::string::npos) << outside;
     }
-    return Json::parse(page.substr(begin, end - begin));
+    return Json::parse(json_of_page(page));
 }
 
 TEST(FigurePage, OfAHistogramHasItsBuckets) {

@@ -9,6 +9,15 @@ export function paragraph(text, style = '') {
     return made;
 }
 
+// What packed_json() has packed.
+export async function pageData() {
+    if (typeof DecompressionStream === 'undefined') {
+        element('title').textContent = 'This page needs a browser of 2023 or later, which can decompress its data.';
+    }
+    const bytes = Uint8Array.from(atob(element('data').textContent), (character) => character.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).json();
+}
+
 export class BasePage {
     // A subclass has draw().
     constructor({ title, ledgers, warnings }) {

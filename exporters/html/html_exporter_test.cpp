@@ -9,6 +9,7 @@
 
 #include "exporters/html/flame_graph.h"
 #include "exporters/html/page_data.h"
+#include "exporters/sink/testing/page_json.h"
 #include "query-engine/statistic/diff.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/stack_counts.h"
@@ -34,11 +35,7 @@ public:
     std::string text;
 };
 
-Json data_of(const std::string& page) {
-    const std::string begin = "id=\"data\">";
-    const std::size_t first = page.find(begin) + begin.size();
-    return Json::parse(page.substr(first, page.find("</script>", first) - first));
-}
+Json data_of(const std::string& page) { return Json::parse(json_of_page(page)); }
 
 // By call path, names and images alike, of slices [from, to).
 Totals totals_of(const Json& data, std::uint32_t from, std::uint32_t to) {
@@ -219,8 +216,9 @@ TEST_F(HtmlExporter, WithoutSamplesThePageIsEmptyAndSaysSo) {
         ASSERT_TRUE(outcome.ok()) << outcome.error().message;
         ASSERT_FALSE(outcome->warnings.empty());
         EXPECT_NE(outcome->warnings.front().find("nothing to show"), std::string::npos) << outcome->warnings.front();
-        EXPECT_NE(sink.text.find("\"frames\":{\"depth\":[]"), std::string::npos);
-        EXPECT_NE(sink.text.find("nothing to show"), std::string::npos);
+        const std::string json = json_of_page(sink.text);
+        EXPECT_NE(json.find("\"frames\":{\"depth\":[]"), std::string::npos);
+        EXPECT_NE(json.find("nothing to show"), std::string::npos);
     };
     expect_empty(scan_of(*store_));
     deliver(scenario_, {}, *store_);

@@ -1,5 +1,5 @@
 // Wires the page: what is selected, shown and searched, and what the parts say to each other.
-import { BasePage, element, paragraph } from './base_page.js';
+import { BasePage, element, pageData, paragraph } from './base_page.js';
 import { GraphView } from './canvas.js';
 import { Colours } from './colours.js';
 import { fragmentOf, numberOf, stateOf } from './link.js';
@@ -638,5 +638,4 @@ function styleOf(verdict) {
     return !verdict?.change ? 'noise' : verdict.change > 0 ? 'more' : 'less';
 }
 
-const page = new Page(new Profile(JSON.parse(element('data').textContent)));
-document.documentElement.dataset.frames = String(page.tree.count);
+window.page = new Page(new Profile(await pageData()));

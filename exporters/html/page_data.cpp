@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "exporters/html/page_text.h"
-#include "exporters/report/html_json.h"
 #include "exporters/report/report.h"
+#include "exporters/sink/packed_json.h"
 #include "schemas/text/utf8.h"
 
 namespace perfleet {
@@ -78,8 +78,6 @@ std::string json_of_before(const PageData& data) {
            ",\"text\":" + texts.dump() + "}}";
 }
 
-}  // namespace
-
 std::string page_json(const PageData& data) {
     const FlameGraph& graph = data.graph;
     Strings strings;
@@ -119,11 +117,13 @@ std::string page_json(const PageData& data) {
             ",\"cut\":{\"frames\":" + std::to_string(graph.frames_cut) +
             ",\"value\":" + std::to_string(graph.value_cut) + "},\"ledgers\":" + ledgers.dump() +
             ",\"warnings\":" + warnings.dump() + "}";
-    return json_for_html(json);
+    return json;
 }
 
+}  // namespace
+
 std::string html_page(const PageData& data) {
-    const std::string json = page_json(data);
+    const std::string json = packed_json(page_json(data));
     std::string page;
     page.reserve(kPageBeforeData.size() + json.size() + kPageBehindData.size());
     page += kPageBeforeData;

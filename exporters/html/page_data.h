@@ -1,4 +1,4 @@
-// The data of a page as JSON, as it stands in its `<script type="application/json">`.
+// The data of a page as JSON, which stands packed in its `<script id="data">` (exporters/sink/packed_json.h).
 //
 //   {"format":1, "title":…, "event":…, "unit":…, "counts":bool, "sampled":bool,
 //    "sessions":[{"id":…,"name":…,"target":…,"architecture":…}], "session_count":n,
@@ -11,8 +11,8 @@
 //                      "verdicts":{"function":[…],"self":[…],"change":[-1|0|1],"text":[…]}},
 //    "cut":{"frames":n,"value":n}, "ledgers":[{"name":…,"text":…,"is_whole":bool}], "warnings":[…]}
 //
-// Slices of `before` are numbered behind those of `slices`. No character of it ends an element: `<`, `>` and `&` are
-// escaped. Names are as printable() gives them: control characters and those that turn text around are escaped.
+// Slices of `before` are numbered behind those of `slices`. Names are as printable() gives them: control characters and
+// those that turn text around are escaped.
 #pragma once
 
 #include <cstdint>
@@ -68,9 +68,6 @@ struct PageData {
     std::vector<std::string> warnings;
 };
 
-[[nodiscard]] std::string page_json(const PageData& data);
-
-// The whole page around it.
 [[nodiscard]] std::string html_page(const PageData& data);
 
 }  // namespace perfleet

@@ -8,6 +8,7 @@
 
 #include "exporters/schedule/schedule_figure.h"
 #include "exporters/schedule/schedule_page.h"
+#include "exporters/sink/testing/page_json.h"
 
 namespace perfleet::schedule_test {
 namespace {
@@ -172,9 +173,7 @@ TEST(SchedulePage, HoldsEachRun) {
     rows.switch_at(2'100, 0, 7, 0);
     const Schedule schedule = rows.schedule();
     const std::string page = schedule_page(schedule, Ledger{}, {kOdd});
-    const std::string start = "<script type=\"application/json\" id=\"data\">";
-    const std::size_t begin = page.find(start) + start.size();
-    const Json data = Json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+    const Json data = Json::parse(json_of_page(page));
     EXPECT_EQ(data["kind"], "schedule");
     const Json& lane = data["schedule"]["lanes"][0];
     EXPECT_EQ(lane["begin"], (Json{0, 500, 400}));  // each from the one before
@@ -184,7 +183,7 @@ TEST(SchedulePage, HoldsEachRun) {
     EXPECT_EQ(data["schedule"]["threads"]["name"], (Json{"t7 100/7", "t9 100/9"}));
     EXPECT_EQ(data["schedule"]["threads"]["running_ns"], (Json{700, 400}));
     EXPECT_EQ(page.find("<b>"), std::string::npos);
-    EXPECT_NE(schedule_page(make_schedule({}), Ledger{}, {}).find("\"lanes\":[]"), std::string::npos);
+    EXPECT_NE(json_of_page(schedule_page(make_schedule({}), Ledger{}, {})).find("\"lanes\":[]"), std::string::npos);
 }
 
 TEST(SchedulePage, CountsOneThingAsOne) {
@@ -192,7 +191,8 @@ TEST(SchedulePage, CountsOneThingAsOne) {
     rows.switch_at(1'000, 0, 0, 7);
     rows.switch_at(2'000, 0, 7, 0);
     const Schedule schedule = rows.schedule();
-    EXPECT_NE(schedule_page(schedule, Ledger{}, {}).find("1 CPU, 1 thread, from switches"), std::string::npos);
+    EXPECT_NE(json_of_page(schedule_page(schedule, Ledger{}, {})).find("1 CPU, 1 thread, from switches"),
+              std::string::npos);
     EXPECT_NE(svg_of(schedule_figure(schedule)).find("1 CPU · 1 thread · from switches"), std::string::npos);
 }
 

@@ -73,7 +73,7 @@ class Library:
 
 LIBRARIES = [
     Library("ZeroMQ", r"zmq(_\w+)?\.h(pp)?$", ("tests/",), in_unit_tests=True),  # a peer to be held against
-    Library("libsodium", r"sodium\.h$", ("schemas/zmtp/", "tests/")),
+    Library("libsodium", r"sodium\.h$", ("schemas/zmtp/", "exporters/sink/", "tests/")),
     Library("RocksDB", r"rocksdb/", ("storage/engine/", "tests/benchmark/")),
     Library("librados", r"rados/librados", ("storage/engine/rados/",)),
     Library("libelf/libdw", r"(libelf|gelf|nlist|libdw|libdwfl|dwarf)\.h$|elfutils/", ("query-engine/symbol/",),

@@ -186,7 +186,7 @@ def selects_time(browser, pages):
     browser.pointer((box[0] + box[2] / 4, box[1] + 10), "down", (box[0] + box[2] / 2, box[1] + 10), "up")
     text = text_of(browser, "#strip-text")
     samples = int(text.split(" samples")[0].split(", ")[-1].replace(",", ""))
-    data = json.loads(browser.run("return document.getElementById('data').textContent"))
+    data = browser.run("return window.page.data")
     start, width, count = int(data["slices"]["start_ns"]), int(data["slices"]["width_ns"]), data["slices"]["count"]
     first, last = count // 4, count // 2 + 1
 
@@ -201,7 +201,7 @@ def selects_time(browser, pages):
 
 def compares(browser, pages):
     browser.open(pages.page("same.html", "--session", "last", "--before", "last"))
-    changes = browser.run("return JSON.parse(document.getElementById('data').textContent).before.verdicts.change")
+    changes = browser.run("return window.page.data.before.verdicts.change")
     check(changes and not any(changes), "a session differs from itself")
     browser.open(pages.page("changed.html", "--all", "--select", '{share="4"}', "--before", '{share="1"}'))
     rows = browser.run("return [...document.querySelectorAll('#table tbody tr')].map((row) => [row.children[3].textContent, row.children[2].className])")

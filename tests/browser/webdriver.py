@@ -4,10 +4,12 @@ import json
 import os
 import shutil
 import subprocess
+import time
 import urllib.error
 import urllib.request
 
 START_TIMEOUT_S = 60
+OPEN_TIMEOUT_S = 60
 
 
 class BrowserMissing(Exception):
@@ -69,7 +71,13 @@ class Browser:
             self.process.wait()
 
     def open(self, path):
+        """Returns when the page has unpacked its data and drawn."""
         self._ask("POST", "/url", {"url": "file://" + os.path.abspath(path)})
+        deadline = time.monotonic() + OPEN_TIMEOUT_S
+        while not self.run("return Boolean(window.page || window.figure)"):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{path} isn't drawn")
+            time.sleep(0.02)
 
     def run(self, script, *arguments):
         """What the body of a function returns."""

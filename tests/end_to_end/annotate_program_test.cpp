@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "exporters/sink/testing/page_json.h"
 #include "tests/end_to_end/process.h"
 
 namespace perfleet::end_to_end::annotate_program_test {
@@ -117,7 +118,8 @@ TEST_F(AnnotateProgram, ShowsFunctionsOfStrippedPrograms) {
     record("true");
     const std::string page = folder_ / "page.html";
     ASSERT_EQ(perfleet({"flamegraph", "--before", "last~1", "-o", page}).ending.status, 0);
-    for (const std::string& compared : {perfleet({"diff", "--format", "csv"}).output, run({"cat", page}).output}) {
+    for (const std::string& compared :
+         {perfleet({"diff", "--format", "csv"}).output, json_of_page(run({"cat", page}).output)}) {
         EXPECT_NE(compared.find("[program]"), std::string::npos);
         EXPECT_EQ(compared.find(place), std::string::npos);
     }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "exporters/sink/testing/page_json.h"
 #include "target-collector/probe/perfleet/probe.h"
 #include "tests/end_to_end/collector_scrape.h"
 #include "tests/end_to_end/pipeline.h"
@@ -141,7 +142,7 @@ TEST_F(ProbeProgram, TheFunctionThatMakesOperationsSlowIsFound) {
                                 "-o", page, "--data", data_});
     ASSERT_EQ(drawn.ending.status, 0) << drawn.error_output;
     std::ifstream file{page};
-    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    const std::string text = json_of_page({std::istreambuf_iterator<char>{file}, {}});
     EXPECT_NE(text.find("\"name\":\"in other operations\""), std::string::npos);
     EXPECT_NE(text.find("Slowest 5 % of perfleet:work"), std::string::npos);
     EXPECT_NE(text.find(verdicts["rare_step"]), std::string::npos);

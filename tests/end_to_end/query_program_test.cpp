@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "exporters/sink/testing/page_json.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "storage/store/open_store.h"
 #include "tests/end_to_end/process.h"
@@ -201,7 +202,7 @@ TEST_F(QueryProgram, FlameGraphIsTheSamePageFromAGateway) {
         words.insert(words.end(), source.begin(), source.end());
         const Finished finished = perfleet(words);
         EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
-        return text_of_file(file);
+        return json_of_page(text_of_file(file));
     };
     const std::string local = page(folder_ / "local.html", {"--data", data_});
     EXPECT_NE(local.find("\"title\":\"both\""), std::string::npos);
@@ -214,7 +215,7 @@ TEST_F(QueryProgram, FlameGraphOfNothingIsAnEmptyPageAndAMessage) {
     const Finished none = perfleet({"flamegraph", "-o", file, "--data", data_, "--comm", "nobody"});
     EXPECT_EQ(none.ending.status, 0);
     EXPECT_NE(none.error_output.find("nothing to show"), std::string::npos) << none.error_output;
-    EXPECT_NE(text_of_file(file).find("nothing to show"), std::string::npos);
+    EXPECT_NE(json_of_page(text_of_file(file)).find("nothing to show"), std::string::npos);
     EXPECT_EQ(perfleet({"flamegraph", "--data", data_}).ending.status, 2);
     EXPECT_EQ(perfleet({"flamegraph", "--text", "--before", "last~1", "--data", data_}).ending.status, 2);
 }
