@@ -78,8 +78,8 @@ struct ConnectKeys {
 // errors.
 [[nodiscard]] Result<PublicKey> load_public_key(std::string_view option, const std::string& file_or_text);
 
-// From what `--key` and `--gateway-key` say. Nothing when both are empty. Errors: kUsage alone (one without the other, a
-// file that isn't there or is no key), for a command's own file may be the one that isn't found.
+// From what `--key` and `--gateway-key` say. Nothing when both are empty. Errors: kUsage alone (one without the other,
+// a file that isn't there or is no key), for a command's own file may be the one that isn't found.
 [[nodiscard]] Result<std::optional<ConnectKeys>> load_connect_keys(const std::string& key_file,
                                                                    const std::string& gateway_key);
 

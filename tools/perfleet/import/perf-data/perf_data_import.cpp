@@ -29,7 +29,7 @@ namespace {
 using perf::RecordType;
 
 constexpr std::uint32_t kEventUpdate = 78;
-constexpr std::uint32_t kKernelTypeLast = 63;  // records of the kernel come before those of perf
+constexpr std::uint32_t kKernelTypeLast = 63;             // records of the kernel come before those of perf
 constexpr std::uint64_t kFileTimeStepNs = 1'000'000'000;  // at most, of file systems
 constexpr std::uint64_t kAheadMaxNs = std::uint64_t{86'400} * 1'000'000'000;  // more isn't a clock that goes before
 // Of perf's own records: of no meaning for rows.
