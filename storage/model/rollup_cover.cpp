@@ -32,6 +32,11 @@ RollupCover read_cover(RecordReader& reader) {
     std::uint64_t next = 0;
     reader.list(cover.seqs, [&] {
         SeqRange range;
+        if (cover.seqs.size() >= limits::kRollupSeqRangesMax) {
+            reader.fail(ErrorCode::kTooLarge,
+                        "more than " + std::to_string(limits::kRollupSeqRangesMax) + " seq ranges");
+            return range;
+        }
         const std::uint64_t gap = reader.varint();
         const std::uint64_t span = reader.varint();
         if (gap > ~0ULL - next || span >= ~0ULL - (next + gap)) {
@@ -43,9 +48,6 @@ RollupCover read_cover(RecordReader& reader) {
         next = range.last.value + 1;
         return range;
     });
-    if (cover.seqs.size() > limits::kRollupSeqRangesMax) {
-        reader.fail(ErrorCode::kTooLarge, "more than " + std::to_string(limits::kRollupSeqRangesMax) + " seq ranges");
-    }
     return cover;
 }
 

@@ -36,7 +36,6 @@ DayHour read_hour(RecordReader& reader) {
     return hour;
 }
 
-// A node is told against the one before: of the same caller its image, of the same image the offset, as differences.
 // A RecordWriter or a RecordReader.
 template <class Io, class Nodes>
 void node_columns(Io& io, Nodes& nodes) {
@@ -73,17 +72,12 @@ void read_images(RecordReader& reader, std::vector<ImageDefinition>& images) {
 void check_names(RecordReader& reader, const DayRollup& rollup) {
     std::uint64_t row_count = 0;
     std::size_t sum = 0;
-    const std::string* before = nullptr;
     for (const DayRollup::Name& name : rollup.names) {
-        if (before != nullptr && name.text <= *before) {
-            reader.fail(ErrorCode::kInvalid, "names out of order");
-        }
         row_count = reader.sum_of(row_count, check_sums(reader, rollup.sums, sum, name.sums_end));
         if (reader.has_failed()) {
             return;
         }
         sum = name.sums_end;
-        before = &name.text;
         if (rollup.sums[sum - 1].stack.value > rollup.nodes.size()) {
             reader.fail(ErrorCode::kInvalid, "a sum of no node");
         }
@@ -143,7 +137,14 @@ Result<DayRollup> decode_day_rollup_untrusted(std::string_view bytes_untrusted) 
     read_images(reader, rollup.images);
     node_columns(reader, rollup.nodes);
     check_nodes(reader, rollup);
-    reader.list(rollup.names, [&] { return DayRollup::Name{reader.text(), 0}; });
+    reader.list(rollup.names, [&] {
+        DayRollup::Name name{reader.text(), 0};
+        if ((!rollup.names.empty() && name.text <= rollup.names.back().text) ||
+            rollup.names.size() >= limits::kRollupTableRowsMax) {
+            reader.fail(ErrorCode::kInvalid, "names out of order, or too many");
+        }
+        return name;
+    });
     reader.column(rollup.names, [](auto& name) { return &name.sums_end; });
     read_sums(reader, rollup.sums);
     check_names(reader, rollup);

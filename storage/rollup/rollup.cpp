@@ -1,5 +1,6 @@
 #include "storage/rollup/rollup.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <tuple>
 #include <utility>
@@ -17,7 +18,7 @@ void columns(Io& io, Table& rollup) {
     io.rows(rollup.cells, limits::kRollupCellsMax);
     bounds_columns(io, rollup.cells);
     io.column(rollup.cells, [](auto& cell) { return &cell.threads_end; });
-    io.rows(rollup.threads, limits::kRollupTableRowsMax);
+    io.rows(rollup.threads, std::min<std::uint64_t>(limits::kRollupTableRowsMax, rollup.row_count));
     io.column(rollup.threads, [](auto& thread) { return &thread.pid; });
     io.column(rollup.threads, [](auto& thread) { return &thread.tid; });
     io.column(rollup.threads, [](auto& thread) { return &thread.first_ticks.value; });

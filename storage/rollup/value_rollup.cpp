@@ -1,5 +1,6 @@
 #include "storage/rollup/value_rollup.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -50,7 +51,7 @@ void columns(Io& io, Table& rollup, AllMoments& moments) {
     for (std::size_t i = 0; i < 4; ++i) {
         io.column(moments, [i](auto& one) { return &one.sum_of_squares[i]; });
     }
-    io.rows(rollup.buckets, limits::kRollupTableRowsMax);
+    io.rows(rollup.buckets, std::min<std::uint64_t>(limits::kRollupTableRowsMax, rollup.row_count));
     io.column(rollup.buckets, [](auto& bucket) { return &bucket.number; });
     io.column(rollup.buckets, [](auto& bucket) { return &bucket.row_count; });
 }

@@ -22,6 +22,8 @@
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/rollup/day_rollup.h"
+#include "storage/rollup/rollup.h"
+#include "storage/rollup/value_rollup.h"
 #include "storage/store/testing/sample_batches.h"
 #include "target-collector/source/linux/symbol_part.h"
 
@@ -172,6 +174,16 @@ void write_records(SeedFolder& seeds) {
     day.names = {{"a", 1}, {"sh", 3}};
     day.sums = {{StackNumber{4}, 6, 60}, {StackNumber{0}, 1, 10}, {StackNumber{5}, 2, 20}};
     seeds.write("records", '\xe9' + encode_rollup(day));
+    Rollup hour{EpochNumber{3}, 3, {{Seq{1}, Seq{5}}}, {}, {}, {}};
+    hour.cells = {{-1, Ticks{0}, Ticks{50}, 1}};
+    hour.threads = {{7, 8, Ticks{3}, Ticks{49}, 2}};
+    hour.sums = {{StackNumber{0}, 1, 10}, {StackNumber{9}, 2, 21}};
+    seeds.write("records", '\xf1' + encode_rollup(hour));
+    ValueRollup values{EpochNumber{3}, 2, {{Seq{1}, Seq{5}}}, {}, {}};
+    values.buckets = {{7, 2}};
+    values.cells = {{{2, Ticks{60}, Ticks{90}}, Ticks{60}, Ticks{61}, {}, 1}};
+    values.cells[0].moments.add(7, 2);
+    seeds.write("records", '\xf9' + encode_rollup(values));
     PartitionDictionary dictionary;
     dictionary.images = {{{1, 0, 5, "\x12\x34", "[k]"}, 0}, {{2, 0, 0, "", "/bin/zz"}, 0}, {{33, 64, 7, "", "[m]"}, 1}};
     dictionary.nodes = {{0, 0, 16}, {1, 1, 24}, {2, 1, 1}, {1, 1, 300}, {0, 2, 8}};
