@@ -60,8 +60,8 @@ Result<Done> MemoryEngine::write(const Domain&, Guard, const Changes& changes) {
     }
     const std::lock_guard lock{mutex_};
     if (added_bytes > size_bytes_max_ - size_bytes_) {
-        return Error{ErrorCode::kTooLarge,
-                     "a store in memory takes at most " + std::to_string(size_bytes_max_) + " bytes"};
+        return Error{ErrorCode::kTooLarge, "a store in memory takes at most " + std::to_string(size_bytes_max_) +
+                                               " bytes (perfleet import FILE puts it into a store on disk)"};
     }
     Values& values = own_values();
     const auto forget = [&](const std::string& key) {

@@ -346,7 +346,7 @@ void add_options(CLI::App& app, CommandLine& line) {
            "-m,--mmap-pages,--ring-pages",
            [&options](const std::string& text) { options.ring_pages = ring_pages_of(text); },
            "The kernel's ring on each CPU: pages, or a size (64K, 1M), rounded up to a power of two. Default: 1 MB; "
-           "where stacks are copied (-g) what half a second of copies takes, at most 64 MB for all CPUs")
+           "where stacks are copied (-g) what half a second of copies takes, of 64 MB for all CPUs, but 1 MB at least")
         ->type_name("PAGES|SIZE");
     app.add_option("--ring-size", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)")
         ->type_name("SIZE")

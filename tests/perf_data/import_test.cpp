@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "schemas/vocabulary/host_clock.h"
 #include "tests/perf_data/import_fixture.h"
 
 namespace perfleet {
@@ -121,14 +122,20 @@ TEST_F(ImportedFile, OfAClockThatIsAheadKeepsAllItsSamples) {
     EXPECT_TRUE(all->warnings.empty()) << all->warnings[0];
 
     namespace fs = std::filesystem;
-    fs::last_write_time(path("in.data"), fs::last_write_time(path("in.data")) - std::chrono::minutes{5});
-    const auto ahead = imported();
+    store_ = make_memory_store();
+    fs::last_write_time(path("in.data"), fs::last_write_time(path("in.data")) + std::chrono::minutes{5});
+    RecordingImport before;
+    before.now = UtcNs{utc_now().value - std::int64_t{300} * 1'000'000'000};
+    const auto ahead = imported(before);
     ASSERT_TRUE(ahead.ok()) << ahead.error().message;
     EXPECT_EQ(ahead->sample_count, all->sample_count);
-    EXPECT_NE(ahead->session, all->session);
     ASSERT_EQ(ahead->warnings.size(), 1U);
     EXPECT_EQ(ahead->warnings[0].find("it ends "), 0U) << ahead->warnings[0];
-    EXPECT_EQ(imported()->session, ahead->session) << "whenever it is imported";
+    before.now = UtcNs{before.now.value + std::int64_t{20} * 1'000'000'000};
+    const auto again = imported(before);
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(again->session, ahead->session);
+    EXPECT_EQ(again->batches_stored, 0U) << "a file comes in once, whenever it does";
 }
 
 TEST_F(ImportedFile, IsExportedToAPipeAsToAFile) {

@@ -76,10 +76,7 @@ Result<std::unique_ptr<StoreReader>> open_input(const QueryOptions& options) {
     import.symfs = options.symfs;
     import.now = utc_now();
     if (const auto imported = import_recording_file(std::move(file), import, *store); !imported.ok()) {
-        const bool is_too_large = imported.error().code == ErrorCode::kTooLarge;
-        return Error{
-            imported.error().code,
-            imported.error().message + (is_too_large ? " (perfleet import FILE puts it into a store on disk)" : "")};
+        return Error{imported.error()};
     }
     return std::unique_ptr<StoreReader>{std::move(store)};
 }

@@ -330,6 +330,9 @@ void add_sessions_commands(CLI::App& app, Invocation& invocation) {
             ->check(check_not_empty)
             ->type_name("DIR");
         command->callback([&invocation, sessions, options, change] {
+            if (sessions->count("--input") != 0) {
+                throw CLI::ValidationError{"--input", "sessions of a store can be changed, not those of a file"};
+            }
             if (sessions->count("--gateway") != 0) {
                 throw CLI::ValidationError{
                     "--gateway", "sessions are changed where the gateway's data folder is: name it with --data"};

@@ -140,7 +140,15 @@ void add_symbols_commands(CLI::App& app, Invocation& invocation) {
         command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
             ->check(check_not_empty)
             ->type_name("DIR");
-        command->callback([&invocation, options, change] {
+        command->callback([&invocation, symbols, options, change] {
+            for (const char* const elsewhere : {"--input", "--gateway"}) {
+                if (symbols->count(elsewhere) != 0) {
+                    throw CLI::ValidationError{elsewhere, "symbols are changed in a store: name it with --data"};
+                }
+            }
+            if (options->data.empty() && symbols->count("--data") != 0) {
+                options->data = symbols->get_option("--data")->as<std::string>();
+            }
             invocation.run = [options, change] {
                 const Result<std::string> folder = data_folder_of(options->data);
                 const Result<Done> changed = folder.ok() ? change(*options, *folder) : Error{folder.error()};

@@ -165,7 +165,18 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
     }
     options->query.add_to(*command, query.selection());
     options->query.add_input_to(*command);
-    command->callback([&invocation, &query, command, options] {
+    if (query.name == "latency") {
+        command->get_option("--function")->excludes(command->get_option("--input"));
+    }
+    command->callback([&invocation, &query, &parent, command, options] {
+        for (const auto& [option, value] : {std::pair{"--input", &options->query.input},
+                                            {"--data", &options->query.data},
+                                            {"--gateway", &options->query.gateway}}) {
+            const CLI::Option* const before = parent.get_option_no_throw(option);  // `symbols --data DIR list`
+            if (before != nullptr && before->count() != 0 && value->empty()) {
+                *value = before->as<std::string>();
+            }
+        }
         if (command->get_subcommands().empty()) {  // else that one has said what to do
             invocation.run = [&invocation, &query, options] {
                 options->own_command_line = {"perfleet"};

@@ -110,7 +110,7 @@ TEST(DefaultRingPages, HoldHalfASecondOfCopies) {
     EXPECT_EQ(default_ring_pages(32'768, 999, 2, kPage), 4096U);
     EXPECT_EQ(default_ring_pages(32'768, std::nullopt, 2, kPage), 8192U);
     EXPECT_EQ(default_ring_pages(32'768, 1'000'000'000, 4, kPage), 4096U);
-    EXPECT_EQ(default_ring_pages(32'768, 9999, 256, kPage), kRingPagesDefault);  // 64 MiB for all of them
+    EXPECT_EQ(default_ring_pages(32'768, 9999, 256, kPage), kRingPagesDefault);  // 256 MiB in all
 }
 
 TEST(EventOnKernel, ABreakpointIsASampleOfEachAccess) {

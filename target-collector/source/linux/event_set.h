@@ -32,7 +32,7 @@ inline constexpr std::uint64_t kCopyRingsSizeBytes = 64U << 20U;
 inline constexpr std::uint32_t kRingPagesMax = 1U << 16;
 inline constexpr std::uint32_t kSideBandRingPages = 32;
 
-// Pages of a CPU's sample ring where none are asked for. It holds what is copied of stacks in a quarter of a second,
+// Pages of a CPU's sample ring where none are asked for. It holds what is copied of stacks in half a second,
 // for the reader may be that late on a busy machine. No rate: the events have periods.
 [[nodiscard]] std::uint32_t default_ring_pages(std::uint32_t user_stack_bytes, std::optional<std::uint64_t> rate_hz,
                                                std::size_t cpu_count, std::uint32_t page_size_bytes);

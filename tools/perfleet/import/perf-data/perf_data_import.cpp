@@ -74,6 +74,12 @@ public:
         }
         recording_->name_events();
         auto record = PERFLEET_TRY(describe_session());
+        if (is_shifted(record) && PERFLEET_TRY(store_.session_end(record.target, record.session))) {
+            imported_.session = record.session;  // it came with other times, for now was earlier
+            imported_.target_name = record.target_name;
+            imported_.batches_there = 1;
+            return std::move(imported_);
+        }
         writer_ = std::make_unique<SessionWriter>(std::move(record), options_.now, store_, "");
         PERFLEET_TRY(replay());
         static_cast<StoredSession&>(imported_) = writer_->stored();
@@ -187,6 +193,11 @@ private:
         std::sort(record.labels.begin(), record.labels.end());
     }
 
+    // Its clock was ahead: its times depend on when it is imported.
+    [[nodiscard]] bool is_shifted(const SessionRecord& record) const {
+        return recording_->clock_pair && !options_.start && record.start_point.uncertainty_ns > 0;
+    }
+
     Result<SessionRecord> describe_session() {
         SessionRecord record;
         const auto bounded = [](std::string text) {
@@ -201,7 +212,10 @@ private:
         record.labels = options_.labels;
         add_meta_labels(record);
         record.start_point = start_point();
-        record.session = session_id_of(file_, record.start_point.utc_ns);
+        // Of its own clock, wherever that goes before.
+        const std::int64_t shift_ns =
+            is_shifted(record) ? static_cast<std::int64_t>(record.start_point.uncertainty_ns) : 0;
+        record.session = session_id_of(file_, UtcNs{record.start_point.utc_ns.value + shift_ns});
         const RecordedEvent& first = recording_->events.front();
         record.linux_clockid = first.is(attr_flags::kUseClockid) ? first.clock_id : -1;
         record.clock_name = record.linux_clockid == 1 ? "monotonic" : "perf";
@@ -342,16 +356,16 @@ private:
 
     void add_warnings(const RecordStreams& streams, const RecordReplay& replay) {
         imported_.warnings = std::move(recording_->warnings);
-        if (recording_->clock_pair && !options_.start && writer_->record().start_point.uncertainty_ns > 0) {
+        if (is_shifted(writer_->record())) {
             imported_.warnings.push_back(
                 "it ends " + std::to_string(writer_->record().start_point.uncertainty_ns / 1'000'000 + 1) +
-                " ms after its file was last written: its times are taken to be earlier by that (--time says when it "
-                "began)");
+                " ms after its file was last written: its times are taken to be earlier by that (perfleet import "
+                "--time says when it began)");
         }
         if (future_count_ > 0) {
             imported_.warnings.push_back(std::to_string(future_count_) +
                                          " records are lost, for their time is after now (`malformed` in its ledger; "
-                                         "--time says when the recording began)");
+                                         "perfleet import --time says when the recording began)");
         }
         if (const std::uint64_t broken = replay.malformed_count() - future_count_; broken > 0) {
             imported_.warnings.push_back(std::to_string(broken) +

@@ -119,8 +119,9 @@ ImageContentId ReplayedImages::content_of_own_file(const ReplayedMapping& mappin
         !S_ISREG(status.stx_mode) || status.stx_ino != mapping.inode) {
         return {};
     }
-    // Not when its inode changed: perf itself puts a hard link of each sampled file into its cache.
-    const struct statx_timestamp& made = (status.stx_mask & STATX_BTIME) != 0 ? status.stx_btime : status.stx_ctime;
+    // A hard link changes the inode, too: perf itself puts one of each sampled file into its cache.
+    const bool is_linked = status.stx_nlink > 1 && (status.stx_mask & STATX_BTIME) != 0;
+    const struct statx_timestamp& made = is_linked ? status.stx_btime : status.stx_ctime;
     for (const struct statx_timestamp& time : {made, status.stx_mtime}) {
         if ((time.tv_sec * kNsPerSecond) + time.tv_nsec > recorded_until_.value) {
             return {};

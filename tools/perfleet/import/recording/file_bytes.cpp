@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -16,6 +18,29 @@
 
 namespace perfleet {
 namespace {
+
+constexpr unsigned kDiskPartLeft = 20;  // a twentieth of a disk stays free
+
+// Ctrl-C is for the program that writes into the pipe: it says what else it has to say, and ends.
+class IgnoredInterrupt {
+public:
+    explicit IgnoredInterrupt(bool is_ignored) : is_ignored_{is_ignored} {
+        if (is_ignored_) {
+            before_ = ::signal(SIGINT, SIG_IGN);
+        }
+    }
+    ~IgnoredInterrupt() {
+        if (is_ignored_) {
+            ::signal(SIGINT, before_);
+        }
+    }
+    IgnoredInterrupt(const IgnoredInterrupt&) = delete;
+    IgnoredInterrupt& operator=(const IgnoredInterrupt&) = delete;
+
+private:
+    bool is_ignored_;
+    sighandler_t before_ = SIG_DFL;
+};
 
 Result<FileDescriptor> copy_to_temporary(const FileDescriptor& from, const std::string& path) {
     const char* const named = std::getenv("TMPDIR");
@@ -38,6 +63,11 @@ Result<FileDescriptor> copy_to_temporary(const FileDescriptor& from, const std::
         if (is_end) {
             return to;
         }
+        struct statvfs disk {};
+        if (::fstatvfs(to.get(), &disk) == 0 && disk.f_bavail < disk.f_blocks / kDiskPartLeft) {
+            return Error{ErrorCode::kFull,
+                         name + ": a temporary copy of " + path + " would fill the disk (TMPDIR names another folder)"};
+        }
     }
 }
 
@@ -59,7 +89,11 @@ Result<FileBytes> FileBytes::open(const std::string& path, std::size_t buffer_si
     }
     UtcNs modified{(status.st_mtim.tv_sec * kNsPerSecond) + status.st_mtim.tv_nsec};
     if (!S_ISREG(status.st_mode)) {
+        const IgnoredInterrupt interrupt{is_input && S_ISFIFO(status.st_mode)};
         fd = PERFLEET_TRY(copy_to_temporary(fd, path));
+        if (is_input) {
+            (void)::dup2(fd.get(), STDIN_FILENO);  // who asks again reads the copy
+        }
         if (::fstat(fd.get(), &status) != 0) {
             return error_from_errno(errno, path);
         }
