@@ -154,7 +154,7 @@ Result<Done> share_store(const Arguments& arguments, const Gateway& gateway, Sto
     if (!arguments.key.empty()) {
         auto key = load_secret_key(arguments.key);
         if (!key) {
-            return Error{key.error().code, "--key " + key.error().message};
+            return Error{ErrorCode::kUsage, "--key " + key.error().message};
         }
         own.public_key = key->public_text;
     }
@@ -204,7 +204,7 @@ Result<Done> check(const Arguments& arguments) {
             continue;
         }
         if (const auto key = load_secret_key(file); !key) {
-            return Error{key.error().code, std::string{option} + " " + key.error().message};
+            return Error{ErrorCode::kUsage, std::string{option} + " " + key.error().message};
         }
     }
     return Done{};

@@ -148,7 +148,7 @@ TEST_F(ExportProgram, WhatIsImportedAgainHasTheSameProfile) {
     const Finished other =
         run({program_path("perfleet"), "import", program_path("perfleet"), "--data", folder_ / "again"});
     EXPECT_NE(other.ending.status, 0);
-    EXPECT_NE(other.error_output.find("name its format with --format"), std::string::npos) << other.error_output;
+    EXPECT_NE(other.error_output.find("--format names other formats"), std::string::npos) << other.error_output;
 }
 
 TEST_F(ExportProgram, KeepsPerfDataAsOldAndReplacesOtherFilesWhenForced) {

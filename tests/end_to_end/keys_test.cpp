@@ -209,7 +209,7 @@ TEST(KeyFiles, ThoseThatOthersCanReadAreRefusedByEveryProgram) {
     }
     const auto expect_refused = [&](const std::vector<std::string>& command, const std::string& file) {
         const Finished finished = run(command);
-        EXPECT_EQ(finished.ending.status, 1) << finished.error_output;
+        EXPECT_EQ(finished.ending.status, 2) << finished.error_output;
         EXPECT_NE(finished.error_output.find("chmod 600 " + file), std::string::npos) << finished.error_output;
     };
     expect_refused({program_path("perfleet-gateway"), "--data", folder / "data", "--listen", "tcp://127.0.0.1:*",
