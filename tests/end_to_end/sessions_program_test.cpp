@@ -113,6 +113,27 @@ TEST_F(SessionsProgram, RemovesARecordingAndFreesItsSpace) {
     expect_explained(answer({"losses"}));
 }
 
+// What stands before the subcommand counts for it, or is refused: never is another store taken in its place.
+TEST_F(SessionsProgram, ChangesNoOtherStoreThanTheOneThatIsNamed) {
+    record(1'000);
+    const Process::Options at_home{
+        .environment = {"XDG_DATA_HOME=" + folder_.path().string()}, .folder = {}, .user = {}};
+    std::filesystem::create_directory_symlink(data_, folder_ / "perfleet");  // the default store
+    const auto status = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), program_path("perfleet"));
+        return run(arguments, at_home).ending.status;
+    };
+    for (const std::vector<std::string>& change : {std::vector<std::string>{"sessions", "-i", "any.data", "rm", "last"},
+                                                   {"symbols", "-i", "any.data", "prune"}}) {
+        EXPECT_EQ(status(change), 2) << change[0];
+    }
+    EXPECT_EQ(ids().size(), 1U);
+    EXPECT_EQ(status({"symbols", "--data", folder_ / "nowhere", "prune"}), 1);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "nowhere"));
+    EXPECT_EQ(status({"symbols", "--data", folder_ / "nowhere", "list"}), 1);
+    EXPECT_EQ(status({"symbols", "prune"}), 0);
+}
+
 TEST_F(SessionsProgram, FindsARecordingByItsName) {
     record(1'000);
     record(2'000);

@@ -32,6 +32,7 @@ struct SymbolsOptions {
 };
 
 Result<std::unique_ptr<Store>> open_writable(const std::string& folder) {
+    PERFLEET_TRY(open_store_reader(folder));  // which makes none
     auto store = open_store(folder);
     if (!store.ok() && store.error().code == ErrorCode::kBusy) {
         return Error{ErrorCode::kBusy, "a gateway or recorder writes to " + folder +
