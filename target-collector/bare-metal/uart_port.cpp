@@ -2,17 +2,16 @@
 
 #include <array>
 
-#include "target-collector/bare-metal/registers.h"
+#include "target-collector/bare-metal/device_memory.h"
 #include "target-collector/wire/zmtp_layout.h"
 
 namespace perfleet::bare_metal {
 namespace {
 
-constexpr std::uint64_t kUart = 0x0900'0000;
-constexpr std::uint64_t kData = kUart;
-constexpr std::uint64_t kFlags = kUart + 0x18;
-constexpr std::uint64_t kLineControl = kUart + 0x2c;
-constexpr std::uint64_t kControl = kUart + 0x30;
+constexpr std::uint64_t kData = 0x00;
+constexpr std::uint64_t kFlags = 0x18;
+constexpr std::uint64_t kLineControl = 0x2c;
+constexpr std::uint64_t kControl = 0x30;
 constexpr std::uint32_t kReceiveEmpty = 1U << 4;
 constexpr std::uint32_t kTransmitFull = 1U << 5;
 constexpr std::uint32_t kEightBitsAndFifos = 3U << 5 | 1U << 4;
@@ -22,9 +21,9 @@ constexpr std::uint32_t kOnBothWays = 1U << 0 | 1U << 8 | 1U << 9;
 }  // namespace
 
 void UartPort::start() {
-    const bool has_heard = (read_device(kFlags) & kReceiveEmpty) == 0;
-    write_device(kLineControl, kEightBitsAndFifos);
-    write_device(kControl, kOnBothWays);
+    const bool has_heard = (read_device(device_ + kFlags) & kReceiveEmpty) == 0;
+    write_device(device_ + kLineControl, kEightBitsAndFifos);
+    write_device(device_ + kControl, kOnBothWays);
     if (has_heard) {
         // As a greeting these name an unknown mechanism: a ZMTP peer ends the connection.
         std::array<std::byte, zmtp_layout::kGreetingSizeBytes> refusal{};
@@ -39,16 +38,16 @@ void UartPort::start() {
 
 std::size_t UartPort::write(std::span<const std::byte> bytes) {
     std::size_t written = 0;
-    while (written < bytes.size() && (read_device(kFlags) & kTransmitFull) == 0) {
-        write_device(kData, std::to_integer<std::uint32_t>(bytes[written++]));
+    while (written < bytes.size() && (read_device(device_ + kFlags) & kTransmitFull) == 0) {
+        write_device(device_ + kData, std::to_integer<std::uint32_t>(bytes[written++]));
     }
     return written;
 }
 
 std::size_t UartPort::read(std::span<std::byte> into) {
     std::size_t taken = 0;
-    while (taken < into.size() && (read_device(kFlags) & kReceiveEmpty) == 0) {
-        const std::uint32_t data = read_device(kData);
+    while (taken < into.size() && (read_device(device_ + kFlags) & kReceiveEmpty) == 0) {
+        const std::uint32_t data = read_device(device_ + kData);
         if ((data & kErrors) != 0) {
             is_damaged_ = true;
             return taken;

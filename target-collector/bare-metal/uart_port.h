@@ -1,6 +1,6 @@
-// The board's PL011 as a line for telemetry (Arm DDI 0183), polled. Nothing is printed on it meanwhile: console.h.
+// A PL011 as a line for telemetry (Arm DDI 0183), polled. Nothing is printed on it meanwhile: console.h.
 //
-// One thread.
+// One thread. Its page is mapped at the given address.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,10 @@ namespace perfleet::bare_metal {
 
 class UartPort final : public LinePort {
 public:
+    static constexpr std::uint64_t kVirtBoard = 0x0900'0000;
+
+    explicit constexpr UartPort(std::uint64_t device = kVirtBoard) : device_{device} {}
+
     // 8 bits, no parity, FIFOs on; the speed stays as the firmware has set it. Turning the FIFOs on loses what has come
     // before: a peer that has spoken already is made to begin anew.
     void start();
@@ -25,6 +29,7 @@ public:
 private:
     static constexpr int kRefusalAttemptsMax = 1'000'000;
 
+    std::uint64_t device_;
     bool is_damaged_ = false;
 };
 

@@ -34,6 +34,7 @@ ARCHITECTURES = {
     "x86_64": (["x86_64-linux-gnu-"], ["-march=x86-64-v2"]),
     "aarch64": (["aarch64-linux-gnu-"], ["-march=armv8-a+crc", "-mno-outline-atomics"]),
     "riscv64": (["riscv64-linux-gnu-"], ["-march=rv64gc", "-mabi=lp64d", "-mcmodel=medany"]),
+    "riscv64_soft_float": (["riscv64-linux-gnu-"], ["-march=rv64imac", "-mabi=lp64", "-mcmodel=medany"]),
 }
 
 
@@ -109,6 +110,11 @@ def check(architecture, extra_sources, sources_only, extra_only):
         print("no freestanding sources found: nothing was checked")
         return False
     with tempfile.TemporaryDirectory(prefix="perfleet-freestanding-") as folder:
+        # Of the host's libc, which GCC's headers look for. It isn't installed for every ABI, and has nothing for us.
+        os.mkdir(os.path.join(folder, "gnu"))
+        with open(os.path.join(folder, "gnu", "stubs-lp64.h"), "w", encoding="utf-8"):
+            pass
+        toolchain.flags = [*toolchain.flags, "-isystem", folder]
         if not check_compiler_functions(toolchain, folder):
             return False
         # A header alone, so that it can't lean on what another brings along; its own source begins with it as a rule.

@@ -15,7 +15,7 @@ using namespace perfleet::sel4;
 
 namespace {
 
-bare_metal::UartPort uart;  // yours: any LinePort, or a ByteStream
+constinit bare_metal::UartPort uart;  // yours: any LinePort, or a ByteStream
 Place<LineStream> stream_place;
 Place<Domain> domain_place;
 Domain* domain = nullptr;

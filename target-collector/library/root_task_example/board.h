@@ -18,9 +18,9 @@ inline void start(perfleet::bare_metal::Ns16550Port& /*uart*/) {}  // the firmwa
 #include "target-collector/sel4/kernel/aarch64/el0_alarm.h"
 
 using BoardAlarm = perfleet::sel4::El0Alarm;
-inline constexpr std::uint64_t kDevicePages[] = {0x0900'0000};
+inline constexpr std::uint64_t kDevicePages[] = {perfleet::bare_metal::UartPort::kVirtBoard};
 inline constexpr std::string_view kArchitecture = "aarch64", kClockName = "pmccntr";
 inline BoardAlarm make_alarm(seL4_CPtr interrupt) { return BoardAlarm{interrupt}; }
-inline perfleet::bare_metal::UartPort make_uart() { return {}; }
+inline perfleet::bare_metal::UartPort make_uart() { return perfleet::bare_metal::UartPort{kDevicePages[0]}; }
 inline void start(perfleet::bare_metal::UartPort& uart) { uart.start(); }
 #endif

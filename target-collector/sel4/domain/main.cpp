@@ -23,7 +23,7 @@ constexpr std::uint64_t kPortAddress = 0x1020'0000;  // the memory that the virt
 
 Place<Domain> domain_place;
 Domain* domain = nullptr;
-bare_metal::UartPort uart;
+constinit bare_metal::UartPort uart;
 Place<LineStream> line_place;
 
 void check(const DomainTable& table) {

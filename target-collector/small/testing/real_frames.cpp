@@ -1,5 +1,5 @@
-// Walks its own frames, as the compilers of AArch64 and RISC-V make them: of a call, and of a leaf that a signal
-// interrupts. Says what is wrong, and exits with 1.
+// Walks its own frames, as the compilers of AArch64, RISC-V and x86-64 make them: of a call, and of a leaf that a
+// signal interrupts. Says what is wrong, and exits with 1.
 #include <sys/time.h>
 #include <ucontext.h>
 
@@ -32,6 +32,9 @@ FrameRegisters registers_of(const ucontext_t& context, std::uint64_t& stack_poin
 #if defined(__riscv)
     stack_pointer = machine.__gregs[REG_SP];
     return {machine.__gregs[REG_PC], machine.__gregs[REG_S0], machine.__gregs[REG_RA]};
+#elif defined(__x86_64__)
+    stack_pointer = static_cast<std::uint64_t>(machine.gregs[REG_RSP]);
+    return {static_cast<std::uint64_t>(machine.gregs[REG_RIP]), static_cast<std::uint64_t>(machine.gregs[REG_RBP])};
 #else
     stack_pointer = machine.sp;
     return {machine.pc, machine.regs[29], machine.regs[30]};
@@ -98,7 +101,7 @@ int main() {
     const itimerval soon{{0, 10'000}, {0, 10'000}};
     ::setitimer(ITIMER_REAL, &soon, nullptr);
     outer(true);
-    // A leaf of AArch64 has no record: its caller is passed over.
+    // A leaf of AArch64 and x86-64 has no record: its caller is passed over.
 #if defined(__riscv)
     is_right = is_chain("a leaf", 2) && is_right;
 #else
