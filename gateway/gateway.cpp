@@ -10,12 +10,12 @@
 #include <optional>
 #include <utility>
 
+#include "gateway/admission/intake_limits.h"
+#include "gateway/admission/symbol_order.h"
 #include "gateway/control/control_server.h"
 #include "gateway/control/session_editor.h"
 #include "gateway/control/shared_requests.h"
 #include "gateway/ingest/ingest.h"
-#include "gateway/ingest/intake_limits.h"
-#include "gateway/ingest/symbol_order.h"
 #include "gateway/wire/reception.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/file_descriptor.h"

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/admission/intake_limits.h"
 #include "gateway/gateway_counts.h"
-#include "gateway/ingest/intake_limits.h"
 #include "gateway/memory_plan.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"

@@ -4,10 +4,10 @@ set(perfleet_target_sources
     schemas/columns/crc32c.cpp
     schemas/columns/dictionary_writer.cpp
     schemas/columns/encode.cpp
-    schemas/columns/layout.cpp
     schemas/columns/patched_writer.cpp
     schemas/columns/seal.cpp
-    schemas/vocabulary/kind.cpp
+    schemas/vocabulary/kinds.cpp
+    schemas/vocabulary/series.cpp
     target-collector/message/batch_builder.cpp
     target-collector/message/bye.cpp
     target-collector/message/capnp_reader.cpp

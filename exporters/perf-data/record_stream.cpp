@@ -6,10 +6,10 @@
 #include <cstring>
 #include <utility>
 
-#include "schemas/columns/layout.h"
 #include "schemas/columns/record_type.h"
 #include "schemas/perf/aux_record.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {

@@ -110,7 +110,7 @@ std::vector<Series> wanted_series(const Scan& scan, std::size_t session_index, b
             series.kind == Kind::kCounter && event != nullptr && event->kind == Kind::kCounter;
         const bool is_log_entries = wants_entries && series.kind == Kind::kKernelEntry && event != nullptr &&
                                     kernel_log_event(*event, series.kind).has_value();
-        const bool has_samples = series.kind == Kind::kSample || series.kind == Kind::kTracepoint || is_log_entries;
+        const bool has_samples = traits_of(series.kind).has_call_chain || is_log_entries;
         return (has_samples || is_counter_alone) && scan.is_selected(session_index, series);
     };
     for (const Series series : session.series) {

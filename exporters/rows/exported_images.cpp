@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {

@@ -224,7 +224,7 @@ Result<bool> RowMerge::advance(Source& source) {
                 continue;
             }
             source.begin_block(block->rows);
-            if (source.kind == Kind::kSample || source.kind == Kind::kTracepoint) {
+            if (traits_of(source.kind).has_call_chain) {
                 source.columns.emplace(*source.rows);
             }
         }

@@ -1,6 +1,6 @@
 #include "exporters/rows/task_rows.h"
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 EpochImages add_images(ExportedImages& images, const EpochDictionary& dictionary) {

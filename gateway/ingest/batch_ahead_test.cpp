@@ -1,9 +1,9 @@
 // Batches of hours to come: one of the two clocks is wrong, and nobody knows which.
 #include <gtest/gtest.h>
 
-#include "gateway/ingest/intake_limits.h"
+#include "gateway/admission/intake_limits.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "gateway/ingest/testing/ingest_fixture.h"
-#include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "gateway/ingest/intake_limits.h"
+#include "gateway/admission/intake_limits.h"
 #include "schemas/vocabulary/ids.h"
 #include "storage/model/session.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <deque>
 
+#include "gateway/admission/testing/sample_messages.h"
 #include "gateway/ingest/seq_progress.h"
 #include "gateway/ingest/testing/ingest_fixture.h"
-#include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/wire/delivery_limits.h"
 #include "storage/store/testing/store_over.h"
 

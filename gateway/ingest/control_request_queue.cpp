@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/ingest/intake_limits.h"
+#include "gateway/admission/intake_limits.h"
 #include "gateway/ingest/reply.h"
 #include "schemas/wire/delivery_limits.h"
 

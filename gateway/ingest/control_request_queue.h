@@ -16,11 +16,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gateway/admission/untrusted.h"
 #include "gateway/control/operator_message.h"
 #include "gateway/gateway_counts.h"
 #include "gateway/ingest/peer_link.h"
 #include "gateway/ingest/session_table.h"
-#include "gateway/ingest/untrusted.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet {

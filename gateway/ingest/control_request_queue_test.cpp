@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/ingest/intake_limits.h"
+#include "gateway/admission/intake_limits.h"
+#include "gateway/admission/testing/sample_changes.h"
 #include "gateway/ingest/testing/ingest_fixture.h"
-#include "gateway/ingest/testing/sample_changes.h"
 
 namespace perfleet::control_request_queue_test {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gateway/ingest/intake_limits.h"
+#include "gateway/admission/intake_limits.h"
 #include "schemas/vocabulary/ids.h"
 
 namespace perfleet {

@@ -5,8 +5,8 @@
 #include <random>
 #include <sstream>
 
+#include "gateway/admission/testing/sample_messages.h"
 #include "gateway/ingest/testing/ingest_fixture.h"
-#include "gateway/ingest/testing/sample_messages.h"
 #include "storage/store/testing/stores.h"
 #include "storage/store/testing/visit_blocks.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string>
 
+#include "gateway/admission/testing/sample_changes.h"
 #include "gateway/ingest/reply.h"
 #include "gateway/ingest/testing/ingest_fixture.h"
-#include "gateway/ingest/testing/sample_changes.h"
 #include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
 

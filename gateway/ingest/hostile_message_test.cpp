@@ -3,8 +3,8 @@
 
 #include <cstring>
 
+#include "gateway/admission/testing/sample_changes.h"
 #include "gateway/ingest/testing/ingest_fixture.h"
-#include "gateway/ingest/testing/sample_changes.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/checksum.h"
 #include "schemas/wire/delivery_limits.h"

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/admission/intake_limits.h"
 #include "gateway/gateway_counts.h"
 #include "gateway/ingest/cardinality.h"
 #include "gateway/ingest/control_request_queue.h"
-#include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/peer_link.h"
 #include "gateway/memory_plan.h"
 #include "schemas/peers/key_file.h"

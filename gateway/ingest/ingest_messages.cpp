@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/ingest/admit_hello.h"
+#include "gateway/admission/admit_hello.h"
 #include "gateway/ingest/enrolled_identity.h"
 #include "gateway/ingest/ingest_state.h"
 #include "gateway/ingest/partition_choice.h"

@@ -7,15 +7,15 @@
 #include <span>
 #include <string>
 
+#include "gateway/admission/admit_batch.h"
+#include "gateway/admission/decode.h"
+#include "gateway/admission/image_intake.h"
+#include "gateway/admission/intake_limits.h"
 #include "gateway/ingest/acknowledger.h"
-#include "gateway/ingest/admit_batch.h"
 #include "gateway/ingest/commit_group.h"
 #include "gateway/ingest/counters.h"
 #include "gateway/ingest/credit_accounts.h"
-#include "gateway/ingest/decode.h"
-#include "gateway/ingest/image_intake.h"
 #include "gateway/ingest/ingest.h"
-#include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/reply.h"
 #include "gateway/ingest/session_table.h"
 #include "schemas/peers/abuse_limiter.h"

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/ingest/intake_limits.h"
+#include "gateway/admission/intake_limits.h"
+#include "gateway/admission/testing/sample_changes.h"
 #include "gateway/ingest/testing/ingest_fixture.h"
-#include "gateway/ingest/testing/sample_changes.h"
 #include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
 #include "storage/store/memory_store.h"

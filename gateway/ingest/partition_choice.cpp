@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "gateway/ingest/intake_limits.h"
+#include "gateway/admission/intake_limits.h"
 
 namespace perfleet {
 

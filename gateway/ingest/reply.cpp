@@ -8,7 +8,7 @@
 #include <string>
 
 #include "collector.capnp.h"
-#include "gateway/ingest/intake_limits.h"
+#include "gateway/admission/intake_limits.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/checksum.h"

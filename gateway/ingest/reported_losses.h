@@ -9,7 +9,7 @@
 #include <span>
 
 #include "gateway/gateway_counts.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 
 namespace perfleet {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gateway/ingest/admit_hello.h"
+#include "gateway/admission/admit_hello.h"
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {

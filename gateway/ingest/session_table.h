@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gateway/admission/intake_limits.h"
 #include "gateway/ingest/credit_accounts.h"
-#include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/reported_losses.h"
 #include "gateway/ingest/seq_progress.h"
 #include "gateway/ingest/session_monotonicity.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "gateway/ingest/intake_limits.h"
+#include "gateway/admission/intake_limits.h"
 #include "gateway/ingest/testing/ingest_fixture.h"
 #include "storage/store/testing/store_over.h"
 

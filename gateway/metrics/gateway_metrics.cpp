@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 
 namespace perfleet {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "gateway/compaction/store_compaction.h"
 #include "gateway/gateway_counts.h"
-#include "gateway/metrics/folder_size.h"
 #include "gateway/retention/store_retention.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/metric.h"
+#include "storage/engine/folder_size.h"
 
 namespace perfleet {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 
 namespace perfleet {
 namespace {

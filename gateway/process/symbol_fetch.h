@@ -1,6 +1,6 @@
 // Fetches the symbols that a gateway's store lacks from debuginfod servers, now and again: by running `perfleet symbols
 // fetch` beside the gateway, so that neither downloads nor hostile ELF files reach the process that ingests. What it
-// finds it hands over through the control socket (ingest/symbol_order.h).
+// finds it hands over through the control socket (admission/symbol_order.h).
 #pragma once
 
 #include <chrono>

@@ -25,7 +25,7 @@
 
 #include "gateway/retention/retention_policy.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "storage/model/session.h"
 #include "storage/select/matcher.h"
 

@@ -18,11 +18,6 @@ bool contains(const RowFilter::Ranges& ranges, std::uint64_t number) {
            });
 }
 
-bool has_column(Kind kind, ColumnId id) {
-    const auto columns = columns_of(kind);
-    return std::any_of(columns.begin(), columns.end(), [&](const ColumnRule& rule) { return rule.id == id; });
-}
-
 }  // namespace
 
 RowRanges common_rows(const RowRanges& a, const RowRanges& b) {
@@ -39,8 +34,7 @@ RowRanges common_rows(const RowRanges& a, const RowRanges& b) {
 }
 
 bool RowFilters::applies_to(Kind kind) const {
-    return (filter_.has_rows() || filter_.has_frames()) && kind != Kind::kTask && kind != Kind::kControl &&
-           !is_definition(kind);
+    return (filter_.has_rows() || filter_.has_frames()) && traits_of(kind).holds != RowSpan::kFromThenOn;
 }
 
 Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_index, const BlockView& block) {
@@ -57,7 +51,7 @@ Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_inde
     want(!filter_.pids.empty() || has_cgroups, ColumnId::kPid);
     want(!filter_.cpus.empty(), ColumnId::kCpu);
     want(filter_.has_frames(), ColumnId::kStack);
-    if (std::any_of(wanted.begin(), wanted.end(), [&](ColumnId id) { return !has_column(kind, id); })) {
+    if (std::any_of(wanted.begin(), wanted.end(), [&](ColumnId id) { return column_rule(kind, id) == nullptr; })) {
         return RowRanges{};  // rows of no thread, or of no processor
     }
     DecodedRows rows;

@@ -227,13 +227,13 @@ bool Scan::is_selected(std::size_t session_index, Series series) const {
 
 bool Scan::is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const {
     const bool is_lasting_record = series.kind == Kind::kRecord && series.event == kNoEvent;
-    if (series.kind == Kind::kTask || series.kind == Kind::kControl || is_definition(series.kind) ||
-        is_lasting_record) {
-        return false;  // what follows from them holds on
+    const RowSpan holds = traits_of(series.kind).holds;
+    if (holds == RowSpan::kFromThenOn || is_lasting_record) {
+        return false;
     }
     const auto& [range_first, range_last] = tick_ranges_[session_index];
-    if (series.kind == Kind::kCounter) {
-        return first > range_last;  // a reading tells of the time up to it, and what follows is counted from it
+    if (holds == RowSpan::kUntilItsTime) {
+        return first > range_last;  // what follows is counted from the first reading behind the range
     }
     return last < range_first || (first >= range_last && range_last != Ticks{~0ULL});
 }

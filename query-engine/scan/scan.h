@@ -166,8 +166,7 @@ public:
     // Read and checked anew at each call; callers keep it while they work on the epoch. Of these kinds of definitions
     // only; what the others define isn't defined then.
     [[nodiscard]] Result<std::shared_ptr<const EpochDictionary>> dictionary(
-        std::size_t session_index, EpochNumber epoch,
-        std::span<const Kind> kinds = std::array{Kind::kString, Kind::kImage, Kind::kStack}) const;
+        std::size_t session_index, EpochNumber epoch, std::span<const Kind> kinds = kDefinitions) const;
 
     // The dictionary of a partition; null where there is none, or one with more nodes than this, or the selection is
     // exact. One that is damaged is told in the warnings of the session: definitions in blocks say the same. Errors:

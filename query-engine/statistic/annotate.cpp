@@ -7,8 +7,8 @@
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "query-engine/symbol/symbol_files.h"
-#include "schemas/columns/layout.h"
 #include "schemas/text/hex.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {

@@ -82,7 +82,7 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
     for (std::size_t i = 0; with_rows.empty() && i < scan.sessions().size(); ++i) {
         for (const auto& [series, row_count] : scan.sessions()[i].expired) {  // so that the ledger tells of them
             const EventRecord* event = scan.sessions()[i].record.event_at(series.event);
-            if (event != nullptr && is_kind(series.kind, &KindTraits::has_call_chain)) {
+            if (event != nullptr && traits_of(series.kind).has_call_chain) {
                 with_rows.emplace(series.event, event->name);
             }
         }

@@ -15,8 +15,8 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/source_frames.h"
 #include "query-engine/symbol/symbol_files.h"
-#include "schemas/columns/layout.h"
 #include "schemas/text/hex.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet::debug_lines_test {
 namespace {

@@ -19,8 +19,8 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "query-engine/symbol/symbolizer.h"
-#include "schemas/columns/layout.h"
 #include "schemas/text/hex.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet::debuginfod_test {
 namespace {

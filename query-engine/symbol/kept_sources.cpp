@@ -3,7 +3,7 @@
 #include <charconv>
 #include <iterator>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {

@@ -15,8 +15,8 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/kept_symbols.h"
 #include "query-engine/symbol/symbol_files.h"
-#include "schemas/columns/layout.h"
 #include "schemas/text/hex.h"
+#include "schemas/vocabulary/kinds.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet {

@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "query-engine/symbol/elf_file.h"
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 #include "schemas/wire/protocol.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/store/memory_store.h"

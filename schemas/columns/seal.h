@@ -15,9 +15,9 @@
 #include <span>
 
 #include "schemas/columns/codec.h"
-#include "schemas/columns/layout.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/kinds.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {

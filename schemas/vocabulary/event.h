@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 
 namespace perfleet {
 

@@ -1,66 +1,319 @@
-// What gateways and readers ask of a kind of rows: one line each.
+// The kinds of rows, and their columns: all that is said of a kind stands in kKindTable, all that is said of a column
+// in kColumnTable. The same tables rule the wire, the disk and the scan.
 //
-// Freestanding.
+// Freestanding. The numbers of kinds and columns travel and are stored: they must never change, and a number that was
+// given up is never used again. Every integer column holds one 64-bit unsigned value a row; the codec makes it small. A
+// byte column holds the bytes of all rows one after the other, and the integer column named beside it holds each row's
+// length.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
 
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/column_values.h"
 
 namespace perfleet {
 
-struct KindTraits {
-    Kind kind{};
-    bool is_measured = false;     // its rows are of an event, or may be; the others give meaning to these
-    bool needs_event = false;     // no row of it is of kNoEvent
-    bool has_call_chain = false;  // counted by `top`; the rows of scripts, timelines and flame graphs
+enum class ColumnId : std::uint16_t {
+    kTime = 1,      // ticks of the session's clock
+    kCpu = 2,       // cpu number
+    kPid = 3,       // process (thread group) id; of a counter: whom it is bound to, 2^32 - 1 the whole cpu
+    kTid = 4,       // thread id
+    kStack = 5,     // StackNumber of the call chain's leaf node; 0 when there is none
+    kWeight = 6,    // events that this row stands for (the sampling period; ns for clock events)
+    kValue = 7,     // duration in ticks, counter value, accumulated latency; control: new frequency or period
+    kRawSize = 8,   // length of this row's part of kRawBytes
+    kRawBytes = 9,  // byte column: raw tracepoint data
+
+    kTimeEnabled = 10,  // ns that a counter was enabled
+    kTimeRunning = 11,  // ns that it was really counting
+
+    kTaskOp = 12,  // TaskOp
+    kParentPid = 13,
+    kParentTid = 14,
+    kString = 15,      // StringNumber: comm (kTaskOp comm), path (kTaskOp cgroup) or nothing
+    kImage = 16,       // ImageNumber: what is mapped; of a stack node: the frame's image
+    kAddress = 17,     // start of a mapping; of an image: its load address (kernel, anonymous memory), else 0
+    kSize = 18,        // length of a mapping, bytes
+    kFileOffset = 19,  // file offset of a mapping, bytes
+    kProtection = 20,  // PROT_* of a mapping in the low 32 bits, MAP_* flags in the high
+
+    kNumber = 21,        // the number that a definition defines
+    kParent = 22,        // StackNumber of the caller; 0 at the root
+    kFrameOffset = 23,   // offset of the frame in its image (ImageFlags says of which sort)
+    kImageFlags = 24,    // ImageFlags
+    kBuildIdSize = 25,   // 0 to 20
+    kBuildIdBytes = 26,  // byte column
+    kNameSize = 27,
+    kNameBytes = 28,  // byte column: path of an image, text of a string (UTF-8 or as the kernel gave it, no NUL)
+
+    kDuration = 29,       // kernel entry: ticks in the kernel
+    kEntryPath = 30,      // kernel entry: path number of the kernel's version
+    kEntryDetail = 31,    // kernel entry: syscall view or interrupt view, as logged
+    kWindowStart = 32,    // utilisation: ticks
+    kThread = 33,         // utilisation: target's id of the thread; 0 idle, ~0 the whole system
+    kCycles = 34,         // utilisation: cycles that the thread ran
+    kSchedules = 35,      // utilisation: times that it was switched to
+    kKernelCycles = 36,   // utilisation: cycles in the kernel
+    kKernelEntries = 37,  // utilisation: kernel entries
+    kTestSize = 38,       // latency: N, primary latencies in one accumulated latency
+    kGroup = 39,          // latency: group number, from 1
+    kTest = 40,           // latency: test number within the group, from 1
+    kCommand = 41,        // control: protocol::ControlCommand
+    kEvent = 42,          // control: EventNumber; kNoEvent: all of the session's
+    kRecordType = 43,     // record: perf::RecordType in the low 32 bits, its misc bits above
 };
 
-inline constexpr std::array kKinds{
-    KindTraits{.kind = Kind::kSample, .is_measured = true, .needs_event = true, .has_call_chain = true},
-    KindTraits{.kind = Kind::kTracepoint, .is_measured = true, .needs_event = true, .has_call_chain = true},
-    KindTraits{.kind = Kind::kKernelEntry, .is_measured = true},
-    KindTraits{.kind = Kind::kUtilisation, .is_measured = true},
-    KindTraits{.kind = Kind::kLatency, .is_measured = true},
-    KindTraits{.kind = Kind::kCounter, .is_measured = true, .needs_event = true},
-    KindTraits{.kind = Kind::kTask},
-    KindTraits{.kind = Kind::kStack},
-    KindTraits{.kind = Kind::kImage},
-    KindTraits{.kind = Kind::kString},
-    KindTraits{.kind = Kind::kControl},
-    KindTraits{.kind = Kind::kRecord},
+enum class ColumnShape : std::uint8_t {
+    kInteger = 1,  // one value a row
+    kBytes = 2,    // bytes of all rows; sizes in `sizes`
 };
-static_assert(kKinds.size() == kKindLast - kKindFirst + 1);
 
-[[nodiscard]] constexpr bool is_kind(Kind kind, bool KindTraits::*trait) {
-    for (const KindTraits& traits : kKinds) {
-        if (traits.kind == kind) {
-            return traits.*trait;
-        }
-    }
-    return false;
+struct ColumnRule {
+    ColumnId id{};
+    ColumnShape shape = ColumnShape::kInteger;
+    ColumnId sizes{};           // kBytes only
+    std::uint64_t max = ~0ULL;  // kInteger only: greater values are refused by admit(),
+    std::uint64_t min = 0;      // and smaller ones
+};
+
+struct ColumnTraits {
+    std::string_view name;  // as shown by `perfleet inspect`
+    ColumnRule rule;        // where its kind says nothing else
+};
+
+namespace column_table {
+
+inline constexpr std::uint64_t kU16 = 0xffff;
+inline constexpr std::uint64_t kU32 = 0xffff'ffff;
+
+constexpr ColumnTraits integer(ColumnId id, std::string_view name, std::uint64_t max = ~0ULL, std::uint64_t min = 0) {
+    return {name, {id, ColumnShape::kInteger, {}, max, min}};
+}
+constexpr ColumnTraits bytes(ColumnId id, std::string_view name, ColumnId sizes) {
+    return {name, {id, ColumnShape::kBytes, sizes, 0}};
 }
 
-// All kinds that have it.
-template <bool KindTraits::*trait>
-[[nodiscard]] consteval auto kinds_with() {
-    constexpr auto kCount = [] {
-        std::size_t count = 0;
-        for (const KindTraits& traits : kKinds) {
-            count += traits.*trait ? 1 : 0;
+}  // namespace column_table
+
+inline constexpr auto kColumnTable = [] {
+    using enum ColumnId;
+    using namespace column_table;
+    return std::array{
+        integer(kTime, "time"),
+        integer(kCpu, "cpu", kU32),
+        integer(kPid, "pid", kU32),
+        integer(kTid, "tid", kU32),
+        integer(kStack, "stack", limits::kStackNodesMax),
+        integer(kWeight, "weight"),
+        integer(kValue, "value"),
+        integer(kRawSize, "raw_size", limits::kRawBytesMax),
+        bytes(kRawBytes, "raw_bytes", kRawSize),
+        integer(kTimeEnabled, "time_enabled"),
+        integer(kTimeRunning, "time_running"),
+        integer(kTaskOp, "task_op", kTaskOpLast, 1),
+        integer(kParentPid, "parent_pid", kU32),
+        integer(kParentTid, "parent_tid", kU32),
+        integer(kString, "string", limits::kStringsMax),
+        integer(kImage, "image", limits::kImagesMax - 1),
+        integer(kAddress, "address"),
+        integer(kSize, "size"),
+        integer(kFileOffset, "file_offset"),
+        integer(kProtection, "protection"),
+        integer(kNumber, "number"),
+        integer(kParent, "parent", limits::kStackNodesMax),
+        integer(kFrameOffset, "frame_offset"),
+        integer(kImageFlags, "image_flags", image_flags::kAll),
+        integer(kBuildIdSize, "build_id_size", limits::kBuildIdSizeBytesMax),
+        bytes(kBuildIdBytes, "build_id_bytes", kBuildIdSize),
+        integer(kNameSize, "name_size", limits::kStringSizeBytesMax),
+        bytes(kNameBytes, "name_bytes", kNameSize),
+        integer(kDuration, "duration"),
+        integer(kEntryPath, "entry_path", 255),
+        integer(kEntryDetail, "entry_detail"),
+        integer(kWindowStart, "window_start"),
+        integer(kThread, "thread"),
+        integer(kCycles, "cycles"),
+        integer(kSchedules, "schedules"),
+        integer(kKernelCycles, "kernel_cycles"),
+        integer(kKernelEntries, "kernel_entries"),
+        integer(kTestSize, "test_size"),
+        integer(kGroup, "group", kU32),
+        integer(kTest, "test", kU32),
+        integer(kCommand, "command", kU16),
+        integer(kEvent, "event", kU16),
+        integer(kRecordType, "record_type", (std::uint64_t{1} << 48) - 1),
+    };
+}();
+
+enum class Kind : std::uint8_t {
+    kSample = 1,
+    kTracepoint = 2,
+    kKernelEntry = 3,
+    kUtilisation = 4,
+    kLatency = 5,
+    kCounter = 6,
+    kTask = 7,
+    kStack = 8,
+    kImage = 9,
+    kString = 10,
+    kControl = 11,  // what an operator changed of the session while it ran
+    kRecord = 12,   // of an imported recording: what no other row has of a record
+};
+
+// When a row holds. Rows outside the time that a query wants are left out by it.
+enum class RowSpan : std::uint8_t {
+    kAtItsTime,
+    kUntilItsTime,  // says something of the time up to it
+    kFromThenOn,    // gives meaning to all that comes later
+};
+
+struct KindTraits {
+    Kind kind{};
+    std::string_view name;  // as printed
+    // In the order in which they are sealed. All of them, always: a column that a source can't fill is constant, which
+    // costs 10 bytes a batch. Readers ignore ids that they don't know. The first is kTime, where rows have a time.
+    std::span<const ColumnRule> columns = {};
+    RowSpan holds = RowSpan::kAtItsTime;
+    bool is_definition = false;   // gives meaning to the numbers in other rows; losing one closes the epoch
+    bool is_measured = false;     // its rows are of an event, or may be; the others give meaning to these
+    bool needs_event = false;     // no row of it is of kNoEvent
+    bool has_call_chain = false;  // counted by `top`, rolled up; the rows of scripts, timelines and flame graphs
+    bool is_sampled = false;      // sealed in the order of cpus, where this takes less
+};
+
+namespace kind_columns {
+
+consteval ColumnRule rule_of(ColumnId id) {
+    return std::find_if(kColumnTable.begin(), kColumnTable.end(),
+                        [&](const ColumnTraits& one) { return one.rule.id == id; })
+        ->rule;
+}
+consteval ColumnRule number(std::uint64_t max, std::uint64_t min) {
+    return {ColumnId::kNumber, ColumnShape::kInteger, {}, max, min};
+}
+consteval ColumnRule rule_of(const ColumnRule& rule) { return rule; }
+consteval auto rules(auto... columns) { return std::array{rule_of(columns)...}; }
+
+using enum ColumnId;
+inline constexpr auto kOfSample = rules(kTime, kCpu, kPid, kTid, kStack, kWeight);
+inline constexpr auto kOfTracepoint = rules(kTime, kCpu, kPid, kTid, kStack, kWeight, kValue, kRawSize, kRawBytes);
+inline constexpr auto kOfKernelEntry = rules(kTime, kCpu, kDuration, kEntryPath, kEntryDetail);
+inline constexpr auto kOfUtilisation =
+    rules(kTime, kCpu, kWindowStart, kThread, kCycles, kSchedules, kKernelCycles, kKernelEntries);
+inline constexpr auto kOfLatency = rules(kTime, kTestSize, kGroup, kTest, kValue);
+inline constexpr auto kOfCounter = rules(kTime, kCpu, kPid, kTid, kValue, kTimeEnabled, kTimeRunning);
+inline constexpr auto kOfTask = rules(kTime, kCpu, kTaskOp, kPid, kTid, kParentPid, kParentTid, kString, kImage,
+                                      kAddress, kSize, kFileOffset, kProtection, kValue);
+inline constexpr auto kOfStack = rules(number(limits::kStackNodesMax, 1), kParent, kImage, kFrameOffset);
+inline constexpr auto kOfImage = rules(number(limits::kImagesMax - 1, 0), kImageFlags, kAddress, kSize, kBuildIdSize,
+                                       kBuildIdBytes, kNameSize, kNameBytes);
+inline constexpr auto kOfString = rules(number(limits::kStringsMax, 1), kNameSize, kNameBytes);
+inline constexpr auto kOfControl = rules(kTime, kCommand, kEvent, kValue);
+inline constexpr auto kOfRecord = rules(kTime, kCpu, kPid, kTid, kRecordType, kRawSize, kRawBytes);
+
+}  // namespace kind_columns
+
+// By number.
+inline constexpr std::array kKindTable{
+    KindTraits{.name = "unknown"},
+    KindTraits{.kind = Kind::kSample,
+               .name = "sample",
+               .columns = kind_columns::kOfSample,
+               .is_measured = true,
+               .needs_event = true,
+               .has_call_chain = true,
+               .is_sampled = true},
+    KindTraits{.kind = Kind::kTracepoint,
+               .name = "tracepoint",
+               .columns = kind_columns::kOfTracepoint,
+               .is_measured = true,
+               .needs_event = true,
+               .has_call_chain = true},
+    KindTraits{.kind = Kind::kKernelEntry,
+               .name = "kernel_entry",
+               .columns = kind_columns::kOfKernelEntry,
+               .is_measured = true},
+    KindTraits{.kind = Kind::kUtilisation,
+               .name = "utilisation",
+               .columns = kind_columns::kOfUtilisation,
+               .is_measured = true},
+    KindTraits{.kind = Kind::kLatency, .name = "latency", .columns = kind_columns::kOfLatency, .is_measured = true},
+    KindTraits{.kind = Kind::kCounter,
+               .name = "counter",
+               .columns = kind_columns::kOfCounter,
+               .holds = RowSpan::kUntilItsTime,
+               .is_measured = true,
+               .needs_event = true},
+    KindTraits{.kind = Kind::kTask, .name = "task", .columns = kind_columns::kOfTask, .holds = RowSpan::kFromThenOn},
+    KindTraits{.kind = Kind::kStack,
+               .name = "stack",
+               .columns = kind_columns::kOfStack,
+               .holds = RowSpan::kFromThenOn,
+               .is_definition = true},
+    KindTraits{.kind = Kind::kImage,
+               .name = "image",
+               .columns = kind_columns::kOfImage,
+               .holds = RowSpan::kFromThenOn,
+               .is_definition = true},
+    KindTraits{.kind = Kind::kString,
+               .name = "string",
+               .columns = kind_columns::kOfString,
+               .holds = RowSpan::kFromThenOn,
+               .is_definition = true},
+    KindTraits{
+        .kind = Kind::kControl, .name = "control", .columns = kind_columns::kOfControl, .holds = RowSpan::kFromThenOn},
+    KindTraits{.kind = Kind::kRecord, .name = "record", .columns = kind_columns::kOfRecord},
+};
+inline constexpr std::uint8_t kKindFirst = 1;
+inline constexpr std::uint8_t kKindLast = kKindTable.size() - 1;
+static_assert([] {
+    for (std::size_t i = 0; i < kKindTable.size(); ++i) {
+        if (kKindTable[i].kind != static_cast<Kind>(i) || kKindTable[i].columns.size() > limits::kColumnsMax) {
+            return false;
         }
-        return count;
-    }();
+    }
+    return true;
+}());
+
+[[nodiscard]] constexpr bool is_known_kind(std::uint8_t raw) { return raw >= kKindFirst && raw <= kKindLast; }
+
+// Of an unknown kind: those of none.
+[[nodiscard]] constexpr const KindTraits& traits_of(Kind kind) {
+    const auto raw = static_cast<std::uint8_t>(kind);
+    return kKindTable[is_known_kind(raw) ? raw : 0];
+}
+[[nodiscard]] constexpr bool is_definition(Kind kind) { return traits_of(kind).is_definition; }
+[[nodiscard]] constexpr bool has_time(Kind kind) { return !is_definition(kind); }
+[[nodiscard]] constexpr std::span<const ColumnRule> columns_of(Kind kind) { return traits_of(kind).columns; }
+[[nodiscard]] constexpr std::string_view kind_name(Kind kind) { return traits_of(kind).name; }
+
+[[nodiscard]] const ColumnRule* column_rule(Kind kind, ColumnId id);  // nullptr: rows of this kind don't have it
+[[nodiscard]] std::string_view column_name(ColumnId id);
+
+// Each is defined by what stands before it.
+inline constexpr std::array kDefinitions{Kind::kString, Kind::kImage, Kind::kStack};
+
+// All kinds that have it.
+template <bool KindTraits::*kTrait>
+[[nodiscard]] consteval auto kinds_with() {
+    constexpr auto kCount =
+        std::count_if(kKindTable.begin(), kKindTable.end(), [](const KindTraits& one) { return one.*kTrait; });
     std::array<Kind, kCount> kinds{};
     std::size_t next = 0;
-    for (const KindTraits& traits : kKinds) {
-        if (traits.*trait) {
+    for (const KindTraits& traits : kKindTable) {
+        if (traits.*kTrait) {
             kinds[next++] = traits.kind;
         }
     }
     return kinds;
 }
 inline constexpr auto kKindsWithCallChains = kinds_with<&KindTraits::has_call_chain>();
+static_assert(kinds_with<&KindTraits::is_definition>().size() == kDefinitions.size());
 
 }  // namespace perfleet

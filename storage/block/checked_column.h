@@ -6,9 +6,6 @@
 
 namespace perfleet {
 
-// Of the columns that rows of the kind have; null when they don't have it.
-[[nodiscard]] const ColumnRule* column_rule(Kind kind, ColumnId id);
-
 // Errors: kInvalid where the block doesn't have it, kCorrupt where its bytes aren't what the block's directory says.
 [[nodiscard]] Result<const ColumnView*> checked_column(const BlockView& block, ColumnId id);
 

@@ -32,15 +32,6 @@ auto& take_column(Columns& columns, std::size_t& used, ColumnId id) {
 
 }  // namespace
 
-const ColumnRule* column_rule(Kind kind, ColumnId id) {
-    for (const ColumnRule& rule : columns_of(kind)) {
-        if (rule.id == id) {
-            return &rule;
-        }
-    }
-    return nullptr;
-}
-
 Result<const ColumnView*> checked_column(const BlockView& block, ColumnId id) {
     const ColumnView* column = block.find(id);
     if (column == nullptr) {

@@ -52,7 +52,7 @@ Result<bool> DayMaker::add_hour(const SessionName& session, const Partition& par
             continue;
         }
         for (const auto& [series, named] : batches.series) {
-            if (!is_kind(series.kind, &KindTraits::has_call_chain)) {
+            if (!traits_of(series.kind).has_call_chain) {
                 continue;
             }
             auto added = add_series({session, partition, epoch}, series, batches, meaning);

@@ -17,12 +17,10 @@ namespace {
 constexpr std::uint32_t kBlocksAStep = 16;  // until somebody else gets a turn
 constexpr Series kTasks{Kind::kTask, kNoEvent};
 
-// Accumulated latencies are a table of tests, not many rows.
 std::span<const RollupContent> contents_of(Kind kind) {
-    static constexpr std::array kOfTracepoint{RollupContent::kStacks, RollupContent::kValues};
-    return kind == Kind::kTracepoint ? std::span<const RollupContent>{kOfTracepoint}
-           : kind == Kind::kSample   ? std::span{kOfTracepoint}.first(1)
-                                     : std::span<const RollupContent>{};
+    static constexpr std::array kAll{RollupContent::kStacks, RollupContent::kValues};
+    return !traits_of(kind).has_call_chain ? std::span<const RollupContent>{}
+                                           : std::span{kAll}.first(column_rule(kind, ColumnId::kValue) ? 2 : 1);
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "schemas/columns/layout.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "schemas/columns/layout.h"
 #include "schemas/vocabulary/dictionary_limits.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/model/record_bytes.h"
 #include "storage/model/rollup_cover.h"
 

@@ -14,7 +14,7 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/model/rollup_cover.h"
 

@@ -7,9 +7,9 @@
 #include <set>
 #include <tuple>
 
-#include "schemas/columns/layout.h"
 #include "schemas/text/hex.h"
 #include "schemas/vocabulary/dictionary_limits.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/dictionary/partition_nodes.h"
 
 namespace perfleet::partition_dictionary_test {

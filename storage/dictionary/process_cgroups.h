@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/dictionary/timed_names.h"
 

@@ -9,7 +9,7 @@
 
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/model/keys.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/store_limits.h"
 

@@ -13,7 +13,7 @@
 
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {

@@ -13,7 +13,7 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/model/keys.h"

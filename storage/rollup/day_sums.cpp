@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/store_limits.h"
 
 namespace perfleet {

@@ -6,9 +6,9 @@
 #include <map>
 #include <string>
 
-#include "schemas/columns/layout.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/kinds.h"
+#include "schemas/vocabulary/series.h"
 
 namespace perfleet {
 

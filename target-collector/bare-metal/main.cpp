@@ -5,6 +5,7 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/named_row.h"
 #include "target-collector/bare-metal/console.h"
 #include "target-collector/bare-metal/context.h"
 #include "target-collector/bare-metal/device_tree.h"
@@ -295,7 +296,9 @@ void pass_on_trace() {
         trace.taken = trace.taken + 1;
         const auto event = static_cast<std::uint16_t>(kFirstTraceEvent + entry.function);
         const std::uint32_t tid = kThreads[entry.function < kTimedFunctions / 2 ? 0 : 1].tid;
-        const std::uint64_t row[] = {0, kPid, tid, kEmptyStack.value, 1, entry.took_ticks, 0};
+        const auto row =
+            row_of<Kind::kTracepoint>(column<ColumnId::kPid>(kPid), column<ColumnId::kTid>(tid),
+                                      column<ColumnId::kWeight>(1), column<ColumnId::kValue>(entry.took_ticks));
         const std::span<const std::byte> no_raw_bytes[1] = {};
         collector->append({{Kind::kTracepoint, EventNumber{event}}, Ticks{entry.stop_ticks}, row, no_raw_bytes});
     }
@@ -305,8 +308,11 @@ void pass_on_trace() {
 void print_utilisation() {
     const Ticks now{counter()};
     const auto append = [&](std::uint64_t thread, const ThreadCycles& of) {
-        const std::uint64_t row[] = {
-            0, window_began_ticks, thread, of.cycles, of.schedules, of.kernel_cycles, of.kernel_entries};
+        using enum ColumnId;
+        const auto row = row_of<Kind::kUtilisation>(column<kWindowStart>(window_began_ticks), column<kThread>(thread),
+                                                    column<kCycles>(of.cycles), column<kSchedules>(of.schedules),
+                                                    column<kKernelCycles>(of.kernel_cycles),
+                                                    column<kKernelEntries>(of.kernel_entries));
         collector->append({{Kind::kUtilisation, kUtilisationEvent}, now, row});
     };
     ThreadCycles all{.cycles = thread_times.window_cycles()};
@@ -333,7 +339,9 @@ void pass_on_utilisation() {
 }
 
 void pass_on_circle() {
-    const std::uint64_t row[] = {circle_test.size, circle_test.group, circle_test.test, circle_test.took_cycles};
+    using enum ColumnId;
+    const auto row = row_of<Kind::kLatency>(column<kTestSize>(circle_test.size), column<kGroup>(circle_test.group),
+                                            column<kTest>(circle_test.test), column<kValue>(circle_test.took_cycles));
     collector->append({{Kind::kLatency, kCircleEvent}, Ticks{counter()}, row});
     ++circles_measured;
 }

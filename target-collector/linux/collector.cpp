@@ -47,12 +47,12 @@
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/image_chunk.h"
 #include "target-collector/message/sealer.h"
+#include "target-collector/process/proc_reader.h"
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/source/linux/call_chain_choice.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/perf_source.h"
 #include "target-collector/source/linux/probe_name.h"
-#include "target-collector/source/linux/proc_reader.h"
 
 namespace perfleet {
 namespace {

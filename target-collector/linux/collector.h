@@ -13,8 +13,8 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/wire/delivery_limits.h"
 #include "target-collector/metrics/collector_counts.h"
 #include "target-collector/source/linux/call_chain_mode.h"

@@ -19,11 +19,11 @@
 #include "target-collector/linux/option_check.h"
 #include "target-collector/linux/perf_options.h"
 #include "target-collector/linux/processor_pmu.h"
+#include "target-collector/process/small_file.h"
 #include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/event_list.h"
 #include "target-collector/source/linux/event_set.h"
 #include "target-collector/source/linux/period_jitter.h"
-#include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {
 namespace {

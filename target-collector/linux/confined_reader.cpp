@@ -31,7 +31,7 @@
 #include "schemas/vocabulary/file_io.h"
 #include "schemas/vocabulary/host_clock.h"
 #include "target-collector/linux/system_call_filter.h"
-#include "target-collector/source/linux/unwind/table_bytes.h"
+#include "target-collector/process/unwind/table_bytes.h"
 
 namespace perfleet {
 namespace {

@@ -11,8 +11,8 @@
 #include <sstream>
 #include <string>
 
+#include "target-collector/process/unwind/table_bytes.h"
 #include "target-collector/source/linux/probe_name.h"
-#include "target-collector/source/linux/unwind/table_bytes.h"
 
 namespace perfleet {
 namespace {

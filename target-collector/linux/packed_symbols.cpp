@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "target-collector/source/linux/elf_note.h"
+#include "target-collector/process/elf_note.h"
 
 namespace perfleet {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/file_descriptor.h"
-#include "target-collector/source/linux/symbol_part.h"
+#include "target-collector/process/symbol_part.h"
 
 namespace perfleet {
 

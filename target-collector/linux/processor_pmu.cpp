@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/source/linux/small_file.h"
+#include "target-collector/process/small_file.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "schemas/text/layout.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {

@@ -12,7 +12,7 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
 #include "target-collector/message/hello.h"
-#include "target-collector/source/linux/small_file.h"
+#include "target-collector/process/small_file.h"
 #include "target-collector/source/linux/tracepoint_finder.h"
 
 namespace perfleet {

@@ -14,8 +14,8 @@
 #include "schemas/wire/hello_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/packed_symbols.h"
+#include "target-collector/process/elf_note.h"
 #include "target-collector/source/linux/debug_file.h"
-#include "target-collector/source/linux/elf_note.h"
 
 namespace perfleet {
 namespace {

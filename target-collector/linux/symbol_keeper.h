@@ -21,7 +21,7 @@
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/confined_reader.h"
-#include "target-collector/source/linux/file_contents.h"
+#include "target-collector/process/file_contents.h"
 #include "target-collector/wire/delivery.h"
 
 namespace perfleet {

@@ -18,8 +18,8 @@
 #include "schemas/vocabulary/content_hash.h"
 #include "schemas/vocabulary/file_io.h"
 #include "schemas/vocabulary/host_clock.h"
-#include "target-collector/source/linux/elf_note.h"
-#include "target-collector/source/linux/unwind/table_bytes.h"
+#include "target-collector/process/elf_note.h"
+#include "target-collector/process/unwind/table_bytes.h"
 
 namespace perfleet {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "target-collector/source/linux/unwind/table_bytes.h"
+#include "target-collector/process/unwind/table_bytes.h"
 
 namespace perfleet {
 namespace {

@@ -331,7 +331,7 @@ Checked<Done> BatchBuilderCore::write_series(CapnpWriter& writer, CapnpWriter::S
     const auto rules = columns_of(slot.series.kind);
     const auto columns = writer.make_list(place, rows::kColumns, wire_layout::column::kShape, rules.size());
     const std::size_t first_view = column_view_count_;
-    const bool is_ordered = slot.series.kind == Kind::kSample && order_by_cpu(slot);
+    const bool is_ordered = traits_of(slot.series.kind).is_sampled && order_by_cpu(slot);
     std::uint32_t integer_column = 0;
     std::uint32_t byte_column = 0;
     for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -403,7 +403,7 @@ Checked<std::size_t> BatchBuilderCore::seal(const BatchHeader& header, Ticks now
         }
         return Done{};
     };
-    for (const Kind definition : {Kind::kString, Kind::kImage, Kind::kStack}) {
+    for (const Kind definition : kDefinitions) {
         if (const auto done = write_all_of([&](Kind kind) { return kind == definition; }); !done.ok()) {
             return done.error();
         }

@@ -15,10 +15,11 @@
 #include <span>
 
 #include "schemas/columns/encode_workspace.h"
-#include "schemas/columns/layout.h"
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/row_view.h"
 #include "target-collector/message/capnp_writer.h"
 
 namespace perfleet {
@@ -50,6 +51,16 @@ public:
     BatchBuilderCore(const BatchBuilderCore&) = delete;
     BatchBuilderCore& operator=(const BatchBuilderCore&) = delete;
 
+    // Of the kind that has most.
+    static constexpr std::uint32_t kIntegerColumnsMax = [] {
+        std::ptrdiff_t most = 0;
+        for (const KindTraits& kind : kKindTable) {
+            most = std::max(most, std::count_if(kind.columns.begin(), kind.columns.end(), [](const ColumnRule& rule) {
+                                return rule.shape == ColumnShape::kInteger;
+                            }));
+        }
+        return static_cast<std::uint32_t>(most);
+    }();
     // Values that hold `row_count_max` rows (of all series) with `column_count` integer columns in `series_count`
     // series.
     [[nodiscard]] static constexpr std::size_t values_count(std::uint32_t row_count_max, std::uint32_t column_count,

@@ -9,8 +9,8 @@
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {

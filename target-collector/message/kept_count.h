@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <span>
 
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "target-collector/message/count_table.h"
 #include "target-collector/message/little_endian.h"
 

@@ -18,8 +18,8 @@
 #include <span>
 
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/count_table.h"
 #include "target-collector/message/kept_count.h"

@@ -8,7 +8,7 @@
 
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/capnp_writer.h"

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "schemas/vocabulary/duration_histogram.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "target-collector/wire/delivery.h"
 
 namespace perfleet {

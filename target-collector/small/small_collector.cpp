@@ -1,8 +1,9 @@
 #include "target-collector/small/small_collector.h"
 
-#include "schemas/columns/layout.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/kinds.h"
+#include "schemas/vocabulary/named_row.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/small/tick_time.h"
 
@@ -101,7 +102,9 @@ void SmallCollector::take_request(Ticks now) {
     }
     const ControlAnswer answer = target_.taker->take_request(*order);
     if (answer.outcome == protocol::ControlOutcome::kApplied) {
-        const std::uint64_t row[] = {static_cast<std::uint64_t>(order->command), order->event.value, order->value};
+        using enum ColumnId;
+        const auto row = row_of<Kind::kControl>(column<kCommand>(static_cast<std::uint64_t>(order->command)),
+                                                column<kEvent>(order->event.value), column<kValue>(order->value));
         sealer_.append({kControls, now, row});
     }
     delivery_.answer_request(answer);
@@ -137,7 +140,9 @@ void SmallCollector::sample(const SmallSample& sample) {
         const bool fits = intern_stack(sample, pid, stack);
         PERFLEET_ASSERT(fits);
     }
-    const std::uint64_t row[] = {sample.cpu, pid, sample.tid, stack.value, sample.weight};
+    using enum ColumnId;
+    const auto row = row_of<Kind::kSample>(column<kCpu>(sample.cpu), column<kPid>(pid), column<kTid>(sample.tid),
+                                           column<ColumnId::kStack>(stack.value), column<kWeight>(sample.weight));
     sealer_.append({{Kind::kSample, sample.event}, sample.time, row});
 }
 
@@ -191,7 +196,9 @@ bool SmallCollector::intern_stack(const SmallSample& sample, std::uint32_t pid, 
             return false;
         }
         if (node.is_new) {
-            const std::uint64_t row[] = {node.number.value, into.value, number, offset};
+            using enum ColumnId;
+            const auto row = row_of<Kind::kStack>(column<kNumber>(node.number.value), column<kParent>(into.value),
+                                                  column<kImage>(number), column<kFrameOffset>(offset));
             sealer_.append({kStacks, sample.time, row});
         }
         into = node.number;
@@ -217,7 +224,10 @@ void SmallCollector::begin_epoch(Ticks now) {
 void SmallCollector::define_images(Ticks now) {
     for (std::uint32_t number = 0; number < target_.images.size(); ++number) {
         const SmallImage& image = target_.images[number];
-        const std::uint64_t row[] = {number, image_flags::kFileOffset, 0, 0, image.build_id.size(), image.path.size()};
+        using enum ColumnId;
+        const auto row =
+            row_of<Kind::kImage>(column<kNumber>(number), column<kImageFlags>(image_flags::kFileOffset),
+                                 column<kBuildIdSize>(image.build_id.size()), column<kNameSize>(image.path.size()));
         const std::span<const std::byte> bytes[] = {image.build_id, bytes_of(image.path)};
         sealer_.append({kImages, now, row, bytes});
     }
@@ -227,7 +237,8 @@ void SmallCollector::define_threads(Ticks now) {
     StringNumber name;
     for (const SmallThread& thread : target_.threads) {
         ++name.value;
-        const std::uint64_t row[] = {name.value, thread.name.size()};
+        const auto row = row_of<Kind::kString>(column<ColumnId::kNumber>(name.value),
+                                               column<ColumnId::kNameSize>(thread.name.size()));
         const std::span<const std::byte> bytes[] = {bytes_of(thread.name)};
         sealer_.append({kStrings, now, row, bytes});
         append_task(TaskOp::kPresent, thread, now, name, nullptr);
@@ -246,19 +257,12 @@ void SmallCollector::define_threads(Ticks now) {
 void SmallCollector::append_task(TaskOp op, const SmallThread& thread, Ticks now, StringNumber name,
                                  const SmallImage* image) {
     const std::uint64_t number = image == nullptr ? 0 : static_cast<std::uint64_t>(image - target_.images.data());
-    const std::uint64_t row[] = {0,  // cpu
-                                 static_cast<std::uint64_t>(op),
-                                 pid_or_own(thread.pid),
-                                 thread.tid,
-                                 0,  // parent's pid and tid
-                                 0,
-                                 name.value,
-                                 number,
-                                 image == nullptr ? 0 : image->address,
-                                 image == nullptr ? 0 : image->size_bytes,
-                                 0,  // offset in the file
-                                 image == nullptr ? 0 : kReadAndExecute,
-                                 0};
+    using enum ColumnId;
+    const auto row = row_of<Kind::kTask>(
+        column<kTaskOp>(static_cast<std::uint64_t>(op)), column<kPid>(pid_or_own(thread.pid)), column<kTid>(thread.tid),
+        column<kString>(name.value), column<kImage>(number), column<kAddress>(image == nullptr ? 0 : image->address),
+        column<kSize>(image == nullptr ? 0 : image->size_bytes),
+        column<kProtection>(image == nullptr ? 0 : kReadAndExecute));
     sealer_.append({kTasks, now, row});
 }
 

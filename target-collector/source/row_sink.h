@@ -6,8 +6,9 @@
 
 #include <cstdint>
 
-#include "schemas/columns/layout.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/kinds.h"
+#include "schemas/vocabulary/row_view.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {

@@ -6,6 +6,7 @@
 
 #include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "target-collector/message/count_table.h"
 #include "target-collector/message/little_endian.h"
 #include "target-collector/message/patch.h"
 #include "target-collector/spool/record_walk.h"
@@ -18,7 +19,6 @@ constexpr std::size_t kVersionOffset = 8;
 constexpr std::size_t kChecksumOffset = 12;
 constexpr std::size_t kBodyOffset = 16;
 constexpr std::uint64_t kRecordsSizeBytesMax = std::uint64_t{1} << 36U;
-constexpr Series kOverflowSeries{Kind::kTask, kNoEvent};  // of a count table
 
 std::uint32_t checksum_of(std::span<const std::byte> head) {
     return crc32c(crc32c(0, head.first(kChecksumOffset)), head.subspan(kBodyOffset, kSpoolHeadSizeBytes - kBodyOffset));

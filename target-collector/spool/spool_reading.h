@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/live_counts.h"
 #include "target-collector/wire/delivery_journal.h"

@@ -30,8 +30,8 @@
 
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/count_table.h"
 #include "target-collector/wire/delivery_spool.h"

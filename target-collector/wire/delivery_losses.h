@@ -12,7 +12,7 @@
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "target-collector/message/count_table.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/ring/spsc_ring.h"

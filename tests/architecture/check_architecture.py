@@ -28,17 +28,33 @@ MAY_INCLUDE = {
     "tests": {"tests", "schemas", "daemon", "target-collector", "storage", "gateway", "query-engine", "exporters", "tools"},
 }
 
+# What programs that gateways and collectors are part of may include of them: folders and headers. The rest is theirs.
+OFFERED = {
+    "gateway": "gateway.h admission control",
+    "target-collector": "linux message probe process ring wire source/row_sink.h source/sel4/log_buffer.h"
+                        " source/linux/bpf/function_tracer.h source/linux/cpu_list.h source/linux/debug_file.h"
+                        " source/linux/event_counts.h source/linux/event_parser.h source/linux/event_spec.h"
+                        " source/linux/event_table.h source/linux/probe_area.h source/linux/probe_reader.h",
+}
+# Importers are further from them: they take rows, batches and messages, and know nothing of sockets, orders and events.
+OFFERED_TO_IMPORTERS = {
+    "gateway": "admission",
+    "target-collector": "message process ring source/row_sink.h source/sel4/log_buffer.h source/linux/event_table.h"
+                        " wire/frame_file.h linux/machine_state.h linux/packed_symbols.h linux/processor_pmu.h"
+                        " linux/target_identity.h",
+}
+
 # In which order the sub-folders of a module stand: each may include itself and those before it, so there are no circles.
 # A file's name stands for this file alone, "." for the other files of the module's own folder. Tests may include all.
 FOLDER_ORDER = {
     "schemas": "vocabulary text columns perf sel4 wire peers zmtp",
     "daemon": "terminal log metrics service start command-line",
-    "target-collector": "probe/perfleet probe ring message bare-metal/pmu.h source wire metrics small source/sel4 bare-metal"
-                        " source/linux/unwind source/linux/image_table.h source/linux/mapping_list.h source/linux/process_table.h source/linux/bpf source/linux spool linux"
+    "target-collector": "probe/perfleet probe ring message bare-metal/pmu.h source process/unwind process wire metrics small source/sel4 bare-metal"
+                        " source/linux/bpf source/linux spool linux"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/objects.h"
                         " sel4/root/boot_tree.h sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
     "storage": "store_limits.h number model clock key block dictionary rollup select engine read compact store verify copy",
-    "gateway": "memory_plan.h gateway_counts.h wire process control ingest compaction retention metrics .",
+    "gateway": "memory_plan.h gateway_counts.h wire process control admission ingest compaction retention metrics .",
     "query-engine": "query_limits.h option ledger select symbol scan statistic/number statistic wire .",
     "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
     "tools": "perfleet/invocation.h perfleet/progress_line.h perfleet/query_source.h perfleet/terminal.h"
@@ -82,7 +98,7 @@ LIBRARIES = [
     Library("libiberty", r"libiberty/", ("query-engine/symbol/",)),
     Library("Boost.Math", r"boost/math/", ("query-engine/statistic/number/distribution.cpp",)),
     Library("RE2", r"re2/", ("storage/select/matcher.cpp",)),
-    Library("Cap'n Proto", r"(capnp|kj)/|.*\.capnp\.h$", ("gateway/ingest/", "query-engine/wire/", "tests/"),
+    Library("Cap'n Proto", r"(capnp|kj)/|.*\.capnp\.h$", ("gateway/admission/", "gateway/ingest/reply.cpp", "query-engine/wire/", "tests/"),
             in_unit_tests=True),
     Library("the kernel's perf_event ABI", r"linux/perf_event\.h$", ("target-collector/source/", "target-collector/linux/"),
             in_unit_tests=True),
@@ -110,7 +126,7 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 
 # --- Freestanding code -------------------------------------------------------------------------------------------
 
-FREESTANDING = re.compile(r"schemas/vocabulary/(assert|batch_limits|duration_histogram|event|ids|kind|result|time)\.(h|cpp)$"
+FREESTANDING = re.compile(r"schemas/vocabulary/(assert|batch_limits|column_values|duration_histogram|event|ids|kinds|result|named_row|row_view|series|time)\.(h|cpp)$"
                           r"|schemas/vocabulary/(uncovered_time|utilisation_thread)\.h$"
                           r"|schemas/(columns|perf)/|schemas/sel4/(kernel_log|names)\.(h|cpp)$|schemas/wire/\w+\.h$"
                           r"|target-collector/(ring|message|small|source/sel4)/|target-collector/source/(row_sink|pmu_description)\.(h|cpp)$"
@@ -295,6 +311,10 @@ class Checker:
                    or folder == "exporters" and target_folder == "storage" and target in self.offered_by_query_engine)
         if not allowed:
             self.report(path, line, f'"{target}": {folder} may not include {target_folder}')
+        if folder == "tools" and target_folder in OFFERED and not is_main(path) and path not in self.test_code:
+            offered = (OFFERED_TO_IMPORTERS if path.startswith("tools/perfleet/import/") else OFFERED)[target_folder]
+            if not any(f"{target}/".startswith(f"{target_folder}/{place}/") for place in offered.split()):
+                self.report(path, line, f'"{target}" is not what {target_folder} offers to {posixpath.dirname(path)}')
         if target_folder == folder and folder in FOLDER_ORDER and path not in self.test_code:
             self.check_order(path, line, target)
         if is_freestanding(path) and not is_freestanding(target):

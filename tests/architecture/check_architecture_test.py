@@ -32,10 +32,10 @@ SOUND_TREE = {
     "storage/key/testing/keys.h": "#include <gtest/gtest.h>\n",
     "storage/engine/rocksdb_engine.h": "#include <rocksdb/db.h>\n",
     "storage/engine/rocksdb_engine.cpp": '#include "storage/engine/rocksdb_engine.h"\n',
-    "gateway/CMakeLists.txt": "program(main.cpp ingest/decode.cpp)\ntest(ingest/decode_test.cpp)\n",
+    "gateway/CMakeLists.txt": "program(main.cpp admission/decode.cpp)\ntest(admission/decode_test.cpp)\n",
     "gateway/main.cpp": '#include <CLI/CLI.hpp>\n#include "daemon/metrics/metrics_server.h"\n#include "query-engine/scan/scan.h"\n',
-    "gateway/ingest/decode.cpp": '#include <capnp/message.h>\n#include "collector.capnp.h"\n',
-    "gateway/ingest/decode_test.cpp": '#include "target-collector/message/batch_builder.h"\n',
+    "gateway/admission/decode.cpp": '#include <capnp/message.h>\n#include "collector.capnp.h"\n',
+    "gateway/admission/decode_test.cpp": '#include "target-collector/message/batch_builder.h"\n',
     "target-collector/message/batch_builder.h": "#include <span>\n",
     "query-engine/CMakeLists.txt": "module(symbol/elf.cpp)\n",
     "query-engine/scan/scan.h": '#include "storage/block/block.h"\n',
@@ -56,6 +56,12 @@ VIOLATIONS = {
     "target-collector includes storage": (
         {"target-collector/source/perf.cpp": '#include "storage/block/block.h"\n'},
         "target-collector/source/perf.cpp:1:", "target-collector may not include storage"),
+    "a command includes what is the gateway's own": (
+        {"tools/perfleet/table.h": '#include <string>\n#include "gateway/wire/context.h"\n'},
+        "tools/perfleet/table.h:2:", "is not what gateway offers"),
+    "an importer includes what is offered to commands alone": (
+        {"tools/perfleet/import/run.h": '#include "gateway/gateway.h"\n', "gateway/gateway.h": "\n"},
+        "tools/perfleet/import/run.h:1:", "is not what gateway offers"),
     "a folder includes one above it": (
         {"storage/block/block.h": '#include "schemas/columns/codec.h"\n#include "storage/engine/rocksdb_engine.h"\n'},
         "storage/block/block.h:2:", "stands above storage/block"),
@@ -66,8 +72,8 @@ VIOLATIONS = {
         {"storage/block/block.h": '#include "gateway/wire/context.h"\n'},
         "storage/block/block.h:1:", "storage may not include gateway"),
     "gateway includes target-collector": (
-        {"gateway/ingest/decode.cpp": '#include "target-collector/message/batch_builder.h"\n'},
-        "gateway/ingest/decode.cpp:1:", "gateway may not include target-collector"),
+        {"gateway/admission/decode.cpp": '#include "target-collector/message/batch_builder.h"\n'},
+        "gateway/admission/decode.cpp:1:", "gateway may not include target-collector"),
     "query-engine includes gateway": (
         {"query-engine/scan/scan.h": '#include "gateway/wire/context.h"\n'},
         "query-engine/scan/scan.h:1:", "query-engine may not include gateway"),
@@ -75,25 +81,25 @@ VIOLATIONS = {
         {"exporters/perf-data/exporter.h": '#include "storage/key/key.h"\n'},
         "exporters/perf-data/exporter.h:1:", "exporters may not include storage"),
     "a module includes tools": (
-        {"gateway/ingest/decode.cpp": '#include "tools/perfleet/table.h"\n'},
-        "gateway/ingest/decode.cpp:1:", "gateway may not include tools"),
+        {"gateway/admission/decode.cpp": '#include "tools/perfleet/table.h"\n'},
+        "gateway/admission/decode.cpp:1:", "gateway may not include tools"),
     "a program includes tests": (
         {"tools/perfleet/main.cpp": '#include "tests/end_to_end/harness.h"\n'},
         "tools/perfleet/main.cpp:1:", "tools may not include tests"),
     "a unit test includes what its folder may not": (
-        {"gateway/ingest/decode_test.cpp": '#include <gtest/gtest.h>\n#include "exporters/perf-data/exporter.h"\n'},
-        "gateway/ingest/decode_test.cpp:2:", "gateway may not include exporters"),
+        {"gateway/admission/decode_test.cpp": '#include <gtest/gtest.h>\n#include "exporters/perf-data/exporter.h"\n'},
+        "gateway/admission/decode_test.cpp:2:", "gateway may not include exporters"),
     "a name that was given up": (
         {"schemas/columns/codec.h": "#include <cstdint>\nclass Conduct" "Book;\n"},
         "schemas/columns/codec.h:2:", "AbuseLimiter"),
     "a double of tests beside production code": (
-        {"gateway/ingest/fake_store.h": "\n",
-         "gateway/ingest/decode_test.cpp": '#include <gtest/gtest.h>\n#include "gateway/ingest/fake_store.h"\n'},
-        "gateway/ingest/fake_store.h:1:", "testing"),
+        {"gateway/admission/fake_store.h": "\n",
+         "gateway/admission/decode_test.cpp": '#include <gtest/gtest.h>\n#include "gateway/admission/fake_store.h"\n'},
+        "gateway/admission/fake_store.h:1:", "testing"),
     "production code includes a double of tests": (
-        {"gateway/ingest/testing/fake_store.h": "\n",
-         "gateway/ingest/decode.cpp": '#include "gateway/ingest/testing/fake_store.h"\n'},
-        "gateway/ingest/decode.cpp:1:", "is for tests"),
+        {"gateway/admission/testing/fake_store.h": "\n",
+         "gateway/admission/decode.cpp": '#include "gateway/admission/testing/fake_store.h"\n'},
+        "gateway/admission/decode.cpp:1:", "is for tests"),
     "include that isn't rooted at the repository": (
         {"schemas/columns/codec.cpp": '#include "codec.h"\n'},
         "schemas/columns/codec.cpp:1:", "rooted at the repository"),
@@ -101,21 +107,21 @@ VIOLATIONS = {
         {"schemas/columns/codec.cpp": '#include <schemas/columns/codec.h>\n'},
         "schemas/columns/codec.cpp:1:", "the project's own"),
     "a module of the gateway includes daemon": (
-        {"gateway/ingest/decode.cpp": '#include "daemon/metrics/metrics_server.h"\n'},
-        "gateway/ingest/decode.cpp:1:", "gateway may not include daemon"),
+        {"gateway/admission/decode.cpp": '#include "daemon/metrics/metrics_server.h"\n'},
+        "gateway/admission/decode.cpp:1:", "gateway may not include daemon"),
     "daemon includes gateway": (
         {"daemon/metrics/metrics_server.h": '#include "gateway/wire/context.h"\n'},
         "daemon/metrics/metrics_server.h:1:", "daemon may not include gateway"),
     "prometheus-cpp outside its file": (
-        {"gateway/ingest/decode.cpp": "#include <prometheus/counter.h>\n"},
-        "gateway/ingest/decode.cpp:1:", "prometheus-cpp"),
+        {"gateway/admission/decode.cpp": "#include <prometheus/counter.h>\n"},
+        "gateway/admission/decode.cpp:1:", "prometheus-cpp"),
     "prometheus-cpp in a header": (
         {"daemon/metrics/metrics_server.h": "#include <prometheus/text_serializer.h>\n"},
         "daemon/metrics/metrics_server.h:1:", "prometheus-cpp"),
     "spdlog outside the log": (
         {"gateway/main.cpp": "#include <spdlog/spdlog.h>\n"}, "gateway/main.cpp:1:", "spdlog"),
     "ZeroMQ outside tests": (
-        {"gateway/ingest/decode.cpp": "#include <zmq.hpp>\n"}, "gateway/ingest/decode.cpp:1:", "ZeroMQ"),
+        {"gateway/admission/decode.cpp": "#include <zmq.hpp>\n"}, "gateway/admission/decode.cpp:1:", "ZeroMQ"),
     "ZeroMQ in a main": (
         {"gateway/main.cpp": "#include <zmq.h>\n"}, "gateway/main.cpp:1:", "ZeroMQ"),
     "RocksDB outside the store": (

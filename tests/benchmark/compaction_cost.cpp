@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "gateway/ingest/admit_batch.h"
-#include "gateway/ingest/decode.h"
+#include "gateway/admission/admit_batch.h"
+#include "gateway/admission/decode.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/block/block.h"
 #include "storage/compact/compaction_step.h"

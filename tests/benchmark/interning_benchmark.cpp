@@ -7,8 +7,8 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/source/linux/chain_cache.h"
-#include "target-collector/source/linux/stack_nodes.h"
+#include "target-collector/process/chain_cache.h"
+#include "target-collector/process/stack_nodes.h"
 
 namespace perfleet {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 
 namespace perfleet {
 

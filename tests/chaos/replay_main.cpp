@@ -7,7 +7,7 @@
 #include <fstream>
 #include <random>
 
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"

@@ -25,7 +25,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 
 namespace perfleet::chaos {
 

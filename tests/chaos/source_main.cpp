@@ -36,7 +36,6 @@ constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 constexpr Series kCounters{Kind::kCounter, EventNumber{1}};
 constexpr Series kStrings{Kind::kString, kNoEvent};
 constexpr std::array kAllSeries{kSamples, kCounters, kStrings};
-constexpr std::uint32_t kColumnsOfWidestKind = 14;
 constexpr std::size_t kBytesSizeBytes = 1U << 20;
 constexpr std::chrono::milliseconds kStoppedTimeout{500};  // after SIGTERM, for the last acknowledgements
 
@@ -69,7 +68,8 @@ public:
           ring_memory_(std::bit_ceil(arguments.ring_size_bytes)),
           losses_memory_(kLossReportRingSizeBytes),
           spool_memory_(arguments.spool_size_bytes),
-          values_(BatchBuilder::values_count(limits::kBatchRowsMax, kColumnsOfWidestKind, limits::kBatchSeriesMax)),
+          values_(BatchBuilder::values_count(limits::kBatchRowsMax, BatchBuilder::kIntegerColumnsMax,
+                                             limits::kBatchSeriesMax)),
           bytes_(kBytesSizeBytes),
           batches_{ring_memory_},
           losses_{losses_memory_},

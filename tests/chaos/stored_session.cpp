@@ -4,7 +4,7 @@
 #include <cstring>
 #include <set>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/block/block.h"
 #include "storage/store/testing/visit_blocks.h"
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <variant>
 
-#include "gateway/ingest/decode.h"
+#include "gateway/admission/decode.h"
 #include "target-collector/spool/spool_file.h"
 #include "target-collector/spool/spool_reading.h"
 

@@ -19,7 +19,7 @@
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 
 namespace perfleet::chaos {
 

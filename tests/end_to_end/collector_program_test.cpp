@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "collector.capnp.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "target-collector/wire/frame_file.h"
 #include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/process.h"

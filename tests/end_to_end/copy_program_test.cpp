@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
 #include "tests/end_to_end/gateway_program.h"

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "tests/end_to_end/sample_peer.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "daemon/metrics/testing/scrape.h"
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 

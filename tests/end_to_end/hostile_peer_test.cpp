@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "gateway/admission/intake_limits.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "gateway/gateway.h"
-#include "gateway/ingest/intake_limits.h"
-#include "gateway/ingest/testing/sample_messages.h"
 #include "storage/store/memory_store.h"
 #include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/raw_connection.h"

@@ -12,7 +12,7 @@
 #include "schemas/wire/protocol.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/stores.h"
-#include "target-collector/source/linux/symbol_part.h"
+#include "target-collector/process/symbol_part.h"
 #include "tests/end_to_end/process.h"
 
 namespace perfleet::end_to_end::kept_symbols_test {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "schemas/wire/protocol.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/key_folder.h"

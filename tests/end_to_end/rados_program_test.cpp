@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "schemas/peers/key_file.h"
 #include "storage/store/testing/stores.h"
 #include "storage/store_limits.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "daemon/metrics/testing/scrape.h"
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "storage/store/open_store.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"

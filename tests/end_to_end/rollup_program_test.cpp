@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/metrics/testing/scrape.h"
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
 #include "storage/store/open_store.h"

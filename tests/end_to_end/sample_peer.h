@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/store/testing/sample_batches.h"
 #include "target-collector/wire/socket_driver.h"

@@ -11,9 +11,9 @@
 #include <set>
 #include <string>
 
-#include "gateway/ingest/admit_batch.h"
-#include "gateway/ingest/admit_hello.h"
-#include "gateway/ingest/decode.h"
+#include "gateway/admission/admit_batch.h"
+#include "gateway/admission/admit_hello.h"
+#include "gateway/admission/decode.h"
 #include "storage/block/block.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"

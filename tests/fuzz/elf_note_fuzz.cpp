@@ -1,8 +1,8 @@
 // The collector's own small readers of ELF files: build-ids in notes and in whole images, and the part with the
 // symbols.
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/source/linux/elf_note.h"
-#include "target-collector/source/linux/symbol_part.h"
+#include "target-collector/process/elf_note.h"
+#include "target-collector/process/symbol_part.h"
 #include "tests/fuzz/expect_within.h"
 #include "tests/fuzz/fuzz_input.h"
 

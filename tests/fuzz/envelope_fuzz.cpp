@@ -1,8 +1,8 @@
 // What a collector says to the gateway. Messages get their right checksum and batches their seal first, so that the
 // fuzzer reaches what stands behind them. What is admitted must be what the store and the queries can read.
-#include "gateway/ingest/admit_batch.h"
-#include "gateway/ingest/admit_hello.h"
-#include "gateway/ingest/decode.h"
+#include "gateway/admission/admit_batch.h"
+#include "gateway/admission/admit_hello.h"
+#include "gateway/admission/decode.h"
 #include "schemas/wire/checksum.h"
 #include "storage/block/block.h"
 #include "storage/model/record.h"

@@ -1,9 +1,9 @@
 // Files of other programs, as `perfleet import` reads them.
 #include <array>
 
-#include "schemas/columns/layout.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/kinds.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tools/perfleet/import/imported_run.h"
 

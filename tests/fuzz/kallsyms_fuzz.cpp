@@ -5,7 +5,7 @@
 
 #include "query-engine/symbol/kernel_symbols.h"
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/source/linux/kernel_images.h"
+#include "target-collector/process/kernel_images.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {

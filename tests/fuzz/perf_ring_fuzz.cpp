@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "schemas/vocabulary/assert.h"
+#include "target-collector/process/mapping_list.h"
 #include "target-collector/source/linux/kernel_ring.h"
-#include "target-collector/source/linux/mapping_list.h"
 #include "target-collector/source/linux/record_reader.h"
 #include "tests/fuzz/expect_within.h"
 #include "tests/fuzz/fuzz_input.h"

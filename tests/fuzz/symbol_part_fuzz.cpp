@@ -3,7 +3,7 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/elf_symbols.h"
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/source/linux/symbol_part.h"
+#include "target-collector/process/symbol_part.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {

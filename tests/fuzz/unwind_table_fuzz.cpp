@@ -3,8 +3,8 @@
 #include <array>
 
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/source/linux/unwind/table_bytes.h"
-#include "target-collector/source/linux/unwind/unwind_step.h"
+#include "target-collector/process/unwind/table_bytes.h"
+#include "target-collector/process/unwind/unwind_step.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {

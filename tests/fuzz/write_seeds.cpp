@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "collector.capnp.h"
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/columns/codec.h"
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/block/block.h"
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key_bytes.h"
@@ -25,7 +25,7 @@
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
 #include "storage/store/testing/sample_batches.h"
-#include "target-collector/source/linux/symbol_part.h"
+#include "target-collector/process/symbol_part.h"
 
 namespace perfleet {
 namespace {

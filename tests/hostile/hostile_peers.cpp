@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "gateway/ingest/testing/sample_messages.h"
+#include "gateway/admission/testing/sample_messages.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/store/testing/sample_batches.h"
 

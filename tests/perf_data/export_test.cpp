@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/store/memory_store.h"
 #include "tests/perf_data/export_fixture.h"
 

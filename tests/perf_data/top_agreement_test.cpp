@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "query-engine/statistic/top.h"
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 #include "schemas/wire/protocol.h"
 #include "tests/perf_data/export_fixture.h"
 

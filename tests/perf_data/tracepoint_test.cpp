@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 #include "tests/perf_data/export_fixture.h"
 
 namespace perfleet::tracepoint_test {

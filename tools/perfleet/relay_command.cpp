@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/start/descriptor_limit.h"
+#include "daemon/start/stop_signal.h"
 #include "exporters/report/report.h"
-#include "gateway/process/descriptor_limit.h"
-#include "gateway/process/stop_signal.h"
 #include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/relay/relay.h"

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/metrics/folder_size.h"
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/select/selection.h"
 #include "schemas/text/layout.h"
@@ -20,6 +19,7 @@
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/engine/folder.h"
+#include "storage/engine/folder_size.h"
 #include "storage/read/reader.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"

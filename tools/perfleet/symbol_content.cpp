@@ -7,14 +7,14 @@
 #include <span>
 #include <utility>
 
-#include "gateway/ingest/image_check.h"
+#include "gateway/admission/image_check.h"
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/packed_symbols.h"
+#include "target-collector/process/small_file.h"
 #include "target-collector/source/linux/debug_file.h"
-#include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {
 namespace {

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "gateway/ingest/symbol_order.h"
+#include "gateway/admission/symbol_order.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
 #include "schemas/vocabulary/file_descriptor.h"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/admission/testing/sample_messages.h"
 #include "gateway/ingest/ingest.h"
-#include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/wire/delivery_limits.h"
 #include "storage/store/memory_store.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/store/store.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "schemas/columns/layout.h"
 #include "schemas/text/hex.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/compact/compaction_step.h"
 #include "storage/compact/policy.h"
 #include "storage/engine/engine.h"

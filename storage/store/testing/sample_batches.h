@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 #include "storage/model/batch.h"
 #include "storage/model/session.h"
 

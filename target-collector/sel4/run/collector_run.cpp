@@ -1,6 +1,7 @@
 #include "target-collector/sel4/run/collector_run.h"
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/named_row.h"
 #include "target-collector/small/tick_time.h"
 
 namespace perfleet::sel4 {
@@ -159,7 +160,9 @@ void CollectorRun::pass_round_trips() {
     for (; counts_.round_trips < tests.size(); ++counts_.round_trips) {
         const RoundTrips& test = tests[counts_.round_trips];
         const EventNumber event = test.is_notification ? RunEvents::kNotificationLatency : RunEvents::kCallLatency;
-        const std::uint64_t row[] = {test.size, test.group, test.number, test.took_cycles};
+        using enum ColumnId;
+        const auto row = row_of<Kind::kLatency>(column<kTestSize>(test.size), column<kGroup>(test.group),
+                                                column<kTest>(test.number), column<kValue>(test.took_cycles));
         if (requests_.is_running(event)) {
             sink_.append({{Kind::kLatency, event}, Ticks{test.begun_cycles}, row});
         }
@@ -169,7 +172,9 @@ void CollectorRun::pass_round_trips() {
 void CollectorRun::append_counter(EventNumber event, Ticks now, std::uint32_t pid, std::uint32_t tid,
                                   std::uint64_t value) {
     const std::uint64_t ran_ns = ns_of_ticks(now.value - begun_.value, cycles_per_second_);
-    const std::uint64_t row[] = {0, pid, tid, value, ran_ns, ran_ns};
+    using enum ColumnId;
+    const auto row = row_of<Kind::kCounter>(column<kPid>(pid), column<kTid>(tid), column<kValue>(value),
+                                            column<kTimeEnabled>(ran_ns), column<kTimeRunning>(ran_ns));
     if (requests_.is_running(event)) {
         sink_.append({{Kind::kCounter, event}, now, row});
     }

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "schemas/vocabulary/file_descriptor.h"
-#include "target-collector/source/linux/proc_reader.h"
-#include "target-collector/source/linux/small_file.h"
+#include "target-collector/process/proc_reader.h"
+#include "target-collector/process/small_file.h"
 
 namespace perfleet {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/source/linux/small_file.h"
+#include "target-collector/process/small_file.h"
 
 namespace perfleet {
 namespace {

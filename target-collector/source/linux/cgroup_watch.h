@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "target-collector/source/linux/process_table.h"
+#include "target-collector/process/process_table.h"
 
 namespace perfleet {
 

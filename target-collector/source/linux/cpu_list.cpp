@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "target-collector/source/linux/small_file.h"
+#include "target-collector/process/small_file.h"
 
 namespace perfleet {
 namespace {

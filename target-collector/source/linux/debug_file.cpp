@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "schemas/text/hex.h"
-#include "target-collector/source/linux/small_file.h"
+#include "target-collector/process/small_file.h"
 
 namespace perfleet {
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "schemas/vocabulary/file_descriptor.h"
+#include "target-collector/process/proc_reader.h"
 #include "target-collector/source/linux/event_set.h"
 #include "target-collector/source/linux/event_table.h"
 #include "target-collector/source/linux/event_trouble.h"
-#include "target-collector/source/linux/proc_reader.h"
 
 namespace perfleet {
 

@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <string>
 
+#include "target-collector/process/small_file.h"
 #include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/event_table.h"
 #include "target-collector/source/linux/event_trouble.h"
-#include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "schemas/perf/perf_event.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 
 namespace perfleet {
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string>
 
-#include "target-collector/source/linux/small_file.h"
+#include "target-collector/process/small_file.h"
 #include "target-collector/source/linux/tracepoint_finder.h"
 
 namespace perfleet {

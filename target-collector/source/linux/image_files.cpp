@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "schemas/vocabulary/file_descriptor.h"
-#include "target-collector/source/linux/image_finder.h"
+#include "target-collector/process/image_finder.h"
+#include "target-collector/process/image_table.h"
+#include "target-collector/process/mapping_list.h"
+#include "target-collector/process/stack_resolver.h"
 #include "target-collector/source/linux/image_reader.h"
-#include "target-collector/source/linux/image_table.h"
-#include "target-collector/source/linux/mapping_list.h"
-#include "target-collector/source/linux/stack_resolver.h"
 
 namespace perfleet {
 

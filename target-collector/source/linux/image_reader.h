@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "target-collector/process/unwind/unwind_table.h"
 #include "target-collector/source/linux/probe_sections.h"
 #include "target-collector/source/linux/python_symbols.h"
-#include "target-collector/source/linux/unwind/unwind_table.h"
 
 namespace perfleet {
 

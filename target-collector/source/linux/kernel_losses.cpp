@@ -1,6 +1,6 @@
 #include "target-collector/source/linux/kernel_losses.h"
 
-#include "target-collector/source/linux/task_rows.h"
+#include "target-collector/process/task_rows.h"
 
 namespace perfleet {
 

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include "target-collector/source/linux/small_file.h"
+#include "target-collector/process/small_file.h"
 
 namespace perfleet {
 namespace {

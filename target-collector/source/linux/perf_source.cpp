@@ -10,14 +10,15 @@
 #include <csignal>
 #include <utility>
 
-#include "schemas/columns/layout.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/vocabulary/kinds.h"
+#include "schemas/vocabulary/named_row.h"
+#include "target-collector/process/task_rows.h"
 #include "target-collector/source/linux/call_chain_mode.h"
 #include "target-collector/source/linux/process_scan.h"
 #include "target-collector/source/linux/record_reader.h"
-#include "target-collector/source/linux/task_rows.h"
 
 namespace perfleet {
 namespace {
@@ -336,14 +337,17 @@ void PerfSource::take_switch(std::span<const std::byte> record, std::uint32_t cp
 
 void PerfSource::append_sample(Series series, const SampleRecord& sample, std::uint32_t cpu, StackNumber stack,
                                std::uint64_t weight) {
+    using enum ColumnId;
     if (series.kind == Kind::kTracepoint) {
-        const std::array<std::uint64_t, 7> integers{cpu,    sample.pid, sample.tid,       stack.value,
-                                                    weight, 0,          sample.raw.size()};
+        const auto row = row_of<Kind::kTracepoint>(column<kCpu>(cpu), column<kPid>(sample.pid),
+                                                   column<kTid>(sample.tid), column<kStack>(stack.value),
+                                                   column<kWeight>(weight), column<kRawSize>(sample.raw.size()));
         const std::array bytes{sample.raw};
-        sink_->append({series, Ticks{sample.time}, integers, bytes});
+        sink_->append({series, Ticks{sample.time}, row, bytes});
     } else {
-        const std::array<std::uint64_t, 5> integers{cpu, sample.pid, sample.tid, stack.value, weight};
-        sink_->append({series, Ticks{sample.time}, integers});
+        const auto row = row_of<Kind::kSample>(column<kCpu>(cpu), column<kPid>(sample.pid), column<kTid>(sample.tid),
+                                               column<kStack>(stack.value), column<kWeight>(weight));
+        sink_->append({series, Ticks{sample.time}, row});
     }
 }
 
@@ -582,6 +586,7 @@ void PerfSource::hand_over_counts() {
 }
 
 void PerfSource::read_counters() {
+    using enum ColumnId;
     const std::vector<EventSet::Reading> readings = events_->read_all();
     const Ticks time = now();
     const std::size_t cpu_count = events_->cpus().size();
@@ -593,9 +598,11 @@ void PerfSource::read_counters() {
                 continue;
             }
             const EventSet::Reading& reading = readings[(event_index * cpu_count) + cpu_index];
-            const std::array<std::uint64_t, 6> integers{
-                events_->cpus()[cpu_index], pid, kNoThread, reading.value, reading.enabled_ns, reading.running_ns};
-            sink_->append({series, time, integers});
+            const auto row = row_of<Kind::kCounter>(column<kCpu>(events_->cpus()[cpu_index]), column<kPid>(pid),
+                                                    column<kTid>(kNoThread), column<kValue>(reading.value),
+                                                    column<kTimeEnabled>(reading.enabled_ns),
+                                                    column<kTimeRunning>(reading.running_ns));
+            sink_->append({series, time, row});
         }
     }
     losses_.count(readings, *sink_);
@@ -679,14 +686,17 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
 }
 
 void PerfSource::append_run_end(std::uint64_t status) {
-    const std::array<std::uint64_t, 3> integers{protocol::kRunEnded, kNoEvent.value, status};
-    sink_->append({{Kind::kControl, kNoEvent}, now(), integers});
+    using enum ColumnId;
+    const auto row = row_of<Kind::kControl>(column<kCommand>(protocol::kRunEnded), column<kEvent>(kNoEvent.value),
+                                            column<kValue>(status));
+    sink_->append({{Kind::kControl, kNoEvent}, now(), row});
 }
 
 void PerfSource::append_request(const ControlRequest& order, Ticks time) {
-    const std::array<std::uint64_t, 3> integers{static_cast<std::uint64_t>(order.command), order.event.value,
-                                                order.value};
-    sink_->append({{Kind::kControl, kNoEvent}, time, integers});
+    using enum ColumnId;
+    const auto row = row_of<Kind::kControl>(column<kCommand>(static_cast<std::uint64_t>(order.command)),
+                                            column<kEvent>(order.event.value), column<kValue>(order.value));
+    sink_->append({{Kind::kControl, kNoEvent}, time, row});
 }
 
 // What an operator requests is wanted from now on.

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
+#include "target-collector/process/word_hash.h"
 #include "target-collector/source/linux/event_spec.h"
 #include "target-collector/source/linux/perf_attr.h"
-#include "target-collector/source/linux/word_hash.h"
 
 namespace perfleet {
 

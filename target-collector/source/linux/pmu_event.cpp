@@ -9,11 +9,11 @@
 #include <system_error>
 
 #include "schemas/vocabulary/suggestion.h"
+#include "target-collector/process/small_file.h"
 #include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/event_error.h"
 #include "target-collector/source/linux/event_table.h"
 #include "target-collector/source/linux/event_term.h"
-#include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {
 namespace {

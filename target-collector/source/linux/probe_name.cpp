@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "schemas/vocabulary/file_descriptor.h"
+#include "target-collector/process/file_contents.h"
+#include "target-collector/process/proc_reader.h"
+#include "target-collector/process/small_file.h"
 #include "target-collector/source/linux/event_error.h"
-#include "target-collector/source/linux/file_contents.h"
-#include "target-collector/source/linux/proc_reader.h"
-#include "target-collector/source/linux/small_file.h"
 #include "target-collector/source/linux/tracepoint_finder.h"
 
 namespace perfleet {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/error.h"
-#include "target-collector/source/linux/small_file.h"
+#include "target-collector/process/small_file.h"
 
 namespace perfleet {
 namespace {

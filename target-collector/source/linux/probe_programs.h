@@ -19,10 +19,10 @@
 #include <utility>
 #include <vector>
 
+#include "target-collector/process/process_table.h"
 #include "target-collector/source/linux/probe_area.h"
 #include "target-collector/source/linux/probe_reader.h"
 #include "target-collector/source/linux/probe_sections.h"
-#include "target-collector/source/linux/process_table.h"
 
 namespace perfleet {
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/vocabulary/named_row.h"
 #include "target-collector/probe/perfleet/bench.h"
 #include "target-collector/source/linux/probe_name.h"
 
@@ -308,17 +309,19 @@ void ProbeReader::take(Ring& ring, std::span<const std::byte> bytes) {
     }
     time_ns_ = std::max(time_ns_, record.time_ns);
     ++row_count_;
+    using enum ColumnId;
     if (event->series.kind == Kind::kLatency) {
-        const std::array<std::uint64_t, 4> integers{(record.info >> 16U) & PERFLEET_BENCH_TEST_SIZE_MAX,
-                                                    (record.info >> 36U) & PERFLEET_BENCH_GROUPS_MAX,
-                                                    record.info >> 48U, record.value};
-        sink_->append({event->series, Ticks{record.time_ns}, integers});
+        const auto row = row_of<Kind::kLatency>(column<kTestSize>((record.info >> 16U) & PERFLEET_BENCH_TEST_SIZE_MAX),
+                                                column<kGroup>((record.info >> 36U) & PERFLEET_BENCH_GROUPS_MAX),
+                                                column<kTest>(record.info >> 48U), column<kValue>(record.value));
+        sink_->append({event->series, Ticks{record.time_ns}, row});
         return;
     }
-    const std::array<std::uint64_t, 7> integers{
-        record.info >> kCpuShift, ring.pid(), ring.tid(), kEmptyStack.value, 1, record.value, 0};
+    const auto row =
+        row_of<Kind::kTracepoint>(column<kCpu>(record.info >> kCpuShift), column<kPid>(ring.pid()),
+                                  column<kTid>(ring.tid()), column<kWeight>(1), column<kValue>(record.value));
     const std::array<std::span<const std::byte>, 1> no_bytes{};
-    sink_->append({event->series, Ticks{record.time_ns}, integers, no_bytes});
+    sink_->append({event->series, Ticks{record.time_ns}, row, no_bytes});
 }
 
 // What isn't a row: losses, nonsense, the end.

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "target-collector/ring/untrusted_ring.h"
 #include "target-collector/source/linux/event_spec.h"
 #include "target-collector/source/linux/probe_area.h"

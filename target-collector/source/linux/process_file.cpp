@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/host_clock.h"
-#include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/process/proc_reader.h"
 
 namespace perfleet {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/process/proc_reader.h"
 
 namespace perfleet {
 

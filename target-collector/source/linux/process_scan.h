@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "target-collector/source/linux/image_finder.h"
-#include "target-collector/source/linux/process_table.h"
+#include "target-collector/process/image_finder.h"
+#include "target-collector/process/process_table.h"
 
 namespace perfleet {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "schemas/columns/layout.h"
-#include "target-collector/source/linux/bpf/python_layout.h"
+#include "schemas/vocabulary/kinds.h"
+#include "target-collector/process/python_layout.h"
 #include "target-collector/source/linux/bpf/unwind_layout.h"
 
 namespace perfleet {

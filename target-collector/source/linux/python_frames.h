@@ -18,10 +18,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "target-collector/source/linux/process_table.h"
+#include "target-collector/process/process_table.h"
+#include "target-collector/process/stack_resolver.h"
 #include "target-collector/source/linux/python_symbols.h"
 #include "target-collector/source/linux/run_time_code.h"
-#include "target-collector/source/linux/stack_resolver.h"
 
 namespace perfleet {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "target-collector/process/word_hash.h"
 #include "target-collector/source/linux/record_reader.h"
-#include "target-collector/source/linux/word_hash.h"
 
 namespace perfleet {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "schemas/columns/layout.h"
-#include "target-collector/source/linux/generation.h"
+#include "schemas/vocabulary/kinds.h"
+#include "target-collector/process/generation.h"
 
 namespace perfleet {
 namespace {

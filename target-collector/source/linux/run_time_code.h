@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/source/linux/image_table.h"
+#include "target-collector/process/image_table.h"
+#include "target-collector/process/process_table.h"
+#include "target-collector/process/stack_resolver.h"
 #include "target-collector/source/linux/jit_dump.h"
 #include "target-collector/source/linux/perf_map.h"
 #include "target-collector/source/linux/perf_map_file.h"
-#include "target-collector/source/linux/process_table.h"
-#include "target-collector/source/linux/stack_resolver.h"
 
 namespace perfleet {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {

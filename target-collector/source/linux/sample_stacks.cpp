@@ -8,11 +8,11 @@
 #include <string_view>
 #include <utility>
 
-#include "schemas/columns/layout.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/host_clock.h"
-#include "target-collector/source/linux/small_file.h"
+#include "schemas/vocabulary/kinds.h"
+#include "target-collector/process/small_file.h"
 
 namespace perfleet {
 namespace {

@@ -10,19 +10,19 @@
 #include <span>
 #include <vector>
 
-#include "target-collector/source/linux/chain_cache.h"
-#include "target-collector/source/linux/epoch_definitions.h"
+#include "target-collector/process/chain_cache.h"
+#include "target-collector/process/epoch_definitions.h"
+#include "target-collector/process/image_table.h"
+#include "target-collector/process/kernel_images.h"
+#include "target-collector/process/process_table.h"
+#include "target-collector/process/stack_resolver.h"
+#include "target-collector/process/stack_unwinder.h"
 #include "target-collector/source/linux/event_set.h"
 #include "target-collector/source/linux/image_files.h"
-#include "target-collector/source/linux/image_table.h"
-#include "target-collector/source/linux/kernel_images.h"
-#include "target-collector/source/linux/process_table.h"
 #include "target-collector/source/linux/python_frames.h"
 #include "target-collector/source/linux/record_reader.h"
 #include "target-collector/source/linux/run_time_code.h"
 #include "target-collector/source/linux/scheduler_frames.h"
-#include "target-collector/source/linux/stack_resolver.h"
-#include "target-collector/source/linux/stack_unwinder.h"
 
 namespace perfleet {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/process/proc_reader.h"
 
 namespace perfleet {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "target-collector/source/linux/kernel_images.h"
+#include "target-collector/process/kernel_images.h"
 
 namespace perfleet {
 

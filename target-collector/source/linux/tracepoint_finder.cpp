@@ -10,8 +10,8 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/suggestion.h"
+#include "target-collector/process/small_file.h"
 #include "target-collector/source/linux/event_error.h"
-#include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {
 namespace {

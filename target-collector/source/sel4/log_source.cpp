@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schemas/vocabulary/named_row.h"
 #include "target-collector/source/sel4/log_buffer.h"
 
 namespace perfleet::sel4 {
@@ -46,8 +47,10 @@ void LogSource::pass_entries(std::span<const std::byte> records, RowSink& sink) 
         // Other architectures don't set the core.
         const bool has_core =
             is_arm(features.architecture) && entry_path(features.numbering, entry.path_number) == EntryPath::kInterrupt;
-        const std::uint64_t row[] = {has_core ? word_detail(entry.detail).core : 0, entry.duration_ticks,
-                                     entry.path_number, entry.detail};
+        using enum ColumnId;
+        const auto row = row_of<Kind::kKernelEntry>(
+            column<kCpu>(has_core ? word_detail(entry.detail).core : 0), column<kDuration>(entry.duration_ticks),
+            column<kEntryPath>(entry.path_number), column<kEntryDetail>(entry.detail));
         sink.append({{Kind::kKernelEntry, first_event_}, Ticks{entry.start_ticks}, row});
     }
 }
@@ -58,7 +61,8 @@ void LogSource::pass_tracepoints(std::span<const std::byte> records, RowSink& si
     TracepointReader reader{word_size_of(features.architecture), tracepoint_ids(features), records};
     for (TracepointRecord record; reader.next(record);) {
         const EventNumber event{static_cast<std::uint16_t>(first_event_.value + 1 + record.id)};
-        const std::uint64_t row[] = {0, 0, 0, 0, 1, record.duration_ticks, 0};
+        using enum ColumnId;
+        const auto row = row_of<Kind::kTracepoint>(column<kWeight>(1), column<kValue>(record.duration_ticks));
         const std::span<const std::byte> raw[] = {{}};
         sink.append({{Kind::kTracepoint, event}, now, row, raw});
     }

@@ -1,6 +1,7 @@
 #include "target-collector/source/sel4/utilisation_window.h"
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/utilisation_thread.h"
 
 namespace perfleet::sel4 {
@@ -49,8 +50,11 @@ Checked<Done> UtilisationWindow::turn(RowSink& sink) {
 }
 
 void UtilisationWindow::append(RowSink& sink, Ticks now, std::uint64_t thread, const UtilisationFigures& figures) {
-    const std::uint64_t row[] = {
-        0, begun_.value, thread, figures.cycles, figures.schedules, figures.kernel_cycles, figures.kernel_entries};
+    using enum ColumnId;
+    const auto row = row_of<Kind::kUtilisation>(column<kWindowStart>(begun_.value), column<kThread>(thread),
+                                                column<kCycles>(figures.cycles), column<kSchedules>(figures.schedules),
+                                                column<kKernelCycles>(figures.kernel_cycles),
+                                                column<kKernelEntries>(figures.kernel_entries));
     sink.append({{Kind::kUtilisation, event_}, now, row});
 }
 

@@ -12,7 +12,7 @@
 
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/wire_layout.h"
 

@@ -8,7 +8,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 
 namespace perfleet {
 

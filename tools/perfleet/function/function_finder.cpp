@@ -18,8 +18,8 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/mini_debug_info.h"
 #include "query-engine/symbol/symbol_files.h"
-#include "target-collector/source/linux/proc_reader.h"
-#include "target-collector/source/linux/unwind/frame_entry.h"
+#include "target-collector/process/proc_reader.h"
+#include "target-collector/process/unwind/frame_entry.h"
 #include "tools/perfleet/function/function_code.h"
 
 namespace perfleet {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/process/proc_reader.h"
 
 namespace found {
 

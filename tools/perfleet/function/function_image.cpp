@@ -14,7 +14,7 @@
 
 #include "query-engine/symbol/elf_file.h"
 #include "target-collector/linux/command.h"
-#include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/process/proc_reader.h"
 #include "tools/perfleet/run_program.h"
 
 namespace perfleet {

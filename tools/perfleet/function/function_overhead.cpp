@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "schemas/vocabulary/file_descriptor.h"
+#include "target-collector/process/proc_reader.h"
 #include "target-collector/source/linux/bpf/function_tracer.h"
-#include "target-collector/source/linux/proc_reader.h"
 
 #if defined(__x86_64__)
 extern "C" {

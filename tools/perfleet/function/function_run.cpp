@@ -19,7 +19,7 @@
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/target_identity.h"
-#include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/process/proc_reader.h"
 #include "tools/perfleet/function/function_image.h"
 #include "tools/perfleet/function/function_overhead.h"
 #include "tools/perfleet/import/local_session.h"

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "gateway/ingest/admit_hello.h"
-#include "gateway/ingest/decode.h"
-#include "gateway/ingest/image_intake.h"
+#include "gateway/admission/admit_hello.h"
+#include "gateway/admission/decode.h"
+#include "gateway/admission/image_intake.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/wire/frame_file.h"

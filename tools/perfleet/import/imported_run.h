@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/series.h"
 
 namespace perfleet {
 

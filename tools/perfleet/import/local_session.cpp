@@ -3,7 +3,7 @@
 #include <array>
 #include <variant>
 
-#include "gateway/ingest/admit_hello.h"
+#include "gateway/admission/admit_hello.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/message/bye.h"
 #include "tools/perfleet/import/import_limits.h"

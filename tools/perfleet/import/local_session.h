@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "gateway/ingest/admit_batch.h"
-#include "gateway/ingest/decode.h"
+#include "gateway/admission/admit_batch.h"
+#include "gateway/admission/decode.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/store/store.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "gateway/ingest/admit_batch.h"
+#include "gateway/admission/admit_batch.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "storage/store/store.h"

@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "gateway/process/descriptor_limit.h"
+#include "daemon/start/descriptor_limit.h"
 #include "schemas/peers/key_file.h"
 #include "target-collector/linux/gateway_link.h"
 #include "tools/perfleet/relay/descriptor_stream.h"

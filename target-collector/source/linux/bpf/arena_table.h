@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "target-collector/process/unwind/unwind_table.h"
 #include "target-collector/source/linux/bpf/unwind_layout.h"
-#include "target-collector/source/linux/unwind/unwind_table.h"
 
 namespace perfleet {
 

@@ -14,7 +14,7 @@
 #include <optional>
 #include <thread>
 
-#include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/process/proc_reader.h"
 
 extern "C" {
 // Each ends in an instruction that has a name. The one of two cases jumps through a register: into itself, or to

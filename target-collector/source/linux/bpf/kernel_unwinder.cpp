@@ -18,11 +18,11 @@
 
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/file_descriptor.h"
+#include "target-collector/process/unwind/unwind_step.h"
 #include "target-collector/source/linux/bpf/arena_table.h"
 #include "target-collector/source/linux/bpf/bpf_object.h"
 #include "target-collector/source/linux/bpf/region_allocator.h"
 #include "target-collector/source/linux/bpf/unwind_layout.h"
-#include "target-collector/source/linux/unwind/unwind_step.h"
 
 namespace perfleet {
 

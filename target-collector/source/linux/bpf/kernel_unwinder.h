@@ -12,8 +12,8 @@
 #include <span>
 
 #include "schemas/vocabulary/error.h"
-#include "target-collector/source/linux/process_table.h"
-#include "target-collector/source/linux/unwind/unwind_table_store.h"
+#include "target-collector/process/process_table.h"
+#include "target-collector/process/unwind/unwind_table_store.h"
 
 namespace perfleet {
 

@@ -8,7 +8,7 @@
 
 #include "target-collector/source/linux/bpf/linux_types.bpf.h"
 
-#include "target-collector/source/linux/bpf/python_layout.h"
+#include "target-collector/process/python_layout.h"
 #include "target-collector/source/linux/bpf/unwind_layout.h"
 
 struct mm_struct {

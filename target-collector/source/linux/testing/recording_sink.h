@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/columns/layout.h"
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/kinds.h"
+#include "schemas/vocabulary/row_view.h"
 #include "target-collector/source/row_sink.h"
 
 namespace perfleet {

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <utility>
 
-#include "schemas/columns/layout.h"
 #include "schemas/columns/record_type.h"
 #include "schemas/perf/aux_record.h"
 #include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/time.h"
-#include "target-collector/source/linux/process_table.h"
+#include "target-collector/process/process_table.h"
 #include "tools/perfleet/import/perf-data/recorded_sample.h"
 #include "tools/perfleet/import/recording/sealed_rows.h"
 

@@ -7,14 +7,14 @@
 #include <string_view>
 #include <utility>
 
-#include "schemas/columns/layout.h"
 #include "schemas/columns/record_type.h"
 #include "schemas/perf/mappings_at_exec.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/perf/sample_rest.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/call_chain_limits.h"
-#include "target-collector/source/linux/image_finder.h"
+#include "schemas/vocabulary/kinds.h"
+#include "target-collector/process/image_finder.h"
 
 namespace perfleet {
 namespace {

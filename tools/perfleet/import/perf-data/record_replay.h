@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/source/linux/chain_cache.h"
-#include "target-collector/source/linux/epoch_definitions.h"
-#include "target-collector/source/linux/process_table.h"
-#include "target-collector/source/linux/stack_resolver.h"
-#include "target-collector/source/linux/stack_unwinder.h"
-#include "target-collector/source/linux/task_rows.h"
+#include "target-collector/process/chain_cache.h"
+#include "target-collector/process/epoch_definitions.h"
+#include "target-collector/process/process_table.h"
+#include "target-collector/process/stack_resolver.h"
+#include "target-collector/process/stack_unwinder.h"
+#include "target-collector/process/task_rows.h"
 #include "tools/perfleet/import/perf-data/byte_cursor.h"
 #include "tools/perfleet/import/perf-data/event_finder.h"
 #include "tools/perfleet/import/perf-data/kept_records.h"

@@ -10,17 +10,17 @@
 #include <utility>
 
 #include "query-engine/symbol/symbol_files.h"
-#include "schemas/columns/layout.h"
 #include "schemas/text/hex.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/content_hash.h"
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/file_io.h"
+#include "schemas/vocabulary/kinds.h"
 #include "target-collector/linux/packed_symbols.h"
 #include "target-collector/linux/target_identity.h"
-#include "target-collector/source/linux/elf_note.h"
-#include "target-collector/source/linux/image_finder.h"
-#include "target-collector/source/linux/small_file.h"
+#include "target-collector/process/elf_note.h"
+#include "target-collector/process/image_finder.h"
+#include "target-collector/process/small_file.h"
 
 namespace perfleet {
 namespace {

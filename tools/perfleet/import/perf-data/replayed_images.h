@@ -14,9 +14,9 @@
 
 #include "query-engine/symbol/symbolizer.h"
 #include "schemas/vocabulary/time.h"
-#include "target-collector/source/linux/image_table.h"
-#include "target-collector/source/linux/kernel_images.h"
-#include "target-collector/source/linux/unwind/unwind_table.h"
+#include "target-collector/process/image_table.h"
+#include "target-collector/process/kernel_images.h"
+#include "target-collector/process/unwind/unwind_table.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
 
 namespace perfleet {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "gateway/ingest/decode.h"
+#include "gateway/admission/decode.h"
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/count_table.h"
 #include "target-collector/message/sealer.h"

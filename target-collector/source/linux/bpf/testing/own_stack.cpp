@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
+#include "target-collector/process/stack_unwinder.h"
 #include "target-collector/source/linux/bpf/arena_table.h"
 #include "target-collector/source/linux/bpf/testing/program_as_c.h"
-#include "target-collector/source/linux/stack_unwinder.h"
 
 namespace perfleet {
 namespace {

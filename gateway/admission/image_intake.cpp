@@ -1,0 +1,237 @@
+#include "gateway/admission/image_intake.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "gateway/admission/image_check.h"
+#include "schemas/vocabulary/batch_limits.h"
+
+namespace perfleet {
+
+void ImageIntake::offer(std::string_view routing_id, SessionId session,
+                        std::span<const ImageOfferUntrusted> offers_untrusted) {
+    forget(routing_id);
+    Peer peer;
+    peer.session = session;
+    add_offers(peer, offers_untrusted);
+    if (!peer.offers.empty()) {
+        peers_.emplace(routing_id, std::move(peer));
+    }
+}
+
+void ImageIntake::offer_more(std::string_view routing_id, SessionId session,
+                             std::span<const ImageOfferUntrusted> offers_untrusted) {
+    auto found = peers_.find(routing_id);
+    if (found == peers_.end()) {
+        found = peers_.emplace(routing_id, Peer{}).first;
+        found->second.session = session;
+    }
+    add_offers(found->second, offers_untrusted);
+    found->second.is_end_expected = true;
+}
+
+void ImageIntake::add_offers(Peer& peer, std::span<const ImageOfferUntrusted> offers_untrusted) {
+    const auto is_known = [&](std::string_view build_id) {
+        return (peer.flight.has_value() && peer.flight->offer.build_id == build_id) ||
+               std::any_of(peer.offers.begin(), peer.offers.end(),
+                           [&](const Offer& offer) { return offer.build_id == build_id; });
+    };
+    for (const ImageOfferUntrusted& offer : offers_untrusted) {
+        const bool within = !offer.build_id.empty() && offer.build_id.size() <= limits::kBuildIdSizeBytesMax &&
+                            offer.size_bytes <= limits::kImageSizeBytesMax && offer.size_bytes <= size_bytes_max_ &&
+                            size_bytes_max_ > 0;
+        if (within && peer.offers.size() < intake_limits::kImageOffersMax &&
+            !stored_.contains(std::string{offer.build_id}) && !is_known(offer.build_id)) {
+            peer.offers.push_back({std::string{offer.build_id}, offer.type, offer.size_bytes});
+        }
+    }
+}
+
+void ImageIntake::forget(std::string_view routing_id) {
+    const auto found = peers_.find(routing_id);
+    if (found != peers_.end()) {
+        keep_rest(found->second);
+        peers_.erase(found);
+    }
+}
+
+void ImageIntake::land(Peer& peer) {
+    if (peer.flight.has_value()) {
+        size_bytes_ -= peer.flight->reserved_bytes;
+        flying_.erase(peer.flight->offer.build_id);
+        peer.flight.reset();
+    }
+}
+
+// What waits for a session to come back makes way.
+bool ImageIntake::reserve(std::uint64_t size_bytes) {
+    while (size_bytes_ + size_bytes > size_bytes_max_ && !rests_.empty()) {
+        size_bytes_ -= rests_.front().bytes.size();
+        rests_.pop_front();
+    }
+    if (size_bytes_ + size_bytes > size_bytes_max_) {
+        return false;
+    }
+    size_bytes_ += size_bytes;
+    return true;
+}
+
+void ImageIntake::keep_rest(Peer& peer) {
+    if (peer.flight.has_value() && !peer.flight->bytes.empty()) {
+        Rest rest{peer.session, peer.flight->offer, std::move(peer.flight->bytes)};
+        land(peer);
+        if (rests_.size() == intake_limits::kImageRestsMax) {
+            size_bytes_ -= rests_.front().bytes.size();
+            rests_.pop_front();
+        }
+        size_bytes_ += rest.bytes.size();
+        rests_.push_back(std::move(rest));
+    }
+    land(peer);
+}
+
+void ImageIntake::take_up_rest(Peer& peer) {
+    Flight& flight = *peer.flight;
+    const auto found = std::find_if(rests_.begin(), rests_.end(), [&](const Rest& rest) {
+        return rest.session == peer.session && rest.offer.build_id == flight.offer.build_id &&
+               rest.offer.type == flight.offer.type &&
+               (flight.offer.size_bytes == 0 || flight.offer.size_bytes == rest.offer.size_bytes);
+    });
+    if (found == rests_.end()) {
+        return;
+    }
+    Rest rest = std::move(*found);
+    rests_.erase(found);
+    size_bytes_ -= rest.bytes.size() + flight.reserved_bytes;
+    if (!reserve(rest.offer.size_bytes)) {
+        size_bytes_ += flight.reserved_bytes;
+        return;
+    }
+    flight.reserved_bytes = rest.offer.size_bytes;
+    flight.offer.size_bytes = rest.offer.size_bytes;
+    flight.bytes = std::move(rest.bytes);
+}
+
+void ImageIntake::remember(const std::string& build_id) {
+    if (stored_.size() >= intake_limits::kImagesRememberedMax) {
+        stored_.clear();
+    }
+    stored_.insert(build_id);
+}
+
+ImageIntake::Taken ImageIntake::take(std::string_view routing_id, const ImageUntrusted& image_untrusted,
+                                     std::uint64_t now_ns) {
+    const ImageUntrusted& image = image_untrusted;
+    const auto found = peers_.find(routing_id);
+    if (found == peers_.end() || !found->second.flight.has_value()) {
+        return {};
+    }
+    Peer& peer = found->second;
+    Flight& flight = *peer.flight;
+    if (image.build_id != flight.offer.build_id || image.type != flight.offer.type ||
+        image.offset != flight.bytes.size() || image.bytes.size() > limits::kImageChunkSizeBytes) {
+        return {};
+    }
+    if (flight.offer.size_bytes == 0) {
+        if (image.size_bytes == 0) {  // it has none
+            land(peer);
+            return {};
+        }
+        if (image.size_bytes > limits::kImageSizeBytesMax || image.size_bytes > size_bytes_max_) {
+            land(peer);
+            return {std::nullopt, ImageRefusal::kTooLarge};
+        }
+        const std::uint64_t more = image.size_bytes - std::min(image.size_bytes, flight.reserved_bytes);
+        if (!reserve(more)) {  // later
+            peer.offers.push_back({flight.offer.build_id, flight.offer.type, image.size_bytes});
+            land(peer);
+            return {};
+        }
+        flight.reserved_bytes += more;
+        flight.offer.size_bytes = image.size_bytes;
+    }
+    if (image.size_bytes != flight.offer.size_bytes || image.bytes.empty() ||
+        image.bytes.size() > flight.offer.size_bytes - flight.bytes.size()) {
+        return {};
+    }
+    flight.bytes.append(image.bytes);
+    flight.ask_count = 0;
+    flight.asked_ns = now_ns;
+    if (flight.bytes.size() < flight.offer.size_bytes) {
+        return {};
+    }
+    Whole whole{flight.offer.build_id, {flight.offer.type, std::move(flight.bytes)}};
+    land(peer);
+    if (const auto refusal = refusal_of_image(whole.build_id, whole.content)) {
+        return {std::nullopt, refusal};
+    }
+    return {std::move(whole), std::nullopt};
+}
+
+// The first that the store doesn't have and nobody else is sending.
+Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store) {
+    for (auto offer = peer.offers.begin(); offer != peer.offers.end() && !peer.flight.has_value();) {
+        if (stored_.contains(offer->build_id)) {
+            offer = peer.offers.erase(offer);
+            continue;
+        }
+        if (flying_.contains(offer->build_id)) {
+            ++offer;
+            continue;
+        }
+        auto image = PERFLEET_TRY(store.image(offer->build_id));
+        if (image.has_value()) {
+            remember(offer->build_id);
+            continue;
+        }
+        const std::uint64_t reserved_bytes = offer->size_bytes != 0 ? offer->size_bytes : limits::kImageChunkSizeBytes;
+        if (!reserve(reserved_bytes)) {
+            return Done{};  // later
+        }
+        flying_.insert(offer->build_id);
+        peer.flight = Flight{std::move(*offer), reserved_bytes, {}, 0, 0};
+        peer.offers.erase(offer);
+        take_up_rest(peer);
+        return Done{};
+    }
+    return Done{};
+}
+
+Result<std::optional<ImageIntake::Question>> ImageIntake::next(std::string_view routing_id, const StoreReader& store,
+                                                               std::uint64_t now_ns) {
+    const auto found = peers_.find(routing_id);
+    if (found == peers_.end()) {
+        return std::optional<Question>{};
+    }
+    Peer& peer = found->second;
+    if (peer.flight.has_value() && peer.flight->ask_count >= intake_limits::kImageAsksMax &&
+        now_ns - peer.flight->asked_ns >= intake_limits::kImageAskAgainNs) {
+        land(peer);  // it doesn't answer
+    }
+    PERFLEET_TRY(take_off(peer, store));
+    if (!peer.flight.has_value()) {
+        if (!peer.offers.empty()) {
+            return std::optional<Question>{};
+        }
+        const bool is_end_expected = peer.is_end_expected;
+        peers_.erase(found);
+        return is_end_expected ? std::optional{Question{std::string{routing_id}, {}, 0}} : std::nullopt;
+    }
+    Flight& flight = *peer.flight;
+    if (flight.ask_count > 0 && now_ns - flight.asked_ns < intake_limits::kImageAskAgainNs) {
+        return std::optional<Question>{};
+    }
+    ++flight.ask_count;
+    flight.asked_ns = now_ns;
+    return std::optional<Question>{Question{std::string{routing_id}, flight.offer.build_id, flight.bytes.size()}};
+}
+
+std::vector<std::string> ImageIntake::busy_peers() const {
+    std::vector<std::string> routing_ids;
+    for (const auto& [routing_id, peer] : peers_) {
+        routing_ids.push_back(routing_id);
+    }
+    return routing_ids;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,40 @@
+// What the values of some columns stand for. They travel and are stored: they must never change, and one that was given
+// up is never used again.
+//
+// Freestanding.
+#pragma once
+
+#include <cstdint>
+
+namespace perfleet {
+
+enum class TaskOp : std::uint8_t {
+    kComm = 1,  // the thread's name is kString
+    kExec = 2,  // as kComm, by exec: earlier mappings of the process are gone
+    kFork = 3,  // (kPid, kTid) was made by (kParentPid, kParentTid) and inherits name and mappings
+    kExit = 4,
+    kMap = 5,       // kImage is mapped at kAddress for kSize from kFileOffset
+    kPresent = 6,   // at the epoch's start: the thread exists, with name kString
+    kLost = 7,      // here the kernel dropped kSize records of cpu kCpu (event in kValue; ~0: not known)
+    kThrottle = 8,  // kernel stopped sampling on cpu kCpu
+    kUnthrottle = 9,
+    kCgroup = 10,  // kPid is in the cgroup kString; the first of a process in an epoch holds from before
+};
+inline constexpr std::uint64_t kTaskOpLast = 10;
+
+// Bits of kImageFlags.
+namespace image_flags {
+inline constexpr std::uint64_t kKernel = 1;  // frames run in the kernel
+inline constexpr std::uint64_t kFileOffset =
+    2;  // kFrameOffset is an offset in the file (ELF); else from the image's start
+inline constexpr std::uint64_t kAnonymous = 4;  // memory without a file: JIT, heap, stack ("//anon", "[heap]");
+                                                // with a size: one function that was made there, and its name
+inline constexpr std::uint64_t kVdso = 8;
+inline constexpr std::uint64_t kUnknown = 16;       // stands for "outside any mapping"; offset is 0
+inline constexpr std::uint64_t kKernelModule = 32;  // with kKernel: a module, offset from its start
+inline constexpr std::uint64_t kContentHash =
+    64;  // kBuildIdBytes is a hash of the file's content, for it has no build-id
+inline constexpr std::uint64_t kAll = 127;
+}  // namespace image_flags
+
+}  // namespace perfleet

@@ -1,0 +1,23 @@
+// A row on its way into columns.
+//
+// Freestanding. Borrowed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "schemas/vocabulary/series.h"
+#include "schemas/vocabulary/time.h"
+
+namespace perfleet {
+
+struct RowView {
+    Series series;
+    Ticks time;  // of kinds without one: the time at hand
+    // One for each other kInteger column of columns_of(series.kind), in that order (sizes of bytes included).
+    std::span<const std::uint64_t> integers;
+    std::span<const std::span<const std::byte>> bytes = {};  // one for each kBytes column
+};
+
+}  // namespace perfleet

@@ -1,0 +1,58 @@
+// The numbers that an epoch's rows use for strings, images and stack nodes: given in the order of first use, defined by
+// a row in front of the first row that uses them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "schemas/vocabulary/ids.h"
+#include "target-collector/process/image_table.h"
+#include "target-collector/process/stack_nodes.h"
+#include "target-collector/process/stack_resolver.h"
+#include "target-collector/source/row_sink.h"
+
+namespace perfleet {
+
+class EpochDefinitions {
+public:
+    // All borrowed. `define_present` is called when an epoch has begun: what is there, and goes on, is to be defined.
+    EpochDefinitions(RowSink& sink, const ImageTable& images, std::uint32_t stack_node_count_max,
+                     std::function<void()> define_present);
+
+    // A new epoch, in which nothing is defined. `now` is the time at hand, here and below.
+    void begin_epoch(Ticks now);
+
+    // Begin another epoch where a table is full. What has no room even then, or beside what is present, is nothing: the
+    // empty string and stack, image 0.
+    [[nodiscard]] StringNumber string(std::string_view text, Ticks now);
+    [[nodiscard]] ImageNumber image(ImageIndex index, Ticks now);
+    // From the leaf to the outermost caller.
+    [[nodiscard]] StackNumber stack(std::span<const ResolvedFrame> frames, Ticks now);
+
+private:
+    static constexpr std::uint32_t kUndefined = 0xffff'ffff;
+
+    // Empty: the table is full.
+    [[nodiscard]] std::optional<StringNumber> try_string(std::string_view text, Ticks now);
+    [[nodiscard]] std::optional<ImageNumber> try_image(ImageIndex index, Ticks now);
+    [[nodiscard]] std::optional<StackNumber> try_stack(std::span<const ResolvedFrame> frames, Ticks now);
+    template <class Try>
+    [[nodiscard]] auto with_room(Try define, Ticks now);
+
+    RowSink& sink_;
+    const ImageTable& images_;
+    std::unordered_map<std::string, StringNumber> strings_;
+    std::vector<std::uint32_t> image_numbers_;  // by ImageIndex
+    std::uint32_t image_count_ = 0;
+    StackNodes nodes_;
+    std::function<void()> define_present_;
+    bool is_beginning_ = false;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,239 @@
+#include "target-collector/process/kernel_images.h"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/kinds.h"
+#include "target-collector/process/elf_note.h"
+#include "target-collector/process/small_file.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kKallsymsSizeBytesMax = 256U << 20U;
+constexpr std::size_t kModulesSizeBytesMax = 4U << 20U;
+
+std::string_view take_line(std::string_view& text) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return line;
+}
+
+std::string_view take_word(std::string_view& line) {
+    const std::size_t end = std::min(line.find(' '), line.size());
+    const std::string_view word = line.substr(0, end);
+    line.remove_prefix(std::min(end + 1, line.size()));
+    return word;
+}
+
+bool is_code(char type) { return type == 't' || type == 'T' || type == 'w' || type == 'W'; }
+
+void append_hex(std::string& text, std::uint64_t value) {
+    char digits[16];
+    const auto [end, error] = std::to_chars(digits, digits + sizeof(digits), value, 16);
+    text.append(digits, static_cast<std::size_t>(end - digits));
+}
+
+ImageContentId content_of_notes(const std::string& path) {
+    const auto notes = read_small_file(path, kNotesSizeBytesMax);
+    if (!notes.ok()) {
+        return {};
+    }
+    return ImageContentId::from(build_id_in_notes(std::as_bytes(std::span(notes->data(), notes->size()))), false);
+}
+
+// As schemas/wire/README.md has them, as many as a content may hold.
+std::string text_of(std::vector<KernelSymbol> symbols, std::uint64_t start) {
+    std::stable_sort(symbols.begin(), symbols.end(),
+                     [](const KernelSymbol& a, const KernelSymbol& b) { return a.address < b.address; });
+    constexpr std::size_t kOffsetSizeBytes = 12;  // with what stands between, about
+    std::size_t size_bytes = 0;
+    for (const KernelSymbol& symbol : symbols) {
+        size_bytes += kOffsetSizeBytes + symbol.name.size();
+    }
+    std::string text;
+    text.reserve(std::min(size_bytes, limits::kImageSizeBytesMax));
+    for (const KernelSymbol& symbol : symbols) {
+        const std::size_t before = text.size();
+        append_hex(text, symbol.address - start);
+        text += ' ';
+        text += symbol.type;
+        text += ' ';
+        text += symbol.name;
+        text += '\n';
+        if (text.size() > limits::kImageSizeBytesMax) {
+            text.resize(before);
+            break;
+        }
+    }
+    return text;
+}
+
+std::string text_of(const std::string& path, std::size_t size_bytes_max) {
+    auto text = read_small_file(path, size_bytes_max);
+    return text.ok() ? std::move(*text) : std::string{};
+}
+
+}  // namespace
+
+std::optional<KernelSymbol> parse_kallsyms_line(std::string_view line) {
+    KernelSymbol symbol;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), symbol.address, 16);
+    if (error != std::errc{}) {
+        return std::nullopt;
+    }
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    if (line.size() < 4 || line[0] != ' ' || line[2] != ' ') {
+        return std::nullopt;
+    }
+    symbol.type = line[1];
+    line.remove_prefix(3);
+    const std::size_t tab = std::min(line.find('\t'), line.size());
+    symbol.name = line.substr(0, tab);
+    if (symbol.name.empty()) {
+        return std::nullopt;
+    }
+    line.remove_prefix(std::min(tab + 1, line.size()));
+    if (line.size() > 2 && line.front() == '[' && line.back() == ']') {
+        symbol.module = line.substr(1, line.size() - 2);
+    }
+    return symbol;
+}
+
+KernelLayout read_kernel_layout(std::string_view kallsyms) {
+    KernelLayout layout;
+    std::vector<KernelSymbol> symbols;
+    std::uint64_t end = 0;
+    while (!kallsyms.empty()) {
+        const auto symbol = parse_kallsyms_line(take_line(kallsyms));
+        if (!symbol) {
+            continue;
+        }
+        if (symbol->module.empty() && symbol->name == "_stext") {
+            layout.start = symbol->address;
+        }
+        if (symbol->module.empty() && symbol->name == "_etext") {
+            end = symbol->address;
+        }
+        if (symbol->module.empty() && is_code(symbol->type)) {
+            symbols.push_back(*symbol);
+        }
+    }
+    if (layout.start == 0) {
+        return layout;
+    }
+    layout.size = end > layout.start ? end - layout.start : 0;
+    std::erase_if(symbols, [&](const KernelSymbol& symbol) { return symbol.address < layout.start; });
+    layout.symbols = text_of(std::move(symbols), layout.start);
+    return layout;
+}
+
+std::vector<KernelModule> read_kernel_modules(std::string_view modules) {
+    std::vector<KernelModule> found;
+    while (!modules.empty()) {
+        // name size references users state address
+        std::string_view line = take_line(modules);
+        KernelModule module;
+        module.name = take_word(line);
+        const std::string_view size = take_word(line);
+        std::from_chars(size.data(), size.data() + size.size(), module.size);
+        take_word(line);
+        take_word(line);
+        take_word(line);
+        std::string_view address = take_word(line);
+        if (address.starts_with("0x")) {
+            address.remove_prefix(2);
+        }
+        std::from_chars(address.data(), address.data() + address.size(), module.start, 16);
+        if (module.start != 0 && module.size != 0) {
+            found.push_back(std::move(module));
+        }
+    }
+    std::sort(found.begin(), found.end(),
+              [](const KernelModule& a, const KernelModule& b) { return a.start < b.start; });
+    return found;
+}
+
+std::map<std::string, std::string> read_module_symbols(std::string_view kallsyms,
+                                                       const std::vector<KernelModule>& modules) {
+    std::map<std::string_view, std::pair<const KernelModule*, std::vector<KernelSymbol>>> found;
+    for (const KernelModule& module : modules) {
+        found[module.name].first = &module;
+    }
+    while (!kallsyms.empty()) {
+        const auto symbol = parse_kallsyms_line(take_line(kallsyms));
+        const auto place = symbol && is_code(symbol->type) ? found.find(symbol->module) : found.end();
+        if (place != found.end() && symbol->address >= place->second.first->start &&
+            symbol->address - place->second.first->start < place->second.first->size) {
+            place->second.second.push_back(*symbol);
+        }
+    }
+    std::map<std::string, std::string> texts;
+    for (auto& [name, symbols] : found) {
+        texts[std::string{name}] = text_of(std::move(symbols.second), symbols.first->start);
+    }
+    return texts;
+}
+
+ImageContentId KernelImages::own_content() { return content_of_notes("/sys/kernel/notes"); }
+
+KernelImages KernelImages::read() {
+    KernelImages images;
+    const std::string kallsyms = text_of("/proc/kallsyms", kKallsymsSizeBytesMax);
+    KernelLayout layout = read_kernel_layout(kallsyms);
+    images.kernel_content_ = own_content();
+    images.kernel_.address = layout.start;
+    images.kernel_.size = layout.size;
+    images.kernel_.content = images.kernel_content_;
+    images.symbols_ = std::move(layout.symbols);
+    const auto modules = read_kernel_modules(text_of("/proc/modules", kModulesSizeBytesMax));
+    auto symbols = read_module_symbols(kallsyms, modules);
+    for (const KernelModule& module : modules) {
+        images.modules_.push_back(
+            {{"[" + module.name + "]", image_flags::kKernel | image_flags::kKernelModule, module.start, module.size,
+              content_of_notes("/sys/module/" + module.name + "/notes/.note.gnu.build-id")},
+             0,
+             std::move(symbols[module.name])});
+    }
+    return images;
+}
+
+KernelImages KernelImages::of(Image kernel, std::vector<Image> modules) {
+    KernelImages images;
+    images.kernel_content_ = kernel.content;
+    images.kernel_size_bytes_max_ = kernel.size != 0 ? kernel.size : ~0ULL;
+    images.kernel_ = std::move(kernel);
+    std::sort(modules.begin(), modules.end(), [](const Image& a, const Image& b) { return a.address < b.address; });
+    for (Image& module : modules) {
+        images.modules_.push_back({std::move(module), 0, {}});
+    }
+    return images;
+}
+
+void KernelImages::intern(ImageTable& table) {
+    // The table has room: they come first, and are never swept.
+    kernel_index_ = table.intern(kernel_).value_or(0);
+    for (Module& module : modules_) {
+        module.index = table.intern(module.image).value_or(kernel_index_);
+    }
+}
+
+std::optional<KernelImages::Place> KernelImages::find(std::uint64_t address) const {
+    const auto after = std::partition_point(modules_.begin(), modules_.end(),
+                                            [&](const Module& module) { return module.image.address <= address; });
+    if (after != modules_.begin()) {
+        const Module& module = *std::prev(after);
+        if (address - module.image.address < module.image.size) {
+            return Place{module.index, address - module.image.address};
+        }
+    }
+    if (address < kernel_.address || address - kernel_.address >= kernel_size_bytes_max_) {
+        return std::nullopt;
+    }
+    return Place{kernel_index_, address - kernel_.address};
+}
+
+}  // namespace perfleet

@@ -1,0 +1,159 @@
+#include "target-collector/process/mapping_list.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+#include <random>
+
+#include "target-collector/process/process_table.h"
+
+namespace perfleet {
+namespace {
+
+Mapping mapping(std::uint64_t start, std::uint64_t end, std::uint64_t file_offset, ImageIndex image) {
+    return {start, end, file_offset, image, 5, 2};
+}
+
+TEST(MappingList, AgreesWithAMapOfEveryAddress) {
+    constexpr std::size_t kAddresses = 200;
+    struct Place {
+        ImageIndex image;
+        std::uint64_t offset;
+    };
+    std::mt19937_64 random{11};
+    for (int round = 0; round < 50; ++round) {
+        MappingList list;
+        std::array<std::optional<Place>, kAddresses> model;
+        for (ImageIndex image = 0; image < 40; ++image) {
+            const std::uint64_t start = random() % kAddresses;
+            const std::uint64_t end = start + random() % (kAddresses - start + 1);
+            const std::uint64_t file_offset = random() % 1'000;
+            ASSERT_TRUE(list.add(mapping(start, end, file_offset, image)));
+            for (std::uint64_t address = start; address < end; ++address) {
+                model[address] = Place{image, address - start + file_offset};
+            }
+            for (std::uint64_t address = 0; address < kAddresses; ++address) {
+                const Mapping* const found = list.find(address);
+                ASSERT_EQ(found != nullptr, model[address].has_value());
+                if (found != nullptr) {
+                    EXPECT_EQ(found->image, model[address]->image);
+                    EXPECT_EQ(address - found->start + found->file_offset, model[address]->offset);
+                }
+            }
+        }
+    }
+}
+
+TEST(MappingList, HoldsAtMostItsLimit) {
+    MappingList list;
+    for (std::uint64_t i = 0; i < MappingList::kMappingsMax; ++i) {
+        ASSERT_TRUE(list.add(mapping(i * 2, i * 2 + 1, 0, 0)));
+    }
+    const std::uint64_t generation = list.generation();
+    EXPECT_FALSE(list.add(mapping(10'000'000, 10'000'001, 0, 0)));
+    EXPECT_EQ(list.generation(), generation);
+    EXPECT_TRUE(list.add(mapping(0, 100, 0, 1)));
+}
+
+TEST(MappingList, EveryChangeIsANewGeneration) {
+    MappingList list;
+    EXPECT_EQ(list.generation(), 0U);
+    list.add(mapping(0, 10, 0, 0));
+    const std::uint64_t first = list.generation();
+    MappingList other;
+    other.add(mapping(0, 10, 0, 0));
+    EXPECT_NE(other.generation(), first);
+    list.add(mapping(0, 10, 0, 0));
+    EXPECT_NE(list.generation(), first);
+}
+
+TEST(ProcessTable, ChildrenInheritUntilTheyChange) {
+    ProcessTable table;
+    table.name_thread(1, 1, "parent");
+    table.add_mapping(1, mapping(0, 10, 0, 5));
+    table.fork(2, 2, 1, 1);
+    ASSERT_NE(table.find(2), nullptr);
+    EXPECT_EQ(table.find(2)->mappings->generation(), table.find(1)->mappings->generation());
+    table.add_mapping(2, mapping(10, 20, 0, 6));
+    EXPECT_EQ(table.find(1)->mappings->find(15), nullptr);
+    ASSERT_NE(table.find(2)->mappings->find(15), nullptr);
+    EXPECT_EQ(table.find(2)->mappings->find(5)->image, 5U);
+    std::string name;
+    table.each_thread([&](std::uint32_t tid, const Thread& thread) { name = tid == 2 ? thread.name : name; });
+    EXPECT_EQ(name, "parent");
+}
+
+TEST(ProcessTable, ExecForgetsMappings) {
+    ProcessTable table;
+    table.name_thread(1, 1, "a");
+    table.add_mapping(1, mapping(0, 10, 0, 5));
+    table.exec(1, 1, "b");
+    EXPECT_TRUE(table.find(1)->mappings->mappings().empty());
+    table.add_mapping(1, mapping(0, 10, 0, 6));
+    EXPECT_EQ(table.find(1)->mappings->find(3)->image, 6U);
+    table.fork(2, 2, 1, 1);
+    table.exec(2, 2, "c");
+    EXPECT_NE(table.find(1)->mappings->find(3), nullptr);
+}
+
+TEST(ProcessTable, KeepsAProcessForItsLastSamples) {
+    ProcessTable table;
+    table.name_thread(1, 1, "a");
+    table.fork(1, 2, 1, 1);
+    table.exit(1, 1, 100);
+    table.prune(1'000);
+    ASSERT_NE(table.find(1), nullptr);  // its second thread runs
+    table.exit(1, 2, 200);
+    table.prune(200);
+    EXPECT_NE(table.find(1), nullptr);
+    table.prune(201);
+    EXPECT_EQ(table.find(1), nullptr);
+}
+
+TEST(ProcessTable, ANumberThatIsUsedAgainIsAnotherProcess) {
+    ProcessTable table;
+    table.name_thread(1, 1, "shell");
+    table.add_mapping(1, mapping(0, 10, 0, 1));
+    table.fork(2, 2, 1, 1);
+    table.exit(2, 2, 100);
+    table.name_thread(9, 9, "other");
+    table.fork(2, 2, 9, 9);
+    table.prune(1'000);
+    ASSERT_NE(table.find(2), nullptr);
+    EXPECT_EQ(table.find(2)->mappings->find(5), nullptr);
+}
+
+// Nobody told of the exits: what the process before had is not the new one's.
+TEST(ProcessTable, ANumberThatIsUsedAgainWithoutAnExitIsAnotherProcess) {
+    ProcessTable table;
+    table.name_thread(2, 2, "before");
+    table.fork(2, 3, 2, 2);
+    table.add_mapping(2, mapping(0, 10, 0, 1));
+    table.name_thread(9, 9, "other");
+    table.fork(2, 2, 9, 9);
+    ASSERT_NE(table.find(2), nullptr);
+    EXPECT_EQ(table.find(2)->mappings->find(5), nullptr);
+    EXPECT_EQ(table.find(2)->code, nullptr);
+    EXPECT_EQ(table.find(2)->thread_count, 1U);
+    std::string names;
+    table.each_thread([&](std::uint32_t tid, const Thread& thread) {
+        names += tid == 2 || tid == 3 ? std::to_string(tid) + thread.name : "";
+    });
+    EXPECT_EQ(names, "2other");
+    table.exit(2, 2, 100);
+    table.prune(101);
+    EXPECT_EQ(table.find(2), nullptr);
+}
+
+TEST(ProcessTable, IsBounded) {
+    ProcessTable table;
+    for (std::uint32_t pid = 1; pid <= ProcessTable::kProcessesMax + 10; ++pid) {
+        table.name_thread(pid, pid, "x");
+    }
+    EXPECT_NE(table.find(ProcessTable::kProcessesMax), nullptr);
+    EXPECT_EQ(table.find(ProcessTable::kProcessesMax + 1), nullptr);
+}
+
+}  // namespace
+}  // namespace perfleet

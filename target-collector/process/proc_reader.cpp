@@ -1,0 +1,224 @@
+#include "target-collector/process/proc_reader.h"
+
+#include <dirent.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "target-collector/process/small_file.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kMapsSizeBytesMax = 32U << 20U;
+constexpr std::size_t kCommSizeBytesMax = 4'096;
+constexpr std::size_t kStatSizeBytesMax = 4'096;
+constexpr std::size_t kThreadStatusSizeBytesMax = 65'536;
+
+std::vector<std::uint32_t> numbered_entries(const std::string& folder) {
+    std::vector<std::uint32_t> numbers;
+    DIR* const dir = ::opendir(folder.c_str());
+    if (dir == nullptr) {
+        return numbers;
+    }
+    while (const dirent* entry = ::readdir(dir)) {
+        const std::string_view name = entry->d_name;
+        std::uint32_t number = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+        if (error == std::errc{} && end == name.data() + name.size()) {
+            numbers.push_back(number);
+        }
+    }
+    ::closedir(dir);
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+}
+
+// Takes a number and the character behind it off the front of `text`.
+template <class T>
+bool take_number(std::string_view& text, int base, char separator, T& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (error != std::errc{} || end == text.data() + text.size() || *end != separator) {
+        return false;
+    }
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+    return true;
+}
+
+template <class Visitor>
+void each_mapping(std::uint32_t pid, Visitor visitor) {
+    const auto text = read_small_file("/proc/" + std::to_string(pid) + "/maps", kMapsSizeBytesMax);
+    if (!text.ok()) {
+        return;
+    }
+    std::string_view rest = *text;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        if (auto mapping = parse_maps_line(rest.substr(0, end))) {
+            visitor(std::move(*mapping));
+        }
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> proc_pids() { return numbered_entries("/proc"); }
+
+std::optional<std::uint32_t> proc_uid(std::uint32_t pid) {
+    struct stat status {};
+    if (::stat(("/proc/" + std::to_string(pid)).c_str(), &status) != 0) {
+        return std::nullopt;
+    }
+    return status.st_uid;
+}
+
+std::optional<std::uint32_t> proc_pid_of_thread(std::uint32_t tid) {
+    constexpr std::string_view kKey = "\nTgid:\t";
+    const auto status = read_small_file("/proc/" + std::to_string(tid) + "/status", kThreadStatusSizeBytesMax);
+    const std::size_t at = status.ok() ? status->find(kKey) : std::string::npos;
+    std::uint32_t pid = 0;
+    if (at == std::string::npos ||
+        std::from_chars(status->data() + at + kKey.size(), status->data() + status->size(), pid).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    return pid;
+}
+
+std::optional<std::uint32_t> parent_in_stat(std::string_view text) {
+    // pid (name) state parent …; the name may hold anything, a parenthesis too
+    constexpr std::size_t kFromNameEnd = 4;
+    const std::size_t name_end = text.rfind(')');
+    std::uint32_t parent = 0;
+    if (name_end == std::string_view::npos || text.size() - name_end <= kFromNameEnd ||
+        std::from_chars(text.data() + name_end + kFromNameEnd, text.data() + text.size(), parent).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    return parent;
+}
+
+namespace {
+
+// A field of /proc/PID/stat by its number in proc(5), from 3 on; the name, field 2, may hold anything.
+std::optional<std::uint64_t> number_in_stat(std::string_view text, int number) {
+    std::size_t at = text.rfind(')');
+    for (int field = 2; field < number && at != std::string_view::npos; ++field) {
+        at = text.find(' ', at + 1);
+    }
+    std::uint64_t value = 0;
+    if (at == std::string_view::npos ||
+        std::from_chars(text.data() + at + 1, text.data() + text.size(), value).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> start_in_stat(std::string_view text) { return number_in_stat(text, 22); }
+
+std::optional<std::uint64_t> proc_start_ticks(std::uint32_t pid) {
+    const auto status = read_small_file("/proc/" + std::to_string(pid) + "/stat", kStatSizeBytesMax);
+    return status.ok() ? start_in_stat(*status) : std::nullopt;
+}
+
+std::optional<std::uint64_t> proc_code_start(std::uint32_t pid) {
+    constexpr std::uint64_t kHidden = 1;  // what the kernel shows to whom it doesn't tell
+    const auto status = read_small_file("/proc/" + std::to_string(pid) + "/stat", kStatSizeBytesMax);
+    const auto start = status.ok() ? number_in_stat(*status, 26) : std::nullopt;
+    return start && *start > kHidden ? start : std::nullopt;
+}
+
+std::vector<std::uint32_t> proc_with_descendants(const std::vector<std::uint32_t>& pids) {
+    std::multimap<std::uint32_t, std::uint32_t> children;  // by parent
+    for (const std::uint32_t pid : proc_pids()) {
+        const auto status = read_small_file("/proc/" + std::to_string(pid) + "/stat", kStatSizeBytesMax);
+        if (!status.ok()) {
+            continue;
+        }
+        if (const auto parent = parent_in_stat(*status)) {
+            children.emplace(*parent, pid);
+        }
+    }
+    std::vector<std::uint32_t> found;
+    for (const std::uint32_t pid : pids) {
+        if (std::find(found.begin(), found.end(), pid) == found.end()) {
+            found.push_back(pid);
+        }
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto [first, last] = children.equal_range(found[i]);
+        for (auto child = first; child != last; ++child) {
+            if (std::find(found.begin(), found.end(), child->second) == found.end()) {
+                found.push_back(child->second);
+            }
+        }
+    }
+    return found;
+}
+
+std::vector<ProcThread> proc_threads(std::uint32_t pid) {
+    std::vector<ProcThread> threads;
+    const std::string folder = "/proc/" + std::to_string(pid) + "/task";
+    for (const std::uint32_t tid : numbered_entries(folder)) {
+        auto name = read_small_file(folder + "/" + std::to_string(tid) + "/comm", kCommSizeBytesMax);
+        if (!name.ok()) {
+            continue;
+        }
+        if (!name->empty() && name->back() == '\n') {
+            name->pop_back();
+        }
+        threads.push_back({tid, std::move(*name)});
+    }
+    return threads;
+}
+
+std::optional<ProcMapping> parse_maps_line(std::string_view line) {
+    ProcMapping mapping;
+    if (!take_number(line, 16, '-', mapping.start) || !take_number(line, 16, ' ', mapping.end) || line.size() < 5 ||
+        line[4] != ' ' || mapping.start >= mapping.end) {
+        return std::nullopt;
+    }
+    mapping.protection = (line[0] == 'r' ? static_cast<std::uint32_t>(PROT_READ) : 0U) |
+                         (line[1] == 'w' ? static_cast<std::uint32_t>(PROT_WRITE) : 0U) |
+                         (line[2] == 'x' ? static_cast<std::uint32_t>(PROT_EXEC) : 0U);
+    mapping.flags = line[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
+    line.remove_prefix(5);
+    if (!take_number(line, 16, ' ', mapping.file_offset) || !take_number(line, 16, ':', mapping.device_major) ||
+        !take_number(line, 16, ' ', mapping.device_minor)) {
+        return std::nullopt;
+    }
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), mapping.inode);
+    if (error != std::errc{}) {
+        return std::nullopt;
+    }
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    mapping.path = line;
+    return mapping;
+}
+
+std::vector<ProcMapping> proc_mappings(std::uint32_t pid) {
+    std::vector<ProcMapping> mappings;
+    each_mapping(pid, [&](ProcMapping mapping) {
+        if ((mapping.protection & PROT_EXEC) != 0) {
+            mappings.push_back(std::move(mapping));
+        }
+    });
+    return mappings;
+}
+
+std::optional<ProcMapping> proc_mapping_at(std::uint32_t pid, std::uint64_t start) {
+    std::optional<ProcMapping> found;
+    each_mapping(pid, [&](ProcMapping mapping) {
+        if (mapping.start == start) {
+            found = std::move(mapping);
+        }
+    });
+    return found;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,46 @@
+// The epoch's stack tree: (parent, image, offset) -> node number, in the order of first use.
+//
+// Address space is taken once, at the start; interning takes none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/ids.h"
+#include "target-collector/process/zeroed_array.h"
+
+namespace perfleet {
+
+class StackNodes {
+public:
+    struct Node {
+        std::uint64_t offset = 0;
+        StackNumber parent;
+        ImageNumber image;
+
+        friend constexpr bool operator==(const Node&, const Node&) = default;
+    };
+
+    // At most `node_count_max` nodes, which is at most limits::kStackNodesMax.
+    explicit StackNodes(std::uint32_t node_count_max);
+
+    struct Found {
+        StackNumber number;
+        bool is_new = false;
+    };
+    // Empty when the node is new and there is no room.
+    [[nodiscard]] std::optional<Found> intern(const Node& node);
+
+    [[nodiscard]] std::uint32_t node_count() const { return count_; }
+    void clear();
+
+private:
+    std::uint32_t count_max_;
+    std::uint32_t count_ = 0;
+    ZeroedArray<Node> nodes_;           // node number - 1
+    ZeroedArray<std::uint32_t> slots_;  // open addressing; node number, 0: free
+};
+
+}  // namespace perfleet

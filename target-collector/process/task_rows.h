@@ -1,0 +1,38 @@
+// Rows of kind `task`: what happened to threads and mappings, and where the kernel lost records.
+#pragma once
+
+#include <cstdint>
+
+#include "schemas/vocabulary/kinds.h"
+#include "schemas/vocabulary/series.h"
+#include "target-collector/source/row_sink.h"
+
+namespace perfleet {
+
+inline constexpr Series kTaskSeries{Kind::kTask, kNoEvent};
+
+// One row; what a TaskOp doesn't use stays 0.
+struct TaskRow {
+    Ticks time;
+    std::uint32_t cpu = 0;
+    TaskOp op{};
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    std::uint32_t parent_pid = 0;
+    std::uint32_t parent_tid = 0;
+    StringNumber string;
+    ImageNumber image;
+    std::uint64_t address = 0;
+    std::uint64_t size = 0;
+    std::uint64_t file_offset = 0;
+    std::uint32_t protection = 0;  // PROT_*
+    std::uint32_t flags = 0;       // MAP_*
+    std::uint64_t value = 0;
+};
+
+// `value` of a kLost row when it isn't known which event the records were of.
+inline constexpr std::uint64_t kLostEventUnknown = ~0ULL;
+
+void append_task_row(RowSink& sink, const TaskRow& row);
+
+}  // namespace perfleet
