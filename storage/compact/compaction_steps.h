@@ -29,8 +29,12 @@ public:
 
     CompactionSteps(Commit commit, OnStep on_step) : commit_{std::move(commit)}, on_step_{std::move(on_step)} {}
 
-    // Both are false when the work ends.
-    [[nodiscard]] Result<bool> write(const Changes& changes, const CompactionStep& step) {
+    // Both are false when the work ends. `size_bytes`: where the keys and values that are put count.
+    [[nodiscard]] Result<bool> write(const Changes& changes, CompactionStep step,
+                                     std::uint64_t CompactionStep::*size_bytes) {
+        for (const Changes::Put& put : changes.puts) {
+            step.*size_bytes += put.key.size() + put.value.size();
+        }
         auto written = PERFLEET_TRY(commit_(changes));
         if (!written) {
             ended_ = Outcome::kOvertaken;

@@ -13,14 +13,6 @@ namespace {
 // A block that is half full already gains little, and would cost as much to write again.
 constexpr std::uint32_t kSmallBlockRowsMax = limits::kBlockRowsMax / 2;
 
-std::uint64_t size_of(const Changes& changes) {
-    std::uint64_t size_bytes = 0;
-    for (const Changes::Put& put : changes.puts) {
-        size_bytes += put.key.size() + put.value.size();
-    }
-    return size_bytes;
-}
-
 }  // namespace
 
 Result<Compactor::Outcome> Compactor::compact_partition() {
@@ -121,7 +113,8 @@ Result<bool> Compactor::compact_segment(const SessionName& session, const Segmen
     for (std::size_t i = 0; i + 1 < segment.batches.size(); ++i) {
         changes.deletes.push_back(key_of(segment.batches[i].seq));
     }
-    return write(changes, {partition_, 0, segment.batches.size(), segment.size_bytes, 0});
+    return steps_.write(changes, {partition_, 0, segment.batches.size(), segment.size_bytes},
+                        &CompactionStep::size_bytes_out);
 }
 
 Result<bool> Compactor::compact_series(const SessionName& session, Series series, const std::vector<Named>& named) {
@@ -139,7 +132,8 @@ Result<bool> Compactor::compact_series(const SessionName& session, Series series
         Changes changes;
         changes.puts.push_back({run.keys.front(), *block});
         changes.deletes.assign(run.keys.begin() + 1, run.keys.end());
-        auto written = write(changes, {partition_, run.keys.size(), 0, run.size_bytes, 0});
+        auto written =
+            steps_.write(changes, {partition_, run.keys.size(), 0, run.size_bytes}, &CompactionStep::size_bytes_out);
         if (!written.ok() || !*written) {
             return written;
         }
@@ -200,11 +194,6 @@ Result<Compactor::Run> Compactor::read_run(const SessionName& session, Series se
         }
     }
     return run;
-}
-
-Result<bool> Compactor::write(const Changes& changes, CompactionStep step) {
-    step.size_bytes_out = size_of(changes);
-    return steps_.write(changes, step);
 }
 
 }  // namespace perfleet

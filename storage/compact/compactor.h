@@ -51,7 +51,6 @@ private:
                                               const std::vector<Named>& named);
     [[nodiscard]] Result<Run> read_run(const SessionName& session, Series series, const std::vector<Named>& named,
                                        Seq& next);
-    [[nodiscard]] Result<bool> write(const Changes& changes, CompactionStep step);
 
     BlockCompactor blocks_;
 };

@@ -64,7 +64,7 @@ Result<bool> DayMaker::add_hour(const SessionName& session, const Partition& par
     return steps_.report({.partition = partition_});
 }
 
-Result<bool> DayMaker::add_series(const Place& place, Series series, EpochBatches& batches,
+Result<bool> DayMaker::add_series(const EpochPlace& place, Series series, EpochBatches& batches,
                                   std::optional<Meaning>& meaning) {
     const auto [day, is_new] = days_.try_emplace(series);
     if (is_new) {
@@ -92,7 +92,7 @@ Result<bool> DayMaker::add_series(const Place& place, Series series, EpochBatche
 }
 
 // What of an hour is too little, or too varied, for a rollup of its own.
-Result<bool> DayMaker::add_rows(const Place& place, Series series, EpochBatches& batches,
+Result<bool> DayMaker::add_rows(const EpochPlace& place, Series series, EpochBatches& batches,
                                 std::optional<Meaning>& meaning) {
     std::vector<BatchRows>& named = batches.series.at(series);
     const std::uint64_t row_count = count_uncovered(named);
@@ -126,7 +126,7 @@ Result<bool> DayMaker::add_rows(const Place& place, Series series, EpochBatches&
 }
 
 // A rollup of a day is as large as one of an hour may be; all that are under way take no more than a few.
-Result<DayMaker::Room> DayMaker::make_room(const Place& place, Series series, std::size_t more_ranges,
+Result<DayMaker::Room> DayMaker::make_room(const EpochPlace& place, Series series, std::size_t more_ranges,
                                            const EpochBatches& batches, std::optional<Meaning>& meaning) {
     if (!meaning) {
         auto read = PERFLEET_TRY(read_meaning(place, batches.meaning.row_count));
@@ -193,7 +193,7 @@ Result<bool> DayMaker::finish(const SessionName& session, Series series) {
     }
     Changes changes;
     changes.puts.push_back({key, value});
-    return steps_.write(changes, {.partition = partition_, .rollups = 1, .rollup_bytes = key.size() + value.size()});
+    return steps_.write(changes, {.partition = partition_, .rollups = 1}, &CompactionStep::rollup_bytes);
 }
 
 std::optional<Rollup> DayMaker::uncovered_rollup(std::string_view bytes_untrusted, EpochNumber epoch,
@@ -220,29 +220,22 @@ std::optional<Rollup> DayMaker::uncovered_rollup(std::string_view bytes_untruste
     return std::move(*rollup);
 }
 
-EpochBlockCursor DayMaker::epoch_blocks(const Place& place, Series series) const {
-    return {*engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series), series,
-            place.epoch};
-}
-
-Result<std::optional<DayMaker::Meaning>> DayMaker::read_meaning(const Place& place, std::uint64_t row_count) const {
+Result<std::optional<DayMaker::Meaning>> DayMaker::read_meaning(const EpochPlace& place,
+                                                                std::uint64_t row_count) const {
     Meaning meaning;
     DecodedRows rows;
-    std::uint64_t seen = 0;
-    for (const Kind kind : kMeanings) {
-        EpochBlockCursor blocks = epoch_blocks(place, {kind, kNoEvent});
-        while (const BlockView* const block = PERFLEET_TRY(blocks.next())) {
-            const bool is_task = kind == Kind::kTask;
-            if (!(is_task ? rows.decode(*block, ThreadNames::kColumns) : meaning.dictionary.add(*block)).ok()) {
-                return std::optional<Meaning>{};
-            }
-            if (is_task) {
-                meaning.names.add(rows);
-            }
-            seen += block->header.row_count;
+    const auto add = [&](const BlockView& block) {
+        if (block.header.series.kind != Kind::kTask) {
+            return meaning.dictionary.add(block).ok();
         }
-    }
-    if (seen != row_count || !meaning.dictionary.finish().ok()) {
+        const bool is_decoded = rows.decode(block, ThreadNames::kColumns).ok();
+        if (is_decoded) {
+            meaning.names.add(rows);
+        }
+        return is_decoded;
+    };
+    auto is_whole = PERFLEET_TRY(read_whole(place, kMeanings, row_count, add));
+    if (!is_whole || !meaning.dictionary.finish().ok()) {
         return std::optional<Meaning>{};
     }
     meaning.names.finish(meaning.dictionary);

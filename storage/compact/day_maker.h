@@ -38,12 +38,6 @@ private:
         bool is_made = false;    // before
         bool has_begun = false;  // the epoch at hand
     };
-    // Where an epoch's rows stand.
-    struct Place {
-        SessionName session;
-        Partition partition;
-        EpochNumber epoch;
-    };
     struct Meaning {
         EpochDictionary dictionary;
         ThreadNames names;
@@ -53,15 +47,15 @@ private:
     [[nodiscard]] Result<bool> make_day(const SessionName& session);
     [[nodiscard]] Result<bool> add_hour(const SessionName& session, const Partition& partition);
     // `meaning`: the epoch's, read when it is wanted first.
-    [[nodiscard]] Result<bool> add_series(const Place& place, Series series, EpochBatches& batches,
+    [[nodiscard]] Result<bool> add_series(const EpochPlace& place, Series series, EpochBatches& batches,
                                           std::optional<Meaning>& meaning);
     // The same of the rows that no rollup covers, once all that do were added.
-    [[nodiscard]] Result<bool> add_rows(const Place& place, Series series, EpochBatches& batches,
+    [[nodiscard]] Result<bool> add_rows(const EpochPlace& place, Series series, EpochBatches& batches,
                                         std::optional<Meaning>& meaning);
     // Begins the epoch in the series' sums, or goes on with it, where so much more has room; else these are finished
     // first. Tells also when the epoch can't be understood: nothing of it can be added then.
     enum class Room : std::uint8_t { kReady, kUnreadable, kEnded };
-    [[nodiscard]] Result<Room> make_room(const Place& place, Series series, std::size_t more_ranges,
+    [[nodiscard]] Result<Room> make_room(const EpochPlace& place, Series series, std::size_t more_ranges,
                                          const EpochBatches& batches, std::optional<Meaning>& meaning);
     [[nodiscard]] Result<bool> finish(const SessionName& session, Series series);
     [[nodiscard]] Result<bool> finish_all(const SessionName& session);
@@ -70,9 +64,8 @@ private:
     // be added.
     [[nodiscard]] static std::optional<Rollup> uncovered_rollup(std::string_view bytes_untrusted, EpochNumber epoch,
                                                                 std::vector<BatchRows>& named);
-    [[nodiscard]] EpochBlockCursor epoch_blocks(const Place& place, Series series) const;
     // Of so many rows; nothing when some are missing.
-    [[nodiscard]] Result<std::optional<Meaning>> read_meaning(const Place& place, std::uint64_t row_count) const;
+    [[nodiscard]] Result<std::optional<Meaning>> read_meaning(const EpochPlace& place, std::uint64_t row_count) const;
     [[nodiscard]] Result<bool> is_made(const SessionName& session, Series series) const;
 
     RollupPolicy policy_;

@@ -1,6 +1,6 @@
 #include "storage/compact/dictionary_maker.h"
 
-#include <string_view>
+#include <array>
 
 #include "storage/compact/epoch_rows.h"
 #include "storage/engine/damaged_reads.h"
@@ -70,19 +70,21 @@ Result<bool> DictionaryMaker::write_dictionary(const std::string& bytes) {
         changes.deletes.emplace_back(old.key());
     }
     changes.puts.push_back({key, bytes});
-    return steps_.write(changes, {.partition = partition_, .dictionaries = 1, .map_bytes = key.size() + bytes.size()});
+    return steps_.write(changes, {.partition = partition_, .dictionaries = 1}, &CompactionStep::map_bytes);
 }
 
 Result<bool> DictionaryMaker::write_maps(std::uint32_t checksum, std::vector<std::vector<std::uint32_t>> maps) {
     std::vector<std::pair<std::string, std::string>> made;
-    CompactionStep step{.partition = partition_};
+    std::size_t size_bytes = 0;
     const auto write_made = [&]() -> Result<bool> {
         Changes changes;
         for (const auto& [key, value] : made) {
             changes.puts.push_back({key, value});
         }
-        auto written = steps_.write(changes, std::exchange(step, CompactionStep{.partition = partition_}));
+        auto written =
+            steps_.write(changes, {.partition = partition_, .stack_maps = made.size()}, &CompactionStep::map_bytes);
         made.clear();
+        size_bytes = 0;
         return written;
     };
     for (std::size_t i = 0; i < maps.size(); ++i) {
@@ -94,9 +96,8 @@ Result<bool> DictionaryMaker::write_maps(std::uint32_t checksum, std::vector<std
             continue;
         }
         made.emplace_back(stack_map_key(key), std::move(value));
-        ++step.stack_maps;
-        step.map_bytes += made.back().first.size() + made.back().second.size();
-        if (step.map_bytes >= kMapsSizeBytes) {
+        size_bytes += made.back().first.size() + made.back().second.size();
+        if (size_bytes >= kMapsSizeBytes) {
             if (auto written = write_made(); !written.ok() || !*written) {
                 return written;
             }
@@ -108,24 +109,10 @@ Result<bool> DictionaryMaker::write_maps(std::uint32_t checksum, std::vector<std
 Result<std::optional<EpochDictionary>> DictionaryMaker::read_definitions(const SessionName& session,
                                                                          const RollupCover& cover) const {
     EpochDictionary dictionary;
-    std::uint64_t row_count = 0;
-    for (const Kind kind : {Kind::kImage, Kind::kStack}) {
-        const Series series{kind, kNoEvent};
-        KeyRange range =
-            series_blocks_range(partition_, session.target, session.session, series, cover.seqs.front().first);
-        range.end = block_key({partition_, session.target, session.session, series, cover.seqs.back().last}) + '\0';
-        EpochBlockCursor blocks{*engine_, range, series, cover.epoch};
-        while (const BlockView* const block = PERFLEET_TRY(blocks.next())) {
-            if (!dictionary.add(*block).ok()) {
-                return std::optional<EpochDictionary>{};
-            }
-            row_count += block->header.row_count;
-        }
-    }
-    if (row_count != cover.row_count || !dictionary.finish().ok()) {
-        return std::optional<EpochDictionary>{};
-    }
-    return std::optional{std::move(dictionary)};
+    const EpochPlace place{session, partition_, cover.epoch, {cover.seqs.front().first, cover.seqs.back().last}};
+    auto is_whole = PERFLEET_TRY(read_whole(place, std::array{Kind::kImage, Kind::kStack}, cover.row_count,
+                                            [&](const BlockView& block) { return dictionary.add(block).ok(); }));
+    return is_whole && dictionary.finish().ok() ? std::optional{std::move(dictionary)} : std::nullopt;
 }
 
 }  // namespace perfleet

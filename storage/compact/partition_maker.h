@@ -3,15 +3,27 @@
 // One thread.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <utility>
 
 #include "storage/compact/compaction_steps.h"
+#include "storage/compact/epoch_rows.h"
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/engine.h"
+#include "storage/key/key_bytes.h"
 #include "storage/model/keys.h"
 #include "storage/read/keyed_reads.h"
 
 namespace perfleet {
+
+// Where an epoch's rows stand.
+struct EpochPlace {
+    SessionName session;
+    Partition partition;
+    EpochNumber epoch;
+    SeqRange seqs{Seq{0}, Seq{~0ULL}};
+};
 
 class PartitionMaker {
 public:
@@ -38,6 +50,33 @@ protected:
             }
         }
         return Outcome::kDone;
+    }
+
+    // As they are now; of the batches in place.seqs.
+    [[nodiscard]] EpochBlockCursor epoch_blocks(const EpochPlace& place, Series series) const {
+        const auto& [session, partition, epoch, seqs] = place;
+        KeyRange range = series_blocks_range(partition, session.target, session.session, series, seqs.first);
+        if (seqs.last != Seq{~0ULL}) {
+            range.end = block_key({partition, session.target, session.session, series, seqs.last}) + '\0';
+        }
+        return {*engine_, std::move(range), series, epoch};
+    }
+
+    // Passes all blocks of these kinds to `add`. False where it refuses one, or they aren't of so many rows.
+    template <class Add>
+    [[nodiscard]] Result<bool> read_whole(const EpochPlace& place, std::span<const Kind> kinds, std::uint64_t row_count,
+                                          const Add& add) const {
+        std::uint64_t seen = 0;
+        for (const Kind kind : kinds) {
+            EpochBlockCursor blocks = epoch_blocks(place, {kind, kNoEvent});
+            while (const BlockView* const block = PERFLEET_TRY(blocks.next())) {
+                if (!add(*block)) {
+                    return false;
+                }
+                seen += block->header.row_count;
+            }
+        }
+        return seen == row_count;
     }
 
     // What is damaged may be older than what stood there: nothing is made of it.

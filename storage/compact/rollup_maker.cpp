@@ -111,7 +111,7 @@ Result<std::uint64_t> RollupMaker::mark_covered(const Source& source, std::vecto
 Result<bool> RollupMaker::read_renames(const SessionName& session, EpochNumber epoch, Renames& renames) const {
     constexpr std::array kWanted{ColumnId::kTime, ColumnId::kTaskOp, ColumnId::kTid};
     DecodedRows rows;
-    EpochBlockCursor blocks = epoch_blocks(session, kTasks, epoch);
+    EpochBlockCursor blocks = epoch_blocks({session, partition_, epoch}, kTasks);
     while (const BlockView* const block = PERFLEET_TRY(blocks.next())) {
         if (rows.decode(*block, kWanted).ok() && !renames.add(rows)) {
             return false;
@@ -119,10 +119,6 @@ Result<bool> RollupMaker::read_renames(const SessionName& session, EpochNumber e
     }
     renames.finish();
     return true;
-}
-
-EpochBlockCursor RollupMaker::epoch_blocks(const SessionName& session, Series series, EpochNumber epoch) const {
-    return {*engine_, series_blocks_range(partition_, session.target, session.session, series), series, epoch};
 }
 
 // Rows are summed by minutes, minutes by hours, when there are as many sums as one rollup may have; hours are written
@@ -235,7 +231,7 @@ Result<bool> RollupMaker::roll_up_series(const Source& source, const std::vector
     DecodedRows rows;
     std::size_t next_named = 0;  // those before were added or can't be
     std::uint32_t block_count = 0;
-    EpochBlockCursor blocks = epoch_blocks(source.session, source.series, source.epoch);
+    EpochBlockCursor blocks = epoch_blocks({source.session, partition_, source.epoch}, source.series);
     while (const BlockView* const block = PERFLEET_TRY(blocks.next())) {
         while (add_block(*block, named, next_named, rows, sums)) {
             if (auto taken = sums.take(); !taken.ok() || !*taken) {
@@ -275,12 +271,11 @@ bool RollupMaker::add_block(const BlockView& block, const std::vector<BatchRows>
 Result<bool> RollupMaker::write(const std::vector<std::pair<std::string, std::string>>& rollups,
                                 std::uint64_t row_count) {
     Changes changes;
-    CompactionStep step{.partition = partition_, .rollups = rollups.size(), .rollup_rows = row_count};
     for (const auto& [key, value] : rollups) {
         changes.puts.push_back({key, value});
-        step.rollup_bytes += key.size() + value.size();
     }
-    return steps_.write(changes, step);
+    return steps_.write(changes, {.partition = partition_, .rollups = rollups.size(), .rollup_rows = row_count},
+                        &CompactionStep::rollup_bytes);
 }
 
 }  // namespace perfleet

@@ -46,7 +46,6 @@ private:
     [[nodiscard]] Result<bool> roll_up_session(const SessionName& session);
     [[nodiscard]] Result<ClockMap> read_clock(const SessionName& session, std::vector<ClockPoint> points) const;
     [[nodiscard]] Result<std::uint64_t> mark_covered(const Source& source, std::vector<BatchRows>& named) const;
-    [[nodiscard]] EpochBlockCursor epoch_blocks(const SessionName& session, Series series, EpochNumber epoch) const;
     // False when there are too many.
     [[nodiscard]] Result<bool> read_renames(const SessionName& session, EpochNumber epoch, Renames& renames) const;
     // `renames`: the epoch's, read when they are wanted first.
