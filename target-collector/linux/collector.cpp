@@ -12,9 +12,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
-#include <cstring>
-#include <ctime>
-#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -36,23 +33,19 @@
 #include "target-collector/linux/gateway_link.h"
 #include "target-collector/linux/option_check.h"
 #include "target-collector/linux/packed_symbols.h"
-#include "target-collector/linux/probe_events.h"
 #include "target-collector/linux/progress.h"
 #include "target-collector/linux/sealer_sink.h"
 #include "target-collector/linux/session_description.h"
+#include "target-collector/linux/session_summary.h"
+#include "target-collector/linux/source_choice.h"
 #include "target-collector/linux/symbol_keeper.h"
 #include "target-collector/linux/target_identity.h"
-#include "target-collector/linux/unwind_cache.h"
 #include "target-collector/linux/wire_thread.h"
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/image_chunk.h"
 #include "target-collector/message/sealer.h"
-#include "target-collector/process/proc_reader.h"
 #include "target-collector/ring/spsc_ring.h"
-#include "target-collector/source/linux/call_chain_choice.h"
-#include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/perf_source.h"
-#include "target-collector/source/linux/probe_name.h"
 
 namespace perfleet {
 namespace {
@@ -61,8 +54,6 @@ constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
 constexpr std::uint64_t kCommandTimeoutNs = 2'000'000'000;  // after SIGTERM
 constexpr std::uint64_t kOwnSignalNs = 500'000'000;         // Ctrl-C goes to the command, too
 constexpr std::uint64_t kFinishTimeoutNs = 5'000'000'000;   // for the wire's thread to make room
-constexpr std::uint64_t kOffCpuFrequencyHzMax = 10'000;     // a thread's rows a second, at most about
-constexpr std::uint32_t kColumnsOfWidestKind = 14;
 constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
 
 std::uint64_t nanoseconds(double seconds) {
@@ -90,7 +81,8 @@ public:
           ring_memory_{std::bit_ceil(options_.collector_ring_size_bytes)},
           losses_memory_{kLossReportRingSizeBytes},
           spool_memory_{options_.spool_folder.empty() ? spool_size_bytes_of(options_) : kImageMemorySizeBytes},
-          values_(BatchBuilder::values_count(limits::kBatchRowsMax, kColumnsOfWidestKind, limits::kBatchSeriesMax)),
+          values_(BatchBuilder::values_count(limits::kBatchRowsMax, BatchBuilder::kIntegerColumnsMax,
+                                             limits::kBatchSeriesMax)),
           bytes_memory_{limits::kSeriesBytesMax},
           batches_{ring_memory_.span()},
           losses_{losses_memory_.span()},
@@ -123,13 +115,6 @@ private:
     Result<Done> open_driver();
     Result<Done> open_spool();
     Result<Done> open_source();
-    Result<Done> choose_image_reader(PerfSourceOptions& source);
-    Result<Done> choose_chains(PerfSourceOptions& source);
-    Result<Done> choose_off_cpu(const KernelUnwinder::Options& wish, PerfSourceOptions& source);
-    // Beside, or in the place of, a command's.
-    [[nodiscard]] bool records_running_programs() const {
-        return options_.all_cpus || !options_.pids.empty() || !options_.tids.empty() || options_.uid;
-    }
     Result<Done> open_wire();
     bool watch(int fd) const;
     void collect(Ticks end);
@@ -139,8 +124,6 @@ private:
     void keep_budget(std::uint64_t now_ns);
     [[nodiscard]] std::uint64_t reader_cpu_ns() const { return image_reader_ != nullptr ? image_reader_->cpu_ns() : 0; }
     void publish_rows();
-    void log_symbols();
-    CollectorSummary sum_up(const WireThread::Outcome& outcome);
     // Whether what wasn't acknowledged is in its file now.
     [[nodiscard]] bool finish_file(bool is_whole);
 
@@ -241,116 +224,10 @@ Result<Done> LinuxCollector::open_driver() {
     return Done{};
 }
 
-Result<Done> LinuxCollector::choose_chains(PerfSourceOptions& source) {
-    CallChainWish wish;
-    wish.mode = options_.call_chains;
-    if (wish.mode == CallChainMode::kAuto && options_.all_kernel) {
-        wish.mode = CallChainMode::kFramePointers;
-    }
-    wish.user_stack_bytes = options_.user_stack_bytes;
-    const bool skips_own = source.events.all_cpus && !options_.include_self;
-    wish.kernel_unwinder.own_pid = skips_own ? static_cast<std::uint32_t>(::getpid()) : 0;
-    wish.image_reader = source.image_reader.get();
-    for (const std::int32_t pid : options_.pids) {
-        wish.programs.push_back("/proc/" + std::to_string(pid) + "/exe");
-    }
-    if (auto path = options_.command.empty() ? Result<std::string>{std::string{}} : find_command(options_.command[0]);
-        source.events.enable_on_exec && path.ok()) {
-        wish.programs.push_back(std::move(*path));
-    }
-    auto choice = PERFLEET_TRY(choose_call_chains(wish));
-    if (!choice.reason.empty()) {
-        report(choice.reason);
-    }
-    source.events.callchain = choice.has_chains;
-    source.events.user_stack_bytes = choice.user_stack_bytes;
-    source.kernel_unwinder = std::move(choice.kernel_unwinder);
-    source.unwinds_samples = source.kernel_unwinder != nullptr;
-    return options_.has_off_cpu ? choose_off_cpu(wish.kernel_unwinder, source) : Result<Done>{Done{}};
-}
-
-// Its stacks are unwound by BPF where that is possible, however those of samples are.
-Result<Done> LinuxCollector::choose_off_cpu(const KernelUnwinder::Options& wish, PerfSourceOptions& source) {
-    if (source.kernel_unwinder == nullptr) {
-        auto unwinder = KernelUnwinder::open(wish);
-        if (!unwinder.ok()) {
-            report(off_cpu_without_bpf(unwinder.error()));
-        } else {
-            source.kernel_unwinder = std::move(*unwinder);
-        }
-    }
-    source.off_cpu_period_ns =
-        static_cast<std::uint64_t>(kNsPerSecond) /
-        std::min<std::uint64_t>(options_.frequency_hz.value_or(options_.default_frequency_hz), kOffCpuFrequencyHzMax);
-    return Done{};
-}
-
-Result<Done> LinuxCollector::choose_image_reader(PerfSourceOptions& source) {
-    if (options_.reader_program.empty()) {
-        source.image_reader = std::make_shared<DirectImageReader>();
-    } else {
-        image_reader_ = std::make_shared<ConfinedReader>(options_.reader_program, true);
-        source.image_reader = image_reader_;
-    }
-    if (!options_.unwind_cache_folder.empty()) {
-        auto cache = UnwindCache::open(options_.unwind_cache_folder, source.image_reader);
-        if (!cache.ok()) {
-            return Error{cache.error().code, "--unwind-cache " + cache.error().message};
-        }
-        source.image_reader = std::move(*cache);
-    }
-    return Done{};
-}
-
 Result<Done> LinuxCollector::open_source() {
-    PerfSourceOptions source;
-    PERFLEET_TRY(choose_image_reader(source));
-    EventPlaces places;
-    const bool has_probes = std::ranges::any_of(
-        options_.events, [](std::string_view list) { return list.find(kProbeSystem) != std::string_view::npos; });
-    if (has_probes) {
-        places.probes = names_in_command(options_.command, *source.image_reader);
-    }
-    if (has_probes && records_running_programs()) {
-        const std::vector<std::uint32_t> pids(options_.pids.begin(), options_.pids.end());
-        const auto names = probe_names_of_processes(options_.all_cpus ? proc_pids() : pids, *source.image_reader);
-        add_probe_names(places.probes, names);
-    }
-    std::vector<EventSpec> events;
-    if (options_.benchmark) {
-        events.push_back(benchmark_event(*options_.benchmark));
-    } else {
-        events = PERFLEET_TRY(parse_events(options_.events, places, options_.event_filters));
-    }
-    std::vector<std::string> environment;
-    for (EventSpec& spec : events) {
-        (spec.is_probe ? source.events.probes : source.events.events).push_back(std::move(spec));
-    }
-    if (!source.events.probes.empty()) {
-        if (!options_.command.empty()) {
-            source.probe_area = PERFLEET_TRY(ProbeArea::create());
-            environment.push_back(source.probe_area->variable());
-        }
-        source.finds_probe_programs = records_running_programs();
-        if (options_.benchmark) {
-            environment.push_back(options_.benchmark->parameters);
-        } else {
-            describe_probes(source.events.probes);
-        }
-    }
-    source.events.sampling = {options_.frequency_hz, options_.period, options_.default_frequency_hz};
-    source.events.jitter = {options_.jitter_percent, options_.jitter_seed.value_or(session_.session.low)};
-    source.events.all_cpus = options_.all_cpus;
-    source.events.all_user = options_.all_user;
-    source.events.all_kernel = options_.all_kernel;
-    source.events.cpus = options_.cpus;
-    source.events.uid = options_.uid;
-    source.events.tids.assign(options_.tids.begin(), options_.tids.end());
-    source.events.is_inherited = options_.is_inherited;
-    source.events.is_frequency_strict = options_.is_frequency_strict;
-    source.events.begins_stopped = options_.delay_ms.has_value();
-    source.events.ring_page_count = options_.ring_pages;
-    source.include_self = options_.include_self;
+    SourceChoice choice = PERFLEET_TRY(choose_source(options_, session_.session));
+    PerfSourceOptions& source = choice.options;
+    image_reader_ = std::move(choice.confined_reader);
     if (options_.keeps_symbols && !options_.reader_program.empty()) {
         source.helper_pid =
             static_cast<std::uint32_t>(symbols_.extract_in(options_.reader_program, source.events.all_cpus));
@@ -360,23 +237,18 @@ Result<Done> LinuxCollector::open_source() {
             symbols_.note(file, content);
         };
     }
-    source.events.pids.assign(options_.pids.begin(), options_.pids.end());
-    source.events.with_descendants = true;
     if (!options_.command.empty()) {
-        command_ = PERFLEET_TRY(Command::start(options_.command, environment));
+        command_ = PERFLEET_TRY(Command::start(options_.command, choice.environment));
         // Beside a choice it only says how long.
-        if (!options_.all_cpus && options_.pids.empty() && options_.tids.empty() && !options_.uid) {
+        if (!records_running_programs(options_)) {
             source.events.pids = {static_cast<std::uint32_t>(command_->pid())};
             source.events.with_descendants = false;
             source.events.enable_on_exec = true;
         }
     }
-    PERFLEET_TRY(choose_chains(source));
-    auto opened = PerfSource::open(std::move(source), [this](std::string_view text) { report(text); });
-    if (!opened.ok()) {
-        return std::move(opened).error();
-    }
-    source_ = std::move(*opened);
+    const auto report_text = [this](std::string_view text) { report(text); };
+    PERFLEET_TRY(choose_chains(options_, source, report_text));
+    source_ = PERFLEET_TRY(PerfSource::open(std::move(source), report_text));
     if (source_->kernel().addresses_hidden() && source_->sees_kernel()) {
         report("kernel symbols are hidden (kernel.kptr_restrict): kernel frames will have no names");
     }
@@ -495,14 +367,25 @@ Result<CollectorSummary> LinuxCollector::run() {
     }
     const WireThread::Outcome& outcome = wire_->join();
     symbols_.finish();
-    log_symbols();
+    if (const std::string left_out = symbols_.left_out().text(); !left_out.empty()) {
+        report({LogLevel::kWarning, "end", left_out});
+    }
     const OrphanDelivery::Outcome left =
         disk_spool_ != nullptr ? disk_spool_->join(outcome.is_finished) : OrphanDelivery::Outcome{};
     const bool is_rest_in_file = finish_file(outcome.is_in_file && ran.ok());
     if (!ran.ok()) {
         return std::move(ran).error();
     }
-    CollectorSummary summary = sum_up(outcome);
+    CollectorSummary summary = rows_of_session(counts_.entries(), losses_, outcome.rows_given_up);
+    summary.session = session_.session;
+    summary.target = session_.target;
+    summary.command_exit_status = command_exit_status_;
+    summary.batches_sealed = sealer_.last_sealed().value;
+    summary.batches_dropped = outcome.batches_dropped;
+    summary.everything_acknowledged = outcome.is_finished && !outcome.has_given_up;
+    summary.is_rest_kept = disk_spool_ != nullptr;
+    summary.batches_kept = disk_spool_ != nullptr || outcome.is_in_file ? outcome.batches_kept : 0;
+    summary.session_refused = outcome.session_refused;
     summary.is_rest_in_file = is_rest_in_file;
     summary.earlier_sessions = left.sessions_left;
     summary.run_status = run_status_;
@@ -638,25 +521,6 @@ void LinuxCollector::end_command() {
     }
 }
 
-void LinuxCollector::log_symbols() {
-    const SymbolKeeper::LeftOut left_out = symbols_.left_out();
-    if (left_out.sum() == 0) {
-        return;
-    }
-    std::string text = "the symbols of " + std::to_string(left_out.sum()) + " files are not kept with the session (";
-    const char* separator = "";
-    for (const auto& [count, what] :
-         {std::pair{left_out.changed, " gone or changed"}, std::pair{left_out.too_large, " too large"},
-          std::pair{left_out.too_many, " past the limits of a session"},
-          std::pair{left_out.undelivered, " not sent in time (a longer --exit-wait sends them)"}}) {
-        if (count > 0) {
-            text += separator + std::to_string(count) + what;
-            separator = ", ";
-        }
-    }
-    report({LogLevel::kWarning, "end", text + ")"});
-}
-
 void LinuxCollector::stop() {
     const bool is_second = stop_count_.fetch_add(1) > 0;
     stop_event_.signal();
@@ -677,65 +541,6 @@ bool LinuxCollector::finish_file(bool is_whole) {
         report({LogLevel::kError, "end", finished.error().message});
     }
     return finished.ok() && is_whole;
-}
-
-CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
-    CollectorSummary summary;
-    summary.session = session_.session;
-    summary.target = session_.target;
-    summary.command_exit_status = command_exit_status_;
-    summary.batches_sealed = sealer_.last_sealed().value;
-    summary.batches_dropped = outcome.batches_dropped;
-    summary.everything_acknowledged = outcome.is_finished && !outcome.has_given_up;
-    summary.is_rest_kept = disk_spool_ != nullptr;
-    summary.batches_kept = disk_spool_ != nullptr || outcome.is_in_file ? outcome.batches_kept : 0;
-    summary.session_refused = outcome.session_refused;
-
-    const auto is_from_wire = [](CountName name) {
-        return name == CountName::kLostSpoolFull || name == CountName::kLostRefused;
-    };
-    // What the wire lost after the sealer had finished stands in its last notice, which holds all of its losses.
-    std::vector<CountEntry> from_wire;
-    bool has_report = false;
-    for (auto record = losses_.acquire(); !record.empty(); record = losses_.acquire()) {
-        LossReport report;
-        std::memcpy(&report, record.data(), sizeof(report));
-        from_wire.resize(report.entry_count);
-        std::memcpy(from_wire.data(), record.data() + sizeof(report) + (report.range_count * sizeof(SeqRange)),
-                    report.entry_count * sizeof(CountEntry));
-        has_report = true;
-        losses_.release();
-    }
-    std::map<CountName, std::uint64_t> lost;
-    const auto take = [&](const CountEntry& entry) {
-        if (is_definition(entry.series.kind)) {
-            return;
-        }
-        if (entry.name == CountName::kProduced) {
-            summary.rows_produced += entry.value;
-        } else if (is_loss(entry.name) && entry.value > 0) {
-            lost[entry.name] += entry.value;
-            summary.rows_lost += entry.value;
-        }
-    };
-    for (const CountEntry& entry : counts_.entries()) {
-        if (!has_report || !is_from_wire(entry.name)) {
-            take(entry);
-        }
-    }
-    for (const CountEntry& entry : from_wire) {
-        take(entry);
-    }
-    // The ledger has no word of its own for them: to it they were dropped from the spool.
-    auto& dropped = lost[CountName::kLostSpoolFull];
-    summary.rows_undelivered = std::min(outcome.rows_given_up, dropped);
-    dropped -= summary.rows_undelivered;
-    for (const auto& [reason, count] : lost) {
-        if (count > 0) {
-            summary.lost_by_reason.emplace_back(reason, count);
-        }
-    }
-    return summary;
 }
 
 }  // namespace

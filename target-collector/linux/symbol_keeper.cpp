@@ -59,6 +59,23 @@ ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t p
 
 }  // namespace
 
+std::string SymbolKeeper::LeftOut::text() const {
+    if (sum() == 0) {
+        return {};
+    }
+    std::string text = "the symbols of " + std::to_string(sum()) + " files are not kept with the session (";
+    const char* separator = "";
+    for (const auto& [count, what] : {std::pair{changed, " gone or changed"}, std::pair{too_large, " too large"},
+                                      std::pair{too_many, " past the limits of a session"},
+                                      std::pair{undelivered, " not sent in time (a longer --exit-wait sends them)"}}) {
+        if (count > 0) {
+            text += separator + std::to_string(count) + what;
+            separator = ", ";
+        }
+    }
+    return text + ")";
+}
+
 SymbolKeeper::~SymbolKeeper() { finish(); }
 
 pid_t SymbolKeeper::extract_in(std::string program, bool at_once) {

@@ -41,6 +41,7 @@ public:
         std::uint64_t too_many = 0;     // past the session's bounds
         std::uint64_t undelivered = 0;  // the gateway didn't take them
         [[nodiscard]] std::uint64_t sum() const { return changed + too_large + too_many + undelivered; }
+        [[nodiscard]] std::string text() const;  // for a log; empty where there are none
     };
 
     SymbolKeeper() = default;
