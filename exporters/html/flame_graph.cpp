@@ -48,7 +48,7 @@ FlameGraphMaker::FlameGraphMaker(Symbolizer& symbolizer, QueryMemory& memory, un
 }
 
 std::uint32_t FlameGraphMaker::callee(std::uint32_t caller, std::uint32_t name) {
-    std::uint32_t& number = numbers_[std::uint64_t{caller} << 32U | name];
+    std::uint32_t& number = numbers_.number_of(caller, name);
     if (number == 0) {
         number = static_cast<std::uint32_t>(branches_.size());
         branches_.push_back({name, caller, 0});

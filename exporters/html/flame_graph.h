@@ -15,7 +15,7 @@
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_totals.h"
-#include "storage/number/flat_table.h"
+#include "storage/number/callee_table.h"
 
 namespace perfleet {
 
@@ -88,7 +88,7 @@ private:
     StackTotals totals_;
     std::vector<std::uint32_t> node_branches_;  // of the runner at hand
     std::vector<Branch> branches_;              // callers first; the first stands for everything
-    FlatTable<std::uint32_t> numbers_;          // by (caller, name); none is 0
+    CalleeTable numbers_;                       // by (caller, name)
     std::vector<FlameCell> cells_;              // frame: a branch's number
     MemoryShare share_;
 };

@@ -193,7 +193,7 @@ std::uint32_t ProfileTables::node_of(const EpochDictionary& dictionary, StackNum
     while (known > 0) {
         const StackNumber inner = chain_[--known];
         const std::uint32_t location = location_of(dictionary, inner);
-        std::uint32_t& number = node_numbers_[pair_of(node, location)];
+        std::uint32_t& number = node_numbers_.number_of(node, location);
         if (number == 0) {
             number = static_cast<std::uint32_t>(nodes_.size());
             nodes_.push_back({node, location});

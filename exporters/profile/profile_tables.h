@@ -20,6 +20,7 @@
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_counts.h"
+#include "storage/number/callee_table.h"
 #include "storage/number/flat_table.h"
 
 namespace perfleet {
@@ -121,7 +122,7 @@ private:
     std::vector<ProfileLocation> locations_;
     std::deque<FlatTable<std::uint32_t>> location_numbers_;  // by image, then by offset: 1 + the location's
     std::vector<ProfileNode> nodes_{{}};
-    FlatTable<std::uint32_t> node_numbers_;  // by (caller, location); none is 0
+    CalleeTable node_numbers_;  // by (caller, location)
     std::vector<ProfileSample> samples_;
     FlatTable<std::uint32_t> sample_numbers_;  // by (node, owner): 1 + the sample's
     std::vector<std::uint64_t> sums_;          // of the samples, values_.size() each

@@ -13,13 +13,12 @@
 #include "query-engine/statistic/frame_names.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/kinds.h"
+#include "storage/number/callee_table.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::size_t kRowsBetweenChecks = 4'096;
-
-std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) { return (std::uint64_t{high} << 32U) | low; }
 
 template <class T>
 std::size_t size_bytes_of(const std::vector<T>& values) {
@@ -282,7 +281,7 @@ private:
     }
 
     std::uint32_t node_of(std::uint32_t caller, std::uint32_t frame) {
-        std::uint32_t& number = node_numbers_[pair_of(caller, frame)];
+        std::uint32_t& number = node_numbers_.number_of(caller, frame);
         if (number == 0) {
             number = static_cast<std::uint32_t>(timeline_.nodes_.size());
             timeline_.nodes_.push_back({caller, frame});
@@ -348,7 +347,7 @@ private:
     std::vector<Epoch> epochs_;
     std::map<TimelineThread, std::uint32_t> threads_;
     std::vector<std::uint32_t> frame_numbers_;  // by the name's number: 1 + the frame's
-    FlatTable<std::uint32_t> node_numbers_;     // by (caller, frame); none is 0
+    CalleeTable node_numbers_;                  // by (caller, frame)
     std::size_t texts_size_bytes_ = 0;
 };
 

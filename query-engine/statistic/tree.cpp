@@ -11,6 +11,7 @@
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_totals.h"
+#include "storage/number/callee_table.h"
 
 namespace perfleet {
 namespace {
@@ -126,7 +127,7 @@ private:
 
     // Only commands are called by the first branch of a tree that isn't inverted, so that a name is one or the other.
     std::uint32_t callee(std::uint32_t caller, std::uint32_t name) {
-        std::uint32_t& number = numbers_[std::uint64_t{caller} << 32U | name];
+        std::uint32_t& number = numbers_.number_of(caller, name);
         if (number == 0) {
             number = static_cast<std::uint32_t>(branches_.size());
             branches_[caller].callees.push_back(number);
@@ -172,7 +173,7 @@ private:
     StackTotals totals_;
     std::vector<std::uint32_t> node_branches_;  // of the nodes of the runner at hand
     std::vector<Branch> branches_;              // the first stands for everything
-    FlatTable<std::uint32_t> numbers_;          // by (caller, name); none is 0
+    CalleeTable numbers_;                       // by (caller, name)
     MemoryShare share_;
 };
 

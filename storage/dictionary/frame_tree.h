@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "storage/number/callee_table.h"
 #include "storage/number/flat_table.h"
 
 namespace perfleet {
@@ -33,13 +34,13 @@ public:
         FlatTable<std::uint32_t>& frames = frame_numbers_[image];
         if (is_full) {
             const std::uint32_t frame = frames.find(offset);
-            return frame == 0 ? 0 : node_numbers_.find(std::uint64_t{parent} << 32U | frame);
+            return frame == 0 ? 0 : node_numbers_.find(parent, frame);
         }
         std::uint32_t& frame = frames[offset];
         if (frame == 0) {
             frame = ++frame_count_;
         }
-        std::uint32_t& number = node_numbers_[std::uint64_t{parent} << 32U | frame];
+        std::uint32_t& number = node_numbers_.number_of(parent, frame);
         if (number == 0) {
             nodes_.push_back({parent, image, offset, parent == 0 ? 0 : nodes_[parent - 1].depth + 1});
             number = static_cast<std::uint32_t>(nodes_.size());
@@ -55,7 +56,7 @@ private:
     std::vector<FlatTable<std::uint32_t>> frame_numbers_;  // by image, then by offset: 1 + the frame's
     std::uint32_t frame_count_ = 0;
     std::vector<Node> nodes_;
-    FlatTable<std::uint32_t> node_numbers_;  // by (parent, frame)
+    CalleeTable node_numbers_;
 };
 
 }  // namespace perfleet

@@ -1,6 +1,8 @@
 // The epoch's stack tree: (parent, image, offset) -> node number, in the order of first use.
 //
-// Address space is taken once, at the start; interning takes none.
+// Most nodes have one callee, which stands behind its caller: it is looked for there, and only further callees in a
+// hash table, where each look may be a miss of the processor's cache. Address space is taken once, at the start;
+// interning takes none.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +41,9 @@ public:
 private:
     std::uint32_t count_max_;
     std::uint32_t count_ = 0;
-    ZeroedArray<Node> nodes_;           // node number - 1
-    ZeroedArray<std::uint32_t> slots_;  // open addressing; node number, 0: free
+    ZeroedArray<Node> nodes_;                   // node number - 1
+    ZeroedArray<std::uint32_t> first_callees_;  // by node number, 0 for the outermost frames; 0: none
+    ZeroedArray<std::uint32_t> slots_;          // of further callees: open addressing; node number, 0: free
 };
 
 }  // namespace perfleet

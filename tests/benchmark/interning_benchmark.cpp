@@ -51,16 +51,16 @@ BENCHMARK(intern_nodes);
 // A chain that was seen before, found without walking its frames' mappings.
 void find_known_chain(benchmark::State& state) {
     const auto chains = make_chains();
-    ChainCache cache{kChains * 2, kChains * kFrames * 2};
+    ChainCache cache{kChains * 2};
     for (const auto& chain : chains) {
-        const auto key = ChainCache::key_of({1, 0}, chain);
+        const auto key = cache.key_of({1, 0}, chain);
         if (cache.find(key) == nullptr) {
             cache.insert(key, {StackNumber{7}, 0, 0});
         }
     }
     std::size_t next = 0;
     for (auto _ : state) {
-        const CachedStack* found = cache.find(ChainCache::key_of({1, 0}, chains[next++ % kChains]));
+        const CachedStack* found = cache.find(cache.key_of({1, 0}, chains[next++ % kChains]));
         PERFLEET_ASSERT(found != nullptr);
         benchmark::DoNotOptimize(found);
     }

@@ -18,8 +18,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kUnwinderTickNs = 1'000'000'000;
-constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
-constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
+constexpr std::uint32_t kCachedChainsMax = 1U << 16U;
 
 // Behind the words of a chain that isn't whole, with its UnwindEnd: no address, and no context that the kernel has.
 constexpr std::uint64_t kTruncatedFirst = static_cast<std::uint64_t>(-4'000);
@@ -44,7 +43,7 @@ SampleStacks::SampleStacks(const Parts& parts)
               [this](ImageIndex index, std::uint32_t pid, const Mapping& mapping) {
                   return parts_.files.python_symbols(index, pid, mapping);
               }},
-      chains_{kCachedChainsMax, kCachedWordsMax},
+      chains_{kCachedChainsMax},
       unwinder_{kMachine,
                 [this](ImageIndex index, std::uint32_t pid, const Mapping& mapping) {
                     return parts_.files.unwind_table(index, pid, mapping);
@@ -88,7 +87,7 @@ StackNumber SampleStacks::stack_of(const SampleRecord& sample, std::uint32_t eve
                                                                 : leaf;
     const auto key = [&] {
         const bool has_code = process != nullptr && process->code != nullptr;
-        return ChainCache::key_of({mappings.generation(), has_code ? process->code->generation() : 0}, words);
+        return chains_.key_of({mappings.generation(), has_code ? process->code->generation() : 0}, words);
     };
     const CachedStack* found = chains_.find(key());
     CachedStack made;

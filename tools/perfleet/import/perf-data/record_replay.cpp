@@ -20,9 +20,8 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kExitedKeptNs = 5'000'000'000;  // for the last samples of a process
-constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
-constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
-constexpr std::uint32_t kStackNodesMax = 1U << 19U;
+constexpr std::uint32_t kCachedChainsMax = 1U << 18U;
+constexpr std::uint32_t kStackNodesMax = limits::kStackNodesMax;
 constexpr std::uint32_t kKernelPid = 0xffff'ffff;
 constexpr std::size_t kGroupCountsMax = 1U << 16U;
 
@@ -119,7 +118,7 @@ RecordReplay::RecordReplay(const RecordedSession& recording, const EventFinder& 
       kept_{rows},
       reader_{events.is_foreign()},
       images_{table_, recording, recorded_until, std::move(paths)},
-      chains_{kCachedChainsMax, kCachedWordsMax},
+      chains_{kCachedChainsMax},
       machine_{machine_of(recording.architecture)},
       unwinder_{machine_.value_or(UnwindMachine::kX86_64),
                 [this](ImageIndex index, std::uint32_t, const Mapping&) {
@@ -290,7 +289,7 @@ StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSamp
     static const MappingList kNoMappings;
     const MappingList& mappings = process != nullptr ? *process->mappings : kNoMappings;
     const auto words = words_of(record, sample, event, mappings, series);
-    const auto key = ChainCache::key_of({mappings.generation(), 0}, words);
+    const auto key = chains_.key_of({mappings.generation(), 0}, words);
     const CachedStack* found = chains_.find(key);
     CachedStack made;
     if (found == nullptr) {
