@@ -42,7 +42,7 @@ private:
     sighandler_t before_ = SIG_DFL;
 };
 
-Result<FileDescriptor> copy_to_temporary(const FileDescriptor& from, const std::string& path) {
+Result<FileDescriptor> copy_to_temporary(const FileDescriptor& from, const std::string& path, const HeadCheck& check) {
     const char* const named = std::getenv("TMPDIR");
     std::string name = std::string{named != nullptr && *named != '\0' ? named : "/tmp"} + "/perfleet-import-XXXXXX";
     FileDescriptor to{::mkostemp(name.data(), O_CLOEXEC)};
@@ -51,11 +51,14 @@ Result<FileDescriptor> copy_to_temporary(const FileDescriptor& from, const std::
     }
     ::unlink(name.c_str());
     std::vector<std::byte> buffer(FileBytes::kBufferSizeBytes);
-    for (;;) {
+    for (bool is_first = true;; is_first = false) {
         const std::size_t got = read_all(from.get(), buffer);
         const bool is_end = got < buffer.size();
         if (is_end && errno != 0) {
             return error_from_errno(errno, path);
+        }
+        if (is_first && check) {
+            PERFLEET_TRY(check(std::span{buffer}.first(got)));
         }
         if (!write_all(to.get(), std::span{buffer}.first(got))) {
             return error_from_errno(errno, name + ": a temporary copy of " + path + " (TMPDIR names another folder)");
@@ -73,7 +76,7 @@ Result<FileDescriptor> copy_to_temporary(const FileDescriptor& from, const std::
 
 }  // namespace
 
-Result<FileBytes> FileBytes::open(const std::string& path, std::size_t buffer_size_bytes) {
+Result<FileBytes> FileBytes::open(const std::string& path, std::size_t buffer_size_bytes, const HeadCheck& check) {
     const bool is_input = path == "-";
     FileDescriptor fd{is_input ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
@@ -90,7 +93,7 @@ Result<FileBytes> FileBytes::open(const std::string& path, std::size_t buffer_si
     UtcNs modified{(status.st_mtim.tv_sec * kNsPerSecond) + status.st_mtim.tv_nsec};
     if (!S_ISREG(status.st_mode)) {
         const IgnoredInterrupt interrupt{is_input && S_ISFIFO(status.st_mode)};
-        fd = PERFLEET_TRY(copy_to_temporary(fd, path));
+        fd = PERFLEET_TRY(copy_to_temporary(fd, path, check));
         if (is_input) {
             (void)::dup2(fd.get(), STDIN_FILENO);  // who asks again reads the copy
         }
@@ -131,10 +134,10 @@ std::vector<std::byte> FileBytes::piece(std::uint64_t offset, std::uint64_t size
     return bytes;
 }
 
-Result<RecordingFiles> open_recording(const std::string& path) {
+Result<RecordingFiles> open_recording(const std::string& path, const HeadCheck& check) {
     std::error_code ignored;
     if (path == "-" || !std::filesystem::is_directory(path, ignored)) {
-        return RecordingFiles{PERFLEET_TRY(FileBytes::open(path)), {}};
+        return RecordingFiles{PERFLEET_TRY(FileBytes::open(path, FileBytes::kBufferSizeBytes, check)), {}};
     }
     const std::string main = path + "/data";
     if (!std::filesystem::exists(main, ignored)) {

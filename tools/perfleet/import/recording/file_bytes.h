@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,14 +16,18 @@
 
 namespace perfleet {
 
+// Whether first bytes are of a file that is wanted: an error where not.
+using HeadCheck = std::function<Result<Done>(std::span<const std::byte> head_untrusted)>;
+
 class FileBytes {
 public:
     static constexpr std::size_t kBufferSizeBytes = 1U << 20;
 
-    // "-": standard input. The buffer must hold what is peeked at. Errors: those of open(2) and read(2), naming the
-    // path.
+    // "-": standard input. The buffer must hold what is peeked at. What is to be copied is checked first. Errors: those
+    // of open(2) and read(2), naming the path; those of the check.
     [[nodiscard]] static Result<FileBytes> open(const std::string& path,
-                                                std::size_t buffer_size_bytes = kBufferSizeBytes);
+                                                std::size_t buffer_size_bytes = kBufferSizeBytes,
+                                                const HeadCheck& check = {});
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
@@ -63,6 +68,6 @@ struct RecordingFiles {
 };
 
 // Errors: as FileBytes::open(); kInvalid (a folder without `data`), kTooLarge (more than kPartsMax parts).
-[[nodiscard]] Result<RecordingFiles> open_recording(const std::string& path);
+[[nodiscard]] Result<RecordingFiles> open_recording(const std::string& path, const HeadCheck& check = {});
 
 }  // namespace perfleet
