@@ -27,12 +27,6 @@ export function inUnit(parts, decimals) {
     return padded.slice(0, -decimals) + (rest === '' ? '' : '.' + rest);
 }
 
-// "1.5 ms", in the unit that `range` is best told in.
-export function durationText(ns, range = ns, digits = 6) {
-    const [unit, worth] = range >= 1e9 ? ['s', 1e9] : range >= 1e6 ? ['ms', 1e6] : range >= 1e3 ? ['us', 1e3] : ['ns', 1];
-    return String(Number((ns / worth).toPrecision(digits))) + ' ' + unit;
-}
-
 // 0 for the fewest, 1 for the most, by the logarithm.
 export function shadeOfCount(count, most) {
     return most <= 1 ? 1 : Math.log(count) / Math.log(most);

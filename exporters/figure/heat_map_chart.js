@@ -1,5 +1,6 @@
 // Values over time: the stronger a cell's colour, the more values, by the logarithm.
-import { durationText, inUnit, shadeOfCount, ticksOf } from './axis.js';
+import { durationText } from '../html/base_page.js';
+import { inUnit, shadeOfCount, ticksOf } from './axis.js';
 import { Chart } from './chart.js';
 
 const kHeatMapEdge = { left: 84, right: 20, top: 14, bottom: 44 };

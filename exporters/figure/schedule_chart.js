@@ -1,5 +1,6 @@
 // What each CPU ran when: a lane a CPU, or a lane a thread. Zoomed and moved along the time.
-import { durationText, ticksOf } from './axis.js';
+import { durationText } from '../html/base_page.js';
+import { ticksOf } from './axis.js';
 import { Chart } from './chart.js';
 
 const kLane = { left: 150, right: 12, top: 26, least: 22, most: 56, gap: 5 };

@@ -9,6 +9,21 @@ export function paragraph(text, style = '') {
     return made;
 }
 
+// "1.5 ms", in the unit that `range` is best told in.
+export function durationText(ns, range = ns, digits = 6) {
+    const [unit, worth] = range >= 1e9 ? ['s', 1e9] : range >= 1e6 ? ['ms', 1e6] : range >= 1e3 ? ['us', 1e3] : ['ns', 1];
+    return String(Number((ns / worth).toPrecision(digits))) + ' ' + unit;
+}
+
+export function formatCount(value) {
+    return Math.round(value).toLocaleString('en-US');
+}
+
+// "12,345 samples", "1.5 s".
+export function formatAmount(value, unit) {
+    return unit === 'ns' ? durationText(value) : formatCount(value) + ' ' + unit;
+}
+
 // What packed_json() has packed.
 export async function pageData() {
     if (typeof DecompressionStream === 'undefined') {

@@ -84,10 +84,6 @@ function sliceTimes(slices) {
     return { startMs: Number(BigInt(slices.start_ns) / 1000n) / 1000, widthMs: Number(slices.width_ns) / 1e6, count: slices.count };
 }
 
-export function formatCount(value) {
-    return Math.round(value).toLocaleString('en-US');
-}
-
 export function formatPercent(share) {
     return (100 * share).toFixed(2) + ' %';
 }

@@ -1,9 +1,9 @@
 // Wires the page: what is selected, shown and searched, and what the parts say to each other.
-import { BasePage, element, pageData, paragraph } from './base_page.js';
+import { BasePage, element, formatAmount, formatCount, pageData, paragraph } from './base_page.js';
 import { GraphView } from './canvas.js';
 import { Colours } from './colours.js';
 import { fragmentOf, numberOf, stateOf } from './link.js';
-import { Profile, formatCount, formatPercent } from './names.js';
+import { Profile, formatPercent } from './names.js';
 import { shareInterval } from './statistics.js';
 import { TimeStrip } from './strip.js';
 import { FunctionTable } from './table.js';
@@ -134,7 +134,7 @@ class Page extends BasePage {
         const targets = new Set(data.sessions.map((session) => session.target));
         const count = (number, what) => formatCount(number) + ' ' + what + (number === 1 ? '' : 's');
         const named = data.sessions.length === 1 ? 'session ' + (data.sessions[0].name || data.sessions[0].id.slice(0, kIdDigits)) : count(data.session_count, 'session') + ' of ' + count(targets.size, 'target');
-        element('subtitle').textContent = `${formatCount(this.tree.total[0])} ${data.unit}, event ${data.event}, ${named}` + (this.isDiff ? `; compared with ${formatCount(this.beforeTotal[0])} ${data.unit} ${data.before.name}` : '');
+        element('subtitle').textContent = `${formatAmount(this.tree.total[0], data.unit)}, event ${data.event}, ${named}` + (this.isDiff ? `; compared with ${formatAmount(this.beforeTotal[0], data.unit)} ${data.before.name}` : '');
     }
 
     showLegend() {
@@ -255,7 +255,7 @@ class Page extends BasePage {
         }
         const number = this.sandwiched;
         element('sandwich-function').value = this.profile.name(number);
-        element('sandwich-text').textContent = `${formatCount(this.sums.total[number])} ${this.data.unit}, ${formatPercent(this.share(this.sums.total[number]))}: callers above, callees below`;
+        element('sandwich-text').textContent = `${formatAmount(this.sums.total[number], this.data.unit)}, ${formatPercent(this.share(this.sums.total[number]))}: callers above, callees below`;
         const callers = callersOf(this.tree, number, this.compare);
         const callees = calleesOf(this.tree, number, this.compare);
         this.callers.show(callers, callers.total, { isFlame: true, bySize, keepZoom });
@@ -341,9 +341,9 @@ class Page extends BasePage {
     countText(view, frame) {
         const { tree } = view;
         if (tree === this.inverted) {  // all of it is what the innermost function spends itself
-            return `${formatCount(tree.total[frame])} ${this.data.unit}, ${formatPercent(this.share(tree.total[frame]))}`;
+            return `${formatAmount(tree.total[frame], this.data.unit)}, ${formatPercent(this.share(tree.total[frame]))}`;
         }
-        return `${formatCount(tree.total[frame])} ${this.data.unit}, ${formatPercent(this.share(tree.total[frame]))}; self ${formatCount(tree.self[frame])}, ${formatPercent(this.share(tree.self[frame]))}`;
+        return `${formatAmount(tree.total[frame], this.data.unit)}, ${formatPercent(this.share(tree.total[frame]))}; self ${formatAmount(tree.self[frame], this.data.unit)}, ${formatPercent(this.share(tree.self[frame]))}`;
     }
 
     beforeText(frame) {
@@ -390,15 +390,15 @@ class Page extends BasePage {
         const sources = isInverted ? sourcesOf(this.tree, tree, frame) : [];
         const total = isInverted ? this.shareText(tree.total[frame], sources, true) : isOfTree && frame > 0 ? this.shareText(tree.total[frame], [frame], false) : formatPercent(this.share(tree.total[frame]));
         const self = isOfTree && frame > 0 ? this.shareText(tree.self[frame], [frame], true) : formatPercent(this.share(tree.self[frame]));
-        add(tree === this.inverted ? 'samples' : 'total', `${formatCount(tree.total[frame])} ${this.data.unit}, ${total}`);
+        add(tree === this.inverted ? 'samples' : 'total', `${formatAmount(tree.total[frame], this.data.unit)}, ${total}`);
         if (tree !== this.inverted) {
-            add('self', `${formatCount(tree.self[frame])} ${this.data.unit}, ${self}`);
+            add('self', `${formatAmount(tree.self[frame], this.data.unit)}, ${self}`);
         }
         if (tree.parent[frame] > 0) {
             add('of caller', formatPercent(tree.total[frame] / Math.max(tree.total[tree.parent[frame]], 1)));
         }
         if (number >= 0 && isOfTree && this.sums.total[number] !== tree.total[frame]) {
-            add('anywhere', `${formatCount(this.sums.total[number])} ${this.data.unit}, ${formatPercent(this.share(this.sums.total[number]))}`);
+            add('anywhere', `${formatAmount(this.sums.total[number], this.data.unit)}, ${formatPercent(this.share(this.sums.total[number]))}`);
         }
         if (this.isDiff && isOfTree) {
             add(this.data.before.name, this.beforeText(frame));
@@ -447,7 +447,7 @@ class Page extends BasePage {
         const { startMs, widthMs } = this.profile.slices;
         const at = (slice) => new Date(startMs + slice * widthMs).toISOString();
         const seconds = (this.slices[1] - this.slices[0]) * widthMs / 1000;
-        element('strip-text').textContent = `${at(this.slices[0])} to ${at(this.slices[1])}, ${seconds.toPrecision(3)} s, ${formatCount(this.tree.total[0])} ${this.data.unit}` + (this.strip && !this.strip.isWhole() ? ' (click the strip for all)' : '; drag to select a part');
+        element('strip-text').textContent = `${at(this.slices[0])} to ${at(this.slices[1])}, ${seconds.toPrecision(3)} s, ${formatAmount(this.tree.total[0], this.data.unit)}` + (this.strip && !this.strip.isWhole() ? ' (click the strip for all)' : '; drag to select a part');
     }
 
     // ---- table
@@ -455,8 +455,8 @@ class Page extends BasePage {
     addTable() {
         const percent = (value) => (100 * this.share(value)).toFixed(2);
         const columns = [
-            { title: 'self %', value: (i) => this.sums.self[i], text: (i) => percent(this.sums.self[i]), isSorted: true, hint: (i) => `${formatCount(this.sums.self[i])} ${this.data.unit}, ${this.shareText(this.sums.self[i], this.framesOf(i), true)}` },
-            { title: 'total %', value: (i) => this.sums.total[i], text: (i) => percent(this.sums.total[i]), hint: (i) => `${formatCount(this.sums.total[i])} ${this.data.unit}, ${this.shareText(this.sums.total[i], outermostFrames(this.tree, i), false)}` },
+            { title: 'self %', value: (i) => this.sums.self[i], text: (i) => percent(this.sums.self[i]), isSorted: true, hint: (i) => `${formatAmount(this.sums.self[i], this.data.unit)}, ${this.shareText(this.sums.self[i], this.framesOf(i), true)}` },
+            { title: 'total %', value: (i) => this.sums.total[i], text: (i) => percent(this.sums.total[i]), hint: (i) => `${formatAmount(this.sums.total[i], this.data.unit)}, ${this.shareText(this.sums.total[i], outermostFrames(this.tree, i), false)}` },
         ];
         if (this.isDiff) {
             const change = (i) => this.share(this.sums.total[i]) - this.beforeSums.total[i] / Math.max(this.beforeTotal[0], 1);

@@ -140,7 +140,8 @@ test('cells are summed by slice', () => {
     assert.ok(profile.isCommand(0) && !profile.isCommand(1));
 });
 
-const { durationText, inUnit, shadeOfCount, stepOf, ticksOf } = await load('../figure/axis.js');
+const { durationText, formatAmount } = await load('base_page.js');
+const { inUnit, shadeOfCount, stepOf, ticksOf } = await load('../figure/axis.js');
 
 test('axes of figures have round steps', () => {
     assert.deepEqual([stepOf(10, 8), stepOf(100, 8), stepOf(1, 4)], [2, 20, 0.5]);
@@ -153,6 +154,7 @@ test('values keep all digits of their unit', () => {
     assert.equal(inUnit('18446744073709551615', 3), '18446744073709551.615');
     assert.deepEqual([inUnit('7', 3), inUnit('7000', 3), inUnit(42, 0)], ['0.007', '7', '42']);
     assert.deepEqual([durationText(1_500_000), durationText(0, 5e9), durationText(12_345_678, 12_345_678, 4)], ['1.5 ms', '0 s', '12.35 ms']);
+    assert.deepEqual([formatAmount(1_501_967_621, 'ns'), formatAmount(1_234, 'samples')], ['1.50197 s', '1,234 samples']);
     assert.deepEqual([shadeOfCount(1, 1), shadeOfCount(1, 100), shadeOfCount(100, 100)], [1, 0, 1]);
 });
 

@@ -92,7 +92,9 @@ std::string flame_text(const Answer& tree, const Screen& screen) {
             lines[depth].push_back({first, last, text(row[1]), text(row[2])});
         }
     }
-    std::string drawn = fmt::format("all: {:.0f} {}\n", whole, tree.columns[3].unit);
+    const std::string& unit = tree.columns[3].unit;
+    std::string drawn =
+        unit == "ns" ? fmt::format("all: {:.2f} ms\n", whole / 1e6) : fmt::format("all: {:.0f} {}\n", whole, unit);
     for (const std::vector<Box>& boxes : lines) {
         drawn += line_of(boxes, screen);
     }

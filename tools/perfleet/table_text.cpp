@@ -28,15 +28,32 @@ std::string table_text(Answer answer, const OptionValues&, const Screen& screen)
     return format_report(answer, ReportFormat::kText, screen);
 }
 
+// Sums of time, in ms as `--off-cpu` has them.
+std::string profile_text(Answer answer, const OptionValues&, const Screen& screen) {
+    constexpr double kNsPerMs = 1e6;
+    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+        if (answer.columns[i].unit != "ns") {
+            continue;
+        }
+        answer.columns[i].unit = "ms";
+        for (std::vector<AnswerValue>& row : answer.rows) {
+            if (const auto* const ns = std::get_if<std::uint64_t>(&row[i])) {
+                row[i] = static_cast<double>(*ns) / kNsPerMs;
+            }
+        }
+    }
+    return format_report(answer, ReportFormat::kText, screen);
+}
+
 // Each symbol of a tree stands as far in as it is deep, and the depth's own column goes.
-std::string tree_text(Answer tree, const OptionValues&, const Screen& screen) {
+std::string tree_text(Answer tree, const OptionValues& values, const Screen& screen) {
     tree.columns.erase(tree.columns.begin());
     for (std::vector<AnswerValue>& row : tree.rows) {
         const std::string indentation(2 * std::get<std::uint64_t>(row[0]), ' ');
         row[1] = indentation + std::get<std::string>(row[1]);
         row.erase(row.begin());
     }
-    return format_report(tree, ReportFormat::kText, screen);
+    return profile_text(std::move(tree), values, screen);
 }
 
 std::uint64_t whole_number(const AnswerValue& value) { return std::get<std::uint64_t>(value); }
@@ -123,7 +140,7 @@ std::string tracepoints_text(Answer answer, const OptionValues&, const Screen& s
 }
 
 constexpr std::array<TableText, 6> kTexts{{
-    {"top", table_text, limit_rows},
+    {"top", profile_text, limit_rows},
     {"tree", tree_text, [](OptionValues& values) { values.try_emplace("min-percent", kTextPercentMin); }},
     {"latency", latency_text, leave},
     {"kernel-entries", kernel_entries_text, limit_entries},
