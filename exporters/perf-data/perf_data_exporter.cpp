@@ -69,7 +69,7 @@ public:
         if (writer_.error()) {
             return Error{*writer_.error()};
         }
-        summary_.sample_count = stream_.sample_count();
+        summary_.sample_count = stream_.sample_count() - reading_count_;
         summary_.first_time = clock_.utc_of_ns(stream_.first_sample_ns());
         summary_.last_time = clock_.utc_of_ns(stream_.last_sample_ns());
         summary_.size_bytes = writer_.offset();
@@ -242,6 +242,7 @@ private:
         const Reading before = std::exchange(at->second, now);
         if (now.value > before.value && now.ticks > before.ticks) {
             stream_.log_row(row, range, uncovered_time_sample(id, now.value - before.value, now.ticks - before.ticks));
+            ++reading_count_;
         }
     }
 
@@ -381,6 +382,7 @@ private:
         std::uint64_t value = 0;
     };
     std::map<std::size_t, Reading> readings_;  // of uncovered time, by session
+    std::uint64_t reading_count_ = 0;          // written as samples
     MemoryShare share_{scan_.memory()};
     std::uint64_t row_count_ = 0;
     std::uint64_t data_first_ = 0;

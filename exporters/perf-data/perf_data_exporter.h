@@ -23,7 +23,7 @@
 namespace perfleet {
 
 struct ExportSummary {
-    std::uint64_t sample_count = 0;  // PERF_RECORD_SAMPLE written
+    std::uint64_t sample_count = 0;  // as the ledger counts them: without readings of uncovered time
     std::uint64_t size_bytes = 0;
     UtcNs first_time;  // of the recording; the file's modification time should be last_time
     UtcNs last_time;
