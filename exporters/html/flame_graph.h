@@ -15,7 +15,7 @@
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_totals.h"
-#include "storage/number/callee_table.h"
+#include "storage/number/flat_table.h"
 
 namespace perfleet {
 

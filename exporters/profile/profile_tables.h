@@ -20,7 +20,6 @@
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_counts.h"
-#include "storage/number/callee_table.h"
 #include "storage/number/flat_table.h"
 
 namespace perfleet {

@@ -13,7 +13,7 @@
 #include "query-engine/statistic/frame_names.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/kinds.h"
-#include "storage/number/callee_table.h"
+#include "storage/number/flat_table.h"
 
 namespace perfleet {
 namespace {

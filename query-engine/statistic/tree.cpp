@@ -11,7 +11,7 @@
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_totals.h"
-#include "storage/number/callee_table.h"
+#include "storage/number/flat_table.h"
 
 namespace perfleet {
 namespace {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "storage/number/callee_table.h"
 #include "storage/number/flat_table.h"
 
 namespace perfleet {

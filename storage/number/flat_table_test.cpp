@@ -1,4 +1,4 @@
-#include "storage/number/callee_table.h"
+#include "storage/number/flat_table.h"
 
 #include <gtest/gtest.h>
 
