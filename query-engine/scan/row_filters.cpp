@@ -77,8 +77,7 @@ Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_inde
     };
     const auto has_comm = [&](std::size_t row) {
         const auto tid = static_cast<std::uint32_t>(tids[row]);
-        const std::string comm = epoch->names.text(epoch->names.at(tid, Ticks{times[row]}).name, tid);
-        return std::find(filter_.comms.begin(), filter_.comms.end(), comm) != filter_.comms.end();
+        return matches_any(filter_.comms, epoch->names.text(epoch->names.at(tid, Ticks{times[row]}).name, tid));
     };
     RowRanges passing;
     for (std::size_t row = 0; row < rows.row_count(); ++row) {

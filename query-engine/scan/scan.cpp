@@ -108,6 +108,21 @@ void summarise_batches(ScannedSession& session) {
     session.series.assign(series.begin(), series.end());
 }
 
+// Of its first sample and its last; both 0 where it has none.
+TickRange sampled_ticks(const ScannedSession& session) {
+    TickRange range{Ticks{~0ULL}, Ticks{0}};
+    for (const BatchRecord& batch : session.batches) {
+        for (const BatchRecord::Rows& rows : batch.rows) {
+            const Kind kind = rows.series.kind;
+            const bool is_sample = kind == Kind::kSample || kind == Kind::kTracepoint || kind == Kind::kKernelEntry;
+            if (is_sample && rows.row_count != 0) {
+                range = {std::min(range.first, rows.first_ticks), std::max(range.second, rows.last_ticks)};
+            }
+        }
+    }
+    return {std::min(range.first, range.second), range.second};
+}
+
 }  // namespace
 
 Scan::Scan(const StoreReader& store, Selection selection, MemoryPool* pool)
@@ -208,6 +223,16 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
     for (ScannedSession& session : scan.sessions_) {
         order_batches(session);
         summarise_batches(session);
+        if (selection.window) {
+            const auto [first, last] = sampled_ticks(session);
+            const TickRange range = selection.window->ticks(session.record.ticks_per_second, first, last);
+            const UtcNs from = session.clock.utc_of(range.first);
+            const UtcNs to = session.clock.utc_of(range.second);
+            scan.selection_.from = std::min(from, scan.selection_.from.value_or(from));
+            scan.selection_.to = std::max(to, scan.selection_.to.value_or(to));
+            scan.tick_ranges_.push_back(range);
+            continue;
+        }
         const Ticks first = selection.from ? session.clock.ticks_of(*selection.from) : Ticks{0};
         const Ticks last = selection.to ? session.clock.ticks_of(*selection.to) : Ticks{~0ULL};
         scan.tick_ranges_.emplace_back(first, last);

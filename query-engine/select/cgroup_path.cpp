@@ -130,12 +130,16 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
     std::size_t at = 0;
     std::size_t star = std::string_view::npos;
     std::size_t star_text = 0;
+    const auto is_escape = [pattern](std::size_t i) {
+        return pattern[i] == '\\' && i + 1 < pattern.size() && (pattern[i + 1] == '*' || pattern[i + 1] == '?');
+    };
     for (std::size_t i = 0; i < text.size();) {
+        const std::size_t literal = at < pattern.size() && is_escape(at) ? 1 : 0;
         if (at < pattern.size() && pattern[at] == '*') {
             star = at++;
             star_text = i;
-        } else if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == text[i])) {
-            ++at;
+        } else if (at < pattern.size() && (pattern[at + literal] == text[i] || (literal == 0 && pattern[at] == '?'))) {
+            at += 1 + literal;
             ++i;
         } else if (star != std::string_view::npos) {
             at = star + 1;
@@ -145,6 +149,11 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
         }
     }
     return pattern.find_first_not_of('*', at) == std::string_view::npos;
+}
+
+bool matches_any(const std::vector<std::string>& patterns, std::string_view text) {
+    return std::any_of(patterns.begin(), patterns.end(),
+                       [text](const std::string& pattern) { return matches_glob(pattern, text); });
 }
 
 bool CgroupFilter::passes(std::string_view path) const {

@@ -25,8 +25,9 @@ struct CgroupOwner {
 // As `docker ps` shows it: the first twelve digits of an id; a name is whole.
 [[nodiscard]] std::string_view short_container(std::string_view container);
 
-// `*` stands for any text, `?` for any one character.
+// `*` stands for any text, `?` for any one character, `\*` and `\?` for themselves.
 [[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view text);
+[[nodiscard]] bool matches_any(const std::vector<std::string>& patterns, std::string_view text);
 
 // What --cgroup, --container, --pod and --unit name. Each list takes all where it is empty.
 struct CgroupFilter {

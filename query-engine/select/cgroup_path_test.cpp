@@ -94,6 +94,10 @@ TEST(CgroupPath, ContainersAreShortAsInDockerPs) {
 
 TEST(CgroupPath, GlobsAreWholeTexts) {
     EXPECT_TRUE(matches_glob("*", ""));
+    EXPECT_TRUE(matches_glob("f(char\\*)*", "f(char*) const"));
+    EXPECT_FALSE(matches_glob("f(char\\*)", "f(char, int*)"));
+    EXPECT_FALSE(matches_glob("a\\*", "a"));
+    EXPECT_TRUE(matches_glob("system-*\\x2dfsck.slice", "system-systemd\\x2dfsck.slice"));
     EXPECT_TRUE(matches_glob("a*c*e", "abcde"));
     EXPECT_TRUE(matches_glob("nginx?.service", "nginx1.service"));
     EXPECT_FALSE(matches_glob("a*c", "abcd"));

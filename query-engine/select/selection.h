@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "query-engine/query_limits.h"
@@ -20,7 +21,7 @@
 
 namespace perfleet {
 
-// Which rows of the selected series; an empty list takes all. What several options name must all hold.
+// Which rows of the selected series; an empty list takes all. What several options name must all hold. Names are globs.
 struct RowFilter {
     using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // both ends included
     std::vector<std::string> comms;                                       // names of threads, at the row's time
@@ -37,12 +38,34 @@ struct RowFilter {
     [[nodiscard]] bool has_frames() const { return !(images.empty() && symbols.empty()); }
 };
 
+// A part of each session's time, as `perf report --time` counts it.
+struct TimeWindow {
+    struct Clock {  // ns of the session's clock, as `script` prints it; both included
+        std::uint64_t first_ns = 0;
+        std::uint64_t last_ns = ~0ULL;
+
+        friend bool operator==(const Clock&, const Clock&) = default;
+    };
+    struct Share {  // of the time from the first sample to the last; the end is excluded unless it is the last
+        double first = 0;
+        double last = 1;
+
+        friend bool operator==(const Share&, const Share&) = default;
+    };
+    std::variant<Clock, Share> part;
+
+    // The ticks [first, last) of a session whose samples lie in [first_sample, last_sample].
+    [[nodiscard]] std::pair<Ticks, Ticks> ticks(std::uint64_t ticks_per_second, Ticks first_sample,
+                                                Ticks last_sample) const;
+};
+
 inline constexpr std::size_t kFilterSizeBytesMax = 4096;  // of one option's text
 
 struct Selection {
     std::vector<Matcher> matchers;     // all must hold
     std::optional<UtcNs> from;         // included
     std::optional<UtcNs> to;           // excluded
+    std::optional<TimeWindow> window;  // then there is neither `from` nor `to`; a scan's selection has what follows
     std::string session;               // what names one (scan/session_choice.h); empty: all
     std::optional<std::string> event;  // only this event, by name
     RowFilter filter{};
@@ -56,6 +79,9 @@ struct Selection {
 
 // RFC 3339, `now`, or an offset from now: `-15m`, `-2h`, `-30s`, `-7d`.
 [[nodiscard]] Result<UtcNs> parse_time(std::string_view text, UtcNs now);
+
+// `START,STOP` in seconds, each of which may be missing, or `10%-20%`, `10%/2` (the second tenth) or `10%` (the first).
+[[nodiscard]] Result<TimeWindow> parse_window(std::string_view text);
 
 // RFC 3339 in UTC with nine digits of fraction: what parse_time reads back exactly.
 [[nodiscard]] std::string format_time(UtcNs time);

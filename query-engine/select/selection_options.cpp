@@ -15,7 +15,7 @@ constexpr std::uint32_t kCpuMax = 65'535;
 
 Error usage(const std::string& message) { return {ErrorCode::kUsage, message}; }
 
-// At commas, but not within brackets: "f(int, char),g" are two functions.
+// Globs at commas, but not within brackets: "f(int, char*),g" are two functions, and the star is a pointer's.
 std::vector<std::string> split_names(const std::string& text) {
     std::vector<std::string> names(1);
     int depth = 0;
@@ -23,9 +23,12 @@ std::vector<std::string> split_names(const std::string& text) {
         depth += c == '(' || c == '<' || c == '[' ? 1 : c == ')' || c == '>' || c == ']' ? -1 : 0;
         if (c == ',' && depth <= 0) {
             names.emplace_back();
-        } else {
-            names.back() += c;
+            continue;
         }
+        if ((c == '*' || c == '?') && depth > 0) {
+            names.back() += '\\';
+        }
+        names.back() += c;
     }
     return names;
 }
@@ -111,9 +114,19 @@ OptionTable<Selection> make_table(UtcNs now) {
               time_of("from", &Selection::from, now))
         .text({.name = "until", .value_name = "TIME", .summary = "up to this time, exclusive", .aliases = {"to"}},
               time_of("until", &Selection::to, now))
+        .text({"time", OptionType::kText, "RANGE",
+               "this part of the recording: 10%-20%, 10%/2, or START,STOP in seconds as script prints them"},
+              [](const std::string& text, Selection& selection) -> Result<Done> {
+                  const Result<TimeWindow> window = parse_window(text);
+                  if (!window.ok()) {
+                      return usage("--time: " + window.error().message);
+                  }
+                  selection.window = *window;
+                  return Done{};
+              })
         .text({.name = "comm",
                .value_name = "NAMES",
-               .summary = "only rows of threads with these names, with commas",
+               .summary = "only rows of threads with these names or globs: nginx,'kworker/*'",
                .aliases = {"comms"},
                .is_list = true},
               names(&RowFilter::comms))
@@ -124,13 +137,13 @@ OptionTable<Selection> make_table(UtcNs now) {
               numbers("tid", &RowFilter::tids, INT32_MAX))
         .text({.name = "image",
                .value_name = "NAMES",
-               .summary = "only samples in these images: libc.so.6, /usr/bin/xz, [kernel]",
+               .summary = "only samples in these images: libc.so.6, 'libssl*', /usr/bin/xz, [kernel]",
                .aliases = {"dso", "dsos"},
                .is_list = true},
               names(&RowFilter::images))
         .text({.name = "symbol",
                .value_name = "NAMES",
-               .summary = "only samples in these functions",
+               .summary = "only samples in these functions: main, 'std::*'",
                .aliases = {"symbols"},
                .is_list = true},
               names(&RowFilter::symbols))
@@ -177,6 +190,9 @@ OptionTable<Selection> make_table(UtcNs now) {
         .finish([](const OptionValues&, Selection& selection) -> Result<Done> {
             if (selection.from && selection.to && *selection.to <= *selection.from) {
                 return usage("--until: is not after --from");
+            }
+            if (selection.window && (selection.from || selection.to)) {
+                return usage("--time: not together with --from and --until");
             }
             return Done{};
         });

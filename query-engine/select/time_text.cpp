@@ -1,7 +1,10 @@
-// Times as people write them: RFC 3339, `now`, or an offset from now.
+// Times as people write them: RFC 3339, `now`, or an offset from now; and ranges of them as perf does.
+#include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 
 #include "query-engine/select/selection.h"
@@ -79,7 +82,96 @@ Result<UtcNs> parse_offset(std::string_view text, UtcNs now) {
     return UtcNs{ns};
 }
 
+// Digits with up to nine more behind a point; nothing where it isn't that.
+std::optional<std::uint64_t> seconds_ns(std::string_view text) {
+    const std::size_t point = std::min(text.find('.'), text.size());
+    std::string digits{text.substr(0, point)};
+    const std::string_view fraction = text.substr(std::min(point + 1, text.size()));
+    digits += fraction;
+    digits.append(fraction.size() > 9 ? 0 : 9 - fraction.size(), '0');
+    std::uint64_t ns = 0;
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), ns);
+    const bool is_whole = parsed.ec == std::errc{} && parsed.ptr == digits.data() + digits.size();
+    return point != 0 && fraction.size() <= 9 && is_whole ? std::optional{ns} : std::nullopt;
+}
+
+// Of "10%".
+std::optional<double> share_of(std::string_view text) {
+    double percent = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), percent);
+    const bool is_percent = parsed.ec == std::errc{} && std::string_view{parsed.ptr, text.data() + text.size()} == "%";
+    return is_percent && percent >= 0 && percent <= 100 ? std::optional{percent / 100} : std::nullopt;
+}
+
+std::optional<TimeWindow> window_of_shares(std::string_view text) {
+    const std::size_t mark = std::min(text.find_first_of("-/"), text.size());
+    const std::optional<double> first = share_of(text.substr(0, mark));
+    TimeWindow::Share share{0, first.value_or(0)};
+    const std::string_view rest = text.substr(std::min(mark + 1, text.size()));
+    bool is_valid = first.has_value();
+    if (mark < text.size() && text[mark] == '-') {
+        const std::optional<double> last = share_of(rest);
+        is_valid = is_valid && last;
+        share = {share.last, last.value_or(0)};
+    } else if (mark < text.size()) {
+        unsigned number = 0;
+        const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+        is_valid = is_valid && parsed.ec == std::errc{} && parsed.ptr == rest.data() + rest.size() && number > 0;
+        share = {share.last * (number - 1.0), share.last * number};
+    }
+    constexpr double kRounding = 1e-9;  // 33.4%/3 is more than all; 10%/10 isn't
+    is_valid = is_valid && share.first < share.last && share.last <= 1 + kRounding;
+    return is_valid ? std::optional{TimeWindow{TimeWindow::Share{share.first, std::min(share.last, 1.0)}}}
+                    : std::nullopt;
+}
+
+std::optional<TimeWindow> window_of_clock(std::string_view text) {
+    const std::size_t comma = text.find(',');
+    TimeWindow::Clock clock;
+    if (comma == std::string_view::npos || text.size() == 1) {
+        return std::nullopt;
+    }
+    for (const auto& [part, ns] :
+         {std::pair{text.substr(0, comma), &clock.first_ns}, std::pair{text.substr(comma + 1), &clock.last_ns}}) {
+        if (const std::optional<std::uint64_t> given = seconds_ns(part); given) {
+            *ns = *given;
+        } else if (!part.empty()) {
+            return std::nullopt;
+        }
+    }
+    return clock.first_ns <= clock.last_ns ? std::optional{TimeWindow{clock}} : std::nullopt;
+}
+
 }  // namespace
+
+Result<TimeWindow> parse_window(std::string_view text) {
+    const std::optional<TimeWindow> window =
+        text.find('%') == std::string_view::npos ? window_of_clock(text) : window_of_shares(text);
+    if (!window) {
+        return Error{ErrorCode::kUsage, "\"" + std::string{text.substr(0, 64)} +
+                                            "\" is not a range of time: START,STOP in seconds as 'perfleet script' "
+                                            "prints them (either may be missing), or a part of the recording: "
+                                            "10%-20%, 10%/2, 10%. Times of day: --from and --until"};
+    }
+    return *window;
+}
+
+std::pair<Ticks, Ticks> TimeWindow::ticks(std::uint64_t ticks_per_second, Ticks first_sample, Ticks last_sample) const {
+    if (const auto* const share = std::get_if<Share>(&part)) {
+        const auto total = static_cast<double>(last_sample.value - first_sample.value);
+        const auto at = [&](double of) {
+            return first_sample.value + static_cast<std::uint64_t>(std::llround(of * total));
+        };
+        return {Ticks{at(share->first)}, Ticks{share->last < 1 ? at(share->last) : last_sample.value + 1}};
+    }
+    using Wide = unsigned __int128;
+    const auto& clock = std::get<Clock>(part);
+    const std::uint64_t per_second = ticks_per_second == 0 ? kNsPerSecond : ticks_per_second;
+    const Wide first = (Wide{clock.first_ns} * per_second + kNsPerSecond - 1) / kNsPerSecond;
+    const Wide last = Wide{clock.last_ns} * per_second / kNsPerSecond + 1;
+    return {Ticks{static_cast<std::uint64_t>(std::min<Wide>(first, ~0ULL))},
+            Ticks{static_cast<std::uint64_t>(std::min<Wide>(last, ~0ULL))}};
+}
 
 std::string format_time(UtcNs time) {
     const std::chrono::sys_time<std::chrono::nanoseconds> moment{std::chrono::nanoseconds{time.value}};

@@ -72,5 +72,36 @@ TEST(TimeText, WhatIsFormattedReadsBack) {
     }
 }
 
+// Of samples from 1 s to 3 s; perf's own results (util/time-utils.c: set_percent_time()), the end excluded.
+TEST(TimeWindow, IsWhatPerfTakes) {
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    const auto ticks = [&](const std::string& text, std::uint64_t per_second = 1'000'000'000) {
+        const Result<TimeWindow> window = parse_window(text);
+        EXPECT_TRUE(window.ok()) << text;
+        const auto range = window->ticks(per_second, Ticks{kSecond}, Ticks{3 * kSecond});
+        return std::pair{range.first.value, range.second.value};
+    };
+    using Range = std::pair<std::uint64_t, std::uint64_t>;
+    EXPECT_EQ(ticks("10%-20%"), (Range{1'200'000'000, 1'400'000'000}));
+    EXPECT_EQ(ticks("10%/2"), (Range{1'200'000'000, 1'400'000'000}));
+    EXPECT_EQ(ticks("10%"), (Range{1'000'000'000, 1'200'000'000}));
+    EXPECT_EQ(ticks("10%/10"), (Range{2'800'000'000, 3'000'000'001}));
+    EXPECT_EQ(ticks("12.5%-100%"), (Range{1'250'000'000, 3'000'000'001}));
+    EXPECT_EQ(ticks("1.5,2.000000001"), (Range{1'500'000'000, 2'000'000'002}));
+    EXPECT_EQ(ticks("2,"), (Range{2'000'000'000, ~0ULL}));
+    EXPECT_EQ(ticks(",2"), (Range{0, 2'000'000'001}));
+    EXPECT_EQ(ticks("1.5,2", 10), (Range{15, 21}));  // of a clock of ten ticks a second
+    EXPECT_EQ(ticks("1.51,2.09", 10), (Range{16, 21}));
+}
+
+TEST(TimeWindow, WhatIsNoneIsRefusedWithTheWayOut) {
+    for (const std::string text : {"", ",", "5", "5s,6s", "2,1", "1.1234567890,2", "10%,20%", "20%-10%", "10%-120%",
+                                   "10%/0", "10%/11", "10%-20%,30%-40%", "%", "10-20", "-1,2"}) {
+        const Result<TimeWindow> window = parse_window(text);
+        ASSERT_FALSE(window.ok()) << text;
+        EXPECT_NE(window.error().message.find("START,STOP"), std::string::npos);
+    }
+}
+
 }  // namespace
 }  // namespace perfleet

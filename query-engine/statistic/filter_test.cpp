@@ -102,6 +102,23 @@ TEST_F(Filter, OfSeveralOptionsHoldTogetherAndOfOneEither) {
     EXPECT_EQ(self_sum(top({{"comm", command}, {"image", image}}, "symbol")), both);
 }
 
+TEST_F(Filter, TakesGlobs) {
+    const Answer all = top({}, "symbol,image,command");
+    for (const auto& [option, column] : {std::pair{"comm", kCommand}, {"image", kImage}, {"symbol", kSymbol}}) {
+        const auto sums = self_by(all, column);
+        const std::string start = sums.begin()->first.substr(0, 1);
+        std::uint64_t expected = 0;
+        for (const auto& [name, sum] : sums) {
+            expected += name.starts_with(start) ? sum : 0;
+        }
+        // In brackets a star stands for itself.
+        const std::string pattern = (start == "[" ? "?" : start) + "*";
+        expected = pattern == "?*" ? self_sum(all) : expected;
+        EXPECT_EQ(self_sum(top({{option, pattern}}, "symbol,image,command")), expected) << option;
+        EXPECT_EQ(self_sum(top({{option, "(*)"}}, "symbol,image,command")), 0U) << option;
+    }
+}
+
 TEST_F(Filter, SaysThatTheLedgerIsOfAllRows) {
     const Answer unfiltered = top({}, "command");
     const Answer filtered = top({{"comm", text(unfiltered.rows.front()[kCommand])}}, "command");

@@ -1,6 +1,5 @@
 #include "query-engine/statistic/frame_filter.h"
 
-#include <algorithm>
 #include <memory>
 
 #include "query-engine/statistic/frame_names.h"
@@ -9,10 +8,6 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kSymbolsShare = 8;  // of a query's memory, for symbol tables that are kept
-
-bool is_in(const std::vector<std::string>& names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 }  // namespace
 
@@ -37,10 +32,10 @@ void filter_frames(Scan& scan, const SymbolPaths& paths) {
             const FrameName name = names.name_of(StackNumber{node});
             const std::string& image = names.images().text(name.image);
             const std::string& path = dictionary.image(dictionary.stack(StackNumber{node}).frame.image).name;
-            passes[node] =
-                (filter.images.empty() || is_in(filter.images, image) ||
-                 (image == "[kernel.kallsyms]" && is_in(filter.images, "[kernel]")) || is_in(filter.images, path)) &&
-                (filter.symbols.empty() || is_in(filter.symbols, names.symbols().text(name.symbol)));
+            passes[node] = (filter.images.empty() || matches_any(filter.images, image) ||
+                            (image == "[kernel.kallsyms]" && matches_any(filter.images, "[kernel]")) ||
+                            matches_any(filter.images, path)) &&
+                           (filter.symbols.empty() || matches_any(filter.symbols, names.symbols().text(name.symbol)));
         }
         return passes;
     });

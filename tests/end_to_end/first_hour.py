@@ -321,7 +321,7 @@ def options_of_perf_name_what_to_use_instead(user):
     user.run("perfleet report --children --stdio --no-children -n")
     for words, instead in (("report -g none", "tree"), ("report -G", "--callers"),
                            ("report --percent-limit 1", "--limit"), ("report -t ,", "csv"), ("top -p 1", "record -p"),
-                           ("top -a", "--watch"), ("report --time 10%-20%", "--from"), ("script --time 1,2", "--from"),
+                           ("top -a", "--watch"), ("report --time 10%-120%", "--from"), ("script --time 1", "START,STOP"),
                            ("report --header-only", "--header-only: use"), ("report --hierarchy", "tree"),
                            ("stat -d -- true", "-e cycles"), ("stat -I 100 -- true", "counters"),
                            ("stat -x, -- true", "csv"),
@@ -348,6 +348,9 @@ def a_perf_data_file_is_read_in_place(user):
     user.run("perfleet export --to pprof -i plain.data -o plain.pb.gz && perfleet top -i plain.pb.gz")
     check(len(user.json("perfleet sessions")[0]) == before, "it is in the store")
     check("perf.data" in user.run("perfleet top -i plain.c", status=2).err, "no reason")
+    for words in ("top -i /dev/zero", "import /dev/zero", "import --format perf.data /dev/zero"):
+        error = user.run(f"perfleet {words}", status=2).err
+        check("not a perf.data file" in error, f"{words}: {error}")
     check("plain.data" in user.run("head -c 60 plain.data > plain.cut; cat plain.cut > plain.data; "
                                    "perfleet top -i plain.data", status=1).err, "no place")
 
@@ -385,6 +388,36 @@ def filters_as_perf_spells_them(user):
     check(sum(row["self"] for row in user.json("perfleet top -C 0-1023")[0]) == whole, "-C")
     pid = user.json("perfleet top --by thread")[0][0]["pid"]
     check(sum(row["self"] for row in user.json(f"perfleet top --pid {pid}")[0]) == whole, "--pid")
+
+
+@step
+def globs_take_what_they_match(user):
+    rows, _ = user.json("perfleet top")
+    for option, column, glob, start in (("--comm", "command", "'x*'", "x"), ("--image", "image", "'liblzma*'", "liblzma"),
+                                        ("--symbol", "symbol", "'?liblzma*'", "[liblzma")):
+        expected = sum(row["self"] for row in rows if row[column].startswith(start))
+        part = sum(row["self"] for row in user.json(f"perfleet top {option} {glob}")[0])
+        check(expected == part > 0, f"{option}: {part}, not {expected}")
+
+
+@step
+def ranges_of_time_are_perfs(user):
+    user.run("perfleet export --to perf.data -o ranges.data")
+
+    def perf(options):
+        return user.run(f"perf script -i ranges.data -G -F time --ns {options} 2>/dev/null").out.replace(":", "").split()
+
+    times = perf("")
+    early, late = times[len(times) // 5], times[len(times) // 2]
+    for part in ("10%-20%", "10%/3", "90%-100%", "0%-100%", f"{early},{late}", f"{early},", f",{late}"):
+        expected = len(perf(f"--time {part}"))
+        check(0 < expected <= len(times), f"perf: {expected} of {len(times)}")
+        for source in ("", "-i ranges.data"):
+            count = sum(row["self"] for row in user.json(f"perfleet top {source} --time {part}")[0])
+            check(count == expected, f"{source} --time {part}: {count}, perf has {expected}")
+        script = user.run(f"perfleet script -G -F time --ns --time {part}").out.split()
+        check(len(script) == expected, f"script --time {part}: {len(script)}, perf has {expected}")
+    check("--from" in user.run("perfleet top --time 10%-20% --from -1h", status=2).err, "both are taken")
 
 
 @step

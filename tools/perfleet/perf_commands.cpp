@@ -36,15 +36,12 @@ constexpr Instead kInstead[] = {
     {"trace", "perfleet record -e 'syscalls:*' -- COMMAND; then perfleet tracepoints"},
 };
 
-constexpr const char* kTime =
-    "use --from TIME and --until TIME, which are times of day ('perfleet script -F tod,event' prints those of samples)";
 constexpr const char* kToPerfReport = "use 'perfleet export --to perf.data -o perf.data', then perf";
 
 constexpr PerfOption kTop[]{
     {"-g,--call-graph", true, "use 'perfleet tree' for callees, 'perfleet tree --inverted' for callers"},
     {"-G", false, "use 'perfleet top --callers FUNCTION' or 'perfleet tree --inverted'"},
-    {"-F,--fields", true, "use --by COLUMNS: command, image, symbol, thread"},
-    {"--time", true, kTime},
+    {"-F,--fields", true, "use --by COLUMNS"},
     {"--hierarchy", false, "use --by command,image or 'perfleet tree'"},
     {"--inline", false, "use --inlines"},
     {"-v,--verbose", false, "use --addresses, or 'perfleet symbols' for build-ids"},
@@ -66,7 +63,6 @@ constexpr PerfOption kStat[]{
 };
 constexpr PerfOption kScript[]{
     {"--max-events", true, "use '| head'"},
-    {"--time", true, kTime},
     {"--reltime,--deltatime", false, kToPerfReport},
     {"-s,--script,-g,--gen-script", true, kToPerfReport},
     {"-c", true, "use --comm NAMES"},
@@ -77,7 +73,6 @@ constexpr PerfOption kAnnotate[]{
     {"--stdio,--stdio2", false, nullptr},
     {"-l,--print-line,-P,--full-paths", false, nullptr},
     {"-d", true, "use --image NAMES"},
-    {"--time", true, kTime},
     {"-s", true, "the function is an argument: perfleet annotate FUNCTION"},
 };
 
