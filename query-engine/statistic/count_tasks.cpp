@@ -82,9 +82,10 @@ std::vector<Series> CountTask::series() const {
     return all;
 }
 
-// A rollup of a day tells neither threads nor when.
+// A rollup of a day tells neither threads nor processors nor when.
 Result<std::vector<CountTask>> count_tasks(const Scan& scan, const StackCountOptions& options) {
-    const bool may_use_days = !options.per_thread && !options.per_cgroup && !options.cuts && !scan.selection().is_exact;
+    const bool may_use_days =
+        !options.per_thread && !options.per_cgroup && !options.per_cpu && !options.cuts && !scan.selection().is_exact;
     std::vector<CountTask> tasks;
     for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
         std::vector<EpochTask> epochs = epoch_tasks(scan, i, options.event);

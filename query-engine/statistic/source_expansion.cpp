@@ -213,15 +213,16 @@ void SourceExpansion::look_up(const ImageDefinition& image, const std::vector<Pl
         MadeFrames& made = known[asked[i]];
         size_bytes_ += kPlaceSizeBytes + found[i].size() * sizeof(MadeFrame);
         const auto make = [&](std::string name, const std::string& line) {
-            name = without_separator(std::move(name));
-            if (options_.has_lines) {
+            if (options_.lines_alone) {
+                name = line.empty() ? kUnknownLine : line;
+            } else if (name = without_separator(std::move(name)); options_.has_lines) {
                 name += kLineSeparator + without_separator(line);
             }
             made.push_back({true, symbolizer_.number_of_made(std::move(name))});
         };
         if (found[i].empty()) {
             const std::string line = Symbolizer::interpreted_line(image, asked[i].first);
-            if (options_.has_lines && !line.empty()) {
+            if (options_.lines_alone || (options_.has_lines && !line.empty())) {
                 make(symbolizer_.resolve(image, asked[i].first).name, line);
             }
             continue;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@ namespace perfleet {
 struct SourceOptions {
     bool has_inlines = false;
     bool has_lines = false;
+    bool lines_alone = false;  // a frame is called by its line, kUnknownLine where there is none
 
     [[nodiscard]] bool any() const { return has_inlines || has_lines; }
 };
@@ -40,6 +42,7 @@ public:
     static constexpr std::uint32_t kInlinedOfChainMax = limits::kStackChainMax - limits::kCallChainDepthMax;
     // Between a function's name and its line, in symbols of `has_lines`.
     static constexpr char kLineSeparator = '\x1f';
+    static constexpr std::string_view kUnknownLine = "[unknown]";  // as frames that weren't recorded
 
     SourceExpansion(Symbolizer& symbolizer, QueryMemory& memory, SourceOptions options)
         : symbolizer_{symbolizer}, options_{options}, share_{memory} {}

@@ -27,6 +27,7 @@ struct RunnerKey {
     std::uint32_t tid = 0;
     std::uint32_t slice = 0;
     std::uint32_t cgroup = ProcessCgroups::kUnknown;
+    std::uint32_t cpu = 0;
 
     friend auto operator<=>(const RunnerKey&, const RunnerKey&) = default;
 };
@@ -38,6 +39,15 @@ struct TaskNames {
 };
 
 bool needs_pid(const StackCountOptions& options) { return options.per_thread || options.per_cgroup; }
+
+// Of a row, or several; what isn't needed is 0.
+struct RowOwner {
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    std::uint32_t cpu = 0;
+
+    friend bool operator==(const RowOwner&, const RowOwner&) = default;
+};
 
 // Counts on one thread. Runners are numbered in the order in which this worker meets them.
 class Worker {
@@ -57,16 +67,14 @@ public:
     [[nodiscard]] bool can_count(std::span<const Rollup::Thread> threads, const TaskNames& names,
                                  const StackCountOptions& options) {
         return std::all_of(threads.begin(), threads.end(), [&](const Rollup::Thread& thread) {
-            const std::uint32_t pid = needs_pid(options) ? thread.pid : 0;
-            return thread.last_ticks < runner_of(pid, thread.tid, thread.first_ticks, names, options).until;
+            return thread.last_ticks < runner_of(owner_of(thread, options), thread.first_ticks, names, options).until;
         });
     }
 
     // Sums of a thread that has one runner only.
     void count(const Rollup::Thread& thread, std::span<const Rollup::Sum> sums, const TaskNames& names,
                const StackCountOptions& options) {
-        const std::uint32_t pid = needs_pid(options) ? thread.pid : 0;
-        const std::uint32_t runner = runner_of(pid, thread.tid, thread.first_ticks, names, options).runner;
+        const std::uint32_t runner = runner_of(owner_of(thread, options), thread.first_ticks, names, options).runner;
         for (const Rollup::Sum& sum : sums) {
             if (const std::uint64_t value = options.sum_weights ? sum.weight : sum.row_count; value != 0) {
                 sums_.add(runner, sum.stack.value, value);
@@ -95,9 +103,12 @@ private:
         }
     }
 
+    static RowOwner owner_of(const Rollup::Thread& thread, const StackCountOptions& options) {
+        return {needs_pid(options) ? thread.pid : 0, thread.tid};
+    }
+
     struct Remembered {
-        std::uint32_t pid = 0;
-        std::uint32_t tid = 0;
+        RowOwner owner;
         Ticks from{1};
         Ticks until{0};
         std::uint32_t runner = 0;
@@ -114,16 +125,21 @@ private:
     // Fills runs_; not where a thread has more than one runner in the block, so that each row's time matters.
     [[nodiscard]] Found find_runs(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
         runs_.clear();
+        constexpr ValueRun kAllRows{.end = ~0U, .value = 0};
+        pids_.assign(1, kAllRows);
+        cpus_.assign(1, kAllRows);
         if (!block.decode_runs(ColumnId::kTid, tids_) ||
-            (needs_pid(options) && !block.decode_runs(ColumnId::kPid, pids_))) {
+            (needs_pid(options) && !block.decode_runs(ColumnId::kPid, pids_)) ||
+            (options.per_cpu && !block.decode_runs(ColumnId::kCpu, cpus_))) {
             return Found::kDamage;
         }
         // Samples stand by cpu, so a thread has many rows in a run.
         auto pid = pids_.begin();
+        auto cpu = cpus_.begin();
         for (auto tid = tids_.begin(); tid != tids_.end();) {
-            const std::uint32_t end = needs_pid(options) ? std::min(tid->end, pid->end) : tid->end;
+            const std::uint32_t end = std::min({tid->end, pid->end, cpu->end});
             const Remembered& runner =
-                runner_of(needs_pid(options) ? pid->value : 0, tid->value, block.first_ticks, names, options);
+                runner_of({pid->value, tid->value, cpu->value}, block.first_ticks, names, options);
             if (block.last_ticks >= runner.until) {
                 return Found::kNoRuns;
             }
@@ -133,7 +149,8 @@ private:
                 runs_.push_back({end, runner.runner});
             }
             tid += tid->end == end ? 1 : 0;
-            pid += needs_pid(options) && pid->end == end ? 1 : 0;
+            pid += pid->end == end ? 1 : 0;
+            cpu += cpu->end == end ? 1 : 0;
         }
         return Found::kRuns;
     }
@@ -160,6 +177,9 @@ private:
         if (needs_pid(options)) {
             columns.push_back(ColumnId::kPid);
         }
+        if (options.per_cpu) {
+            columns.push_back(ColumnId::kCpu);
+        }
         if (options.sum_weights) {
             columns.push_back(ColumnId::kWeight);
         }
@@ -171,42 +191,46 @@ private:
         const auto times = block.rows.integers(ColumnId::kTime);
         const auto tids = block.rows.integers(ColumnId::kTid);
         const auto stacks = block.rows.integers(ColumnId::kStack);
-        const auto pids = pids_of(block, options);
+        const auto pids = column_of(block, needs_pid(options), ColumnId::kPid);
+        const auto cpus = column_of(block, options.per_cpu, ColumnId::kCpu);
         const auto weights = weights_of(block, options);
+        const auto at = [](std::span<const std::uint64_t> column, std::size_t row) {
+            return column.empty() ? 0 : static_cast<std::uint32_t>(column[row]);
+        };
         for (std::size_t row = 0; row < block.rows.row_count(); ++row) {
             const Ticks ticks{times[row]};
             const std::uint64_t value = weights.empty() ? 1 : weights[row];
             if (ticks >= range.first && ticks < range.second && value != 0) {
-                const std::uint32_t pid = pids.empty() ? 0 : static_cast<std::uint32_t>(pids[row]);
-                const Remembered& runner = runner_of(pid, static_cast<std::uint32_t>(tids[row]), ticks, names, options);
+                const Remembered& runner =
+                    runner_of({at(pids, row), at(tids, row), at(cpus, row)}, ticks, names, options);
                 sums_.add(runner.runner, static_cast<std::uint32_t>(stacks[row]), value);
             }
         }
     }
 
-    static std::span<const std::uint64_t> pids_of(RowBlock& block, const StackCountOptions& options) {
-        return needs_pid(options) ? block.rows.integers(ColumnId::kPid) : std::span<const std::uint64_t>{};
+    static std::span<const std::uint64_t> column_of(RowBlock& block, bool is_needed, ColumnId id) {
+        return is_needed ? block.rows.integers(id) : std::span<const std::uint64_t>{};
     }
     static std::span<const std::uint64_t> weights_of(RowBlock& block, const StackCountOptions& options) {
-        return options.sum_weights ? block.rows.integers(ColumnId::kWeight) : std::span<const std::uint64_t>{};
+        return column_of(block, options.sum_weights, ColumnId::kWeight);
     }
 
     // The thread's runner at `ticks`, and the time for which it stays that.
-    const Remembered& runner_of(std::uint32_t pid, std::uint32_t tid, Ticks ticks, const TaskNames& names,
+    const Remembered& runner_of(const RowOwner& owner, Ticks ticks, const TaskNames& names,
                                 const StackCountOptions& options) {
-        Remembered& last = remembered_[tid % remembered_.size()];
-        if (last.tid == tid && last.pid == pid && last.from <= ticks && ticks < last.until) {
+        Remembered& last = remembered_[owner.tid % remembered_.size()];
+        if (last.owner == owner && last.from <= ticks && ticks < last.until) {
             return last;
         }
-        const ThreadNames::Span span = names.threads.at(tid, ticks);
-        const TimedNames::Span cgroup = options.per_cgroup ? names.cgroups.at(pid, ticks) : TimedNames::Span{};
+        const ThreadNames::Span span = names.threads.at(owner.tid, ticks);
+        const TimedNames::Span cgroup = options.per_cgroup ? names.cgroups.at(owner.pid, ticks) : TimedNames::Span{};
         const auto cut = std::upper_bound(cuts_.begin(), cuts_.end(), ticks);
-        RunnerKey key{span.name, 0, 0, static_cast<std::uint32_t>(cut - cuts_.begin()), cgroup.name};
+        RunnerKey key{span.name, 0, 0, static_cast<std::uint32_t>(cut - cuts_.begin()), cgroup.name, owner.cpu};
         if (options.per_thread) {
-            key.pid = pid;
+            key.pid = owner.pid;
         }
         if (options.per_thread || span.name == ThreadNames::kNoName) {
-            key.tid = tid;
+            key.tid = owner.tid;
         }
         const auto [entry, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(runners_.size()));
         if (is_new) {
@@ -214,7 +238,7 @@ private:
         }
         const Ticks from = std::max(span.from, cgroup.from);
         const Ticks until = std::min(span.until, cgroup.until);
-        last = {pid, tid, cut == cuts_.begin() ? from : std::max(from, *(cut - 1)),
+        last = {owner, cut == cuts_.begin() ? from : std::max(from, *(cut - 1)),
                 cut == cuts_.end() ? until : std::min(until, *cut), entry->second};
         return last;
     }
@@ -224,6 +248,7 @@ private:
     std::vector<Run> runs_;  // of the block that is being counted
     std::vector<ValueRun> tids_;
     std::vector<ValueRun> pids_;
+    std::vector<ValueRun> cpus_;
     NarrowColumn stacks_;
     std::vector<RunnerKey> runners_;
     std::map<RunnerKey, std::uint32_t> numbers_;
@@ -250,8 +275,12 @@ EpochStackCounts merged(const std::vector<Worker>& workers, const TaskNames& nam
     result.counts.reserve(pair_count);
     std::map<Runner, std::uint32_t> runners;
     const auto runner_of = [&](const RunnerKey& key) {
-        return Runner{names.threads.text(key.name, key.tid), key.pid, options.per_thread ? key.tid : 0, key.slice,
-                      key.cgroup == ProcessCgroups::kUnknown ? std::string{} : names.cgroups.paths()[key.cgroup]};
+        return Runner{names.threads.text(key.name, key.tid),
+                      key.pid,
+                      options.per_thread ? key.tid : 0,
+                      key.slice,
+                      key.cgroup == ProcessCgroups::kUnknown ? std::string{} : names.cgroups.paths()[key.cgroup],
+                      key.cpu};
     };
     for (const Worker& worker : workers) {
         for (const RunnerKey& key : worker.runners()) {
@@ -358,7 +387,8 @@ bool are_whole_minutes(const ClockMap& clock, const std::vector<Ticks>& cuts) {
 Result<Done> count_rollups(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series,
                            const TaskNames& names, const StackCountOptions& options, Worker& worker, RowsLeft& left) {
     const TickRange range = scan.tick_range(session_index);
-    if (options.cuts && !are_whole_minutes(scan.sessions()[session_index].clock, options.cuts(session_index))) {
+    if (options.per_cpu ||
+        (options.cuts && !are_whole_minutes(scan.sessions()[session_index].clock, options.cuts(session_index)))) {
         return Done{};
     }
     for (const RollupLevel level : {RollupLevel::kHour, RollupLevel::kMinute}) {

@@ -25,6 +25,7 @@ struct StackCountOptions {
     bool sum_weights = false;  // else rows
     bool per_thread = false;   // Runner::pid and tid are told
     bool per_cgroup = false;   // Runner::cgroup is told
+    bool per_cpu = false;      // Runner::cpu is told; rollups don't know it
     // Ascending ticks of a session at which a new slice of time begins: Runner::slice is told. Empty: all is slice 0.
     // Rollups are used where all cuts begin a minute of UTC.
     std::function<std::vector<Ticks>(std::size_t session_index)> cuts = nullptr;
@@ -38,6 +39,7 @@ struct Runner {
     std::uint32_t tid = 0;
     std::uint32_t slice = 0;
     std::string cgroup = {};  // its path; empty: not known
+    std::uint32_t cpu = 0;
 
     friend auto operator<=>(const Runner&, const Runner&) = default;
 };

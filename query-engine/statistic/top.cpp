@@ -21,8 +21,6 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kColumnsMax = 16;
-
 double percent_of(std::uint64_t part, std::uint64_t total) {
     return total == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(total);
 }
@@ -35,23 +33,77 @@ struct Measure {
 constexpr std::uint32_t kRunnableSlice = 1;
 constexpr double kNsPerMs = 1e6;
 
+// Whose samples a row counts; what isn't asked for is empty.
+struct TopGroup {
+    Runner runner;
+    CgroupOwner owner;
+
+    friend auto operator<=>(const TopGroup&, const TopGroup&) = default;
+};
+
+struct TopRow {
+    std::string symbol;
+    std::string line;
+    std::string image;
+    const TopGroup& group;
+};
+
+AnswerValue line_value(const std::string& line) { return line.empty() ? AnswerValue{} : AnswerValue{line}; }
+AnswerValue task_id(std::uint32_t id) { return std::int64_t{static_cast<std::int32_t>(id)}; }
+
+// A column that rows can be told apart by.
+struct TopKey {
+    bool TopOptions::*is_asked;
+    const char* column;
+    std::vector<const char*> names;  // of `--by`; perf's, too
+    AnswerValue (*value)(const TopRow& row);
+    bool is_always_there = false;
+};
+
+// In the order of the columns.
+const std::vector<TopKey>& top_keys() {
+    using Row = const TopRow&;
+    using Value = AnswerValue;
+    using Top = TopOptions;
+    static const std::vector<TopKey> kKeys{
+        {&Top::by_symbol, "symbol", {"symbol", "sym"}, [](Row row) { return Value{row.symbol}; }, true},
+        {&Top::by_line, "line", {"line", "srcline"}, [](Row row) { return line_value(row.line); }},
+        {&Top::by_image, "image", {"image", "dso"}, [](Row row) { return Value{row.image}; }, true},
+        {&Top::by_command,
+         "command",
+         {"command", "comm"},
+         [](Row row) { return Value{row.group.runner.command}; },
+         true},
+        {&Top::by_thread, "pid", {"thread", "pid"}, [](Row row) { return task_id(row.group.runner.pid); }},
+        {&Top::by_thread, "tid", {"tid"}, [](Row row) { return task_id(row.group.runner.tid); }},
+        {&Top::by_cpu, "cpu", {"cpu"}, [](Row row) { return Value{std::int64_t{row.group.runner.cpu}}; }},
+        {&Top::by_unit, "unit", {"unit"}, [](Row row) { return Value{row.group.owner.unit}; }},
+        {&Top::by_pod, "pod", {"pod"}, [](Row row) { return Value{row.group.owner.pod}; }},
+        {&Top::by_container, "container", {"container"}, [](Row row) { return Value{row.group.owner.container}; }},
+        {&Top::by_cgroup, "cgroup", {"cgroup"}, [](Row row) { return Value{row.group.runner.cgroup}; }},
+    };
+    return kKeys;
+}
+
+std::string key_names() {
+    std::string names;
+    for (const TopKey& key : top_keys()) {
+        names += (names.empty() ? "" : ", ") + std::string{key.names.front()};
+    }
+    return names;
+}
+
+// With the command beside the thread.
+bool is_shown(const TopKey& key, const TopOptions& options) {
+    return options.*key.is_asked || (key.is_asked == &TopOptions::by_command && options.by_thread);
+}
+
 std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const Measure& measure) {
     const std::string& unit = measure.unit;
-    std::vector<AnswerColumn> columns{{"symbol", ""}};
-    if (options.has_lines) {
-        columns.push_back({"line", ""});
-    }
-    columns.push_back({"image", ""});
-    columns.push_back({"command", ""});
-    if (options.by_thread) {
-        columns.push_back({"pid", ""});
-        columns.push_back({"tid", ""});
-    }
-    for (const auto& [is_shown, name] :
-         {std::pair{options.by_unit, "unit"}, std::pair{options.by_pod, "pod"},
-          std::pair{options.by_container, "container"}, std::pair{options.by_cgroup, "cgroup"}}) {
-        if (is_shown) {
-            columns.push_back({name, ""});
+    std::vector<AnswerColumn> columns;
+    for (const TopKey& key : top_keys()) {
+        if (key.is_always_there || is_shown(key, options)) {
+            columns.push_back({key.column, ""});
         }
     }
     columns.push_back({"self", unit});
@@ -66,39 +118,20 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const Measur
 }
 
 Result<Done> read_by(const std::string& text, TopOptions& top) {
-    top.by_symbol = top.by_image = top.by_command = top.by_thread = false;
-    top.by_cgroup = top.by_container = top.by_pod = top.by_unit = false;
-    for (const std::string& name : split_list(text)) {  // perf's names, too
-        if (name == "symbol" || name == "sym") {
-            top.by_symbol = true;
-        } else if (name == "image" || name == "dso") {
-            top.by_image = true;
-        } else if (name == "command" || name == "comm") {
-            top.by_command = true;
-        } else if (name == "thread" || name == "pid" || name == "tid") {
-            top.by_thread = true;
-        } else if (name == "cgroup") {
-            top.by_cgroup = true;
-        } else if (name == "container") {
-            top.by_container = true;
-        } else if (name == "pod") {
-            top.by_pod = true;
-        } else if (name == "unit") {
-            top.by_unit = true;
-        } else {
-            return option_error("by", name, "symbol, image, command, thread, container, pod, unit or cgroup");
+    for (const TopKey& key : top_keys()) {
+        top.*key.is_asked = false;
+    }
+    for (const std::string& name : split_list(text)) {
+        const auto key = std::find_if(top_keys().begin(), top_keys().end(), [&](const TopKey& one) {
+            return std::find(one.names.begin(), one.names.end(), name) != one.names.end();
+        });
+        if (key == top_keys().end()) {
+            return option_error("by", name, "one of " + key_names());
         }
+        top.*key->is_asked = true;
     }
     return Done{};
 }
-
-// Whose samples a row counts; what isn't asked for is empty.
-struct TopGroup {
-    Runner runner;
-    CgroupOwner owner;
-
-    friend auto operator<=>(const TopGroup&, const TopGroup&) = default;
-};
 
 TopGroup group_of_runner(const Runner& runner, const TopOptions& options) {
     constexpr const char* kNone = "[none]";
@@ -110,6 +143,7 @@ TopGroup group_of_runner(const Runner& runner, const TopOptions& options) {
     } else if (options.by_command) {
         group.runner.command = runner.command;
     }
+    group.runner.cpu = runner.cpu;
     if (!options.needs_cgroups()) {
         return group;
     }
@@ -177,39 +211,33 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
         static_cast<std::size_t>(std::min<std::uint64_t>(options.row_count_max.value_or(rows.size()), rows.size()));
     std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(row_count), rows.end(), before);
     rows.resize(row_count);
-    share.add(row_count * answer_row_size_bytes(kColumnsMax));
+    answer.columns = columns_of_top(options, measure);
+    share.add(row_count * answer_row_size_bytes(answer.columns.size()));
     if (share.is_exceeded()) {
         return answer;
     }
-    answer.columns = columns_of_top(options, measure);
     const auto shown = [&](std::uint64_t value) {
         return measure.is_off_cpu ? AnswerValue{static_cast<double>(value) / kNsPerMs} : AnswerValue{value};
     };
     answer.rows.reserve(row_count);
     for (const Row& row : rows) {
-        const auto text = [](bool is_shown, std::string value) {
-            return is_shown ? AnswerValue{std::move(value)} : AnswerValue{};
-        };
         std::vector<AnswerValue> values;
         values.reserve(answer.columns.size());
         std::string symbol = counts.symbol(row.frame);
-        const std::size_t line = options.has_lines ? symbol.find(SourceExpansion::kLineSeparator) : std::string::npos;
-        values.push_back(text(options.by_symbol, symbol.substr(0, line)));
-        if (options.has_lines) {
-            values.push_back(text(line < symbol.size() - 1, line < symbol.size() ? symbol.substr(line + 1) : ""));
+        std::string line;
+        if (options.by_line && options.by_symbol) {
+            const std::size_t end = std::min(symbol.find(SourceExpansion::kLineSeparator), symbol.size());
+            line = end < symbol.size() ? symbol.substr(end + 1) : "";
+            symbol.resize(end);
+        } else if (options.by_line) {
+            line = symbol;
         }
-        values.push_back(text(options.by_image, counts.image(row.frame)));
-        values.push_back(text(options.by_command || options.by_thread, row.group->runner.command));
-        if (options.by_thread) {
-            values.emplace_back(std::int64_t{static_cast<std::int32_t>(row.group->runner.pid)});
-            values.emplace_back(std::int64_t{static_cast<std::int32_t>(row.group->runner.tid)});
-        }
-        for (const auto& [is_shown, name] :
-             {std::pair{options.by_unit, &row.group->owner.unit}, std::pair{options.by_pod, &row.group->owner.pod},
-              std::pair{options.by_container, &row.group->owner.container},
-              std::pair{options.by_cgroup, &row.group->runner.cgroup}}) {
-            if (is_shown) {
-                values.emplace_back(*name);
+        const TopRow shown_row{std::move(symbol), std::move(line), counts.image(row.frame), *row.group};
+        for (const TopKey& key : top_keys()) {
+            if (is_shown(key, options)) {
+                values.push_back(key.value(shown_row));
+            } else if (key.is_always_there) {
+                values.emplace_back();
             }
         }
         values.push_back(shown(row.counts.self));
@@ -245,7 +273,7 @@ OptionTable<TopOptions> make_top_options() {
         .text({.name = "by",
                .type = OptionType::kText,
                .value_name = "WHAT",
-               .summary = "symbol, image, command, thread, container, pod, unit, cgroup; several with commas",
+               .summary = key_names() + "; several with commas",
                .aliases = {"s", "sort"},
                .is_list = true},
               read_by)
@@ -254,8 +282,8 @@ OptionTable<TopOptions> make_top_options() {
         .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
                &TopOptions::row_count_max)
         .flag("addresses", &TopOptions::each_address, "show each address that has no symbol, not its function or image")
-        .flag("lines", &TopOptions::has_lines,
-              "a row a source line of each function, from debug information (with --by: of symbol)")
+        .flag("lines", &TopOptions::by_line,
+              "also by source line, from debug information: --by symbol,line,image,command")
         .flag("inlines", &TopOptions::has_inlines,
               "count inlined functions as functions, from debug information (`NAME (inlined)`)")
         .flag("weight", &TopOptions::sum_weights, "sum the event's unit instead of counting samples");
@@ -286,20 +314,22 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     if (!options.callers_of.empty()) {
         return make_callers(scan, symbolizer, options, choice);
     }
-    FrameCounts<TopGroup> counts{symbolizer,        scan.memory(),    scan.worker_count(),
-                                 options.by_symbol, options.by_image, FrameNames::wanted(options.each_address)};
+    FrameCounts<TopGroup> counts{symbolizer,          scan.memory(),
+                                 scan.worker_count(), options.by_symbol || options.by_line,
+                                 options.by_image,    FrameNames::wanted(options.each_address)};
     const bool is_off_cpu = choice.name == off_cpu::kBlocked;
     const bool sum_weights = options.sum_weights || weighs_by_default(scan, choice);
     SourceExpansion expansion{
         symbolizer,
         scan.memory(),
-        {.has_inlines = options.has_inlines && options.by_symbol, .has_lines = options.has_lines && options.by_symbol}};
+        {options.has_inlines && (options.by_symbol || options.by_line), options.by_line, !options.by_symbol}};
     const auto count = [&](std::string_view name, std::uint32_t slice) {
         return expansion.visit(scan,
                                StackCountOptions{.event = std::string{name},
                                                  .sum_weights = sum_weights,
                                                  .per_thread = options.by_thread,
-                                                 .per_cgroup = options.needs_cgroups()},
+                                                 .per_cgroup = options.needs_cgroups(),
+                                                 .per_cpu = options.by_cpu},
                                [&](const EpochStackCounts& epoch) {
                                    counts.add(epoch, [&](const Runner& runner) {
                                        TopGroup group = group_of_runner(runner, options);

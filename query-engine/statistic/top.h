@@ -17,19 +17,20 @@
 namespace perfleet {
 
 struct TopOptions {
-    // What rows are told apart by. The columns of the others hold null; pid, tid and those of
-    // cgroups stand there only where they are asked for.
+    // What rows are told apart by. Columns of symbol, image and command always stand there and hold null where they
+    // aren't asked for.
     bool by_symbol = true;
+    bool by_line = false;  // the source line that samples fell on, from debug information
     bool by_image = true;
     bool by_command = true;
     bool by_thread = false;  // command, process and thread id
+    bool by_cpu = false;
     bool by_cgroup = false;  // the process's: its path, and what that tells (select/cgroup_path.h)
     bool by_container = false;
     bool by_pod = false;
     bool by_unit = false;
     bool each_address = false;  // addresses that no symbol covers are rows of their own
     bool has_inlines = false;   // inlined functions are frames of their own (source_expansion.h)
-    bool has_lines = false;     // functions are told apart by the lines that samples fell on: a column `line`
     std::string callers_of;     // not empty: a row a caller of this function (callers.h)
     bool sum_weights = false;   // sums of the event's unit, not numbers of samples
     std::optional<std::uint64_t> row_count_max;

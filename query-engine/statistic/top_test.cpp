@@ -174,6 +174,48 @@ TEST_F(Top, CountsTracepointRowsOfTheSelectedEvent) {
     expect_naive(selection, options);
 }
 
+// Of rows and, compacted, of what rollups would stand for.
+TEST_F(Top, CountsByProcessor) {
+    std::map<std::pair<std::string, std::int64_t>, std::uint64_t> expected;
+    for (ScenarioSession& session : scenario_.sessions) {
+        for (ScenarioEpoch& epoch : session.epochs) {
+            for (std::size_t i = 0; i < epoch.samples.size(); ++i) {
+                ScenarioSample& sample = epoch.samples[i];
+                sample.cpu = static_cast<std::uint32_t>(i / 5 % 3);
+                if (sample.event == 0) {
+                    ++expected[{replayed_name(epoch, sample), sample.cpu}];
+                }
+            }
+        }
+    }
+    TopOptions options;
+    options.by_symbol = options.by_image = false;
+    options.by_cpu = true;
+    for (const std::size_t compact_every : {std::size_t{0}, std::size_t{20}}) {
+        SCOPED_TRACE(compact_every);
+        store_ = make_memory_store();
+        deliver(scenario_, {.compact_every = compact_every}, *store_);
+        std::map<std::pair<std::string, std::int64_t>, std::uint64_t> counts;
+        for (const auto& row : top({}, options).rows) {
+            EXPECT_TRUE(counts
+                            .try_emplace({std::get<std::string>(row[2]), std::get<std::int64_t>(row[3])},
+                                         std::get<std::uint64_t>(row[4]))
+                            .second);
+        }
+        EXPECT_EQ(counts, expected);
+    }
+}
+
+TEST_F(Top, KeysAreCalledAsPerfCallsThem) {
+    const auto asked = [](const std::string& by) { return top_options().read({{"by", by}}); };
+    EXPECT_TRUE(asked("srcline")->by_line && asked("sym,line")->by_line && asked("sym,line")->by_symbol);
+    EXPECT_TRUE(asked("cpu")->by_cpu && !asked("cpu")->by_symbol && !asked("cpu")->by_command);
+    const Result<TopOptions> unknown = asked("trace");
+    ASSERT_FALSE(unknown.ok());
+    EXPECT_NE(unknown.error().message.find("symbol, line, image, command, thread, tid, cpu, unit"), std::string::npos)
+        << unknown.error().message;
+}
+
 TEST_F(Top, CutsRowsToTheTimeRange) {
     // All sessions started within ten ticks of each other; the middle one's clock is the measure for a single session.
     const ScenarioSession& session = scenario_.sessions[1];

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -105,6 +107,39 @@ TEST_F(SourceLinesProgram, LinesAddUpToTheirFunctions) {
     EXPECT_TRUE(has_line);
     for (const auto& row : plain["rows"]) {
         EXPECT_EQ(selves[row[index_of(plain, "symbol")]], row[index_of(plain, "self")].get<std::uint64_t>());
+    }
+}
+
+// `perf report -n --sort KEY` of the export. Where it knows no line it names the address.
+TEST_F(SourceLinesProgram, CountsByLineAndProcessorArePerfs) {
+    const std::string file = folder_ / "perf.data";
+    (void)perfleet({"export", "--to", "perf.data", "-o", file});
+    const std::regex row{"[^|]*\\| *([0-9]+) *\\|(.*:)?([0-9]+) *"};  // percent, samples, `file:line` or a processor
+    for (const auto& [key, column] : {std::pair{"srcline", "line"}, {"cpu", "cpu"}}) {
+        const Finished perf = run(
+            {"perf", "report", "-i", file, "--stdio", "-g", "none", "--no-children", "-n", "-t", "|", "--sort", key});
+        ASSERT_EQ(perf.ending.status, 0) << perf.error_output;
+        std::map<std::string, std::uint64_t> expected;
+        std::istringstream lines{perf.output};
+        std::smatch match;
+        for (std::string line; std::getline(lines, line);) {
+            const bool is_row = !line.starts_with('#') && std::regex_match(line, match, row);
+            if (is_row && !match.str(2).starts_with("??")) {
+                expected[match.str(2) + std::to_string(std::stoull(match.str(3)))] += std::stoull(match.str(1));
+            }
+        }
+        const auto top = table({"top", "--sort", key});
+        std::map<std::string, std::uint64_t> counts;
+        for (const auto& one : top["rows"]) {
+            const auto& value = one[index_of(top, column)];
+            const auto self = one[index_of(top, "self")].get<std::uint64_t>();
+            if (value != "[unknown]" && self != 0) {
+                counts[value.is_string() ? value.get<std::string>() : value.dump()] = self;
+            }
+        }
+        EXPECT_FALSE(expected.empty()) << perf.output;
+        EXPECT_EQ(counts, expected) << perf.output;
+        EXPECT_EQ(sum_of(top, "self"), sum_of(table({"top"}), "self"));
     }
 }
 

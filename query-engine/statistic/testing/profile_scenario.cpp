@@ -148,6 +148,7 @@ private:
             const ScenarioSample& sample = epoch_.samples[at];
             SampleIntegers& rows = by_event[sample.event];
             rows[ColumnId::kTime].push_back(sample.ticks);
+            rows[ColumnId::kCpu].push_back(sample.cpu);
             rows[ColumnId::kPid].push_back(sample.pid);
             rows[ColumnId::kTid].push_back(sample.tid);
             rows[ColumnId::kStack].push_back(stack_number(sample.frames));

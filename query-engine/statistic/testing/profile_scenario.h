@@ -25,6 +25,7 @@ struct ScenarioSample {
     std::uint32_t tid = 0;
     std::uint64_t weight = 1;
     std::vector<ScenarioFrame> frames;  // innermost first; empty: none
+    std::uint32_t cpu = 0;
 };
 
 struct ScenarioTask {
