@@ -108,19 +108,24 @@ void summarise_batches(ScannedSession& session) {
     session.series.assign(series.begin(), series.end());
 }
 
-// Of its first sample and its last; both 0 where it has none.
-TickRange sampled_ticks(const ScannedSession& session) {
-    TickRange range{Ticks{~0ULL}, Ticks{0}};
-    for (const BatchRecord& batch : session.batches) {
-        for (const BatchRecord::Rows& rows : batch.rows) {
-            const Kind kind = rows.series.kind;
-            const bool is_sample = kind == Kind::kSample || kind == Kind::kTracepoint || kind == Kind::kKernelEntry;
-            if (is_sample && rows.row_count != 0) {
-                range = {std::min(range.first, rows.first_ticks), std::max(range.second, rows.last_ticks)};
+// Of its first row that is a sample in perf.data, and its last; of its readings of counters where it has none; both 0
+// where it has neither.
+TickRange measured_ticks(const ScannedSession& session) {
+    for (const RowSpan holds : {RowSpan::kAtItsTime, RowSpan::kUntilItsTime}) {
+        TickRange range{Ticks{~0ULL}, Ticks{0}};
+        for (const BatchRecord& batch : session.batches) {
+            for (const BatchRecord::Rows& rows : batch.rows) {
+                const KindTraits& kind = traits_of(rows.series.kind);
+                if (kind.is_measured && kind.holds == holds && rows.row_count != 0) {
+                    range = {std::min(range.first, rows.first_ticks), std::max(range.second, rows.last_ticks)};
+                }
             }
         }
+        if (range.first <= range.second) {
+            return range;
+        }
     }
-    return {std::min(range.first, range.second), range.second};
+    return {};
 }
 
 }  // namespace
@@ -224,7 +229,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
         order_batches(session);
         summarise_batches(session);
         if (selection.window) {
-            const auto [first, last] = sampled_ticks(session);
+            const auto [first, last] = measured_ticks(session);
             const TickRange range = selection.window->ticks(session.record.ticks_per_second, first, last);
             const UtcNs from = session.clock.utc_of(range.first);
             const UtcNs to = session.clock.utc_of(range.second);

@@ -46,7 +46,7 @@ struct TimeWindow {
 
         friend bool operator==(const Clock&, const Clock&) = default;
     };
-    struct Share {  // of the time from the first sample to the last; the end is excluded unless it is the last
+    struct Share {  // of the time from the first measured row to the last; the end is excluded unless it is the last
         double first = 0;
         double last = 1;
 

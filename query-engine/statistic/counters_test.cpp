@@ -67,6 +67,12 @@ Selection between(std::uint64_t first, std::uint64_t last) {
     return selection;
 }
 
+Selection part(const char* text) {
+    Selection selection;
+    selection.window = parse_window(text).value();
+    return selection;
+}
+
 // value, enabled, running, scaled.
 std::vector<AnswerValue> figures(const Answer& answer) {
     EXPECT_EQ(answer.rows.size(), 1U);
@@ -75,6 +81,13 @@ std::vector<AnswerValue> figures(const Answer& answer) {
 }
 
 using Figures = std::vector<AnswerValue>;
+
+TEST(Counters, OfAPartOfASessionThatHasNothingElse) {
+    const std::vector<Reading> readings{
+        {10, 0, kWholeCpu, 100, 10, 10}, {60, 0, kWholeCpu, 130, 60, 60}, {110, 0, kWholeCpu, 190, 110, 110}};
+    EXPECT_EQ(figures(counters_of(readings, part("0%-60%"))), figures(counters_of(readings, between(10, 70))));
+    EXPECT_EQ(figures(counters_of(readings, part("70%-100%"))), figures(counters_of(readings, between(80, 111))));
+}
 
 TEST(Counters, AreTheLastReadingScaledOnEachCpu) {
     const Answer answer = counters_of({{10, 0, kWholeCpu, 100, 10, 5},
