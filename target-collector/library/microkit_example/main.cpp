@@ -8,6 +8,7 @@
 #include "target-collector/sel4/domain/system_symbols.h"
 #include "target-collector/sel4/kernel/cycles.h"
 #include "target-collector/sel4/kernel/place.h"
+#include "target-collector/sel4/run/cycle_rate.h"
 #include "target-collector/wire/line_stream.h"
 
 using namespace perfleet;
@@ -29,13 +30,9 @@ std::uint64_t timer_now() {
 BoardClock find_clock() {
     constexpr std::uint64_t kPartOfSecond = 50;
     start_cycles();
-    const std::uint64_t wait = PERFLEET_READ_REGISTER(cntfrq_el0) / kPartOfSecond;
-    const std::uint64_t begun = timer_now();
-    const Ticks first = cycles();
-    while (timer_now() - begun < wait) {
-    }
-    const Ticks now = cycles();
-    return {(now.value - first.value) * kPartOfSecond, {.ticks = now}};
+    const std::uint64_t timer_rate = PERFLEET_READ_REGISTER(cntfrq_el0);
+    const CycleRate rate = measure_cycle_rate(timer_now, cycles, timer_rate, timer_rate / kPartOfSecond);
+    return {rate.per_second, {.ticks = rate.measured.cycles}};
 }
 
 }  // namespace

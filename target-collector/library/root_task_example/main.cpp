@@ -7,6 +7,7 @@
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/sel4/root/threads.h"
 #include "target-collector/sel4/run/collector_run.h"
+#include "target-collector/sel4/run/cycle_rate.h"
 #include "target-collector/wire/zmtp_driver.h"
 
 using namespace perfleet;
@@ -38,10 +39,8 @@ void busy() {
 }
 
 std::uint64_t cycles_per_second(BoardAlarm& alarm) {
-    const std::uint64_t ticks = alarm.now(), begun = cycles().value, wait = alarm.ticks_per_second() / 2;
-    while (alarm.now() - ticks < wait) {
-    }
-    return (cycles().value - begun) * 2;
+    const std::uint64_t rate = alarm.ticks_per_second();
+    return measure_cycle_rate([&] { return alarm.now(); }, cycles, rate, rate / 2).per_second;
 }
 
 }  // namespace

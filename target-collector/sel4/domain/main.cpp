@@ -9,6 +9,7 @@
 #include "target-collector/sel4/domain/system_symbols.h"
 #include "target-collector/sel4/kernel/cycles.h"
 #include "target-collector/sel4/kernel/place.h"
+#include "target-collector/sel4/run/cycle_rate.h"
 #include "target-collector/wire/line_stream.h"
 
 namespace perfleet::sel4 {
@@ -38,29 +39,9 @@ void check(const DomainTable& table) {
                                                                 : "is wrong: of another version?");
 }
 
-// Both clocks at one moment, as well as it can be had where a host may take the processor away in between.
-struct Moment {
-    std::uint64_t timer = 0;
-    Ticks cycles;
-};
-Moment read_clocks() {
-    constexpr int kReadings = 8;
-    const auto timer_now = [] {
-        bare_metal::synchronise();
-        return PERFLEET_READ_REGISTER(cntpct_el0);
-    };
-    Moment best;
-    std::uint64_t shortest = ~0ULL;
-    for (int i = 0; i < kReadings; ++i) {
-        const std::uint64_t before = timer_now();
-        const Ticks between = cycles();
-        const std::uint64_t took = timer_now() - before;
-        if (took < shortest) {
-            shortest = took;
-            best = {before + took / 2, between};
-        }
-    }
-    return best;
+std::uint64_t timer_now() {
+    bare_metal::synchronise();
+    return PERFLEET_READ_REGISTER(cntpct_el0);
 }
 
 // By the generic timer, over a few milliseconds that nobody else runs in. UTC is what the board's clock shows, to half
@@ -69,15 +50,12 @@ BoardClock find_clock(bool has_clock) {
     constexpr std::uint64_t kMeasurementsPerSecond = 50;
     constexpr std::uint64_t kHalfSecondNs = kNsPerSecond / 2;
     start_cycles();
-    const std::uint64_t rate = PERFLEET_READ_REGISTER(cntfrq_el0);
-    const Moment begun = read_clocks();
-    Moment now = begun;
-    while (now.timer - begun.timer < rate / kMeasurementsPerSecond) {
-        now = read_clocks();
-    }
+    const std::uint64_t timer_rate = PERFLEET_READ_REGISTER(cntfrq_el0);
+    const CycleRate rate = measure_cycle_rate(timer_now, cycles, timer_rate, timer_rate / kMeasurementsPerSecond);
     const std::uint64_t seconds = has_clock ? bare_metal::read_device(kClockAddress) : 0;
-    return {(now.cycles.value - begun.cycles.value) * rate / (now.timer - begun.timer),
-            {now.cycles, UtcNs{static_cast<std::int64_t>(seconds * kNsPerSecond + kHalfSecondNs)}, kHalfSecondNs}};
+    return {rate.per_second,
+            {rate.measured.cycles, UtcNs{static_cast<std::int64_t>(seconds * kNsPerSecond + kHalfSecondNs)},
+             kHalfSecondNs}};
 }
 
 ByteStream& open_stream(DomainStream kind) {

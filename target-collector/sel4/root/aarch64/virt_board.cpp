@@ -7,6 +7,7 @@
 #include "target-collector/bare-metal/registers.h"
 #include "target-collector/bare-metal/virtio_serial.h"
 #include "target-collector/sel4/kernel/cycles.h"
+#include "target-collector/sel4/run/cycle_rate.h"
 
 namespace perfleet::sel4 {
 namespace {
@@ -53,14 +54,11 @@ BoardClock VirtBoard::find_clock() {
         return PERFLEET_READ_REGISTER(cntpct_el0);
     };
     (void)next_turn();
-    const std::uint64_t begun_cycles = cycles().value;
-    const std::uint64_t begun = timer_now();
+    const ClockMoment begun = read_moment(timer_now, cycles);
     const std::uint32_t seconds = next_turn();
-    const Ticks now = cycles();
-    const std::uint64_t ticks = timer_now() - begun;
-    const std::uint64_t rate = PERFLEET_READ_REGISTER(cntfrq_el0);
-    return {(now.value - begun_cycles) * rate / ticks,
-            {now, UtcNs{std::int64_t{seconds} * kNsPerSecond}, kUncertaintyNs}};
+    const ClockMoment now = read_moment(timer_now, cycles);
+    return {now.cycles_per_second(begun, PERFLEET_READ_REGISTER(cntfrq_el0)),
+            {now.cycles, UtcNs{std::int64_t{seconds} * kNsPerSecond}, kUncertaintyNs}};
 }
 
 // The port's memory has to lie in one piece for the device, too.

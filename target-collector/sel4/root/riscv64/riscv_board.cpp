@@ -5,6 +5,7 @@
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/bare-metal/virtio_serial.h"
 #include "target-collector/sel4/kernel/cycles.h"
+#include "target-collector/sel4/run/cycle_rate.h"
 
 namespace perfleet::sel4 {
 namespace {
@@ -48,19 +49,16 @@ BoardClock RiscvBoard::find_clock() {
     constexpr std::uint64_t kMeasuredNs = kNsPerSecond / 10;
     constexpr int kTurnsBetweenReads = 10'000;
     const auto clock_now = [] { return GoldfishAlarm::utc_ns(GoldfishAlarm::kDevice); };
-    const std::uint64_t begun = clock_now();
-    const std::uint64_t begun_cycles = cycles().value;
-    std::uint64_t now = begun;
-    while (now - begun < kMeasuredNs) {
+    const ClockMoment begun = read_moment(clock_now, cycles);
+    while (clock_now() - begun.clock < kMeasuredNs) {
         // Reading a device costs a machine in QEMU more than anything else.
         for (int i = 0; i < kTurnsBetweenReads; ++i) {
             asm volatile("nop");
         }
-        now = clock_now();
     }
-    const Ticks ticks = cycles();
-    const std::uint64_t rate = (ticks.value - begun_cycles) * 1'000 / ((now - begun) / 1'000'000);
-    return {rate, {ticks, UtcNs{static_cast<std::int64_t>(now)}, kUncertaintyNs}};
+    const ClockMoment now = read_moment(clock_now, cycles);
+    return {now.cycles_per_second(begun, kNsPerSecond),
+            {now.cycles, UtcNs{static_cast<std::int64_t>(now.clock)}, kUncertaintyNs}};
 }
 
 // The port's memory has to lie in one piece for the device, too.
