@@ -39,7 +39,8 @@ void describe(const Scan& scan, EventChoice& choice) {
                 continue;
             }
             choice.unit = choice.unit.empty() ? event.unit : std::min(choice.unit, event.unit);
-            choice.is_sampled |= event.kind == Kind::kSample && (event.is_frequency || event.period != 1);
+            choice.is_sampled |= event.kind == Kind::kSample && !off_cpu::is_event(event.name) &&
+                                 (event.is_frequency || event.period != 1);
         }
     }
 }
