@@ -1,10 +1,17 @@
-#include "exporters/firefox/firefox_exporter.h"
-
+// Writes what a scan selects for the Firefox Profiler (profiler.firefox.com): its processed format, version 48, JSON
+// compressed by gzip.
+//
+// Each event and thread is a thread of the profile; times are relative to the first row's. Entries of tracepoints are
+// markers of their thread, too. Frames have the category Kernel or User, and their image as the function's file.
+//
+// Errors: kTooLarge when the query's memory is exceeded; those of store and sink.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 
+#include "exporters/format/export_format.h"
 #include "exporters/timeline/json_file.h"
+#include "exporters/timeline/timeline.h"
 
 namespace perfleet {
 namespace {
@@ -238,12 +245,17 @@ private:
     std::vector<std::uint32_t> chain_;
 };
 
-}  // namespace
-
-Result<ExportOutcome> export_firefox(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink) {
-    const auto timeline = PERFLEET_TRY(Timeline::read(scan, symbolizer));
+Result<ExportOutcome> write_firefox(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&,
+                                    ExportSink& sink) {
+    const auto timeline = PERFLEET_TRY(Timeline::read(input.scan, symbolizer));
     PERFLEET_TRY(FirefoxFile{*timeline, sink}.write());
     return timeline->outcome();
+}
+
+}  // namespace
+
+ExportFormat firefox_format() {
+    return with_options({.name = "firefox", .summary = "for the Firefox Profiler"}, no_options(), write_firefox);
 }
 
 }  // namespace perfleet

@@ -1,5 +1,10 @@
-#include "exporters/folded/folded_exporter.h"
-
+// Writes what a scan selects as collapsed stacks, one line a call chain: what flame graph tools read.
+//
+//   command;outermost;…;innermost count
+//
+// Lines ascend by their bytes; each chain stands once. In names a `;` becomes `:`, and control characters and bytes
+// that aren't UTF-8 are escaped. The event is chosen as in `top`. A selection without samples gives an empty text
+// and a warning. Errors: those of the store. Of the options `has_inlines` is used.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,9 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "exporters/format/export_format.h"
 #include "query-engine/statistic/coverage.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
+#include "query-engine/statistic/source_expansion.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/text/utf8.h"
 
@@ -80,10 +87,9 @@ private:
     MemoryShare share_;
 };
 
-}  // namespace
-
-Result<ExportOutcome> export_folded(const Scan& scan, Symbolizer& symbolizer, const SourceOptions& options,
-                                    ExportSink& sink) {
+Result<ExportOutcome> write_folded(const ExportInput& input, Symbolizer& symbolizer, const SourceOptions& options,
+                                   ExportSink& sink) {
+    const Scan& scan = input.scan;
     ExportOutcome outcome;
     outcome.summary = "collapsed stacks";
     const auto event = PERFLEET_TRY(choose_event(scan));
@@ -105,6 +111,13 @@ Result<ExportOutcome> export_folded(const Scan& scan, Symbolizer& symbolizer, co
     folding.names().add_hint(FrameNames::HintAt::kNoAddresses, outcome.warnings);
     finish_profile(scan, *event, symbolizer, outcome.ledger, outcome.warnings);
     return outcome;
+}
+
+}  // namespace
+
+ExportFormat folded_format() {
+    return with_options({.name = "folded", .summary = "collapsed stacks, for flame graphs"}, inline_option(),
+                        write_folded);
 }
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// The formats of exports: one entry each in one table. The command line and the query process use the same one; a new
-// format is a folder and a line in export_format.cpp.
+// The formats of exports, which the command line and the query process share; a new one is a folder and a line in
+// export_format.cpp.
 #pragma once
 
 #include <functional>
@@ -36,6 +36,19 @@ struct ExportFormat {
     // Errors: kUsage, of the options; kNotFound when the selection holds nothing to export; those of store and sink.
     std::function<Result<ExportOutcome>(const ExportInput&, ExportSink&)> write{};
 };
+
+// `format` with the options of `table`, written by write(input, symbolizer, options, sink).
+template <class Options, class Write>
+[[nodiscard]] ExportFormat with_options(ExportFormat format, const OptionTable<Options>& table, Write write) {
+    format.options = table.specs();
+    format.check = [&table](const OptionValues& values) { return table.check(values); };
+    format.write = [&table, write](const ExportInput& input, ExportSink& sink) -> Result<ExportOutcome> {
+        const Options options = PERFLEET_TRY(table.read(input.values));
+        Symbolizer symbolizer{&input.scan.store(), input.paths, input.scan.selection().symbols_size_bytes_max()};
+        return write(input, symbolizer, options, sink);
+    };
+    return format;
+}
 
 [[nodiscard]] std::span<const ExportFormat> export_formats();
 

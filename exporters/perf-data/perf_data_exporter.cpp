@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "exporters/format/export_format.h"
 #include "exporters/perf-data/features.h"
 #include "exporters/perf-data/record_stream.h"
 #include "exporters/perf-data/record_writer.h"
@@ -392,6 +393,17 @@ private:
 
 Result<ExportSummary> export_perf_data(const Scan& scan, const PerfDataOptions& options, ExportSink& sink) {
     return Export{scan, options, sink}.run();
+}
+
+ExportFormat perf_data_format() {
+    const auto write = [](const ExportInput& input, Symbolizer&, const PerfDataOptions& options,
+                          ExportSink& sink) -> Result<ExportOutcome> {
+        auto summary = PERFLEET_TRY(export_perf_data(input.scan, options, sink));
+        return ExportOutcome{summary.last_time, std::to_string(summary.sample_count) + " samples",
+                             std::move(summary.ledger), std::move(summary.warnings)};
+    };
+    return with_options({.name = "perf.data", .summary = "for perf", .is_sequential = false, .keeps_old = true},
+                        perf_data_options(), write);
 }
 
 }  // namespace perfleet

@@ -1,5 +1,11 @@
-#include "exporters/perfetto/perfetto_exporter.h"
-
+// Writes what a scan selects as a trace of Perfetto, for ui.perfetto.dev and trace_processor, compressed by gzip.
+//
+// Each event is a session of samples with their call chains; its counter adds up the weights of each CPU. Entries of
+// tracepoints are instants on their thread's track, with what `perf script` prints of them; sched:sched_switch makes
+// the slices of CPUs and threads. Times are those of the export's clock, with one snapshot of UTC. Several targets keep
+// their pids apart by kPidsOfTarget, their CPUs stand behind one another; process names have the target's.
+//
+// Errors: kTooLarge when the query's memory is exceeded; those of store and sink.
 #include <algorithm>
 #include <map>
 #include <protozero/pbf_builder.hpp>
@@ -7,8 +13,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "exporters/format/export_format.h"
 #include "exporters/perfetto/perfetto_trace.h"
 #include "exporters/sink/gzip_stream.h"
+#include "exporters/timeline/timeline.h"
 
 namespace perfleet {
 namespace {
@@ -16,6 +24,7 @@ namespace {
 using namespace perfetto;
 using protozero::pbf_builder;
 
+constexpr std::uint32_t kPidsOfTarget = 1U << 22U;  // Linux has no greater pid
 constexpr std::size_t kBufferSizeBytes = 64U << 10U;
 constexpr std::uint32_t kNamesSequence = 1;
 constexpr std::uint32_t kFirstSampleSequence = 2;
@@ -317,12 +326,18 @@ private:
     std::vector<std::uint64_t> chain_;
 };
 
-}  // namespace
-
-Result<ExportOutcome> export_perfetto(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink) {
-    const auto timeline = PERFLEET_TRY(Timeline::read(scan, symbolizer));
+Result<ExportOutcome> write_perfetto(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&,
+                                     ExportSink& sink) {
+    const auto timeline = PERFLEET_TRY(Timeline::read(input.scan, symbolizer));
     PERFLEET_TRY(PerfettoFile{*timeline, sink}.write());
     return timeline->outcome();
+}
+
+}  // namespace
+
+ExportFormat perfetto_format() {
+    return with_options({.name = "perfetto", .summary = "for ui.perfetto.dev: samples, tracepoints and scheduling"},
+                        no_options(), write_perfetto);
 }
 
 }  // namespace perfleet

@@ -1,5 +1,15 @@
-#include "exporters/pprof/pprof_exporter.h"
-
+// Writes what a scan selects as a pprof profile: profile.proto of github.com/google/pprof, compressed by gzip. For `go
+// tool pprof`, Grafana, speedscope and other tools that read it.
+//
+// A sample is a call chain of a command (label `comm`) with a value for each event: its rows (`samples`, or
+// `EVENT:samples` where there are several events) and, where the event has a unit, the sum of their weights (`EVENT`).
+// Functions have the names that `top` shows; those without a symbol `[image+0xstart]`, or `[image]`. A location is an
+// address in its image: an offset in the file for ELF files, else an address in memory. Comments tell what was lost,
+// and all warnings. With `has_inlines` a location has a line of source for each function that was inlined there, the
+// innermost first, and one for its own. Targets aren't told apart.
+//
+// A selection without samples gives a profile without samples, and a warning. Errors: kTooLarge when the query's memory
+// is exceeded; those of store and sink.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -10,12 +20,14 @@
 #include <unordered_map>
 #include <utility>
 
+#include "exporters/format/export_format.h"
 #include "exporters/pprof/pprof_message.h"
 #include "exporters/profile/profile_sources.h"
 #include "exporters/profile/profile_tables.h"
 #include "exporters/profile/sample_labels.h"
 #include "exporters/report/report.h"
 #include "exporters/sink/gzip_stream.h"
+#include "query-engine/statistic/source_expansion.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
 #include "schemas/text/utf8.h"
@@ -392,10 +404,9 @@ private:
     std::optional<Error> failure_;
 };
 
-}  // namespace
-
-Result<ExportOutcome> export_pprof(const Scan& scan, Symbolizer& symbolizer, const SourceOptions& options,
-                                   ExportSink& sink) {
+Result<ExportOutcome> write_pprof(const ExportInput& input, Symbolizer& symbolizer, const SourceOptions& options,
+                                  ExportSink& sink) {
+    const Scan& scan = input.scan;
     ProfileTables tables{symbolizer, scan.memory(), scan.worker_count()};
     if (Result<Done> counted = tables.count(scan); !counted.ok()) {
         return std::move(counted).error();
@@ -428,6 +439,13 @@ Result<ExportOutcome> export_pprof(const Scan& scan, Symbolizer& symbolizer, con
     }
     outcome.warnings = std::move(notes.warnings);
     return outcome;
+}
+
+}  // namespace
+
+ExportFormat pprof_format() {
+    return with_options({.name = "pprof", .summary = "for go tool pprof, speedscope and others"}, inline_option(),
+                        write_pprof);
 }
 
 }  // namespace perfleet

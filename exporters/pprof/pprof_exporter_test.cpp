@@ -1,5 +1,5 @@
 // Profiles, read again field by field, against the answers of `top`, which counts by itself.
-#include "exporters/pprof/pprof_exporter.h"
+#include "exporters/format/export_format.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -181,9 +181,11 @@ protected:
     }
 
     static ReadProfile profile_of(const Scan& scan) {
-        Symbolizer symbolizer{nullptr, {}};
+        const SymbolPaths paths;
+        const OptionValues options;
         BytesSink sink;
-        const Result<ExportOutcome> outcome = export_pprof(scan, symbolizer, {}, sink);
+        const Result<ExportOutcome> outcome =
+            find_export_format("pprof")->write({scan, paths, options, UtcNs{0}}, sink);
         EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message);
         return read(sink.text);
     }

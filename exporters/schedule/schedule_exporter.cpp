@@ -1,9 +1,12 @@
-#include "exporters/schedule/schedule_exporter.h"
-
+// `perfleet timeline`: what each CPU ran when, as an HTML page without network, SVG or PNG.
+//
+// The same stored rows and options give the same bytes. An empty selection gives an empty figure and a warning. Errors:
+// kTooLarge when the query's memory is exceeded; those of the store and the sink.
 #include <span>
 #include <string>
 #include <utility>
 
+#include "exporters/format/export_format.h"
 #include "exporters/report/report_parts.h"
 #include "exporters/schedule/schedule.h"
 #include "exporters/schedule/schedule_figure.h"
@@ -13,6 +16,14 @@
 
 namespace perfleet {
 namespace {
+
+enum class FigureFormat : std::uint8_t { kHtml, kSvg, kPng };
+
+struct ScheduleOptions {
+    FigureFormat format = FigureFormat::kHtml;
+};
+
+constexpr std::size_t kScheduleSpansMax = 150'000;  // of a page
 
 // Of memory, about: of a timeline, and of what is made of it.
 constexpr std::size_t kThreadSizeBytes = 768;
@@ -35,14 +46,14 @@ OptionTable<ScheduleOptions> make_schedule_options() {
     return table;
 }
 
-}  // namespace
-
 const OptionTable<ScheduleOptions>& schedule_options() {
     static const OptionTable<ScheduleOptions> kTable = make_schedule_options();
     return kTable;
 }
 
-Result<ExportOutcome> export_schedule(const Scan& scan, const ScheduleOptions& options, ExportSink& sink) {
+Result<ExportOutcome> write_schedule(const ExportInput& input, Symbolizer&, const ScheduleOptions& options,
+                                     ExportSink& sink) {
+    const Scan& scan = input.scan;
     const auto timeline = PERFLEET_TRY(Timeline::read_threads(scan));
     MemoryShare share{scan.memory()};
     share.set(timeline->threads().size() * kThreadSizeBytes + timeline->rows().size() * kRowSizeBytes);
@@ -66,6 +77,13 @@ Result<ExportOutcome> export_schedule(const Scan& scan, const ScheduleOptions& o
     }
     PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{bytes})));
     return outcome;
+}
+
+}  // namespace
+
+ExportFormat timeline_format() {
+    return with_options({.name = "timeline", .summary = "what each CPU ran when, a page for browsers, SVG or PNG"},
+                        schedule_options(), write_schedule);
 }
 
 }  // namespace perfleet

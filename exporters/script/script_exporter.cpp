@@ -1,5 +1,8 @@
-#include "exporters/script/script_exporter.h"
-
+// Samples and tracepoints one by one in the order of time, as `perf script` prints them: the thread, the time, the
+// event, where it was, and below it the call chain. Or as JSON, an object a line.
+//
+// What is read stays bounded, whatever the number of rows; nothing is held back for the end. Names from targets have
+// their control characters escaped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +12,14 @@
 #include <unordered_map>
 #include <utility>
 
+#include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
 #include "exporters/rows/event_table.h"
 #include "exporters/rows/file_clock.h"
 #include "exporters/rows/row_merge.h"
 #include "exporters/rows/task_rows.h"
 #include "exporters/rows/task_state.h"
+#include "exporters/script/script_options.h"
 #include "exporters/script/trace_format.h"
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/batch_limits.h"
@@ -431,9 +436,15 @@ private:
 
 }  // namespace
 
-Result<ExportOutcome> export_script(const Scan& scan, Symbolizer& symbolizer, const ScriptOptions& options,
-                                    ExportSink& sink) {
-    return Script{scan, symbolizer, options, sink}.run();
+ExportFormat script_format() {
+    return with_options(
+        {.name = "script",
+         .summary = "Print samples and tracepoints, a line or an object each, as perf script does",
+         .is_command = true},
+        script_options(),
+        [](const ExportInput& input, Symbolizer& symbolizer, const ScriptOptions& options, ExportSink& sink) {
+            return Script{input.scan, symbolizer, options, sink}.run();
+        });
 }
 
 }  // namespace perfleet

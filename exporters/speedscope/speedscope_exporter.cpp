@@ -1,8 +1,15 @@
-#include "exporters/speedscope/speedscope_exporter.h"
-
+// Writes what a scan selects as JSON for speedscope (https://www.speedscope.app/file-format-schema.json).
+//
+// Each event and thread has a profile of type "sampled", named `EVENT COMMAND PID/TID`. Of an event that is measured in
+// ns a sample lasts as long as its weight and ends at its time; between samples stands one without frames. Of other
+// events each sample has weight 1. A frame's `file` is its image.
+//
+// Errors: kTooLarge when the query's memory is exceeded; those of store and sink.
 #include <algorithm>
 
+#include "exporters/format/export_format.h"
 #include "exporters/timeline/json_file.h"
+#include "exporters/timeline/timeline.h"
 
 namespace perfleet {
 namespace {
@@ -108,12 +115,18 @@ private:
     std::vector<std::uint32_t> chain_;
 };
 
-}  // namespace
-
-Result<ExportOutcome> export_speedscope(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink) {
-    const auto timeline = PERFLEET_TRY(Timeline::read(scan, symbolizer));
+Result<ExportOutcome> write_speedscope(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&,
+                                       ExportSink& sink) {
+    const auto timeline = PERFLEET_TRY(Timeline::read(input.scan, symbolizer));
     PERFLEET_TRY(SpeedscopeFile{*timeline, sink}.write());
     return timeline->outcome();
+}
+
+}  // namespace
+
+ExportFormat speedscope_format() {
+    return with_options({.name = "speedscope", .summary = "for speedscope, with the time of each sample"}, no_options(),
+                        write_speedscope);
 }
 
 }  // namespace perfleet

@@ -6,6 +6,7 @@ every source belongs to a target, that no two types have one name, what files ma
 """
 
 import argparse
+import fnmatch
 import os
 import posixpath
 import re
@@ -56,7 +57,7 @@ FOLDER_ORDER = {
     "storage": "store_limits.h number model clock key block dictionary rollup select engine read compact store verify copy",
     "gateway": "memory_plan.h gateway_counts.h wire process control admission ingest compaction retention metrics .",
     "query-engine": "query_limits.h option ledger select symbol scan statistic/number statistic wire .",
-    "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
+    "exporters": "sink format/export_format.h report figure profile rows script timeline * format",  # no format includes another
     "tools": "perfleet/invocation.h perfleet/progress_line.h perfleet/query_source.h perfleet/terminal.h"
              " perfleet/import/run_hash.h perfleet/import/session_writer.h perfleet/import/recording perfleet/import/perf-data"
              " perfleet/import/pprof perfleet/import perfleet/relay perfleet",
@@ -349,6 +350,9 @@ class Checker:
                 for text in lines:
                     for folders in re.findall(r"FOLDERS((?: [a-z][\w./-]*)+)", text):
                         in_folders |= {posixpath.normpath(posixpath.join(folder, word)) for word in folders.split()}
+                    for glob in re.findall(r"\s([\w./]*\*[\w./*]*\.cpp)\b", text):
+                        pattern = posixpath.join(folder, glob)
+                        in_folders |= {posixpath.dirname(each) for each in self.files if fnmatch.fnmatch(each, pattern)}
                     for word in re.findall(r"[\w./+-]+", text.split("#")[0]):
                         path_of_word = posixpath.normpath(posixpath.join(folder, word))
                         (named if word.endswith(".cpp") else mentioned).add(path_of_word)

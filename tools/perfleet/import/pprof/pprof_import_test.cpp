@@ -9,7 +9,7 @@
 #include <protozero/pbf_builder.hpp>
 #include <sstream>
 
-#include "exporters/pprof/pprof_exporter.h"
+#include "exporters/format/export_format.h"
 #include "exporters/pprof/pprof_message.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/top.h"
@@ -171,9 +171,10 @@ TEST_F(PprofImport, OfAnExportHasItsCounts) {
     deliver(make_scenario(8), {}, *original);
     const Result<Scan> scan = Scan::open(*original, {});
     ASSERT_TRUE(scan.ok());
-    Symbolizer symbolizer{original.get(), {}};
+    const SymbolPaths paths;
+    const OptionValues options;
     BytesSink sink;
-    ASSERT_TRUE(export_pprof(*scan, symbolizer, {}, sink).ok());
+    ASSERT_TRUE(find_export_format("pprof")->write({*scan, paths, options, UtcNs{0}}, sink).ok());
     const auto done = imported(sink.text);
     ASSERT_TRUE(done.ok()) << done.error().message;
     EXPECT_TRUE(done->has_end);
@@ -285,9 +286,10 @@ TEST_F(PprofImport, IsExportedAsItCameIn) {
     EXPECT_EQ(done->warnings, std::vector<std::string>{});
     const Result<Scan> scan = Scan::open(*store_, {});
     ASSERT_TRUE(scan.ok());
-    Symbolizer symbolizer{store_.get(), {}};
+    const SymbolPaths paths;
+    const OptionValues options;
     BytesSink sink;
-    ASSERT_TRUE(export_pprof(*scan, symbolizer, {}, sink).ok());
+    ASSERT_TRUE(find_export_format("pprof")->write({*scan, paths, options, UtcNs{0}}, sink).ok());
     const auto bytes_of = [](const std::string& text) { return std::as_bytes(std::span{text}); };
     const auto before = PprofProfile::read(bytes_of(profile.bytes));
     const auto after = PprofProfile::read(bytes_of(sink.text));
