@@ -5,10 +5,13 @@
 #include <span>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/series.h"
 
 namespace perfleet {
 namespace {
+
+using enum ColumnId;
 
 constexpr Series kStrings{Kind::kString, kNoEvent};
 constexpr Series kImages{Kind::kImage, kNoEvent};
@@ -69,7 +72,7 @@ std::optional<StringNumber> EpochDefinitions::try_string(std::string_view text, 
         return std::nullopt;
     }
     const StringNumber number{static_cast<std::uint32_t>(strings_.size()) + 1};
-    const std::array<std::uint64_t, 2> integers{number.value, key.size()};
+    const auto integers = row_of<Kind::kString>(column<kNumber>(number.value), column<kNameSize>(key.size()));
     const std::array bytes{bytes_of(key)};
     sink_.append({kStrings, now, integers, bytes});
     strings_.emplace(std::move(key), number);
@@ -87,8 +90,10 @@ std::optional<ImageNumber> EpochDefinitions::try_image(ImageIndex index, Ticks n
         }
         number = image_count_++;
         const Image& image = images_.at(index);
-        const std::array<std::uint64_t, 6> integers{
-            number, image.flags, image.address, image.size, image.content.size_bytes, image.name.size()};
+        const auto integers =
+            row_of<Kind::kImage>(column<kNumber>(number), column<kImageFlags>(image.flags),
+                                 column<kAddress>(image.address), column<kSize>(image.size),
+                                 column<kBuildIdSize>(image.content.size_bytes), column<kNameSize>(image.name.size()));
         const std::array bytes{image.content.view(), bytes_of(image.name)};
         sink_.append({kImages, now, integers, bytes});
     }
@@ -104,7 +109,9 @@ std::optional<StackNumber> EpochDefinitions::try_stack(std::span<const ResolvedF
             return std::nullopt;
         }
         if (found->is_new) {
-            const std::array<std::uint64_t, 4> integers{found->number.value, node.value, image->value, frame->offset};
+            const auto integers =
+                row_of<Kind::kStack>(column<kNumber>(found->number.value), column<kParent>(node.value),
+                                     column<kImage>(image->value), column<kFrameOffset>(frame->offset));
             sink_.append({kStacks, now, integers});
         }
         node = found->number;

@@ -170,6 +170,8 @@ GIVEN_UP_NAMES = [
     (re.compile(r"\b(?:t[e]ll_\w*|t[o]ld_\w*)|\bl[e]ft_\b"), "report_, log_, print_; rest_, orphans_"),
     (re.compile(r"\bk?[Ss]ettl[e][sd]?(?:_\w+|[A-Z]\w*|\()|\w_settl[e]d?\b"), "resolve, flush, recount, converge"),
 ]
+# Of production code alone.
+ROW_BY_POSITION = re.compile(r"std::array<std::uint64_t, \d+> (?:integers|row)\b|\bintegers\[[^\]]*\b\d")
 BINARY = re.compile(rb"\0")
 
 OPENS_NAMESPACE = re.compile(r"(?:inline )?namespace\s*([\w:]*)\s*\{")
@@ -399,6 +401,9 @@ class Checker:
                         match = pattern.search(text)
                         if match:
                             self.report(path, number, f"'{match.group(0)}' was given up: {word}")
+                if path.endswith((".h", ".cpp")) and not is_unit_test(path) and not path.startswith("tests/"):
+                    if ROW_BY_POSITION.search(text):
+                        self.report(path, number, "a row by position; name its columns (schemas/vocabulary/named_row.h)")
 
     def run(self):
         for path in self.includes:

@@ -92,6 +92,9 @@ VIOLATIONS = {
     "a name that was given up": (
         {"schemas/columns/codec.h": "#include <cstdint>\nclass Conduct" "Book;\n"},
         "schemas/columns/codec.h:2:", "AbuseLimiter"),
+    "a row whose columns are filled by position": (
+        {"gateway/admission/decode.cpp": "\n    const std::array<std::uint64_t, 2> integers{1, 2};\n"},
+        "gateway/admission/decode.cpp:2:", "name its columns"),
     "a double of tests beside production code": (
         {"gateway/admission/fake_store.h": "\n",
          "gateway/admission/decode_test.cpp": '#include <gtest/gtest.h>\n#include "gateway/admission/fake_store.h"\n'},

@@ -14,6 +14,7 @@
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/probe_overhead.h"
 #include "schemas/wire/protocol.h"
 #include "storage/select/matcher.h"
@@ -39,7 +40,8 @@ class BenchSink final : public RowSink {
 public:
     void append(const RowView& row) override {
         const bool is_circle = row.series.kind == Kind::kLatency;
-        const std::uint64_t value = row.integers[is_circle ? 3 : 5];
+        const std::uint64_t value = row.integers[is_circle ? place_in_row<Kind::kLatency, ColumnId::kValue>()
+                                                           : place_in_row<Kind::kTracepoint, ColumnId::kValue>()];
         if (is_circle) {
             rows.emplace_back(row.integers.begin(), row.integers.end());
         } else {

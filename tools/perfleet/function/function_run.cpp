@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/named_row.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/machine_state.h"
@@ -88,8 +89,10 @@ public:
     }
 
     Result<Done> add(const FunctionCall& call) {
-        // A row of kind tracepoint: cpu, pid, tid, stack, weight, value, size of raw data.
-        const std::array<std::uint64_t, 7> row{call.cpu, call.pid, call.tid, 0, 1, call.duration_ns, 0};
+        using enum ColumnId;
+        const auto row =
+            row_of<Kind::kTracepoint>(column<kCpu>(call.cpu), column<kPid>(call.pid), column<kTid>(call.tid),
+                                      column<kWeight>(1), column<kValue>(call.duration_ns));
         return session_.append({series_of(call.function), Ticks{call.end_ns}, row});
     }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/series.h"
 
 namespace perfleet {
@@ -27,6 +28,19 @@ struct ImportedSeries {
     std::map<CountName, std::uint64_t> lost;  // rows that were produced and aren't here, by reason
     std::string format;                       // what else is to be known of the event, as text
 };
+
+// Rows of such a series, by the names of their columns; without a time, and with it.
+template <Kind kKind, ColumnId... kIds>
+[[nodiscard]] std::vector<std::uint64_t> imported_row(ColumnValue<kIds>... values) {
+    const auto row = row_of<kKind>(values...);
+    return {row.begin(), row.end()};
+}
+template <Kind kKind, ColumnId... kIds>
+[[nodiscard]] std::vector<std::uint64_t> timed_row(std::uint64_t time, ColumnValue<kIds>... values) {
+    auto row = imported_row<kKind>(values...);
+    row.insert(row.begin(), time);
+    return row;
+}
 
 // The clock of the rows' times.
 struct ImportedClock {

@@ -22,6 +22,8 @@
 namespace perfleet {
 namespace {
 
+using enum ColumnId;
+
 constexpr std::string_view kInitial = "Initial Test size:";
 constexpr std::string_view kDelta = "Delta:";
 constexpr std::string_view kSampleSize = "Number of Tests / Sample size of Accumulated latency:";
@@ -61,8 +63,9 @@ ImportedRun run_of(const Parameters& parameters, const std::vector<std::vector<s
     series.unit = hints.unit.empty() ? "cycles" : hints.unit;
     for (std::size_t test = 0; test < table.size(); ++test) {
         for (std::size_t group = 0; group < table[test].size(); ++group) {
-            series.rows.push_back(
-                {*parameters.initial + group * *parameters.delta, group + 1, test + 1, table[test][group]});
+            series.rows.push_back(imported_row<Kind::kLatency>(
+                column<kTestSize>(*parameters.initial + group * *parameters.delta), column<kGroup>(group + 1),
+                column<kTest>(test + 1), column<kValue>(table[test][group])));
         }
     }
     run.labels["format"] = "kbench";

@@ -10,6 +10,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/row_clock.h"
 #include "target-collector/message/hello.h"
 #include "tools/perfleet/import/local_session.h"
@@ -74,7 +75,8 @@ public:
                 PERFLEET_TRY(append(series, row));
             }
             for (const std::uint64_t value : run_.series[i].values) {
-                const std::array<std::uint64_t, 7> row{0, 0, 0, 0, 1, value, 0};  // weight and value of a tracepoint
+                const auto row =
+                    row_of<Kind::kTracepoint>(column<ColumnId::kWeight>(1), column<ColumnId::kValue>(value));
                 PERFLEET_TRY(append(series, row));
             }
             PERFLEET_TRY(session_.flush(Ticks{ticks_}));

@@ -15,6 +15,8 @@
 namespace perfleet {
 namespace {
 
+using enum ColumnId;
+
 Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
 
@@ -81,13 +83,15 @@ Result<ImportedSeries> read_points(const std::string& event, std::string_view te
             return invalid(fmt::format("points of {}, line {}: \"{}\" is no timestamp in cycles", event, number,
                                        line.substr(0, 64)));
         }
-        series.rows.push_back({*time, 0, 0, 0, 0, 1, 0, 0});
+        series.rows.push_back(timed_row<Kind::kTracepoint>(*time, column<kWeight>(1)));
     }
     return series;
 }
 
 std::vector<std::uint64_t> utilisation_row(std::uint64_t thread, const sel4::UtilisationFigures& figures) {
-    return {0, 0, thread, figures.cycles, figures.schedules, figures.kernel_cycles, figures.kernel_entries};
+    return imported_row<Kind::kUtilisation>(
+        column<kThread>(thread), column<kCycles>(figures.cycles), column<kSchedules>(figures.schedules),
+        column<kKernelCycles>(figures.kernel_cycles), column<kKernelEntries>(figures.kernel_entries));
 }
 
 }  // namespace
@@ -124,8 +128,10 @@ Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrus
         const bool has_core =
             sel4::is_arm(architecture) &&
             sel4::entry_path(description->numbering(), entry.path_number) == sel4::EntryPath::kInterrupt;
-        series.rows.push_back({entry.start_ticks, has_core ? sel4::word_detail(entry.detail).core : 0,
-                               entry.duration_ticks, entry.path_number, entry.detail});
+        series.rows.push_back(timed_row<Kind::kKernelEntry>(
+            entry.start_ticks, column<kCpu>(has_core ? sel4::word_detail(entry.detail).core : 0),
+            column<kDuration>(entry.duration_ticks), column<kEntryPath>(entry.path_number),
+            column<kEntryDetail>(entry.detail)));
     }
     description->is_saturated = fill->is_saturated;
     description->is_loss_known = fill->is_loss_known;
@@ -170,7 +176,8 @@ Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_un
     std::uint64_t place = 0;
     for (sel4::TracepointRecord record; reader.next(record);) {
         ImportedSeries& series = by_id[record.id];
-        series.rows.push_back({place + reader.quarantined_count(), 0, 0, 0, 0, 1, record.duration_ticks, 0});
+        series.rows.push_back(timed_row<Kind::kTracepoint>(place + reader.quarantined_count(), column<kWeight>(1),
+                                                           column<kValue>(record.duration_ticks)));
         ++place;
     }
     description->is_saturated = fill.is_saturated;

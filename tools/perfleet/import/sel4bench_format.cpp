@@ -29,9 +29,7 @@ Result<Json> parse(std::string_view text, std::size_t first_line) {
     }
 }
 
-constexpr std::size_t kValueColumn = 5;
-std::vector<std::uint64_t> single_value(std::uint64_t value) { return {0, 0, 0, 0, 1, value, 0}; }
-
+constexpr std::size_t kValueColumn = place_in_row<Kind::kTracepoint, ColumnId::kValue>();
 constexpr std::string_view kRawResults = "Raw results";
 constexpr std::size_t kOutputsMax = 1'024;  // of one log
 
@@ -99,7 +97,8 @@ Result<std::optional<ImportedSeries>> series_of(const std::string& benchmark, co
     }
     for (const Json& value : *raw) {
         if (value.is_number_unsigned()) {
-            series.rows.push_back(single_value(value.get<std::uint64_t>()));
+            series.rows.push_back(imported_row<Kind::kTracepoint>(
+                column<ColumnId::kWeight>(1), column<ColumnId::kValue>(value.get<std::uint64_t>())));
         } else if (value.is_number_integer()) {
             ++series.lost[CountName::kLostMalformed];
         } else {

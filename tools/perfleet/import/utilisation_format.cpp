@@ -34,7 +34,6 @@ using Json = nlohmann::json;
 constexpr std::string_view kTotalPrefix = "BENCHMARK_TOTAL_";
 constexpr std::string_view kThreadPrefix = "BENCHMARK_TCB_";
 constexpr std::string_view kIdleName = "idle_thread";
-// In the order of the columns of a row.
 constexpr std::array<std::string_view, 4> kFigures{"UTILISATION", "NUMBER_SCHEDULES", "KERNEL_UTILISATION",
                                                    "NUMBER_KERNEL_ENTRIES"};
 
@@ -193,18 +192,21 @@ std::optional<std::vector<Json>> dumps_among(std::string_view text) {
     return dumps.empty() ? std::nullopt : std::optional{std::move(dumps)};
 }
 
-// cpu, window start, thread, cycles, schedules, kernel cycles, kernel entries.
 Result<std::vector<std::uint64_t>> utilisation_row(std::uint64_t thread, const DumpedFigures& figures,
                                                    const std::string& whose) {
-    std::vector<std::uint64_t> row{0, 0, thread};
-    for (const std::string_view name : kFigures) {
+    std::array<std::uint64_t, kFigures.size()> values{};
+    for (std::size_t i = 0; i < kFigures.size(); ++i) {
+        const std::string_view name = kFigures[i];
         const auto value = figures.values.find(name);
         if (value == figures.values.end()) {
             return invalid(whose + " has no \"" + std::string{name} + "\": the dump was cut");
         }
-        row.push_back(value->second);
+        values[i] = value->second;
     }
-    return row;
+    using enum ColumnId;
+    return imported_row<Kind::kUtilisation>(column<kThread>(thread), column<kCycles>(values[0]),
+                                            column<kSchedules>(values[1]), column<kKernelCycles>(values[2]),
+                                            column<kKernelEntries>(values[3]));
 }
 
 Result<ImportedRun> run_of(const DumpedWindow& window, const ImportHints& hints) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kChunkSizeBytes = 60'000;
 constexpr std::uint32_t kNoProcess = 0xffff'ffff;  // of the kernel
-constexpr std::size_t kTypeAt = 3;                 // of a row's integers
+constexpr std::size_t kTypeAt = place_in_row<Kind::kRecord, ColumnId::kRecordType>();
 
 // Those of a process, which end with it.
 bool is_of_process(std::uint64_t type) {
@@ -61,18 +61,18 @@ bool KeptRecords::is_kept_whole(std::uint32_t type) {
 }
 
 void KeptRecords::keep(const RecordBytes& record, std::span<const std::byte> body,
-                       std::span<const std::byte> data_behind, Ticks time, const Thread& thread, EventNumber event) {
+                       std::span<const std::byte> data_behind, Ticks time, const RecordThread& thread,
+                       EventNumber event) {
     event = is_lasting(record.type) ? kNoEvent : event;
-    append(event, time, {thread.cpu, thread.pid, thread.tid, type_and_misc(record), body.size()}, body);
+    append(event, time, record_row(thread, type_and_misc(record), body.size()), body);
     for (auto rest = data_behind; !rest.empty();) {
         const auto chunk = rest.first(std::min(rest.size(), kChunkSizeBytes));
-        append(event, time, {thread.cpu, thread.pid, thread.tid, record_types::kAuxChunk, chunk.size()}, chunk);
+        append(event, time, record_row(thread, record_types::kAuxChunk, chunk.size()), chunk);
         rest = rest.subspan(chunk.size());
     }
 }
 
-void KeptRecords::append(EventNumber event, Ticks time, const std::array<std::uint64_t, 5>& integers,
-                         std::span<const std::byte> body) {
+void KeptRecords::append(EventNumber event, Ticks time, const Row& integers, std::span<const std::byte> body) {
     if (!has_begun_) {
         held_.push_back({integers, event, {body.begin(), body.end()}});
         held_size_bytes_ += body.size() + sizeof(Held);
@@ -86,8 +86,7 @@ void KeptRecords::append(EventNumber event, Ticks time, const std::array<std::ui
     append_row(event, time, integers, body);
 }
 
-void KeptRecords::append_row(EventNumber event, Ticks time, const std::array<std::uint64_t, 5>& integers,
-                             std::span<const std::byte> body) {
+void KeptRecords::append_row(EventNumber event, Ticks time, const Row& integers, std::span<const std::byte> body) {
     const std::array bytes{body};
     rows_.append({{Kind::kRecord, event}, time, integers, bytes});
 }

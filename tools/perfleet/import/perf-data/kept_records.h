@@ -3,7 +3,6 @@
 // One thread. Memory: kHeldSizeBytesMax of those that stand before the first row, and of those that hold on.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/process/process_table.h"
 #include "tools/perfleet/import/perf-data/recorded_sample.h"
@@ -23,15 +23,22 @@ namespace perfleet {
     return record.type | std::uint64_t{record.misc} << 32U;
 }
 
+struct RecordThread {
+    std::uint32_t cpu = 0;
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+};
+
+// The integers of a row of Kind::kRecord.
+[[nodiscard]] constexpr auto record_row(const RecordThread& thread, std::uint64_t type, std::uint64_t size_bytes) {
+    using enum ColumnId;
+    return row_of<Kind::kRecord>(column<kCpu>(thread.cpu), column<kPid>(thread.pid), column<kTid>(thread.tid),
+                                 column<kRecordType>(type), column<kRawSize>(size_bytes));
+}
+
 class KeptRecords {
 public:
     static constexpr std::size_t kHeldSizeBytesMax = 4U << 20U;
-
-    struct Thread {
-        std::uint32_t cpu = 0;
-        std::uint32_t pid = 0;
-        std::uint32_t tid = 0;
-    };
 
     // Borrowed.
     explicit KeptRecords(SealedRows& rows) : rows_{rows} {}
@@ -43,7 +50,7 @@ public:
 
     // `event`: that the record belongs to, if it says something of its own moment alone.
     void keep(const RecordBytes& record, std::span<const std::byte> body, std::span<const std::byte> data_behind,
-              Ticks time, const Thread& thread, EventNumber event);
+              Ticks time, const RecordThread& thread, EventNumber event);
 
     // Rows begin, with those that were kept before.
     void begin(Ticks now);
@@ -53,17 +60,16 @@ public:
     void define_lasting(Ticks now, ProcessTable& processes);
 
 private:
+    using Row = decltype(record_row({}, 0, 0));
     struct Held {
-        std::array<std::uint64_t, 5> integers;
+        Row integers;
         EventNumber event;
         std::vector<std::byte> body;
         std::uint64_t exec_count = 0;  // programs that had begun
     };
     void drop_ended(ProcessTable& processes);
-    void append(EventNumber event, Ticks time, const std::array<std::uint64_t, 5>& integers,
-                std::span<const std::byte> body);
-    void append_row(EventNumber event, Ticks time, const std::array<std::uint64_t, 5>& integers,
-                    std::span<const std::byte> body);
+    void append(EventNumber event, Ticks time, const Row& integers, std::span<const std::byte> body);
+    void append_row(EventNumber event, Ticks time, const Row& integers, std::span<const std::byte> body);
 
     SealedRows& rows_;
     std::vector<Held> held_;  // until rows begin

@@ -14,10 +14,13 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/kinds.h"
+#include "schemas/vocabulary/named_row.h"
 #include "target-collector/process/image_finder.h"
 
 namespace perfleet {
 namespace {
+
+using enum ColumnId;
 
 constexpr std::uint64_t kExitedKeptNs = 5'000'000'000;  // for the last samples of a process
 constexpr std::uint32_t kCachedChainsMax = 1U << 18U;
@@ -165,8 +168,9 @@ void RecordReplay::take_counter(std::uint32_t event_index, const CounterReading&
     if (rows_.epoch_is_over()) {
         definitions_.begin_epoch(Ticks{time_});
     }
-    const std::array<std::uint64_t, 6> integers{reading.cpu,   reading.pid,        reading.pid,
-                                                reading.value, reading.enabled_ns, reading.running_ns};
+    const auto integers = row_of<Kind::kCounter>(
+        column<kCpu>(reading.cpu), column<kPid>(reading.pid), column<kTid>(reading.pid), column<kValue>(reading.value),
+        column<kTimeEnabled>(reading.enabled_ns), column<kTimeRunning>(reading.running_ns));
     rows_.append({{Kind::kCounter, EventNumber{static_cast<std::uint16_t>(event_index)}}, Ticks{time}, integers});
 }
 
@@ -228,12 +232,15 @@ void RecordReplay::append_sample(EventState& state, const RecordedSample& sample
                                  std::uint64_t weight) {
     const std::uint64_t time = sample.time != 0 ? sample.time : time_;
     if (state.series.kind == Kind::kTracepoint) {
-        const std::array<std::uint64_t, 7> integers{sample.cpu, sample.pid, sample.tid,       stack.value,
-                                                    weight,     0,          sample.raw.size()};
+        const auto integers = row_of<Kind::kTracepoint>(column<kCpu>(sample.cpu), column<kPid>(sample.pid),
+                                                        column<kTid>(sample.tid), column<kStack>(stack.value),
+                                                        column<kWeight>(weight), column<kRawSize>(sample.raw.size()));
         const std::array bytes{sample.raw};
         rows_.append({state.series, Ticks{time}, integers, bytes});
     } else {
-        const std::array<std::uint64_t, 5> integers{sample.cpu, sample.pid, sample.tid, stack.value, weight};
+        const auto integers =
+            row_of<Kind::kSample>(column<kCpu>(sample.cpu), column<kPid>(sample.pid), column<kTid>(sample.tid),
+                                  column<kStack>(stack.value), column<kWeight>(weight));
         rows_.append({state.series, Ticks{time}, integers});
     }
 }
@@ -278,7 +285,7 @@ void RecordReplay::keep_rest(const RecordBytes& record, const RecordedSample& sa
     }
     perf::encode_sample_rest(rest, rest_);
     const std::uint64_t time = sample.time != 0 ? sample.time : time_;
-    const std::array<std::uint64_t, 5> integers{sample.cpu, sample.pid, sample.tid, type_and_misc(record), size};
+    const auto integers = record_row({sample.cpu, sample.pid, sample.tid}, type_and_misc(record), size);
     const std::array bytes{std::span<const std::byte>{rest_}.first(size)};
     rows_.append({series, Ticks{time}, integers, bytes});
 }

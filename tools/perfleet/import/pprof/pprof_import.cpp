@@ -20,6 +20,7 @@
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kinds.h"
+#include "schemas/vocabulary/named_row.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/packed_symbols.h"
@@ -31,6 +32,8 @@
 
 namespace perfleet {
 namespace {
+
+using enum ColumnId;
 
 constexpr std::size_t kCommentsSizeBytesMax = 16U << 10;  // with each image
 
@@ -353,7 +356,8 @@ private:
                 // Of the sum all rows have their part, to the last unit.
                 const std::uint64_t own = !events_[i].weight ? count / rows + (row < count % rows ? 1 : 0)
                                                              : weight / rows + (row < weight % rows ? 1 : 0);
-                const std::array<std::uint64_t, 5> integers{0, tid, tid, stack.value, own};
+                const auto integers = row_of<Kind::kSample>(column<kPid>(tid), column<kTid>(tid),
+                                                            column<kStack>(stack.value), column<kWeight>(own));
                 rows_->append({{Kind::kSample, EventNumber{static_cast<std::uint16_t>(i)}}, kStart, integers});
             }
         }
@@ -402,8 +406,9 @@ private:
                 known->second = next_tid_++;
             }
             if (!labels.empty()) {
-                const std::array<std::uint64_t, 5> integers{0, known->second, known->second,
-                                                            record_types::kSampleLabels, labels.size()};
+                const auto integers = row_of<Kind::kRecord>(column<kPid>(known->second), column<kTid>(known->second),
+                                                            column<kRecordType>(record_types::kSampleLabels),
+                                                            column<kRawSize>(labels.size()));
                 const std::array bytes{std::as_bytes(std::span{labels})};
                 rows_->append({{Kind::kRecord, EventNumber{0}}, kStart, integers, bytes});
             }
