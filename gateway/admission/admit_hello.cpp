@@ -61,6 +61,7 @@ EventRecord event_of(const EventUntrusted& from, Texts& texts) {
         .unit = texts.name("an event's unit", from.unit),
         .format = texts.text("a tracepoint's format", from.format, limits::kEventFormatSizeBytesMax),
         .group = from.group,
+        .attr = texts.bytes("an event's perf_event_attr", from.attr, limits::kEventAttrSizeBytesMax),
     };
     const auto kind = static_cast<std::uint8_t>(from.kind);
     if (event.name.empty()) {
@@ -216,6 +217,7 @@ std::uint64_t fingerprint_of(const SessionRecord& record) {
         print.text(event.unit);
         print.text(event.format);
         print.integer(event.group);
+        print.text(event.attr);
     }
     print.text(record.clock_name);
     print.integer(record.ticks_per_second);

@@ -36,11 +36,12 @@ TEST(AdmitHello, KeepsWhatTheCollectorSays) {
     EXPECT_EQ(*record, good_record());
 }
 
-TEST(AdmitHello, KeepsGroups) {
+TEST(AdmitHello, KeepsGroupsAndAttributes) {
     SessionRecord grouped = good_record();
     ASSERT_GE(grouped.events.size(), 2U);
     grouped.events[0].group = 1;
     grouped.events[1].group = 1;
+    grouped.events[1].attr = std::string("\1\0attr", 6);
     const auto record = admit(sample::hello(grouped));
     ASSERT_TRUE(record.ok()) << record.error().message;
     EXPECT_EQ(*record, grouped);
@@ -121,6 +122,8 @@ std::vector<Refusal> refusals() {
         {"GroupOutOfOrder", [](Hello hello) { hello.getEvents()[1].setGroup(2); },
          "in group 2 where group 1 would begin", kInvalid},
         {"LongFormat", [=](Hello hello) { hello.getEvents()[1].setFormat(long_text.c_str()); }, "format", kTooLarge},
+        {"LongAttr", [](Hello hello) { hello.getEvents()[1].initAttr(limits::kEventAttrSizeBytesMax + 1); },
+         "perf_event_attr", kTooLarge},
         {"NoTicks", [](Hello hello) { hello.getClock().setTicksPerSecond(0); }, "clock", kInvalid},
         {"LongHost", [=](Hello hello) { hello.getHost().setOsRelease(long_text.c_str()); }, "release", kTooLarge},
         {"TooLargeAsAWhole",
@@ -152,6 +155,7 @@ TEST(SessionFingerprint, DiffersWithEveryField) {
     EXPECT_NE(changed([](SessionRecord& record) { record.events[0].is_frequency = false; }), print);
     EXPECT_NE(changed([](SessionRecord& record) { record.events.pop_back(); }), print);
     EXPECT_NE(changed([](SessionRecord& record) { record.events[0].group = 1; }), print);
+    EXPECT_NE(changed([](SessionRecord& record) { record.events[0].attr = "a"; }), print);
     EXPECT_NE(changed([](SessionRecord& record) { ++record.start_point.uncertainty_ns; }), print);
     EXPECT_NE(changed([](SessionRecord& record) { record.host.tracing_header_page.clear(); }), print);
     EXPECT_NE(changed([](SessionRecord& record) { record.collector_version += "x"; }), print);

@@ -182,7 +182,8 @@ struct Decoder::State {
                                .callchain = event.getCallchain(),
                                .unit = text_of(event.getUnit()),
                                .format = text_of(event.getFormat()),
-                               .group = event.getGroup()}});
+                               .group = event.getGroup(),
+                               .attr = chars_of(event.getAttr())}});
         }
         read_offers(from.getImageOffers());
         words.clear();

@@ -111,8 +111,9 @@ std::optional<ImageRefusal> refusal_of_image(std::string_view build_id, const Im
     }
     BuildIdFinder finder{build_id};
     ZSTD_inBuffer in{content.bytes.data(), content.bytes.size(), 0};
-    // The second one is of the file's separate debug file, the third one its debug information.
-    const int frame_count_max = type == protocol::ImageType::kElfSymbols ? 3 : 1;
+    // Of a file: its symbols, those of its separate debug file, and its debug information; else: symbols, and the
+    // sources that an imported profile names.
+    const int frame_count_max = type == protocol::ImageType::kElfSymbols ? 3 : 2;
     for (int i = 0; i == 0 || in.pos < in.size; ++i) {
         const auto refusal =
             i == frame_count_max ? ImageRefusal::kDamaged : refusal_of_frame(in, *context, type, i == 0, finder);

@@ -52,7 +52,10 @@ TEST(ImageCheck, TakesSymbolsOfTheBuildAndOfAFileWithoutBuildId) {
         refusal_of_image(kBuild, {kElf, packed(elf_with(kBuild, 64)) + packed("") + packed(elf_with(kBuild, 512))}),
         std::nullopt)
         << "without one, with its debug information";
-    EXPECT_EQ(refusal_of_image(kBuild, {kKernel, packed("0 T _stext\n10 t start\n")}), std::nullopt);
+    const std::string kernel = packed("0 T _stext\n10 t start\n");
+    EXPECT_EQ(refusal_of_image(kBuild, {kKernel, kernel}), std::nullopt);
+    EXPECT_EQ(refusal_of_image(kBuild, {kKernel, kernel + packed("b\nm0 0 0 0\n")}), std::nullopt)
+        << "with the sources that a profile names";
 }
 
 TEST(ImageCheck, RefusesWhatIsOfAnotherBuildDamagedOrNoSymbols) {
@@ -65,6 +68,8 @@ TEST(ImageCheck, RefusesWhatIsOfAnotherBuildDamagedOrNoSymbols) {
     EXPECT_EQ(refusal_of_image(kBuild, {kElf, packed("a script")}), ImageRefusal::kContent);
     EXPECT_EQ(refusal_of_image(kBuild, {kElf, packed("")}), ImageRefusal::kContent);
     EXPECT_EQ(refusal_of_image(kBuild, {kKernel, packed("\177ELF")}), ImageRefusal::kContent);
+    EXPECT_EQ(refusal_of_image(kBuild, {kKernel, packed("0 T a\n") + packed("b\n") + packed("b\n")}),
+              ImageRefusal::kDamaged);
     const std::string whole = packed(elf_with(kBuild, 64));
     EXPECT_EQ(refusal_of_image(kBuild, {kElf, whole.substr(0, whole.size() - 3)}), ImageRefusal::kDamaged);
     EXPECT_EQ(refusal_of_image(kBuild, {kElf, whole + "rest"}), ImageRefusal::kDamaged);

@@ -37,6 +37,7 @@ inline constexpr std::uint32_t kEventsMax = 512;  // all of syscalls:sys_enter_*
 inline constexpr std::uint32_t kLabelsMax = 32;
 inline constexpr std::size_t kLabelSizeBytesMax = 256;
 inline constexpr std::size_t kEventFormatSizeBytesMax = 65'536;
+inline constexpr std::size_t kEventAttrSizeBytesMax = 4'096;  // Linux takes no larger one
 inline constexpr std::size_t kHelloSizeBytesMax = 1U << 20;
 inline constexpr std::size_t kReplySizeBytesMax = 4'096;  // any message from the gateway to a collector
 inline constexpr std::size_t kImageChunkSizeBytes = 256U << 10;

@@ -26,7 +26,7 @@ struct BasicEvent {
     Text unit{};              // of weight and value
     Text format{};            // tracepoint format as tracefs gives it, else empty
     std::uint16_t group = 0;  // from 1: counted all or none with the others of it, which stand side by side; 0: in none
-    Text attr{};  // perf_event_attr of an imported recording, as it was recorded, which no message has; else empty
+    Text attr{};              // perf_event_attr of an imported recording, as it was recorded; else empty
 
     friend bool operator==(const BasicEvent&, const BasicEvent&) = default;
 };

@@ -62,6 +62,7 @@ struct Event {                 # its index in Hello.events is its EventNumber
   unit @9 :Text;               # of weight and value: "ns", "events", "cycles"
   format @10 :Text;            # tracepoint format as tracefs gives it, else empty
   group @11 :UInt16;           # from 1; events of one stand side by side, their leader first: counted all or none. 0: in none
+  attr @12 :Data;              # perf_event_attr of an imported recording, as it was recorded; else empty
 }
 
 struct Host {                  # what an export says of the machine

@@ -23,6 +23,7 @@ void write_event(CapnpWriter& writer, StructPlace place, const EventDescription&
     writer.set_text(place, layout::kUnit, event.unit);
     writer.set_text(place, layout::kFormat, event.format);
     writer.set(place, layout::kGroup, event.group);
+    writer.set_data(place, layout::kAttr, {reinterpret_cast<const std::byte*>(event.attr.data()), event.attr.size()});
 }
 
 void write_host(CapnpWriter& writer, StructPlace place, const HostDescription& host) {
@@ -65,6 +66,7 @@ std::size_t hello_size_bytes_max(const HelloDescription& hello) {
         add(event.name.size());
         add(event.unit.size());
         add(event.format.size());
+        add(event.attr.size());
     }
     add(hello.clock.name.size());
     add(hello.host.os_release.size());

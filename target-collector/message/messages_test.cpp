@@ -46,7 +46,7 @@ struct Everything {
     std::array<EventDescription, 2> events{
         EventDescription{"cpu-clock", Kind::kSample, 1, 0, 999, true, false, true, true, "ns", ""},
         EventDescription{"sched:sched_switch", Kind::kTracepoint, 2, 0x1234567890, 1, false, true, false, false,
-                         "events", "name: sched_switch\nID: 316\n"}};
+                         "events", "name: sched_switch\nID: 316\n", 0, "attr"}};
     std::array<std::string_view, 3> command_line{"perfleet-collector", "-a", ""};
     std::array<ImageOfferDescription, 1> offers{
         ImageOfferDescription{bytes_of("0123456789abcdefghij"), protocol::ImageType::kKernelSymbols, 5'000'000}};
@@ -111,6 +111,8 @@ TEST(Hello, IsReadByTheLibraryFieldByField) {
     EXPECT_FALSE(tracepoint.getCallchain());
     EXPECT_EQ(tracepoint.getGroup(), 0U);
     EXPECT_STREQ(tracepoint.getFormat().cStr(), "name: sched_switch\nID: 316\n");
+    EXPECT_EQ(string_of(tracepoint.getAttr()), "attr");
+    EXPECT_EQ(string_of(clock_event.getAttr()), "");
     EXPECT_STREQ(hello.getClock().getName().cStr(), "monotonic");
     EXPECT_EQ(hello.getClock().getTicksPerSecond(), 1'000'000'000U);
     EXPECT_EQ(hello.getClock().getLinuxClockid(), 1);

@@ -81,10 +81,11 @@ inline constexpr Field<std::int32_t> kLinuxClockid{8};
 }  // namespace clock
 
 namespace event {
-inline constexpr Shape kShape{3, 3};
+inline constexpr Shape kShape{3, 4};
 inline constexpr PointerField kName{0};
 inline constexpr PointerField kUnit{1};
 inline constexpr PointerField kFormat{2};
+inline constexpr PointerField kAttr{3};
 inline constexpr Field<std::uint8_t> kKind{0};
 inline constexpr BitField kIsFrequency{8};
 inline constexpr BitField kExcludeKernel{9};

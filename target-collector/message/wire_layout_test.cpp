@@ -115,6 +115,7 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("unit", layout::event::kUnit)
         .has("format", layout::event::kFormat)
         .has("group", layout::event::kGroup)
+        .has("attr", layout::event::kAttr)
         .done();
     Struct::of<wire::Host>(layout::host::kShape)
         .has("osRelease", layout::host::kOsRelease)

@@ -76,6 +76,9 @@ DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, Network
     if (kHasJournal && options.orphan != nullptr) {
         restore(options);
     }
+    if (options.may_be_known) {
+        resolvable_ = Seq{~0ULL / 2};
+    }
     is_journal_due_ = true;
     write_journal();
 }
@@ -395,6 +398,7 @@ void DeliveryCore::take_final(const SealedRecord& header, std::span<const std::b
             final_counts_.add(entry.series, entry.name, entry.value);
         }
     }
+    status_.last_sealed = header.seq;
     end_point_ = header.end_point;
     has_final_ = true;
     has_ended_itself_ = true;

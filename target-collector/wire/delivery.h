@@ -86,6 +86,9 @@ public:
         const JournalEntry* orphan = nullptr;
         std::span<const CountEntry> final_counts{};
         ClockPoint end_point{};
+        // An earlier process may have delivered the session's first batches: the gateway's word is taken for it, and
+        // the rest may follow (prefix of status()).
+        bool may_be_known = false;
         // Whether the user asks for requests and answers them; else the gateway's operator is told that nobody does.
         bool takes_requests = false;
     };

@@ -59,7 +59,7 @@ FOLDER_ORDER = {
     "query-engine": "query_limits.h option ledger select symbol scan statistic/number statistic wire .",
     "exporters": "sink format/export_format.h report figure profile rows script timeline * format",  # no format includes another
     "tools": "perfleet/invocation.h perfleet/progress_line.h perfleet/query_source.h perfleet/terminal.h"
-             " perfleet/import/run_hash.h perfleet/import/session_writer.h perfleet/import/recording perfleet/import/perf-data"
+             " perfleet/import/run_hash.h perfleet/import/import_limits.h perfleet/import/session perfleet/import/recording perfleet/import/perf-data"
              " perfleet/import/pprof perfleet/import perfleet/relay perfleet",
 }
 

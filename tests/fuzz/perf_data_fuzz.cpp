@@ -8,6 +8,7 @@
 #include "storage/store/memory_store.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tools/perfleet/import/perf-data/perf_data_import.h"
+#include "tools/perfleet/import/session/stored_session_writer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
     using namespace perfleet;
@@ -21,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.target_name = "fuzzed";
     options.start = UtcNs{1'700'000'000'000'000'000};
     options.now = UtcNs{4'000'000'000'000'000'000};
-    const auto imported = import_perf_data(std::move(*file), options, *store);
+    StoreDestination destination{*store};
+    const auto imported = import_perf_data(std::move(*file), options, destination);
     if (imported.ok()) {
         PERFLEET_ASSERT(imported->has_end && imported->batches_there == 0);
     } else {

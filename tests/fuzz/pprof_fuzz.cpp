@@ -8,6 +8,7 @@
 #include "storage/store/memory_store.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tools/perfleet/import/pprof/pprof_import.h"
+#include "tools/perfleet/import/session/stored_session_writer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
     using namespace perfleet;
@@ -21,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.target_name = "fuzzed";
     options.start = UtcNs{1'700'000'000'000'000'000};
     options.now = UtcNs{4'000'000'000'000'000'000};
-    const auto imported = import_pprof(*file, options, *store);
+    StoreDestination destination{*store};
+    const auto imported = import_pprof(*file, options, destination);
     PERFLEET_ASSERT(imported.ok() ? imported->has_end : !imported.error().message.empty());
     return 0;
 }

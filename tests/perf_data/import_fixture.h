@@ -7,6 +7,7 @@
 
 #include "tests/perf_data/export_fixture.h"
 #include "tools/perfleet/import/perf-data/perf_data_import.h"
+#include "tools/perfleet/import/session/stored_session_writer.h"
 
 namespace perfleet {
 
@@ -18,7 +19,8 @@ protected:
         if (own.now == UtcNs{}) {
             own.now = UtcNs{4'000'000'000'000'000'000};
         }
-        return import_perf_data(std::move(files), own, *store_);
+        StoreDestination destination{*store_};
+        return import_perf_data(std::move(files), own, destination);
     }
 };
 

@@ -18,7 +18,6 @@
 #include "schemas/vocabulary/probe_overhead.h"
 #include "schemas/wire/protocol.h"
 #include "storage/select/matcher.h"
-#include "storage/store/open_store.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/collector.h"
 #include "target-collector/linux/command.h"
@@ -27,6 +26,7 @@
 #include "target-collector/source/linux/probe_area.h"
 #include "target-collector/source/linux/probe_reader.h"
 #include "tools/perfleet/import/run_store.h"
+#include "tools/perfleet/session_destination.h"
 
 namespace perfleet {
 namespace {
@@ -215,8 +215,8 @@ Result<bool> store_benchmark(const BenchOptions& options, const std::string& fol
     for (const std::string& warning : run.warnings) {
         say_of_bench(name + ": " + warning);
     }
-    const auto store = PERFLEET_TRY(open_store(folder));
-    PERFLEET_TRY(store_run(run, {host_name(), "", start, options.words.front() + " " + name}, *store));
+    const auto destination = PERFLEET_TRY(open_destination(folder));
+    PERFLEET_TRY(store_run(run, {host_name(), "", start, options.words.front() + " " + name}, *destination));
     return run.warnings.empty();
 }
 

@@ -23,7 +23,6 @@
 #include "storage/engine/folder.h"
 #include "storage/engine/open_engine.h"
 #include "storage/number/moments.h"
-#include "storage/store/open_store.h"
 #include "target-collector/linux/command_line.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/target_identity.h"
@@ -36,6 +35,7 @@
 #include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/record.h"
 #include "tools/perfleet/redirected_output.h"
+#include "tools/perfleet/session_destination.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
@@ -219,9 +219,9 @@ Result<Measured> measure(const ComparedCommands& options, const std::array<Compa
 }
 
 Result<Done> store_runs(const std::vector<MeasuredRun>& measured, const std::string& folder) {
-    const auto store = PERFLEET_TRY(open_store(folder));
+    const auto destination = PERFLEET_TRY(open_destination(folder));
     for (const MeasuredRun& one : measured) {
-        PERFLEET_TRY(store_run(one.run, one.place, *store));
+        PERFLEET_TRY(store_run(one.run, one.place, *destination));
     }
     return Done{};
 }

@@ -9,12 +9,10 @@
 #include <memory>
 
 #include "query-engine/statistic/number/histogram.h"
-#include "storage/engine/folder.h"
-#include "storage/engine/open_engine.h"
 #include "storage/model/session.h"
-#include "storage/store/open_store.h"
 #include "tools/perfleet/function/function_run.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/session_destination.h"
 #include "tools/perfleet/terminal.h"
 #include "tools/perfleet/watch.h"
 
@@ -67,14 +65,6 @@ Result<Done> show_counts(const FunctionRun& run, const OutputOptions& printing) 
         text += drawn(run.names[i], run.counts[i]);
     }
     return print_answer(answer, text, printing);
-}
-
-// For its rows. Nothing is stored beside a process that writes there.
-Result<std::unique_ptr<Store>> open_folder(const std::string& folder) {
-    if (auto made = is_folder(folder) ? prepare_writer_folder(folder) : Done{}; !made.ok()) {
-        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
-    }
-    return open_store(folder);
 }
 
 void show_live(std::span<const std::string> names, std::span<const FunctionCounts> counts) {
@@ -204,19 +194,20 @@ int run_function_latency(const FunctionOptions& options, QueryOptions& query, co
     run_options.own_command_line = own_command_line;
     run_options.paths = query.symbol_paths();
     run_options.watch_s = watch_s;
-    std::unique_ptr<Store> store;
+    std::unique_ptr<SessionDestination> destination;
     if (!options.counts_only) {
         const auto folder = data_folder_of(query.data);
-        auto opened = folder.ok() ? open_folder(*folder) : Result<std::unique_ptr<Store>>{Error{folder.error()}};
+        auto opened = folder.ok() ? open_destination(*folder)
+                                  : Result<std::unique_ptr<SessionDestination>>{Error{folder.error()}};
         if (!opened.ok()) {
             return report_error(opened.error());
         }
-        store = std::move(*opened);
+        destination = std::move(*opened);
         query.data = *folder;
     }
     run_options.stop_fd = catch_stop_signals();
-    const auto run = run_functions(run_options, store.get(), show_live);
-    store.reset();
+    const auto run = run_functions(run_options, destination.get(), show_live);
+    destination.reset();
     if (!run.ok()) {
         return report_error(run.error());
     }

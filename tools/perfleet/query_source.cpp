@@ -14,6 +14,7 @@
 #include "storage/store/open_store.h"
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/import/recording_file.h"
+#include "tools/perfleet/import/session/stored_session_writer.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/terminal.h"
@@ -75,7 +76,8 @@ Result<std::unique_ptr<StoreReader>> open_input(const QueryOptions& options) {
     RecordingImport import;
     import.symfs = options.symfs;
     import.now = utc_now();
-    if (const auto imported = import_recording_file(std::move(file), import, *store); !imported.ok()) {
+    StoreDestination destination{*store};
+    if (const auto imported = import_recording_file(std::move(file), import, destination); !imported.ok()) {
         return Error{imported.error()};
     }
     return std::unique_ptr<StoreReader>{std::move(store)};

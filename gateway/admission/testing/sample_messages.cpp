@@ -87,6 +87,7 @@ void fill_hello(wire::Hello::Builder hello, const SessionRecord& record, Seq old
         events[i].setUnit(event.unit.c_str());
         events[i].setFormat(event.format.c_str());
         events[i].setGroup(event.group);
+        events[i].setAttr({reinterpret_cast<const kj::byte*>(event.attr.data()), event.attr.size()});
     }
     auto clock = hello.initClock();
     clock.setName(record.clock_name.c_str());

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -23,7 +24,8 @@
 #include "target-collector/process/proc_reader.h"
 #include "tools/perfleet/function/function_image.h"
 #include "tools/perfleet/function/function_overhead.h"
-#include "tools/perfleet/import/local_session.h"
+#include "tools/perfleet/import/session/sealed_rows.h"
+#include "tools/perfleet/import/session/session_hello.h"
 #include "tools/perfleet/redirected_output.h"
 
 namespace perfleet {
@@ -40,85 +42,92 @@ using Clock = std::chrono::steady_clock;
 class CallStore {
 public:
     // `formats`: what is to be known of each function's probes.
-    CallStore(Store& store, std::span<const std::string> names, std::span<const std::string> formats)
-        : session_{store}, names_{names}, formats_{formats} {}
-
-    Result<Done> begin(const std::vector<std::string>& own_command_line) {
-        HelloDescription hello;
-        const std::string target = host_name();
-        hello.session = new_session_id();
-        hello.target = target_id_of(target);
-        hello.target_name = target;
+    [[nodiscard]] static Result<std::unique_ptr<CallStore>> begin(SessionDestination& destination,
+                                                                  std::span<const std::string> names,
+                                                                  std::span<const std::string> formats,
+                                                                  const std::vector<std::string>& own_command_line) {
+        SessionRecord record;
+        record.session = new_session_id();
+        record.target_name = host_name();
+        record.target = target_id_of(record.target_name);
         utsname system{};
         ::uname(&system);
-        hello.architecture = system.machine;
-        hello.host.os_release = system.release;
-        const std::vector<std::string_view> words{own_command_line.begin(), own_command_line.end()};
-        hello.host.command_line = words;
+        record.architecture = system.machine;
+        record.host.os_release = system.release;
+        record.host.command_line = own_command_line;
         const auto state = machine_state();
-        std::vector<LabelDescription> labels;
-        for (const auto& [key, value] : state) {
-            labels.push_back({key, value});
-        }
-        hello.labels = labels;
-        std::vector<EventDescription> events;
-        for (std::size_t i = 0; i < names_.size(); ++i) {
-            EventDescription& event = events.emplace_back();
-            event.name = names_[i];
-            event.format = formats_[i];
+        record.labels.assign(state.begin(), state.end());
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            EventRecord& event = record.events.emplace_back();
+            event.name = names[i];
+            event.format = formats[i];
             event.kind = Kind::kTracepoint;
             event.period = 1;
             event.unit = "ns";
         }
-        hello.events = events;
-        hello.clock = {"monotonic", kMonotonicTicksPerSecond, CLOCK_MONOTONIC};
-        hello.start_point = observe_clocks();
-        hello.collector_version = PERFLEET_VERSION;
-        PERFLEET_TRY(session_.admit(hello));
-        return enter();
+        record.clock_name = "monotonic";
+        record.ticks_per_second = kMonotonicTicksPerSecond;
+        record.linux_clockid = CLOCK_MONOTONIC;
+        record.start_point = observe_clocks();
+        record.collector_version = PERFLEET_VERSION;
+        record = PERFLEET_TRY(admit_own(record));
+        const ClockPoint start = record.start_point;
+        auto writer =
+            PERFLEET_TRY(destination.begin(std::move(record), UtcNs{std::numeric_limits<std::int64_t>::max()}));
+        std::unique_ptr<CallStore> calls{new CallStore{std::move(writer)}};
+        calls->rows_.tick(start.ticks);
+        calls->rows_.begin_epoch(start.ticks);
+        return calls;
     }
 
-    // The hour of the rows that come now. What is older than a second goes into the store: a kill takes no more.
-    Result<Done> enter() {
-        const ClockPoint now = observe_clocks();
-        if (now.ticks.value - flushed_.value >= kFlushIntervalNs) {
-            flushed_ = now.ticks;
-            PERFLEET_TRY(session_.flush(now.ticks));
+    // The hour of the rows that come now. What is older than a second is passed on: a kill takes no more.
+    void enter() {
+        const Ticks now = observe_clocks().ticks;
+        if (now.value - flushed_.value >= kFlushIntervalNs) {
+            flushed_ = now;
+            rows_.flush(now);
         }
-        return session_.enter(bucket_of(now.utc_ns), now.ticks);
+        rows_.tick(now);
+        if (rows_.epoch_is_over()) {
+            rows_.begin_epoch(now);
+        }
     }
 
-    Result<Done> add(const FunctionCall& call) {
+    void add(const FunctionCall& call) {
         using enum ColumnId;
         const auto row =
             row_of<Kind::kTracepoint>(column<kCpu>(call.cpu), column<kPid>(call.pid), column<kTid>(call.tid),
                                       column<kWeight>(1), column<kValue>(call.duration_ns));
-        return session_.append({series_of(call.function), Ticks{call.end_ns}, row});
+        constexpr std::array<std::span<const std::byte>, 1> kNoRawData{};
+        rows_.append({series_of(call.function), Ticks{call.end_ns}, row, kNoRawData});
     }
+
+    [[nodiscard]] const std::optional<Error>& error() const { return rows_.error(); }
 
     Result<Done> end(std::span<const FunctionCounts> counts) {
         for (std::size_t i = 0; i < counts.size(); ++i) {
             const Series series = series_of(i);
             if (counts[i].rows_lost != 0) {
-                session_.lose(series, CountName::kLostKernelRing, counts[i].rows_lost);
+                rows_.count_lost(series, CountName::kLostKernelRing, counts[i].rows_lost);
             }
             if (const std::uint64_t full = counts[i].too_deep + counts[i].without_memory; full != 0) {
-                session_.lose(series, CountName::kLostSaturated, full);
+                rows_.count_lost(series, CountName::kLostSaturated, full);
             }
         }
-        return session_.end(observe_clocks());
+        return rows_.finish(observe_clocks());
     }
 
-    [[nodiscard]] SessionId id() const { return session_.record().session; }
+    [[nodiscard]] SessionId id() const { return writer_->record().session; }
 
 private:
+    explicit CallStore(std::unique_ptr<SessionWriter> writer) : writer_{std::move(writer)}, rows_{*writer_} {}
+
     static Series series_of(std::size_t function) {
         return {Kind::kTracepoint, EventNumber{static_cast<std::uint16_t>(function)}};
     }
 
-    LocalSession session_;
-    std::span<const std::string> names_;
-    std::span<const std::string> formats_;
+    std::unique_ptr<SessionWriter> writer_;
+    SealedRows rows_;
     Ticks flushed_;
 };
 
@@ -129,8 +138,8 @@ bool any_runs(const std::vector<std::uint32_t>& pids) {
 
 class Measurement {
 public:
-    Measurement(const FunctionRunOptions& options, Store* store, const ShowFunctions& show)
-        : options_{options}, store_{store}, show_{show} {}
+    Measurement(const FunctionRunOptions& options, SessionDestination* destination, const ShowFunctions& show)
+        : options_{options}, destination_{destination}, show_{show} {}
 
     Result<FunctionRun> run() {
         for (const auto step : {&Measurement::find, &Measurement::open, &Measurement::measure}) {
@@ -174,7 +183,7 @@ private:
             auto found = PERFLEET_TRY(find_function(image, name.function, search));
             run_.names.push_back(found.traced.name);
             functions_.push_back(std::move(found.traced));
-            formats_.push_back(store_ == nullptr ? "" : format_of(found.way));
+            formats_.push_back(destination_ == nullptr ? "" : format_of(found.way));
             run_.warnings.insert(run_.warnings.end(), found.warnings.begin(), found.warnings.end());
         }
         return Done{};
@@ -198,12 +207,11 @@ private:
         tracer_options.pids =
             follows_command() ? std::vector{static_cast<std::uint32_t>(command_->pid())} : options_.pids;
         tracer_options.follows_children = options_.follows_children;
-        tracer_options.has_rows = store_ != nullptr;
+        tracer_options.has_rows = destination_ != nullptr;
         tracer_options.own_pid = static_cast<std::uint32_t>(::getpid());
         tracer_ = PERFLEET_TRY(FunctionTracer::open(functions_, tracer_options));
-        if (store_ != nullptr) {
-            calls_ = std::make_unique<CallStore>(*store_, run_.names, formats_);
-            return calls_->begin(options_.own_command_line);
+        if (destination_ != nullptr) {
+            calls_ = PERFLEET_TRY(CallStore::begin(*destination_, run_.names, formats_, options_.own_command_line));
         }
         return Done{};
     }
@@ -263,13 +271,9 @@ private:
         if (!calls_) {
             return Done{};
         }
-        Result<Done> done = calls_->enter();
-        tracer_->drain([&](const FunctionCall& call) {
-            if (done.ok()) {
-                done = calls_->add(call);
-            }
-        });
-        return done;
+        calls_->enter();
+        tracer_->drain([&](const FunctionCall& call) { calls_->add(call); });
+        return calls_->error() ? Result<Done>{Error{*calls_->error()}} : Done{};
     }
 
     void add_warnings() {
@@ -320,7 +324,7 @@ private:
     }
 
     const FunctionRunOptions& options_;
-    Store* store_;
+    SessionDestination* destination_;
     const ShowFunctions& show_;
     FunctionRun run_;
     std::vector<TracedFunction> functions_;
@@ -349,8 +353,9 @@ Result<FunctionName> parse_function(const std::string& text) {
                                         "kernel:vfs_read"};
 }
 
-Result<FunctionRun> run_functions(const FunctionRunOptions& options, Store* store, const ShowFunctions& show) {
-    return Measurement{options, store, show}.run();
+Result<FunctionRun> run_functions(const FunctionRunOptions& options, SessionDestination* destination,
+                                  const ShowFunctions& show) {
+    return Measurement{options, destination, show}.run();
 }
 
 }  // namespace perfleet

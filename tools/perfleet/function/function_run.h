@@ -10,9 +10,9 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
-#include "storage/store/store.h"
 #include "target-collector/source/linux/bpf/function_tracer.h"
 #include "tools/perfleet/function/function_finder.h"
+#include "tools/perfleet/import/session/session_writer.h"
 
 namespace perfleet {
 
@@ -45,9 +45,10 @@ struct FunctionName {
 };
 [[nodiscard]] Result<FunctionName> parse_function(const std::string& text);
 
-// Runs until the command ends, all that are followed have, or `stop_fd` says so. `store` is null: nothing is stored,
-// and all is counted in the kernel. Errors: kUsage, those of finding, of the tracer, of the command and of the store.
-[[nodiscard]] Result<FunctionRun> run_functions(const FunctionRunOptions& options, Store* store,
+// Runs until the command ends, all that are followed have, or `stop_fd` says so. `destination` is null: nothing is
+// stored, and all is counted in the kernel. Errors: kUsage, those of finding, of the tracer, of the command and of
+// SessionWriter.
+[[nodiscard]] Result<FunctionRun> run_functions(const FunctionRunOptions& options, SessionDestination* destination,
                                                 const ShowFunctions& show);
 
 }  // namespace perfleet

@@ -15,7 +15,7 @@
 #include "schemas/wire/protocol.h"
 #include "target-collector/wire/frame_file.h"
 #include "tools/perfleet/import/run_hash.h"
-#include "tools/perfleet/import/session_writer.h"
+#include "tools/perfleet/import/session/stored_session_writer.h"
 
 namespace perfleet {
 namespace {
@@ -194,7 +194,7 @@ private:
     const ProgressReport& progress_;
     Decoder decoder_;
     ImageIntake images_{kImagesSizeBytesMax};
-    std::optional<SessionWriter> writer_;
+    std::optional<StoredSessionWriter> writer_;
     ImportedFrames imported_;
 };
 

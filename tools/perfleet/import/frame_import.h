@@ -14,7 +14,7 @@
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/progress.h"
 #include "storage/store/store.h"
-#include "tools/perfleet/import/session_writer.h"
+#include "tools/perfleet/import/session/session_writer.h"
 
 namespace perfleet {
 

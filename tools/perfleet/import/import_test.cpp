@@ -185,7 +185,8 @@ TEST(Import, SizesOfABareTableAreRefusedForAFileThatSaysItsOwn) {
 TEST(Import, TheSameRunComesInOnce) {
     const auto runs = read_kbench(golden("kanata_run_1.txt"), {});
     const auto store = stored(runs);
-    const auto again = store_run((*runs)[0], {"board", "aarch64", kImportTime, "file"}, *store);
+    StoreDestination destination{*store};
+    const auto again = store_run((*runs)[0], {"board", "aarch64", kImportTime, "file"}, destination);
     ASSERT_TRUE(again.ok());
     EXPECT_TRUE(again->was_there);
     EXPECT_EQ(ask(*store, {}).ledger.stored, 30U);

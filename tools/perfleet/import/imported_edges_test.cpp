@@ -100,7 +100,8 @@ TEST(ImportedEdges, ARunOfBefore1970EndsWhenItDoes) {
     for (const std::int64_t start :
          {std::int64_t{-1'000'000'000}, std::numeric_limits<std::int64_t>::min(), std::int64_t{0}, kLast - 1}) {
         const auto store = make_memory_store();
-        const auto done = store_run((*runs)[0], {"board", "aarch64", UtcNs{start}, "file"}, *store);
+        StoreDestination destination{*store};
+        const auto done = store_run((*runs)[0], {"board", "aarch64", UtcNs{start}, "file"}, destination);
         ASSERT_TRUE(done.ok()) << done.error().message;
         const auto sessions = store->all_sessions();
         ASSERT_TRUE(sessions.ok());

@@ -54,8 +54,9 @@ TEST(LatencyRequirement, ARunKeepsItsParametersAndIsFoundByThem) {
     EXPECT_EQ(text_of(one, "median"), "91.00");
     // Parameters belong to the session's first message: the same values with others are another run, and the first
     // keeps its own.
+    StoreDestination destination{*store};
     const auto again = store_run(run_of({75, 75, 76}, {{"loop_count", "1"}, {"dst", "192.0.2.1"}}),
-                                 {"board", "aarch64", kImportTime, "file"}, *store);
+                                 {"board", "aarch64", kImportTime, "file"}, destination);
     ASSERT_TRUE(again.ok());
     EXPECT_FALSE(again->was_there);
     EXPECT_EQ(ask(*store, {{"select", R"({loop_count="5000"})"}}).rows.size(), 1U);

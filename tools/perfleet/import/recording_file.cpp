@@ -38,10 +38,12 @@ Result<RecordingFile> open_recording_file(const std::string& path, const std::st
     return RecordingFile{path, std::move(found), std::move(files)};
 }
 
-Result<ImportedRecording> import_recording_file(RecordingFile file, const RecordingImport& options, Store& store) {
+Result<ImportedRecording> import_recording_file(RecordingFile file, const RecordingImport& options,
+                                                SessionDestination& destination) {
     ProgressLine progress{"import"};
-    auto imported = file.format == kPprof ? import_pprof(file.files.file, options, store)
-                                          : import_perf_data(std::move(file.files), options, store, progress.report());
+    auto imported = file.format == kPprof
+                        ? import_pprof(file.files.file, options, destination)
+                        : import_perf_data(std::move(file.files), options, destination, progress.report());
     progress.end();
     if (imported.ok()) {
         for (const std::string& warning : imported->warnings) {

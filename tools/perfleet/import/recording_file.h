@@ -5,7 +5,6 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/progress.h"
-#include "storage/store/store.h"
 #include "tools/perfleet/import/recording/file_bytes.h"
 #include "tools/perfleet/import/recording/recording_import.h"
 
@@ -23,9 +22,9 @@ struct RecordingFile {
 // `format` is empty where the first bytes say it. Errors: kUsage (neither of the two), those of open_recording().
 [[nodiscard]] Result<RecordingFile> open_recording_file(const std::string& path, const std::string& format);
 
-// Into a store, with a line that says how far it is; warnings are on standard error afterwards. Errors: those of
+// Stored, with a line that says how far it is; warnings are on standard error afterwards. Errors: those of
 // import_perf_data() and import_pprof().
 [[nodiscard]] Result<ImportedRecording> import_recording_file(RecordingFile file, const RecordingImport& options,
-                                                              Store& store);
+                                                              SessionDestination& destination);
 
 }  // namespace perfleet

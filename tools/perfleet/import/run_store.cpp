@@ -4,17 +4,17 @@
 #include <array>
 #include <limits>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/row_clock.h"
-#include "target-collector/message/hello.h"
-#include "tools/perfleet/import/local_session.h"
 #include "tools/perfleet/import/run_hash.h"
+#include "tools/perfleet/import/session/sealed_rows.h"
+#include "tools/perfleet/import/session/session_hello.h"
 
 namespace perfleet {
 namespace {
@@ -50,43 +50,43 @@ std::uint64_t hash_of(const ImportedRun& run, const ImportPlace& place, std::uin
     return hash.value();
 }
 
-// The session of one run on its way into the store.
 class RunWriter {
 public:
-    RunWriter(const ImportedRun& run, const ImportPlace& place, Store& store)
-        : run_{run}, place_{place}, store_{store}, session_{store} {
+    RunWriter(const ImportedRun& run, const ImportPlace& place) : run_{run}, place_{place} {
         if (run_.clock) {
             find_times();
         }
     }
 
-    Result<StoredRun> write() {
-        stored_.session = {hash_of(run_, place_, 0x5265636f72646564), hash_of(run_, place_, 0x496d706f72746564)};
-        PERFLEET_TRY(admit_session());
-        const auto end = PERFLEET_TRY(store_.session_end(session_.record().target, session_.record().session));
-        stored_.was_there = end.has_value();
-        if (stored_.was_there) {
-            return stored_;
+    Result<StoredRun> write(SessionDestination& destination) {
+        auto record = PERFLEET_TRY(admit_own(describe_session()));
+        if (PERFLEET_TRY(destination.has_ended(record.target, record.session))) {
+            return StoredRun{record.session, 0, true};
         }
-        PERFLEET_TRY(session_.enter(bucket_of(place_.time), Ticks{ticks_}));
+        // All of it lies in the hour that it is said to be of.
+        const auto writer = PERFLEET_TRY(destination.begin(std::move(record), std::max(utc_now(), place_.time)));
+        SealedRows rows{*writer};
+        rows.begin_epoch(Ticks{first_ticks_});
         for (std::size_t i = 0; i < run_.series.size(); ++i) {
             const Series series{run_.series[i].kind, EventNumber{static_cast<std::uint16_t>(i)}};
             for (const std::vector<std::uint64_t>& row : run_.series[i].rows) {
-                PERFLEET_TRY(append(series, row));
+                append(rows, series, row);
             }
             for (const std::uint64_t value : run_.series[i].values) {
                 const auto row =
                     row_of<Kind::kTracepoint>(column<ColumnId::kWeight>(1), column<ColumnId::kValue>(value));
-                PERFLEET_TRY(append(series, row));
+                append(rows, series, row);
             }
-            PERFLEET_TRY(session_.flush(Ticks{ticks_}));
             for (const auto& [reason, count] : run_.series[i].lost) {
-                session_.lose(series, reason, count);
+                rows.count_lost(series, reason, count);
             }
         }
-        PERFLEET_TRY(session_.end({Ticks{ticks_}, end_time(), 0}));
-        stored_.row_count = session_.row_count();
-        return stored_;
+        PERFLEET_TRY(rows.finish({Ticks{ticks_}, end_time(), 0}));
+        const StoredSession& stored = writer->stored();
+        if (stored.batches_expired > 0) {
+            return Error{ErrorCode::kInvalid, "the run's hour was dropped from this store; name another --time"};
+        }
+        return StoredRun{stored.session, stored.row_count, stored.was_there()};
     }
 
 private:
@@ -120,58 +120,54 @@ private:
                          : kTimeMax};
     }
 
-    // What a collector says of itself, said and heard.
-    Result<Done> admit_session() {
-        HelloDescription hello;
-        hello.session = stored_.session;
-        hello.target = target_id_of(place_.target_name);
-        hello.target_name = place_.target_name;
-        hello.architecture = place_.architecture;
-        std::vector<LabelDescription> labels;
-        for (const auto& [key, value] : run_.labels) {
-            labels.push_back({key, value});
-        }
-        hello.labels = labels;
-        std::vector<EventDescription> events;
+    // What a collector says of itself.
+    [[nodiscard]] SessionRecord describe_session() const {
+        SessionRecord record;
+        record.session = {hash_of(run_, place_, 0x5265636f72646564), hash_of(run_, place_, 0x496d706f72746564)};
+        record.target = target_id_of(place_.target_name);
+        record.target_name = place_.target_name;
+        record.architecture = place_.architecture;
+        record.labels.assign(run_.labels.begin(), run_.labels.end());
         for (const ImportedSeries& series : run_.series) {
-            EventDescription& event = events.emplace_back();
+            EventRecord& event = record.events.emplace_back();
             event.name = series.event;
             event.kind = series.kind;
             event.period = 1;
             event.unit = series.unit;
             event.format = series.format;
         }
-        hello.events = events;
-        hello.clock = {run_.clock ? std::string_view{run_.clock->name} : kRowClock, ticks_per_second(), -1};
-        hello.start_point = {Ticks{first_ticks_}, place_.time, 0};
-        const std::vector<std::string_view> command_line{"perfleet", "import", place_.source};
-        hello.host.command_line = command_line;
-        hello.collector_version = PERFLEET_VERSION;
-        return session_.admit(hello);
+        record.clock_name = run_.clock ? run_.clock->name : kRowClock;
+        record.ticks_per_second = ticks_per_second();
+        record.linux_clockid = -1;
+        record.start_point = {Ticks{first_ticks_}, place_.time, 0};
+        record.host.command_line = {"perfleet", "import", place_.source};
+        record.collector_version = PERFLEET_VERSION;
+        return record;
     }
 
-    Result<Done> append(Series series, std::span<const std::uint64_t> row) {
-        return run_.clock ? session_.append({series, Ticks{row.front()}, row.subspan(1)})
-                          : session_.append({series, Ticks{ticks_++}, row});
+    void append(SealedRows& rows, Series series, std::span<const std::uint64_t> row) {
+        constexpr std::array<std::span<const std::byte>, 1> kNoRawData{};
+        RowView view{series, run_.clock ? Ticks{row.front()} : Ticks{ticks_++}, run_.clock ? row.subspan(1) : row};
+        if (series.kind == Kind::kTracepoint) {
+            view.bytes = kNoRawData;
+        }
+        rows.append(view);
     }
 
     const ImportedRun& run_;
     const ImportPlace& place_;
-    Store& store_;
-    LocalSession session_;
-    StoredRun stored_;
     std::uint64_t first_ticks_ = 0;
     std::uint64_t ticks_ = 0;  // of the next row, or of the run's end when it has a clock
 };
 
 }  // namespace
 
-Result<StoredRun> store_run(const ImportedRun& run, const ImportPlace& place, Store& store) {
+Result<StoredRun> store_run(const ImportedRun& run, const ImportPlace& place, SessionDestination& destination) {
     if (run.series.size() > limits::kEventsMax) {
         return Error{ErrorCode::kTooLarge, std::to_string(run.series.size()) + " series in one run, at most " +
                                                std::to_string(limits::kEventsMax) + " fit"};
     }
-    return RunWriter{run, place, store}.write();
+    return RunWriter{run, place}.write(destination);
 }
 
 }  // namespace perfleet

@@ -1,5 +1,4 @@
-// Puts imported runs into a store the way a collector's batches come in: sealed messages, through the gateway's
-// control_server.
+// Stores imported runs the way a collector's batches come in: sealed messages.
 //
 // A run is a session. Its id is made from its content, its target and its time: the same run comes in once, however
 // often it is imported.
@@ -10,8 +9,8 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
-#include "storage/store/store.h"
 #include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/session/session_writer.h"
 
 namespace perfleet {
 
@@ -28,8 +27,9 @@ struct StoredRun {
     bool was_there = false;
 };
 
-// Durable when it returns. Errors: kInvalid or kTooLarge (past a limit of vocabulary/batch_limits.h, in words), those
-// of the store, kExpired-like refusals as kInvalid.
-[[nodiscard]] Result<StoredRun> store_run(const ImportedRun& run, const ImportPlace& place, Store& store);
+// Durable when it returns. Errors: kInvalid (its hour was dropped) or kTooLarge (past a limit of
+// vocabulary/batch_limits.h), in words; those of SessionWriter.
+[[nodiscard]] Result<StoredRun> store_run(const ImportedRun& run, const ImportPlace& place,
+                                          SessionDestination& destination);
 
 }  // namespace perfleet

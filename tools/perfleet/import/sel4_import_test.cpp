@@ -50,8 +50,9 @@ using Runs = Result<std::vector<ImportedRun>>;
 Ledger ledger_of(const Runs& runs) {
     EXPECT_TRUE(runs.ok()) << (runs.ok() ? "" : runs.error().message);
     const auto store = make_memory_store();
+    StoreDestination destination{*store};
     for (const ImportedRun& run : *runs) {
-        const auto done = store_run(run, {"board", "aarch64", kTime, "file"}, *store);
+        const auto done = store_run(run, {"board", "aarch64", kTime, "file"}, destination);
         EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
     }
     const auto answer = run_text_query("losses", {}, *store, {}, kTime);

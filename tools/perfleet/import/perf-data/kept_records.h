@@ -14,7 +14,7 @@
 #include "schemas/vocabulary/time.h"
 #include "target-collector/process/process_table.h"
 #include "tools/perfleet/import/perf-data/recorded_sample.h"
-#include "tools/perfleet/import/recording/sealed_rows.h"
+#include "tools/perfleet/import/session/sealed_rows.h"
 
 namespace perfleet {
 

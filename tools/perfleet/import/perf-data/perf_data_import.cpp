@@ -21,7 +21,7 @@
 #include "tools/perfleet/import/perf-data/recorded_session.h"
 #include "tools/perfleet/import/perf-data/simpleperf.h"
 #include "tools/perfleet/import/perf-data/stat_replay.h"
-#include "tools/perfleet/import/recording/sealed_rows.h"
+#include "tools/perfleet/import/session/sealed_rows.h"
 
 namespace perfleet {
 namespace {
@@ -51,11 +51,12 @@ std::span<const std::byte> body_of(const RecordBytes& record) {
 
 class Import {
 public:
-    Import(RecordingFiles files, const RecordingImport& options, Store& store, const ProgressReport& progress)
+    Import(RecordingFiles files, const RecordingImport& options, SessionDestination& destination,
+           const ProgressReport& progress)
         : file_{std::move(files.file)},
           parts_{std::move(files.parts)},
           options_{options},
-          store_{store},
+          destination_{destination},
           progress_{progress} {}
 
     Result<ImportedRecording> run() {
@@ -74,13 +75,13 @@ public:
         }
         recording_->name_events();
         auto record = PERFLEET_TRY(describe_session());
-        if (is_shifted(record) && PERFLEET_TRY(store_.session_end(record.target, record.session))) {
+        if (is_shifted(record) && PERFLEET_TRY(destination_.has_ended(record.target, record.session))) {
             imported_.session = record.session;  // it came with other times, for now was earlier
             imported_.target_name = record.target_name;
             imported_.batches_there = 1;
             return std::move(imported_);
         }
-        writer_ = std::make_unique<SessionWriter>(std::move(record), options_.now, store_, "");
+        writer_ = PERFLEET_TRY(destination_.begin(std::move(record), options_.now));
         PERFLEET_TRY(replay());
         static_cast<StoredSession&>(imported_) = writer_->stored();
         return std::move(imported_);
@@ -339,15 +340,15 @@ private:
             return Done{};
         }
         const std::string_view build_id{reinterpret_cast<const char*>(content.bytes.data()), content.size_bytes};
-        return store_.put_image(build_id, {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols),
-                                           images.packed_kernel_symbols()});
+        return writer_->put_image(build_id, {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols),
+                                             images.packed_kernel_symbols()});
     }
 
     Result<Done> keep_recorded_symbols(const ReplayedImages& images) {
         for (const auto& [content, text] : images.recorded_symbols()) {
             std::string packed = packed_symbols(text);
             if (!packed.empty()) {
-                PERFLEET_TRY(store_.put_image(
+                PERFLEET_TRY(writer_->put_image(
                     content, {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols), std::move(packed)}));
             }
         }
@@ -386,7 +387,7 @@ private:
     FileBytes file_;
     std::vector<FileBytes> parts_;
     const RecordingImport& options_;
-    Store& store_;
+    SessionDestination& destination_;
     const ProgressReport& progress_;
     PerfDataHeader header_;
     std::unique_ptr<RecordedSession> recording_;
@@ -397,9 +398,9 @@ private:
 
 }  // namespace
 
-Result<ImportedRecording> import_perf_data(RecordingFiles files, const RecordingImport& options, Store& store,
-                                           const ProgressReport& progress) {
-    return Import{std::move(files), options, store, progress}.run();
+Result<ImportedRecording> import_perf_data(RecordingFiles files, const RecordingImport& options,
+                                           SessionDestination& destination, const ProgressReport& progress) {
+    return Import{std::move(files), options, destination, progress}.run();
 }
 
 }  // namespace perfleet

@@ -6,13 +6,13 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/progress.h"
-#include "storage/store/store.h"
 #include "tools/perfleet/import/recording/recording_import.h"
 
 namespace perfleet {
 
 // Errors: kInvalid, kTruncated, kTooLarge, kUnsupported (with the place in the file), kConflict, those of the store.
 [[nodiscard]] Result<ImportedRecording> import_perf_data(RecordingFiles files, const RecordingImport& options,
-                                                         Store& store, const ProgressReport& progress = {});
+                                                         SessionDestination& destination,
+                                                         const ProgressReport& progress = {});
 
 }  // namespace perfleet

@@ -28,7 +28,7 @@
 #include "tools/perfleet/import/perf-data/recorded_sample.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
 #include "tools/perfleet/import/perf-data/replayed_images.h"
-#include "tools/perfleet/import/recording/sealed_rows.h"
+#include "tools/perfleet/import/session/sealed_rows.h"
 
 namespace perfleet {
 

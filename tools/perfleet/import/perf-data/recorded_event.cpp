@@ -7,6 +7,7 @@
 
 #include "query-engine/statistic/counter_unit.h"
 #include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/event_table.h"
 #include "tools/perfleet/import/perf-data/byte_cursor.h"
 
@@ -61,7 +62,7 @@ const NamedEvent* named(const RecordedEvent& event) {
 }  // namespace
 
 std::optional<RecordedEvent> read_attr(std::span<const std::byte> attr, bool is_foreign) {
-    if (attr.size() < kAttrSizeBytesMin) {
+    if (attr.size() < kAttrSizeBytesMin || attr.size() > limits::kEventAttrSizeBytesMax) {
         return std::nullopt;
     }
     RecordedEvent event;

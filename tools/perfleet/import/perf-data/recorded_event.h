@@ -10,8 +10,7 @@
 
 namespace perfleet {
 
-inline constexpr std::size_t kAttrSizeBytesMin = 64;     // PERF_ATTR_SIZE_VER0
-inline constexpr std::size_t kAttrSizeBytesMax = 4'096;  // a page: what the kernel takes
+inline constexpr std::size_t kAttrSizeBytesMin = 64;  // PERF_ATTR_SIZE_VER0
 
 struct RecordedEvent {
     std::string name;

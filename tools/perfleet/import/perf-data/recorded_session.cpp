@@ -50,7 +50,7 @@ Result<Done> RecordedSession::read_sections(const FileBytes& file, const PerfDat
 Result<Done> RecordedSession::read_attrs(const FileBytes& file, const PerfDataHeader& header) {
     constexpr std::uint64_t kIdsSectionSizeBytes = 16;
     const std::uint64_t entry_size = header.attr_entry_size_bytes;
-    if (entry_size < kAttrSizeBytesMin + kIdsSectionSizeBytes || entry_size > kAttrSizeBytesMax) {
+    if (entry_size < kAttrSizeBytesMin + kIdsSectionSizeBytes || entry_size > limits::kEventAttrSizeBytesMax) {
         return Error{ErrorCode::kInvalid, file.path() + ": attrs of " + std::to_string(entry_size) +
                                               " bytes (offset 16 of the file); perf writes 80 and more"};
     }

@@ -28,7 +28,7 @@
 #include "target-collector/process/epoch_definitions.h"
 #include "target-collector/process/task_rows.h"
 #include "tools/perfleet/import/pprof/pprof_profile.h"
-#include "tools/perfleet/import/recording/sealed_rows.h"
+#include "tools/perfleet/import/session/sealed_rows.h"
 
 namespace perfleet {
 namespace {
@@ -102,8 +102,8 @@ ImageContentId content_from(std::string_view bytes, bool is_hash) {
 
 class Import {
 public:
-    Import(const FileBytes& file, const RecordingImport& options, Store& store)
-        : file_{file}, options_{options}, store_{store} {}
+    Import(const FileBytes& file, const RecordingImport& options, SessionDestination& destination)
+        : file_{file}, options_{options}, destination_{destination} {}
 
     Result<ImportedRecording> run() {
         auto read = PprofProfile::read(file_.piece(0, PprofProfile::kProfileSizeBytesMax + 1));
@@ -121,15 +121,15 @@ public:
                                                    " mappings; at most " + std::to_string(limits::kEventsMax) +
                                                    " and " + std::to_string(kMappingsMax) + " can be kept"};
         }
-        SessionWriter writer{describe_session(), options_.now, store_, ""};
-        SealedRows rows{writer};
+        const auto writer = PERFLEET_TRY(destination_.begin(describe_session(), options_.now));
+        SealedRows rows{*writer};
         definitions_.emplace(rows, images_, limits::kStackNodesMax, [this] {
             present_.clear();
             ++epoch_count_;
         });
         rows_ = &rows;
         make_images();
-        PERFLEET_TRY(keep_symbols());
+        PERFLEET_TRY(keep_symbols(*writer));
         rows.tick(kStart);
         definitions_->begin_epoch(kStart);
         for (const PprofProfile::Sample& sample : profile_.samples) {
@@ -139,7 +139,7 @@ public:
             }
         }
         PERFLEET_TRY(rows.finish(Ticks{kStart.value + duration_ns()}));
-        static_cast<StoredSession&>(imported_) = writer.stored();
+        static_cast<StoredSession&>(imported_) = writer->stored();
         add_warnings();
         return std::move(imported_);
     }
@@ -289,13 +289,13 @@ private:
         return name.empty() ? "[unknown]" : name;
     }
 
-    Result<Done> keep_symbols() {
+    Result<Done> keep_symbols(SessionWriter& writer) {
         for (const Made& made : made_) {
             if (made.symbols.empty()) {
                 continue;
             }
             std::string packed = packed_symbols(made.symbols) + packed_symbols(kept_sources_text(made.sources));
-            if (auto kept = store_.put_image(
+            if (auto kept = writer.put_image(
                     made.content, {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols), std::move(packed)});
                 !kept.ok()) {
                 return kept;
@@ -441,7 +441,7 @@ private:
 
     const FileBytes& file_;
     const RecordingImport& options_;
-    Store& store_;
+    SessionDestination& destination_;
     PprofProfile profile_;
     std::vector<EventValues> events_;
     std::vector<Made> made_;  // by mapping
@@ -466,8 +466,9 @@ private:
 
 }  // namespace
 
-Result<ImportedRecording> import_pprof(const FileBytes& file, const RecordingImport& options, Store& store) {
-    return Import{file, options, store}.run();
+Result<ImportedRecording> import_pprof(const FileBytes& file, const RecordingImport& options,
+                                       SessionDestination& destination) {
+    return Import{file, options, destination}.run();
 }
 
 }  // namespace perfleet

@@ -11,13 +11,12 @@
 #pragma once
 
 #include "schemas/vocabulary/error.h"
-#include "storage/store/store.h"
 #include "tools/perfleet/import/recording/recording_import.h"
 
 namespace perfleet {
 
 // Errors: those of PprofProfile::read(), kInvalid (no types of values, too many), kConflict, those of the store.
 [[nodiscard]] Result<ImportedRecording> import_pprof(const FileBytes& file, const RecordingImport& options,
-                                                     Store& store);
+                                                     SessionDestination& destination);
 
 }  // namespace perfleet

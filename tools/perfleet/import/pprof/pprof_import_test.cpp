@@ -16,6 +16,7 @@
 #include "schemas/text/utf8.h"
 #include "storage/store/memory_store.h"
 #include "tools/perfleet/import/pprof/pprof_profile.h"
+#include "tools/perfleet/import/session/stored_session_writer.h"
 
 namespace perfleet::pprof_import_test {
 namespace {
@@ -133,7 +134,8 @@ protected:
         RecordingImport options;
         options.target_name = "there";
         options.now = UtcNs{4'000'000'000'000'000'000};
-        return import_pprof(*file, options, *store_);
+        StoreDestination destination{*store_};
+        return import_pprof(*file, options, destination);
     }
 
     static Answer top_of(const Store& store, const std::string& event) {

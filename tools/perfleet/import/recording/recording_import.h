@@ -14,7 +14,7 @@
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/time.h"
 #include "tools/perfleet/import/recording/file_bytes.h"
-#include "tools/perfleet/import/session_writer.h"
+#include "tools/perfleet/import/session/session_writer.h"
 
 namespace perfleet {
 

@@ -15,6 +15,7 @@
 #include "tests/golden/golden_file.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
+#include "tools/perfleet/import/session/stored_session_writer.h"
 
 namespace perfleet {
 
@@ -27,9 +28,10 @@ using Runs = Result<std::vector<ImportedRun>>;
 inline std::unique_ptr<Store> stored(const Runs& runs) {
     EXPECT_TRUE(runs.ok()) << (runs.ok() ? "" : runs.error().message);
     auto store = make_memory_store();
+    StoreDestination destination{*store};
     if (runs.ok()) {
         for (const ImportedRun& run : *runs) {
-            const auto done = store_run(run, {"board", "aarch64", kImportTime, "file"}, *store);
+            const auto done = store_run(run, {"board", "aarch64", kImportTime, "file"}, destination);
             EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
         }
     }

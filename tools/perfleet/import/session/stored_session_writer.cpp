@@ -1,20 +1,32 @@
-#include "tools/perfleet/import/session_writer.h"
+#include "tools/perfleet/import/session/stored_session_writer.h"
 
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "tools/perfleet/import/import_limits.h"
 
 namespace perfleet {
 
-SessionWriter::SessionWriter(SessionRecord record, UtcNs now, Store& store, std::string conflict_hint)
-    : record_{std::move(record)}, now_{now}, store_{store}, conflict_hint_{std::move(conflict_hint)} {
-    stored_.session = record_.session;
-    stored_.target_name = record_.target_name;
+StoredSessionWriter::StoredSessionWriter(SessionRecord record, UtcNs now, Store& store, std::string conflict_hint)
+    : SessionWriter{std::move(record)}, now_{now}, store_{store}, conflict_hint_{std::move(conflict_hint)} {}
+
+Result<Done> StoredSessionWriter::put(const SealedRecord& /*header*/, std::span<const std::byte> message) {
+    const auto decoded = PERFLEET_TRY(decoder_.decode(message));
+    return put(std::get<BatchUntrusted>(decoded));
 }
 
-Result<Done> SessionWriter::put(const BatchUntrusted& batch) {
+Result<Done> StoredSessionWriter::put_image(std::string_view build_id, ImageContent content) {
+    return store_.put_image(build_id, std::move(content));
+}
+
+Result<Done> StoredSessionWriter::end(const SessionEnd& end) {
+    PERFLEET_TRY(this->end(ByeUntrusted{record_.session, end.last_seq, end.counts, end.dropped, end.end_point}));
+    return sync();
+}
+
+Result<Done> StoredSessionWriter::put(const BatchUntrusted& batch) {
     auto admitted = PERFLEET_TRY(admission_.admit(batch, record_));
     if (lies_ahead(admitted.record.bucket, now_)) {
         return Error{ErrorCode::kInvalid, "a batch of the future, by this machine's clock"};
@@ -29,7 +41,7 @@ Result<Done> SessionWriter::put(const BatchUntrusted& batch) {
     return ++batches_ % kSyncBatches == 0 ? sync() : Done{};
 }
 
-Result<Done> SessionWriter::count(PutOutcome outcome, const BatchUntrusted& batch) {
+Result<Done> StoredSessionWriter::count(PutOutcome outcome, const BatchUntrusted& batch) {
     switch (outcome) {
         case PutOutcome::kStored:
             ++stored_.batches_stored;
@@ -47,7 +59,7 @@ Result<Done> SessionWriter::count(PutOutcome outcome, const BatchUntrusted& batc
     return Done{};
 }
 
-Result<Done> SessionWriter::end(const ByeUntrusted& bye) {
+Result<Done> StoredSessionWriter::end(const ByeUntrusted& bye) {
     const auto end = PERFLEET_TRY(admit_bye(bye, record_));
     if (defined_.empty()) {  // a session without a batch
         PERFLEET_TRY(store_.define(partition_of(record_.target, bucket_of(now_), 0, store_.shards()), record_));
@@ -57,9 +69,18 @@ Result<Done> SessionWriter::end(const ByeUntrusted& bye) {
     return store_.end_session(record_.target, record_.session, end);
 }
 
-Result<Done> SessionWriter::sync() {
+Result<Done> StoredSessionWriter::sync() {
     PERFLEET_TRY(store_.advance_watermark(record_.target, record_.session, last_seq_));
     return store_.sync();
+}
+
+Result<std::unique_ptr<SessionWriter>> StoreDestination::begin(SessionRecord record, UtcNs now) {
+    return std::unique_ptr<SessionWriter>{std::make_unique<StoredSessionWriter>(std::move(record), now, store_, "")};
+}
+
+Result<bool> StoreDestination::has_ended(TargetId target, SessionId session) const {
+    const auto end = PERFLEET_TRY(store_.session_end(target, session));
+    return end.has_value();
 }
 
 }  // namespace perfleet

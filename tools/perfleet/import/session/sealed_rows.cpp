@@ -1,19 +1,16 @@
-#include "tools/perfleet/import/recording/sealed_rows.h"
+#include "tools/perfleet/import/session/sealed_rows.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <span>
 #include <utility>
-#include <variant>
 
 #include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/message/bye.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::uint32_t kColumnsOfWidestKind = 14;
 // Each batch is taken at once: room for one, which closes early where it is larger, and for what is skipped at the end.
 constexpr std::size_t kRingSizeBytes = 2U << 20;
 constexpr std::uint64_t kTickNs = 1'000'000'000;
@@ -29,7 +26,8 @@ UtcNs utc_at(const ClockPoint& point, std::uint64_t ticks) {
 
 SealedRows::SealedRows(SessionWriter& writer)
     : writer_{writer},
-      values_(BatchBuilder::values_count(limits::kBatchRowsMax, kColumnsOfWidestKind, limits::kBatchSeriesMax)),
+      values_(
+          BatchBuilder::values_count(limits::kBatchRowsMax, BatchBuilder::kIntegerColumnsMax, limits::kBatchSeriesMax)),
       bytes_(limits::kSeriesBytesMax),
       ring_memory_{new std::byte[kRingSizeBytes]},
       losses_memory_(kLossReportRingSizeBytes),
@@ -57,54 +55,43 @@ void SealedRows::tick(Ticks now) {
     }
 }
 
+void SealedRows::flush(Ticks now) {
+    sealer_.flush(now);
+    drain();
+}
+
 void SealedRows::drain() {
     for (auto record = batches_.acquire(); !record.empty(); record = batches_.acquire()) {
         if (!error_) {
-            pass_on(record);
+            if (const auto passed = pass_on(record); !passed.ok()) {
+                error_ = passed.error();
+            }
         }
         batches_.release();
     }
 }
 
-void SealedRows::pass_on(std::span<const std::byte> record) {
+Result<Done> SealedRows::pass_on(std::span<const std::byte> record) {
     SealedRecord header;
     std::memcpy(&header, record.data(), sizeof header);
     const auto body = record.subspan(sizeof header);
-    if (header.type == SealedRecord::Type::kFinal) {
-        pass_on_end(body, header.seq, header.end_point);
-        return;
+    if (header.type != SealedRecord::Type::kFinal) {
+        return writer_.put(header, body);
     }
-    const auto message = decoder_.decode(body);
-    if (!message.ok()) {
-        return fail(message.error());
-    }
-    if (auto done = writer_.put(std::get<BatchUntrusted>(*message)); !done.ok()) {
-        fail(std::move(done).error());
-    }
-}
-
-void SealedRows::pass_on_end(std::span<const std::byte> entries, Seq last_seq, const ClockPoint& end_point) {
-    std::vector<CountEntry> counts(entries.size() / sizeof(CountEntry));
+    std::vector<CountEntry> counts(body.size() / sizeof(CountEntry));
     if (!counts.empty()) {
-        std::memcpy(counts.data(), entries.data(), counts.size() * sizeof(CountEntry));
+        std::memcpy(counts.data(), body.data(), counts.size() * sizeof(CountEntry));
     }
-    if (auto done = writer_.end({writer_.record().session, last_seq, counts, {}, end_point}); !done.ok()) {
-        fail(std::move(done).error());
-    }
+    return writer_.end({header.seq, std::move(counts), {}, header.end_point});
 }
 
-void SealedRows::fail(Error error) { error_ = std::move(error); }
-
-Result<Done> SealedRows::finish(Ticks end) {
-    const bool is_finished = sealer_.finish({end, utc_of(end), 0});
+Result<Done> SealedRows::finish(const ClockPoint& end) {
+    const bool is_finished = sealer_.finish(end);
     drain();
     if (!is_finished && !error_) {
-        fail(Error{ErrorCode::kFull, "no room for the session's end"});
+        return Error{ErrorCode::kFull, "no room for the session's end"};
     }
-    if (error_) {
-        return Error{*error_};
-    }
-    return writer_.sync();
+    return error_ ? Result<Done>{Error{*error_}} : Done{};
 }
 
 }  // namespace perfleet

@@ -14,6 +14,7 @@
 
 #include "daemon/command-line/arguments.h"
 #include "query-engine/select/selection.h"
+#include "schemas/peers/key_file.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/file_io.h"
@@ -35,6 +36,7 @@
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/query_source.h"
+#include "tools/perfleet/session_destination.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
@@ -60,6 +62,10 @@ const std::map<std::string, Reader>& readers() {
 struct ImportOptions {
     std::string file;
     std::string data;
+    std::vector<std::string> gateways;  // empty: into `data`
+    std::string key_file;
+    std::vector<std::string> gateway_keys;
+    std::vector<ConnectKeys> keys;  // from both
     std::string format;
     ImportHints hints;
     std::string target;
@@ -184,12 +190,9 @@ Result<Done> read_points(const std::vector<std::string>& point_files, ImportHint
     return Done{};
 }
 
-Result<std::unique_ptr<Store>> open_named_store(const ImportOptions& options) {
-    const auto named = PERFLEET_TRY(data_folder_of(options.data));
-    if (auto made = is_folder(named) ? prepare_writer_folder(named) : Done{}; !made.ok()) {
-        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
-    }
-    return open_store(named, {.memory_size_bytes = kImportStoreMemorySizeBytes});
+Result<std::unique_ptr<SessionDestination>> destination_of(const ImportOptions& options) {
+    return options.gateways.empty() ? open_destination(PERFLEET_TRY(data_folder_of(options.data)))
+                                    : connect_destination({options.gateways, "", options.keys});
 }
 
 // A collector's own session, as it would have come over a wire.
@@ -202,7 +205,15 @@ Result<Done> import_collected(const ImportOptions& options) {
         return Error{ErrorCode::kUsage,
                      "--format frames: target, architecture, clock, time and labels are in the file"};
     }
-    const auto store = PERFLEET_TRY(open_named_store(options));
+    if (!options.gateways.empty()) {
+        return Error{ErrorCode::kUsage,
+                     "--format frames: not through a gateway; name a store that no process writes to"};
+    }
+    const auto named = PERFLEET_TRY(data_folder_of(options.data));
+    if (auto made = is_folder(named) ? prepare_writer_folder(named) : Done{}; !made.ok()) {
+        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
+    }
+    const auto store = PERFLEET_TRY(open_store(named, {.memory_size_bytes = kImportStoreMemorySizeBytes}));
     const auto fresh = options.is_new_session ? std::optional{new_session_id()} : std::nullopt;
     ProgressLine progress{"import"};
     const auto imported = import_frames(options.file, fresh, utc_now(), *store, progress.report());
@@ -211,7 +222,7 @@ Result<Done> import_collected(const ImportOptions& options) {
         return Error{imported.error()};
     }
     const std::string session = session_hex(imported->session);
-    if (imported->batches_stored == 0 && imported->batches_there > 0) {
+    if (imported->was_there()) {
         std::printf("session %s was there already%s\n", session.c_str(),
                     imported->is_given ? "; if this is another run that left the same bytes: --new-session" : "");
     } else {
@@ -252,10 +263,10 @@ Result<Done> import_recording(const ImportOptions& options) {
         }
         import.start = *time;
     }
-    const auto store = PERFLEET_TRY(open_named_store(options));
-    const auto imported = PERFLEET_TRY(import_recording_file(std::move(file), import, *store));
+    const auto destination = PERFLEET_TRY(destination_of(options));
+    const auto imported = PERFLEET_TRY(import_recording_file(std::move(file), import, *destination));
     const std::string session = session_hex(imported.session);
-    if (imported.batches_stored == 0 && imported.batches_there > 0) {
+    if (imported.was_there()) {
         std::printf("session %s was there already\n", session.c_str());
     } else {
         std::printf("session %s of %s: %llu rows, %llu of them samples\n", session.c_str(),
@@ -293,9 +304,9 @@ Result<Done> import_file(const ImportOptions& options) {
     for (ImportedRun& run : *runs) {
         PERFLEET_TRY(add_labels(options, hints.clock_hz, run));
     }
-    const auto store = PERFLEET_TRY(open_named_store(options));
+    const auto destination = PERFLEET_TRY(destination_of(options));
     for (const ImportedRun& run : *runs) {
-        const auto stored = store_run(run, place, *store);
+        const auto stored = store_run(run, place, *destination);
         progress.end();
         if (!stored.ok()) {
             return Error{stored.error().code, options.file + ": " + stored.error().message};
@@ -311,6 +322,19 @@ Result<Done> import_file(const ImportOptions& options) {
         }
     }
     return Done{};
+}
+
+Result<Done> import_as_told(ImportOptions& options) {
+    for (const std::string& gateway_key : options.gateway_keys) {
+        options.keys.push_back(*PERFLEET_TRY(load_connect_keys(options.key_file, gateway_key)));
+    }
+    if (!options.keys.empty() && options.target.empty()) {
+        options.target = options.keys.front().own.name;
+    }
+    return options.format == kFrames ? import_collected(options)
+           : options.format.empty() || options.format == kPerfData || options.format == kPprof
+               ? import_recording(options)
+               : import_file(options);
 }
 
 // CLI11 takes -1 for 2^64 - 1.
@@ -375,13 +399,32 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
             "file sink wrote)")
         ->check(CLI::IsMember(names).description(""))
         ->type_name("FORMAT");
-    command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
-        ->check(check_not_empty)
-        ->type_name("DIR");
+    auto* const data =
+        command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
+            ->check(check_not_empty)
+            ->type_name("DIR");
+    command
+        ->add_option("--gateway", options->gateways, "send it to this gateway instead: tcp://HOST:PORT or ipc://PATH")
+        ->type_name("ENDPOINT")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->excludes(data);
+    auto* const key =
+        command->add_option("--key", options->key_file, "with --gateway: the target's secret key")->type_name("FILE");
+    key->needs(command
+                   ->add_option("--gateway-key", options->gateway_keys,
+                                "with --gateway: its public key, a file or the 40 characters")
+                   ->type_name("KEY")
+                   ->delimiter(',')
+                   ->allow_extra_args(false)
+                   ->needs(key));
     add_ceph_conf_option(*command);
     command->add_option("--event", options->hints.event, "what was measured, in a word")->type_name("NAME");
     command->add_option("--unit", options->hints.unit, "of the numbers (default: cycles)")->type_name("UNIT");
-    command->add_option("--target", options->target, "where it was measured (default: this host)")->type_name("NAME");
+    command
+        ->add_option("--target", options->target,
+                     "where it was measured (default: the target of --key, that of the file, this host)")
+        ->type_name("NAME");
     command->add_option("--arch", options->architecture, "its architecture")->type_name("NAME");
     command->add_option("--time", options->time, "when (default: the file's time): RFC 3339, -2h")->type_name("TIME");
     const CLI::Option* const clock_hz =
@@ -414,10 +457,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     command->callback([&invocation, options, clock_hz] {
         options->has_clock_hz = clock_hz->count() != 0;
         invocation.run = [options] {
-            const auto imported = options->format == kFrames ? import_collected(*options)
-                                  : options->format.empty() || options->format == kPerfData || options->format == kPprof
-                                      ? import_recording(*options)
-                                      : import_file(*options);
+            const auto imported = import_as_told(*options);
             return imported.ok() ? 0 : report_error(imported.error());
         };
     });

@@ -1,4 +1,4 @@
-// Rows of a recording, sealed into batches as a collector does and put into a store one by one.
+// Rows of a session, sealed into batches as a collector does and passed on one by one.
 //
 // One thread. The first error stays, and everything behind it is dropped: ask error().
 #pragma once
@@ -9,13 +9,12 @@
 #include <optional>
 #include <vector>
 
-#include "gateway/admission/decode.h"
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/count_table.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/source/row_sink.h"
-#include "tools/perfleet/import/session_writer.h"
+#include "tools/perfleet/import/session/session_writer.h"
 
 namespace perfleet {
 
@@ -39,17 +38,19 @@ public:
     // Time goes on: an epoch may be over.
     void tick(Ticks now);
 
-    // The rest, and the session's end.
-    [[nodiscard]] Result<Done> finish(Ticks end);
+    // Passes on what waits.
+    void flush(Ticks now);
+
+    // The rest, and the session's end. Errors: the first one.
+    [[nodiscard]] Result<Done> finish(const ClockPoint& end);
+    [[nodiscard]] Result<Done> finish(Ticks end) { return finish({end, utc_of(end), 0}); }
 
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
 private:
     [[nodiscard]] UtcNs utc_of(Ticks ticks) const { return utc_at(writer_.record().start_point, ticks.value); }
     void drain();
-    void pass_on(std::span<const std::byte> record);
-    void pass_on_end(std::span<const std::byte> counts, Seq last_seq, const ClockPoint& end_point);
-    void fail(Error error);
+    [[nodiscard]] Result<Done> pass_on(std::span<const std::byte> record);
 
     SessionWriter& writer_;
     std::vector<std::uint64_t> values_;
@@ -61,7 +62,6 @@ private:
     BatchBuilder builder_;
     SessionCounts counts_;
     Sealer sealer_;
-    Decoder decoder_;
     std::uint64_t next_tick_ns_ = 0;
     std::optional<Error> error_;
 };

@@ -1,0 +1,55 @@
+// Sessions on their way into a store of this process: their batches and their end are admitted as if they had come over
+// a wire. Durable at every kSyncBatches batches.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "gateway/admission/admit_batch.h"
+#include "gateway/admission/decode.h"
+#include "storage/store/store.h"
+#include "tools/perfleet/import/session/session_writer.h"
+
+namespace perfleet {
+
+class StoredSessionWriter final : public SessionWriter {
+public:
+    // `store` is borrowed. `conflict_hint` follows the message of a batch that is there with other content.
+    StoredSessionWriter(SessionRecord record, UtcNs now, Store& store, std::string conflict_hint);
+
+    [[nodiscard]] Result<Done> put(const SealedRecord& header, std::span<const std::byte> message) override;
+    [[nodiscard]] Result<Done> put_image(std::string_view build_id, ImageContent content) override;
+    [[nodiscard]] Result<Done> end(const SessionEnd& end) override;
+
+    // The same for messages that were read already. Batches come in the order of seq: what is missing below the last
+    // was dropped by the collector. Durable after sync().
+    [[nodiscard]] Result<Done> put(const BatchUntrusted& batch);
+    [[nodiscard]] Result<Done> end(const ByeUntrusted& bye);
+    [[nodiscard]] Result<Done> sync();
+
+private:
+    [[nodiscard]] Result<Done> count(PutOutcome outcome, const BatchUntrusted& batch);
+
+    UtcNs now_;
+    Store& store_;
+    std::string conflict_hint_;
+    Decoder decoder_;
+    BatchAdmission admission_;
+    std::set<Partition> defined_;
+    Seq last_seq_;
+    std::uint64_t batches_ = 0;
+};
+
+class StoreDestination final : public SessionDestination {
+public:
+    // Borrowed.
+    explicit StoreDestination(Store& store) : store_{store} {}
+
+    [[nodiscard]] Result<std::unique_ptr<SessionWriter>> begin(SessionRecord record, UtcNs now) override;
+    [[nodiscard]] Result<bool> has_ended(TargetId target, SessionId session) const override;
+
+private:
+    Store& store_;
+};
+
+}  // namespace perfleet
