@@ -14,7 +14,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kBuildIdBytes = 20;
+constexpr std::size_t kBuildIdSizeBytes = 20;
 constexpr std::uint32_t kListMax = 1U << 16;  // of systems, formats, words
 
 std::string feature_name(unsigned number) { return "feature " + std::to_string(number); }
@@ -122,7 +122,7 @@ bool RecordedSession::take_event_update(std::span<const std::byte> body) {
 bool RecordedSession::take_build_id(std::uint16_t misc, std::span<const std::byte> body) {
     ByteCursor cursor{body, is_foreign_};
     cursor.skip(4);
-    const auto id = cursor.bytes(kBuildIdBytes);
+    const auto id = cursor.bytes(kBuildIdSizeBytes);
     const auto size_and_padding = cursor.bytes(4);
     const std::string_view path = cursor.text();
     if (cursor.failed() || path.empty()) {
@@ -131,7 +131,7 @@ bool RecordedSession::take_build_id(std::uint16_t misc, std::span<const std::byt
     // The length was padding before.
     const bool has_size = (misc & perf::misc::kBuildIdSize) != 0;
     const std::size_t size =
-        has_size ? std::min(std::to_integer<std::size_t>(size_and_padding[0]), kBuildIdBytes) : kBuildIdBytes;
+        has_size ? std::min(std::to_integer<std::size_t>(size_and_padding[0]), kBuildIdSizeBytes) : kBuildIdSizeBytes;
     if (build_ids.size() < kBuildIdsMax) {
         build_ids.insert_or_assign(std::string{path}, text_of(id.first(size)));
     }
