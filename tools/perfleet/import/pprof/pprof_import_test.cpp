@@ -346,6 +346,13 @@ TEST_F(PprofImport, NamesWhatIsBroken) {
     EXPECT_NE(message_of(values.bytes).find("2 values of 1 types"), std::string::npos);
     EXPECT_NE(message_of(values.bytes.substr(0, values.bytes.size() - 1)).find("no profile of pprof"),
               std::string::npos);
+    // A time that is bytes, in which a reader that takes it for a number finds locations.
+    Profile hidden;
+    hidden.location(1, 0, 0, {});
+    Profile time;
+    time.type("samples", "count");
+    time.message.add_bytes(pprof::Profile::kTimeNanos, hidden.bytes);
+    EXPECT_NE(message_of(time.bytes).find("a field of another type"), std::string::npos);
     EXPECT_NE(message_of("").find("without types of values"), std::string::npos);
     EXPECT_NE(message_of("\x1f\x8b\x08 cut short").find("gzip"), std::string::npos);
 }

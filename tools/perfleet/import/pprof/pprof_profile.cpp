@@ -13,12 +13,51 @@ namespace perfleet {
 namespace {
 
 using protozero::data_view;
-using protozero::pbf_message;
+using protozero::pbf_wire_type;
 
 constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
 
 struct BrokenReference {
     const char* what;
+};
+
+struct OtherWireType : protozero::exception {
+    [[nodiscard]] const char* what() const noexcept override { return "a field of another type than its number has"; }
+};
+
+// The library takes the type of a field on trust: a value that is read as another one ends elsewhere than skip() does.
+template <class Field>
+class Message : private protozero::pbf_message<Field> {
+    using Base = protozero::pbf_message<Field>;
+
+public:
+    explicit Message(data_view bytes_untrusted) : Base{bytes_untrusted} {}
+    using Base::next, Base::tag, Base::skip;
+
+    [[nodiscard]] std::uint64_t get_uint64() { return as(pbf_wire_type::varint).get_uint64(); }
+    [[nodiscard]] std::int64_t get_int64() { return as(pbf_wire_type::varint).get_int64(); }
+    [[nodiscard]] bool get_bool() { return as(pbf_wire_type::varint).get_bool(); }
+    [[nodiscard]] data_view get_view() { return as(pbf_wire_type::length_delimited).get_view(); }
+
+    // Numbers of one field, packed or not.
+    template <class Visit>
+    void each_number(const Visit& visit) {
+        if (Base::wire_type() != pbf_wire_type::length_delimited) {
+            visit(get_uint64());
+            return;
+        }
+        for (const std::uint64_t number : Base::get_packed_uint64()) {
+            visit(number);
+        }
+    }
+
+private:
+    Base& as(pbf_wire_type type) {
+        if (Base::wire_type() != type) {
+            throw OtherWireType{};
+        }
+        return *this;
+    }
 };
 
 Result<std::string> inflated(std::span<const std::byte> packed) {
@@ -56,22 +95,22 @@ public:
     explicit Reader(PprofProfile& profile) : profile_{profile} {}
 
     void run() {
-        each_field([this](pbf_message<pprof::Profile>& field) { take_definition(field); });
+        each_field([this](Message<pprof::Profile>& field) { take_definition(field); });
         profile_.mappings.front() = {};
-        each_field([this](pbf_message<pprof::Profile>& field) { take_use(field); });
+        each_field([this](Message<pprof::Profile>& field) { take_use(field); });
     }
 
 private:
     template <class Visit>
     void each_field(const Visit& visit) {
-        pbf_message<pprof::Profile> field{data_view{*profile_.text_}};
+        Message<pprof::Profile> field{data_view{*profile_.text_}};
         while (field.next()) {
             visit(field);
         }
     }
 
     // Strings, and which numbers there are.
-    void take_definition(pbf_message<pprof::Profile>& field) {
+    void take_definition(Message<pprof::Profile>& field) {
         switch (field.tag()) {
             case pprof::Profile::kStringTable: strings_.push_back(view_of(field.get_view())); break;
             case pprof::Profile::kMapping:
@@ -90,7 +129,7 @@ private:
         }
     }
 
-    void take_use(pbf_message<pprof::Profile>& field) {
+    void take_use(Message<pprof::Profile>& field) {
         switch (field.tag()) {
             case pprof::Profile::kSampleType: profile_.value_types.push_back(value_type(field.get_view())); break;
             case pprof::Profile::kSample: take_sample(field.get_view()); break;
@@ -104,7 +143,7 @@ private:
             case pprof::Profile::kDropFrames: profile_.drop_frames = string(field.get_int64()); break;
             case pprof::Profile::kKeepFrames: profile_.keep_frames = string(field.get_int64()); break;
             case pprof::Profile::kComment:
-                each_number(field, [&](std::uint64_t number) {
+                field.each_number([&](std::uint64_t number) {
                     profile_.comments.push_back(string(static_cast<std::int64_t>(number)));
                 });
                 break;
@@ -119,7 +158,7 @@ private:
     template <class Field>
     static void define(Numbers& numbers, Field id_field, data_view bytes, std::size_t place) {
         std::uint64_t id = 0;
-        pbf_message<Field> message{bytes};
+        Message<Field> message{bytes};
         while (message.next(id_field)) {
             id = message.get_uint64();
         }
@@ -143,7 +182,7 @@ private:
 
     [[nodiscard]] ValueType value_type(data_view bytes) const {
         ValueType made;
-        pbf_message<pprof::ValueType> field{bytes};
+        Message<pprof::ValueType> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::ValueType::kType: made.type = string(field.get_int64()); break;
@@ -154,30 +193,18 @@ private:
         return made;
     }
 
-    // Numbers of one field, packed or not.
-    template <class Message, class Visit>
-    static void each_number(Message& field, const Visit& visit) {
-        if (field.wire_type() == protozero::pbf_wire_type::length_delimited) {
-            for (const std::uint64_t number : field.get_packed_uint64()) {
-                visit(number);
-            }
-        } else {
-            visit(field.get_uint64());
-        }
-    }
-
     void take_sample(data_view bytes) {
         Sample& sample = profile_.samples.emplace_back();
-        pbf_message<pprof::Sample> field{bytes};
+        Message<pprof::Sample> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Sample::kLocationId:
-                    each_number(
-                        field, [&](std::uint64_t id) { sample.locations.push_back(find(locations_, id, "location")); });
+                    field.each_number(
+                        [&](std::uint64_t id) { sample.locations.push_back(find(locations_, id, "location")); });
                     break;
                 case pprof::Sample::kValue:
-                    each_number(
-                        field, [&](std::uint64_t value) { sample.values.push_back(static_cast<std::int64_t>(value)); });
+                    field.each_number(
+                        [&](std::uint64_t value) { sample.values.push_back(static_cast<std::int64_t>(value)); });
                     break;
                 case pprof::Sample::kLabel: sample.labels.push_back(label(field.get_view())); break;
                 default: field.skip();
@@ -187,7 +214,7 @@ private:
 
     [[nodiscard]] Label label(data_view bytes) const {
         Label made;
-        pbf_message<pprof::Label> field{bytes};
+        Message<pprof::Label> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Label::kKey: made.key = string(field.get_int64()); break;
@@ -201,7 +228,7 @@ private:
     }
 
     void take_mapping(data_view bytes, Mapping& mapping) const {
-        pbf_message<pprof::Mapping> field{bytes};
+        Message<pprof::Mapping> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Mapping::kMemoryStart: mapping.start = field.get_uint64(); break;
@@ -224,7 +251,7 @@ private:
     }
 
     void take_location(data_view bytes, Location& location) const {
-        pbf_message<pprof::Location> field{bytes};
+        Message<pprof::Location> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Location::kMappingId: {
@@ -241,7 +268,7 @@ private:
 
     void take_line(data_view bytes, Location& location) const {
         Line line{kUnknown, 0, 0};
-        pbf_message<pprof::Line> field{bytes};
+        Message<pprof::Line> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Line::kFunctionId:
@@ -260,7 +287,7 @@ private:
     }
 
     void take_function(data_view bytes, Function& function) const {
-        pbf_message<pprof::Function> field{bytes};
+        Message<pprof::Function> field{bytes};
         std::string_view system_name;
         while (field.next()) {
             switch (field.tag()) {
