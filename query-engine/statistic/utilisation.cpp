@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "query-engine/scan/row_cursor.h"
+#include "query-engine/scan/row_filters.h"
 #include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
@@ -23,6 +26,7 @@ constexpr std::size_t kThreadsMax = 65'536;  // of a window
 constexpr std::uint64_t kShortBits = 32;
 
 struct ThreadFigures {
+    std::string name;
     std::uint64_t thread = 0;
     std::uint64_t cycles = 0;
     std::uint64_t schedules = 0;
@@ -76,6 +80,7 @@ private:
             description_ = sel4::parse_description(event->format).value_or(sel4::LogDescription{});
         }
         session_ = &session.record;
+        names_.reset();
         UtilisationWindow window;
         RowCursor rows{scan_, index, series, kWanted};
         while (const RowBlock* const block = rows.next()) {
@@ -84,16 +89,21 @@ private:
                 if (Ticks{value(ColumnId::kTime)} < range.first || Ticks{value(ColumnId::kTime)} >= range.second) {
                     continue;
                 }
-                const ThreadFigures figures{value(ColumnId::kThread), value(ColumnId::kCycles),
-                                            value(ColumnId::kSchedules), value(ColumnId::kKernelCycles),
-                                            value(ColumnId::kKernelEntries)};
+                ThreadFigures figures{{},
+                                      value(ColumnId::kThread),
+                                      value(ColumnId::kCycles),
+                                      value(ColumnId::kSchedules),
+                                      value(ColumnId::kKernelCycles),
+                                      value(ColumnId::kKernelEntries)};
                 if (figures.thread == kWholeSystem) {
                     end_window(window);
-                    window.total = figures;
+                    window.total = std::move(figures);
                     ++window.number;
                     window.threads.clear();
                 } else if (window.number != 0) {
-                    window.threads.push_back(figures);
+                    figures.name =
+                        PERFLEET_TRY(thread_name(index, block->epoch, figures.thread, Ticks{value(ColumnId::kTime)}));
+                    window.threads.push_back(std::move(figures));
                 }
                 if (window.threads.size() > kThreadsMax) {
                     return Error{ErrorCode::kTooLarge,
@@ -106,11 +116,21 @@ private:
         return Done{};
     }
 
-    [[nodiscard]] std::string thread_name(std::uint64_t thread) const {
-        const auto name = description_.thread_names.find(thread);
-        return name != description_.thread_names.end() ? name->second
-               : thread == kIdle                       ? "idle_thread"
-                                                       : "thread " + std::to_string(thread);
+    // As the event's format has it; else that of the target's thread of this number at that time.
+    Result<std::string> thread_name(std::size_t index, EpochNumber epoch, std::uint64_t thread, Ticks ticks) {
+        if (const auto name = description_.thread_names.find(thread); name != description_.thread_names.end()) {
+            return name->second;
+        }
+        if (thread == kIdle) {
+            return std::string{"idle_thread"};
+        }
+        if (!names_ || names_->first != epoch) {
+            const auto dictionary = PERFLEET_TRY(scan_.dictionary(index, epoch));
+            names_.emplace(epoch, PERFLEET_TRY(read_thread_names(scan_, index, epoch, *dictionary)));
+        }
+        const auto tid = static_cast<std::uint32_t>(thread);
+        const std::uint32_t name = tid == thread ? names_->second.at(tid, ticks).name : ThreadNames::kNoName;
+        return name == ThreadNames::kNoName ? "thread " + std::to_string(thread) : names_->second.text(name, tid);
     }
 
     void end_window(UtilisationWindow& window) {
@@ -161,8 +181,7 @@ private:
         } else if (thread.cycles > window.total.cycles && !shares.has_wrapped) {
             fault = "more than total";
         }
-        add_row(window, thread_name(thread.thread), thread.cycles, fault || shares.has_wrapped ? std::nullopt : share,
-                &thread, fault);
+        add_row(window, thread.name, thread.cycles, fault || shares.has_wrapped ? std::nullopt : share, &thread, fault);
     }
 
     void add_row(const UtilisationWindow& window, const std::string& name, const std::optional<std::uint64_t>& cycles,
@@ -225,6 +244,7 @@ private:
     const SessionRecord* session_ = nullptr;
     std::string unit_;
     sel4::LogDescription description_;
+    std::optional<std::pair<EpochNumber, ThreadNames>> names_;  // of the epoch that is read
     Answer answer_;
 };
 

@@ -46,7 +46,6 @@ SmallCollector::SmallCollector(const SmallTarget& target, NetworkDriver& driver)
                 batches_,
                 losses_} {
     PERFLEET_ASSERT(target.clock.ticks_per_second > 0);
-    PERFLEET_ASSERT(target.images.size() <= kImagesMax);
     utc_offset_ns_ = target.start_point.utc_ns.value - static_cast<std::int64_t>(ns_of(target.start_point.ticks));
     begin_epoch(target.start_point.ticks);
 }
@@ -222,6 +221,7 @@ void SmallCollector::begin_epoch(Ticks now) {
 }
 
 void SmallCollector::define_images(Ticks now) {
+    PERFLEET_ASSERT(target_.images.size() <= kImagesMax);
     for (std::uint32_t number = 0; number < target_.images.size(); ++number) {
         const SmallImage& image = target_.images[number];
         using enum ColumnId;

@@ -33,7 +33,7 @@ public:
     static constexpr std::size_t kTextSizeBytesMax = 2'048;  // of paths and names in one batch
     static constexpr std::size_t kHelloSizeBytesMax = 4U << 10;
     static constexpr std::size_t kFramesMax = 64;  // of one call chain; deeper ones lose their outermost frames
-    static constexpr std::size_t kImagesMax = 16;
+    static constexpr std::size_t kImagesMax = 64;
 
     // `target` and `driver` are borrowed.
     SmallCollector(const SmallTarget& target, NetworkDriver& driver);
@@ -50,6 +50,9 @@ public:
     void count(Series series, CountName name, std::uint64_t value);
 
     void step(Ticks now);
+
+    // What SmallTarget's threads or images say has changed: rows from here on are of the new ones.
+    void redefine(Ticks now) { begin_epoch(now); }
 
     // Seals what there is; nothing may follow but step(), until is_finished().
     void finish() { is_finishing_ = true; }

@@ -47,6 +47,7 @@ struct SmallTarget {
     HostDescription host{};
     std::span<const LabelDescription> labels{};  // no key twice
     std::span<const EventDescription> events{};
+    // What they say may change: SmallCollector::redefine().
     std::span<const SmallImage> images{};
     std::span<const SmallThread> threads{};
     // Starts, stops and changes what is measured when an operator orders it; null: nobody does, and he is told so.

@@ -632,9 +632,9 @@ TEST_F(BareMetal, EachThreadsTimeIsToldAndAddsUpToAllOfIt) {
         EXPECT_GT(row.at("entries"), 100U) << row;
         EXPECT_GT(row.at("kernel_cycles"), 0U) << row;
         EXPECT_LT(row.at("kernel_cycles").get<double>(), row.at("cycles").get<double>() / 2) << row;
-        (thread == "total"      ? window.total
-         : thread == "thread 1" ? window.shares
-                                : window.nested) = row.at("cycles").get<double>();
+        (thread == "total"    ? window.total
+         : thread == "shares" ? window.shares
+                              : window.nested) = row.at("cycles").get<double>();
         window.switches += thread == "total" ? row.at("schedules").get<std::uint64_t>() : 0;
     }
     ASSERT_GE(windows.size(), 2U);

@@ -54,7 +54,7 @@ protected:
         SimulatedMachine simulated{kernel, kThreads, {kBusy}};
         machine_ = &simulated;
         const Machine machine{simulated, &simulated, simulated, &simulated};
-        const RunEvents events{kernel.features(), kThreadNames, kCyclesPerSecond / 1'000, simulated};
+        const RunEvents events{kernel.features(), kCyclesPerSecond / 1'000, simulated};
         TickTimer timer{simulated, 1};
         RunRequests taker{
             {.event_count = events.descriptions().size(), .cycles_per_second = kCyclesPerSecond}, timer, &simulated};

@@ -276,7 +276,7 @@ TEST_F(Sel4Domain, TellsDomainsApartThatLieAtTheSameAddresses) {
     }
     SimulatedMachine simulated{kernel, watched.thread_count(), {2, 3}};
     const Machine machine{simulated, nullptr, simulated, nullptr};
-    const RunEvents events{kernel.features(), watched.names(), SimulatedMachine::kCyclesPerSecond / 1'000, simulated};
+    const RunEvents events{kernel.features(), SimulatedMachine::kCyclesPerSecond / 1'000, simulated};
     TickTimer timer{simulated, 1};
     RunRequests requests{
         {.event_count = events.descriptions().size(), .cycles_per_second = SimulatedMachine::kCyclesPerSecond},

@@ -6,9 +6,12 @@
 #include <csignal>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "target-collector/small/collector_sink.h"
 #include "target-collector/source/sel4/kernel_description.h"
@@ -29,27 +32,29 @@ using sel4::KernelFeatures;
 using sel4::SimulatedKernel;
 
 constexpr std::uint64_t kRecordsPerTick = 100;
-constexpr std::string_view kThreadNames[] = {"root", "busy"};
+constexpr SmallThread kThreads[] = {{1, "root"}, {2, "busy"}};
 
 class Sel4Stream : public testing::Test {
 protected:
-    Sel4Stream() { features_.version = "16.0.0"; }
+    Sel4Stream() {
+        features_.version = "16.0.0";
+        target_.session = {5, 6};
+    }
 
     // A collector on `kernel`, from its first row to its Bye. `take` is called until it returns false.
     void stream(SimulatedKernel& kernel, std::span<const EventDescription> events,
                 const std::function<bool(RowSink&)>& take) {
         GatewayProgram gateway{streamed_};
-        SmallTarget target;
-        target.target = TargetId{0x5e14};
-        target.name = "board";
-        target.architecture = "aarch64";
-        target.session = {5, 6};
-        target.clock = {.name = "pmccntr", .ticks_per_second = kNsPerSecond};
-        target.start_point = {Ticks{1'000}, UtcNs{1'700'000'000 * kNsPerSecond}, 0};
-        target.events = events;
+        target_.target = TargetId{0x5e14};
+        target_.name = "board";
+        target_.architecture = "aarch64";
+        target_.clock = {.name = "pmccntr", .ticks_per_second = kNsPerSecond};
+        target_.start_point = {Ticks{1'000}, UtcNs{1'700'000'000 * kNsPerSecond}, 0};
+        target_.events = events;
         SocketStream socket{gateway.listen()};
         ZmtpDriver driver{socket};
-        const auto collector = std::make_unique<SmallCollector>(target, driver);
+        const auto collector = std::make_unique<SmallCollector>(target_, driver);
+        collector_ = collector.get();
         CollectorSink sink{*collector};
         while (take(sink)) {
             collector->step(kernel.now());
@@ -99,6 +104,8 @@ protected:
     const std::string streamed_ = folder_ / "streamed";
     const std::string imported_ = folder_ / "imported";
     KernelFeatures features_{.architecture_name = "aarch64"};
+    SmallTarget target_;
+    SmallCollector* collector_ = nullptr;  // of the stream that runs
 };
 
 TEST_F(Sel4Stream, KernelEntriesAnswerAsTheSameLogImported) {
@@ -149,7 +156,7 @@ TEST_F(Sel4Stream, TracepointsAnswerAsTheSameLogImported) {
 TEST_F(Sel4Stream, UtilisationAnswersAsTheSameWordsImported) {
     features_.mode = BenchmarkMode::kUtilisation;
     SimulatedKernel kernel{features_};
-    const KernelDescription description{features_, {.thread_names = kThreadNames}};
+    const KernelDescription description{features_, {}};
     const EventDescription event{
         .name = "utilisation", .kind = Kind::kUtilisation, .unit = "cycles", .format = description.text()};
     sel4::UtilisationWindow window{kernel, EventNumber{0}, 2};
@@ -161,10 +168,75 @@ TEST_F(Sel4Stream, UtilisationAnswersAsTheSameWordsImported) {
         words.write(reinterpret_cast<const char*>(values.data()), sizeof values);
     }
     words.close();
+    target_.threads = kThreads;
     int turns = 0;
     stream(kernel, {&event, 1}, [&](RowSink& sink) { return turns++ == 0 && window.turn(sink).ok(); });
     import({"--format", "sel4-utilisation", "--threads", "root,busy", folder_ / "words"});
     expect_equal({"utilisation"});
+}
+
+// As many as the library watches, each in an address space of its own: what defines them is more than one batch holds,
+// and than is kept until the gateway has granted a session. One leaves, and another gets its number.
+TEST_F(Sel4Stream, ThreadsThatComeAndGoHaveTheirNames) {
+    features_.mode = BenchmarkMode::kUtilisation;
+    SimulatedKernel kernel{features_};
+    const KernelDescription description{features_, {}};
+    const EventDescription event{
+        .name = "utilisation", .kind = Kind::kUtilisation, .unit = "cycles", .format = description.text()};
+    sel4::UtilisationWindow window{kernel, EventNumber{0}, sel4::kThreadsMax};
+    std::vector<std::string> names(sel4::kThreadsMax);
+    std::vector<SmallThread> threads(sel4::kThreadsMax);
+    for (std::uint32_t i = 0; i < threads.size(); ++i) {
+        names[i] = "a thread with a long name, number " + std::to_string(i + 1);
+        threads[i] = {.tid = i + 1, .name = names[i], .pid = i + 1};
+    }
+    target_.threads = threads;
+    std::vector<SmallImage> images(SmallCollector::kImagesMax);
+    for (std::uint32_t i = 0; i < images.size(); ++i) {
+        images[i] = {
+            .path = "/some/where/system/root_task", .address = 0x40'0000, .size_bytes = 0x10'0000, .pid = i + 1};
+    }
+    target_.images = images;
+    target_.session = {};
+    constexpr std::uint32_t kLast = sel4::kThreadsMax;
+    ASSERT_TRUE(window.begin().ok());
+    int turns = 0;
+    stream(kernel, {&event, 1}, [&](RowSink& sink) {
+        if (collector_->status().session.is_none()) {
+            return true;
+        }
+        for (std::uint32_t number = 1; number <= kLast; ++number) {
+            kernel.words[number] = {number, 2, 3, 4, 10, 10, 6, 7, 8, 2'090, 10, 11, 12};
+        }
+        if (turns == 1) {
+            kernel.gone.insert(kLast);
+            threads.pop_back();
+            target_.threads = threads;
+            collector_->redefine(kernel.now());
+        } else if (turns == 2) {
+            kernel.gone.clear();
+            threads.push_back({.tid = kLast, .name = "the one that came", .pid = kLast});
+            target_.threads = threads;
+            collector_->redefine(kernel.now());
+        }
+        return window.turn(sink).ok() && turns++ < 2;
+    });
+    std::map<std::uint64_t, std::map<std::string, std::uint64_t>> windows;
+    for (const auto& row : rows_of(streamed_, {"utilisation"})) {
+        windows[row.at("window")][row.at("thread")] = row.at("cycles");
+    }
+    ASSERT_EQ(windows.size(), 3U);
+    for (auto& [number, found] : windows) {
+        std::map<std::string, std::uint64_t> expected{{"idle_thread", 10}, {"total", 2'090}};
+        for (std::uint32_t i = 1; i < kLast; ++i) {
+            expected[names[i - 1]] = i;
+        }
+        if (number != 2) {
+            expected[number == 1 ? names.back() : "the one that came"] = kLast;
+        }
+        expected["others"] = number == 2 ? kLast : 0;
+        EXPECT_EQ(found, expected) << number;
+    }
 }
 
 }  // namespace

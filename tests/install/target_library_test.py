@@ -107,8 +107,7 @@ def check_shares(programs, data, outermost):
     ledger = answer["ledger"]
     check(ledger["produced"] == ledger["stored"] + ledger["lost"].pop("ring_full", 0) and not ledger["lost"], f"not all is stored: {ledger}")
     check(ledger["stored"] > 200, f"few samples: {ledger}")
-    names = [column["name"] for column in answer["columns"]]
-    rows = [dict(zip(names, row)) for row in answer["rows"]]
+    rows = rows_of(os.path.join(programs, "perfleet"), "top", "--data", data)
     shares = {row["symbol"].rpartition("::")[2]: row["self_percent"] for row in rows}
     for name, share in SHARES.items():
         check(abs(shares.get(name, 0) - share) < SHARE_POINTS_MAX, f"{name} has {share} %: {shares}")
@@ -122,15 +121,106 @@ def run_sel4_of(source):
 
 
 def check_root_task(library, programs, run_sel4, kernel, loaders):
+    run_root_task(library, programs, run_sel4, kernel, loaders, "root_task")
+    check_shares(programs, os.path.join(library.folder, "data"), "busy")
+
+
+def run_root_task(library, programs, run_sel4, kernel, loaders, image):
     prefix = kernel.prefix
-    build = library.build(library.copy_of("root_task_example"), "root_task", f"-DCMAKE_PREFIX_PATH={library.prefix}", f"-DSEL4_PREFIX={prefix}")
+    build = library.build(library.copy_of("root_task_example"), "root_task", f"-DCMAKE_PREFIX_PATH={library.prefix}", f"-DSEL4_PREFIX={prefix}",
+                          target=image)
     memory = run_sel4.memory_mib(os.path.join(prefix, "support", "platform_gen.json"), kernel.architecture)
     begin = run_sel4.MEMORY_BEGIN[kernel.architecture]
     run_until_bye(library, programs, run_sel4, kernel, memory,
                   "-kernel", os.path.join(loaders, kernel.loader + ".elf"),
                   "-device", f"loader,file={kernel.image},addr={begin + run_sel4.KERNEL_FILE_OFFSET:#x},force-raw=on",
-                  "-device", f"loader,file={os.path.join(build, 'root_task')},addr={begin + run_sel4.ROOT_FILE_OFFSET:#x},force-raw=on")
-    check_shares(programs, os.path.join(library.folder, "data"), "busy")
+                  "-device", f"loader,file={os.path.join(build, image)},addr={begin + run_sel4.ROOT_FILE_OFFSET:#x},force-raw=on")
+
+
+class ManyThreads:
+    """What the example many_threads.cpp does, against what is stored."""
+
+    WORKERS, FIRST_GUEST, ROUNDS, FIRST_COME, SECOND_COME, SECOND_GONE = 40, 32, 50, 10, 25, 45
+    DEVIATION_MAX = 0.03  # of one thread's cycles a unit from the others'
+
+    def __init__(self):
+        self.turns = {}  # of each thread: (name, number, function) → how many
+        for number in range(self.WORKERS):
+            if number < self.FIRST_GUEST:
+                self.turns[f"w{number:02}", number, f"turn_of<{number}u>"] = self.ROUNDS
+            else:
+                self.turns[f"w{number:02}", number, f"turn_of<{number}u>"] = self.SECOND_COME - self.FIRST_COME
+                self.turns[f"s{number:02}", number, f"turn_of_second<{number}u>"] = self.SECOND_GONE - self.SECOND_COME
+
+    def units(self):
+        return {name: turns * (1 + number % 8) for (name, number, _), turns in self.turns.items()}
+
+    def check_chains(self, folded):
+        """Each sample of a thread is in its own functions, to their outermost. Returns how many each thread has."""
+        counts = {}
+        functions = {name: function for name, _, function in self.turns}
+        for line in folded.splitlines():
+            chain, _, count = line.rpartition(" ")
+            name, *frames = chain.split(";")
+            check(name in functions, f"a sample of {name}: {line}")
+            counts[name] = counts.get(name, 0) + int(count)
+            frames = [frame.removeprefix("void ").replace("(anonymous namespace)::", "") for frame in frames]
+            outermost = functions[name].replace("turn_of_second", "second").replace("turn_of", "worker")
+            check(frames[0] == outermost and set(frames[1:]) <= {functions[name], "spin", "wait_for"}, f"not of that thread: {line}")
+        return counts
+
+    def check_work(self, cycles, what):
+        units = self.units()
+        check(cycles.keys() == units.keys(), f"{what}: threads {sorted(cycles.keys() ^ units.keys())}")
+        unit = sorted(cycles[name] / units[name] for name in units)[len(units) // 2]
+        wrong = {name: cycles[name] / units[name] / unit for name in units if abs(cycles[name] / units[name] / unit - 1) > self.DEVIATION_MAX}
+        check(not wrong, f"{what}: not what these threads did: {wrong}")
+
+    def check_utilisation(self, rows):
+        """Of threads that stay, all their work; of those that go, what is in windows that they lived to the end of."""
+        cycles, lost = {}, 0
+        for row in rows:
+            check(row["fault"] is None, f"{row}")
+            if row["thread"] == "others":
+                lost += row["cycles"]
+            elif row["thread"] not in ("root", "idle_thread", "total"):
+                cycles[row["thread"]] = cycles.get(row["thread"], 0) + row["cycles"]
+        units = self.units()
+        stay = {f"w{number:02}" for number in range(self.FIRST_GUEST)}
+        unit = sum(cycles[name] for name in stay) / sum(units[name] for name in stay)
+        missing = sum(units[name] * unit - cycles.get(name, 0) for name in units.keys() - stay)
+        check(cycles.keys() <= units.keys(), f"utilisation of {sorted(cycles.keys() - units.keys())}")
+        # Deleted threads' cycles are in `others`, and nothing else is.
+        check(abs(missing - lost) < self.DEVIATION_MAX * sum(units[name] * unit for name in units.keys() - stay),
+              f"{missing} cycles of those that went aren't {lost} of others")
+        self.check_work({name: cycles[name] if name in stay else units[name] * unit for name in units}, "utilisation")
+        print(f"{len(cycles)} threads' utilisation: {unit:.0f} cycles a unit, {lost} of others")
+
+
+def check_many_threads(library, programs, run_sel4, kernel, loaders):
+    run_root_task(library, programs, run_sel4, kernel, loaders, "many_threads")
+    data = os.path.join(library.folder, "data")
+    perfleet = os.path.join(programs, "perfleet")
+    answer = json.loads(run(perfleet, "top", "--data", data, "--format", "json"))
+    check(answer["ledger"]["produced"] == answer["ledger"]["stored"], f"not all is stored: {answer['ledger']}")
+    many = ManyThreads()
+    folded = os.path.join(library.folder, "folded")
+    run(perfleet, "export", "--to", "folded", "-o", folded, "--data", data)
+    with open(folded, encoding="utf-8") as file:
+        counts = many.check_chains(file.read())
+    if kernel.benchmark == "track_utilisation" or "KERNEL_MCS" in kernel.config:
+        many.check_work({row["command"]: row["self"] for row in rows_of(perfleet, "top", "--by", "command", "--weight", "--data", data)}, "samples")
+    # Where the kernel can't tell who ran, turns that end before the next tick have none.
+    check(len(counts) > many.WORKERS / 2, f"samples of few threads: {counts}")
+    print(f"{answer['ledger']['stored']} samples of {len(counts)} threads")
+    if kernel.benchmark == "track_utilisation":
+        many.check_utilisation(rows_of(perfleet, "utilisation", "--data", data))
+
+
+def rows_of(*question):
+    answer = json.loads(run(*question, "--format", "json"))
+    names = [column["name"] for column in answer["columns"]]
+    return [dict(zip(names, row)) for row in answer["rows"]]
 
 
 def check_microkit(library, programs, sdk):
@@ -175,6 +265,7 @@ def main():
     parser.add_argument("--source", required=True, help="the repository")
     parser.add_argument("--programs", required=True, help="where perfleet and perfleet-gateway are")
     parser.add_argument("--sel4-prefix", metavar="DIR", help="instead of programs: the example root task, on the seL4 that was installed there")
+    parser.add_argument("--many-threads", action="store_true", help="with --sel4-prefix: a root task with more threads, instead of the example's")
     parser.add_argument("--loaders", metavar="DIR", help="with --sel4-prefix, which then says the architecture: where perfleet-loader*.elf are")
     parser.add_argument("--microkit-sdk", metavar="DIR", help="instead of programs: the example Microkit system, by the SDK that lies there")
     arguments = parser.parse_args()
@@ -190,6 +281,9 @@ def main():
         if kernel.is_pc:
             print("skipped: the example root task is for AArch64 and RISC-V")
             return
+        if arguments.many_threads and kernel.benchmark not in ("track_utilisation", "none"):
+            print("skipped: the root task with many threads reads no log")
+            return
         arguments.arch = kernel.architecture
     if not shutil.which(f"{arguments.arch}-linux-gnu-g++"):
         print(f"skipped: {arguments.arch}-linux-gnu-g++ isn't installed (tools/setup)")
@@ -197,7 +291,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="perfleet-library-") as folder:
         library = Library(arguments, folder)
         if arguments.sel4_prefix:
-            check_root_task(library, arguments.programs, run_sel4, kernel, arguments.loaders)
+            check_kernel = check_many_threads if arguments.many_threads else check_root_task
+            check_kernel(library, arguments.programs, run_sel4, kernel, arguments.loaders)
             return
         if arguments.microkit_sdk:
             check_microkit(library, arguments.programs, arguments.microkit_sdk)

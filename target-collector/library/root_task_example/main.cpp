@@ -18,7 +18,6 @@ extern "C" const std::byte image_begin[], image_end[], build_id_note[];  // root
 namespace {
 
 constexpr std::uint64_t kSeconds = 5;
-constexpr std::string_view kThreadNames[] = {"root", "busy"};
 
 class NoCounters final : public EventCounters {
 public:
@@ -68,14 +67,14 @@ extern "C" [[noreturn]] void root_main(seL4_BootInfo* info) {
 
     NoCounters counters;
     const Machine machine{alarm, nullptr, counters, nullptr};
-    const RunEvents events{StockKernel::built_for(), kThreadNames, rate / 1'000, counters};
+    const RunEvents events{StockKernel::built_for(), rate / 1'000, counters};
     TickTimer timer{alarm, 1};
     RunRequests requests{{.event_count = events.descriptions().size(), .cycles_per_second = rate}, timer, nullptr};
     const SmallImage image{.path = PERFLEET_IMAGE_PATH,
                            .build_id = {build_id_note + 16, 20},
                            .address = reinterpret_cast<std::uint64_t>(image_begin),
                            .size_bytes = static_cast<std::uint64_t>(image_end - image_begin)};
-    const SmallThread threads[] = {{1, kThreadNames[0]}, {2, kThreadNames[1]}};
+    const SmallThread threads[] = {{1, "root"}, {2, "busy"}};
     const SmallTarget target{.target = TargetId{0x7361'6d70'6c65},
                              .name = "my-root-task",
                              .architecture = kArchitecture,

@@ -50,7 +50,7 @@ Domain::Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t 
       kernel_{{}, std::span{caps_}.first(watched_.thread_count()), {}, clock.cycles_per_second},
       alarm_{microkit_slot_of_first_interrupt + table.tick_channel},
       machine_{alarm_, nullptr, counters_, nullptr},
-      events_{StockKernel::built_for(), watched_.names(), clock.cycles_per_second / kTicksPerSecond, counters_},
+      events_{StockKernel::built_for(), clock.cycles_per_second / kTicksPerSecond, counters_},
       timer_{alarm_, seed},
       requests_{{.event_count = events_.descriptions().size(), .cycles_per_second = clock.cycles_per_second},
                 timer_,

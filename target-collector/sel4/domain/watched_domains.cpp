@@ -5,13 +5,11 @@
 namespace perfleet::sel4 {
 
 WatchedDomains::WatchedDomains(const DomainTable& table) : child_count_{table.child_count} {
-    names_[0] = kOwnName;
     threads_[0] = {.tid = CollectorRun::kOwnThread, .name = kOwnName, .pid = CollectorRun::kPid};
     std::uint32_t number = CollectorRun::kOwnThread;
     for (std::size_t i = 0; i < child_count_; ++i) {
         const DomainChild& child = table.all_children[i];
         ++number;
-        names_[i + 1] = child.name();
         threads_[i + 1] = {.tid = number, .name = child.name(), .pid = number};
         images_[i] = {.path = child.path(),
                       .build_id = child.build_id(),

@@ -26,7 +26,6 @@ public:
     WatchedDomains& operator=(const WatchedDomains&) = delete;
 
     [[nodiscard]] std::uint32_t thread_count() const { return child_count_ + 1; }
-    [[nodiscard]] std::span<const std::string_view> names() const { return std::span{names_}.first(thread_count()); }
     [[nodiscard]] std::span<const SmallThread> threads() const { return std::span{threads_}.first(thread_count()); }
     // Of the children.
     [[nodiscard]] std::span<const SmallImage> images() const { return std::span{images_}.first(child_count_); }
@@ -34,7 +33,6 @@ public:
 
 private:
     std::uint32_t child_count_;
-    std::array<std::string_view, kThreadsMax> names_{};
     std::array<SmallThread, kThreadsMax> threads_{};
     std::array<SmallImage, DomainTable::kChildrenMax> images_{};
     std::array<SampledThread, DomainTable::kChildrenMax> sampled_{};

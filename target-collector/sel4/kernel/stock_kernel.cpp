@@ -109,7 +109,9 @@ std::uint64_t StockKernel::finalize_log() {
 
 void StockKernel::reset_utilisation(ThreadNumber thread) {
 #ifdef CONFIG_BENCHMARK_TRACK_UTILISATION
-    seL4_BenchmarkResetThreadUtilisation(caps_of(thread).tcb);
+    if (const seL4_CPtr tcb = caps_of(thread).tcb; tcb != seL4_CapNull) {
+        seL4_BenchmarkResetThreadUtilisation(tcb);
+    }
 #else
     (void)thread;
 #endif
@@ -117,11 +119,15 @@ void StockKernel::reset_utilisation(ThreadNumber thread) {
 
 std::span<const std::byte> StockKernel::utilisation(ThreadNumber thread) {
 #ifdef CONFIG_BENCHMARK_TRACK_UTILISATION
+    const seL4_CPtr tcb = caps_of(thread).tcb;
+    if (tcb == seL4_CapNull) {
+        return {};  // a kernel that prints would complain
+    }
     // Of a capability that is no thread's any more the kernel says nothing at all: what stood in the message stays.
     seL4_Word* const message = seL4_GetIPCBuffer()->msg;
     constexpr std::size_t kTotal = static_cast<std::size_t>(UtilisationIndex::kTotalUtilisation);
     message[kTotal] = kNobodysCycles;
-    seL4_BenchmarkGetThreadUtilisation(caps_of(thread).tcb);
+    seL4_BenchmarkGetThreadUtilisation(tcb);
     if (message[kTotal] == kNobodysCycles) {
         return {};
     }

@@ -21,7 +21,7 @@ public:
         std::span<const std::byte> memory{};
     };
     struct ThreadCaps {
-        seL4_CPtr tcb = seL4_CapNull;
+        seL4_CPtr tcb = seL4_CapNull;                 // none: nobody has this number now
         seL4_CPtr scheduling_context = seL4_CapNull;  // MCS
     };
     // The root task's own, as the kernel gives them at the start.
@@ -32,8 +32,8 @@ public:
         return {.tcb = seL4_CapInitThreadTCB};
 #endif
     }
-    // Threads 1, 2, … by their capabilities; `code` is what they all run, empty where the collector has none of it:
-    // then nobody is seen to stand at a system call. Borrowed. `cycles_per_second`: of now().
+    // Threads 1, 2, … by their capabilities, which may change; `code` is what they all run, empty where the collector
+    // has none of it: then nobody is seen to stand at a system call. Borrowed. `cycles_per_second`: of now().
     StockKernel(const Log& log, std::span<const ThreadCaps> threads, std::span<const std::byte> code,
                 std::uint64_t cycles_per_second)
         : log_{log}, threads_{threads}, code_{code}, cycles_per_second_{cycles_per_second} {}

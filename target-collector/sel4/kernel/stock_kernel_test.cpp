@@ -15,6 +15,7 @@ namespace {
 
 seL4_IPCBuffer buffer;
 std::map<seL4_CPtr, seL4_Word> cycles_of_thread;  // of those that are there
+int asked_of_none = 0;                            // calls with the null capability
 
 }  // namespace
 
@@ -22,8 +23,9 @@ extern "C" {
 seL4_IPCBuffer* seL4_GetIPCBuffer() { return &buffer; }
 int seL4_BenchmarkResetLog() { return seL4_NoError; }
 seL4_Word seL4_BenchmarkFinalizeLog() { return 0; }
-void seL4_BenchmarkResetThreadUtilisation(seL4_Word /*tcb*/) {}
+void seL4_BenchmarkResetThreadUtilisation(seL4_Word tcb) { asked_of_none += tcb == seL4_CapNull ? 1 : 0; }
 void seL4_BenchmarkGetThreadUtilisation(seL4_Word tcb) {
+    asked_of_none += tcb == seL4_CapNull ? 1 : 0;
     if (const auto thread = cycles_of_thread.find(tcb); thread != cycles_of_thread.end()) {
         buffer.msg[0] = thread->second;
         buffer.msg[9] = 1'000;
@@ -58,6 +60,19 @@ TEST(StockKernel, ADeletedThreadHasNoneOfTheFiguresOfTheThreadBefore) {
     cycles_of_thread[8] = 10;
     EXPECT_EQ(cycles(2), 10U);
     EXPECT_TRUE(kernel.read_registers(ThreadNumber{2}, registers));
+}
+
+// A kernel that prints would complain each time, on the line that telemetry goes over.
+TEST(StockKernel, ItIsAskedNothingOfANumberThatNobodyHas) {
+    constexpr StockKernel::ThreadCaps kCaps[] = {{.tcb = 7}, {}};
+    StockKernel kernel{{}, kCaps, {}, 1'000'000};
+    cycles_of_thread = {{7, 300}};
+    asked_of_none = 0;
+    kernel.reset_utilisation(ThreadNumber{2});
+    EXPECT_TRUE(kernel.utilisation(ThreadNumber{2}).empty());
+    EXPECT_EQ(asked_of_none, 0);
+    kernel.reset_utilisation(ThreadNumber{1});
+    EXPECT_FALSE(kernel.utilisation(ThreadNumber{1}).empty());
 }
 
 }  // namespace

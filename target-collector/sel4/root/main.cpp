@@ -115,7 +115,7 @@ void print_summary(const CollectorRun& run, const TickTimer& timer, const SmallC
     board.start_machine(clock, seed);
     RootLoad load;
     const Machine machine{board.alarm(), board.cycle_interrupts(), board.counters(), &load};
-    const RunEvents events{StockKernel::built_for(), kThreadNames, clock.cycles_per_second / 1'000, machine.counters};
+    const RunEvents events{StockKernel::built_for(), clock.cycles_per_second / 1'000, machine.counters};
     TickTimer timer{machine.alarm, seed};
     RunRequests requests{{.event_count = events.descriptions().size(), .cycles_per_second = clock.cycles_per_second},
                          timer,

@@ -16,7 +16,8 @@ struct alignas(16) ThreadStack {
     std::array<std::byte, 8U << 10> bytes;
 };
 
-// A thread that runs `entry`, for ever, at that priority. `stack` and `name` are borrowed.
+// A thread that runs `entry`, for ever, at that priority. `stack` and `name` are borrowed. It has no IPC buffer: of
+// libsel4's calls it may use those that need none (seL4_Signal, …WithMRs).
 [[nodiscard]] StockKernel::ThreadCaps start_thread(Objects& objects, const seL4_BootInfo& info, void (*entry)(),
                                                    ThreadStack& stack, seL4_Word priority, const char* name);
 

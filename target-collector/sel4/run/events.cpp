@@ -21,8 +21,7 @@ bool knows_who_runs(const KernelFeatures& features) {
 
 }  // namespace
 
-RunEvents::RunEvents(const KernelFeatures& features, std::span<const std::string_view> thread_names,
-                     std::uint64_t sample_period, const EventCounters& counters,
+RunEvents::RunEvents(const KernelFeatures& features, std::uint64_t sample_period, const EventCounters& counters,
                      std::span<const std::string_view> tracepoint_names) {
     const bool is_known = knows_who_runs(features);
     add_samples(is_known ? kTimer : kTimerUnknown, features, sample_period);
@@ -36,7 +35,7 @@ RunEvents::RunEvents(const KernelFeatures& features, std::span<const std::string
     }
     first_of_mode_.value = static_cast<std::uint16_t>(count_);
     if (features.mode == BenchmarkMode::kUtilisation) {
-        add("utilisation", Kind::kUtilisation, kCycles, describe(features, {.thread_names = thread_names}));
+        add("utilisation", Kind::kUtilisation, kCycles, describe(features, {}));
     } else if (features.mode == BenchmarkMode::kKernelEntries) {
         add("kernel_entries", Kind::kKernelEntry, kCycles, describe(features, {}));
     } else if (features.mode == BenchmarkMode::kTracepoints) {

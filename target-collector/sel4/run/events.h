@@ -28,8 +28,7 @@ public:
 
     // `sample_period`: mean ticks of the clock between two samples. `tracepoint_names`: by their ids; those without one
     // are "tracepoint-N".
-    RunEvents(const KernelFeatures& features, std::span<const std::string_view> thread_names,
-              std::uint64_t sample_period, const EventCounters& counters,
+    RunEvents(const KernelFeatures& features, std::uint64_t sample_period, const EventCounters& counters,
               std::span<const std::string_view> tracepoint_names = {});
     RunEvents(const RunEvents&) = delete;
     RunEvents& operator=(const RunEvents&) = delete;

@@ -24,7 +24,6 @@ TEST(RunEvents, TracepointsHaveThePortsNamesOrTheirNumbers) {
     NoCounters counters;
     constexpr std::array<std::string_view, 2> kNames{"interrupt", "system call"};
     const RunEvents events{{.mode = BenchmarkMode::kTracepoints, .architecture_name = "aarch64", .tracepoint_count = 3},
-                           {},
                            1'000'000,
                            counters,
                            kNames};

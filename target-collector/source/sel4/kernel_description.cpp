@@ -45,12 +45,6 @@ KernelDescription::KernelDescription(const KernelFeatures& features, const Event
     if (facts.is_running_unknown) {
         add("running", "unknown");
     }
-    if (!facts.thread_names.empty()) {
-        add_thread(0, "idle_thread");
-    }
-    for (std::size_t i = 0; i < facts.thread_names.size(); ++i) {
-        add_thread(i + 1, facts.thread_names[i]);
-    }
 }
 
 void KernelDescription::add(std::string_view key, std::string_view value) {
@@ -66,18 +60,6 @@ void KernelDescription::add(std::string_view key, std::string_view value) {
     put(value.empty() ? "" : " ");
     put(value);
     put("\n");
-}
-
-void KernelDescription::add_thread(std::uint64_t number, std::string_view name) {
-    constexpr std::size_t kNameSizeBytesMax = 40;
-    std::array<char, 20 + 1 + kNameSizeBytesMax> value{};
-    const Digits digits{number};
-    char* end = std::ranges::copy(digits.text(), value.data()).out;
-    *end++ = ' ';
-    for (const char c : name.substr(0, kNameSizeBytesMax)) {
-        *end++ = c == '\n' || c == '\r' ? ' ' : c;
-    }
-    add("thread", {value.data(), static_cast<std::size_t>(end - value.data())});
 }
 
 }  // namespace perfleet::sel4

@@ -4,6 +4,11 @@
 #include "target-collector/small/frame_chain.h"
 
 namespace perfleet::sel4 {
+namespace {
+
+constexpr std::uint64_t kNobodysCycles = ~std::uint64_t{0};  // more than any thread's
+
+}  // namespace
 
 ThreadSampler::ThreadSampler(KernelInterface& kernel, UtilisationWindow* utilisation,
                              std::span<const SampledThread> threads)
@@ -27,6 +32,7 @@ std::optional<std::uint64_t> ThreadSampler::ran_ticks(std::size_t index) {
 std::optional<ThreadSample> ThreadSampler::take(std::size_t index) {
     PERFLEET_ASSERT(index < threads_.size());
     if (threads_[index].number == ThreadNumber{}) {
+        cycles_[index] = kNobodysCycles;
         return std::nullopt;
     }
     const auto ran = ran_ticks(index);

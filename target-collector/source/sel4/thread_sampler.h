@@ -33,7 +33,8 @@ public:
     static constexpr std::size_t kFramesMax = 32;
 
     // All borrowed. `utilisation`: null but in a kernel of that mode. What `threads` says is read at each take(): who
-    // starts and deletes threads keeps it up to date, and may give a number, and its capabilities, to another thread.
+    // starts and deletes threads keeps it up to date, and may give a number, and its capabilities, to another thread: a
+    // tick later at the earliest, so that nothing of the one counts for the other.
     ThreadSampler(KernelInterface& kernel, UtilisationWindow* utilisation, std::span<const SampledThread> threads);
 
     [[nodiscard]] std::size_t thread_count() const { return threads_.size(); }

@@ -142,6 +142,23 @@ TEST(ThreadSampler, ANumberThatIsAnothersHasNothingOfTheThreadBefore) {
     EXPECT_EQ(sampler.take(0).value().ran_ticks, 25U);
 }
 
+// Who leaves a number empty for a tick hides nothing: the next one's first sample has all that it ran.
+TEST(ThreadSampler, ANumberThatWasFreeHasNothingOfTheThreadBefore) {
+    SimulatedKernel kernel{utilisation_kernel()};
+    UtilisationWindow window{kernel, kEvent, 2};
+    ASSERT_TRUE(window.begin().ok());
+    std::array<SampledThread, 1> threads{SampledThread{ThreadNumber{2}}};
+    ThreadSampler sampler{kernel, &window, threads};
+    kernel.registers[2] = {{0x1000, 0}, false};
+    kernel.words = {{2, words_of(70, 0, 100)}};
+    EXPECT_EQ(sampler.take(0).value().ran_ticks, 70U);
+    threads[0].number = {};
+    EXPECT_FALSE(sampler.take(0));
+    kernel.words = {{2, words_of(90, 0, 200)}};  // more than the one before had
+    threads[0].number = ThreadNumber{2};
+    EXPECT_EQ(sampler.take(0).value().ran_ticks, 90U);
+}
+
 // As many as a root task may have, in places that are empty at times.
 TEST(ThreadSampler, ThreadsComeAndGo) {
     SimulatedKernel kernel{{.mode = BenchmarkMode::kNone, .is_mcs = true}};
@@ -194,10 +211,9 @@ TEST(ThreadSampler, AnMcsKernelTellsWhoRanAndOthersDont) {
 }
 
 TEST(KernelDescription, IsReadAsTheImportersAreRead) {
-    constexpr std::string_view kNames[] = {"root", "busy\nloop"};
     const KernelDescription written{
         {.mode = BenchmarkMode::kTracepoints, .architecture_name = "aarch64", .version = "16.0.0-dev", .is_mcs = true},
-        {.tracepoint_id = 13, .thread_names = kNames}};
+        {.tracepoint_id = 13}};
     const auto read = parse_description(written.text());
     ASSERT_TRUE(read);
     EXPECT_EQ(read->architecture, Architecture::kAarch64);
@@ -205,8 +221,6 @@ TEST(KernelDescription, IsReadAsTheImportersAreRead) {
     EXPECT_EQ(read->numbering(), PathNumbering::kSince14);
     EXPECT_TRUE(read->is_mcs);
     EXPECT_EQ(read->tracepoint_id, 13U);
-    EXPECT_EQ(read->thread_names,
-              (std::map<std::uint64_t, std::string>{{0, "idle_thread"}, {1, "root"}, {2, "busy loop"}}));
 }
 
 TEST(KernelDescription, AnOldKernelOfUnknownVersionIsNumberedAsAnOldOne) {
@@ -214,16 +228,6 @@ TEST(KernelDescription, AnOldKernelOfUnknownVersionIsNumberedAsAnOldOne) {
     EXPECT_EQ(parse_description(old.text()).value().numbering(), PathNumbering::kBefore14);
     const KernelDescription current{{.numbering = PathNumbering::kSince14}, {}};
     EXPECT_EQ(parse_description(current.text()).value().numbering(), PathNumbering::kSince14);
-}
-
-TEST(KernelDescription, NamesThatDontFitAreLeftOut) {
-    const std::vector<std::string_view> names(kThreadsMax * 4, "a name of some twenty bytes");
-    const KernelDescription written{{}, {.thread_names = names}};
-    const auto read = parse_description(written.text());
-    ASSERT_TRUE(read);
-    EXPECT_GT(read->thread_names.size(), 5U);
-    EXPECT_LT(read->thread_names.size(), names.size());
-    EXPECT_EQ(written.text().back(), '\n');
 }
 
 }  // namespace
