@@ -28,7 +28,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kAnswerTimeoutNs = 60'000'000'000;
-constexpr std::uint64_t kImagesTimeoutNs = 60'000'000'000;
+constexpr std::uint64_t kImagesTimeoutNs = 40'000'000'000;  // nothing is acknowledged meanwhile
 constexpr std::uint64_t kTellWaitingNs = 2'000'000'000;
 constexpr std::size_t kRingSizeBytes = 4U << 20;
 // What isn't acknowledged. Nothing more is taken while half of it is used, so that nothing is dropped.
@@ -165,7 +165,7 @@ private:
                 last = now;
                 progressed_ns = now_ns;
             }
-            if (now_ns - progressed_ns > kAnswerTimeoutNs + (batches_.used_bytes() == 0 ? kImagesTimeoutNs : 0)) {
+            if (now_ns - progressed_ns > kAnswerTimeoutNs) {
                 return Error{ErrorCode::kUnavailable,
                              link_->peer() + " doesn't go on: " + trouble() + "; import again when it does"};
             }
