@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <optional>
+
+#include "schemas/text/parse.h"
 
 namespace perfleet {
 namespace {
@@ -19,13 +20,7 @@ bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0;
 
 // "offset:8" → 8.
 std::optional<std::size_t> number_behind(std::string_view text, std::string_view name) {
-    if (!text.starts_with(name)) {
-        return std::nullopt;
-    }
-    text.remove_prefix(name.size());
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() ? std::optional{number} : std::nullopt;
+    return text.starts_with(name) ? number_of<std::size_t>(text.substr(name.size())) : std::nullopt;
 }
 
 std::size_t element_size_of(std::string_view type) {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <optional>
+
+#include "schemas/text/parse.h"
 
 namespace perfleet {
 namespace {
@@ -16,20 +17,11 @@ constexpr std::array kCommands{ControlCommand::kStart, ControlCommand::kStop, Co
                                ControlCommand::kSetPeriod};
 
 // Up to the next blank, which is taken, too.
-std::string_view take_word(std::string_view& line) {
-    const std::size_t end = std::min(line.find(' '), line.size());
-    const std::string_view word = line.substr(0, end);
-    line.remove_prefix(std::min(end + 1, line.size()));
-    return word;
-}
-
 // As it is written here: without signs, and without a zero in front.
 template <class Integer>
 std::optional<Integer> number_in(std::string_view word, int base = 10) {
-    Integer value = 0;
-    const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), value, base);
     const bool is_plain = base != 10 || word.size() == 1 || !word.starts_with('0');
-    return status == std::errc{} && end == word.data() + word.size() && is_plain ? std::optional{value} : std::nullopt;
+    return is_plain ? number_of<Integer>(word, base) : std::nullopt;
 }
 
 std::optional<SessionId> session_in(std::string_view word) {
@@ -81,14 +73,14 @@ Result<std::string_view> body_of(std::string_view line, std::string_view type) {
     if (line.size() > kOperatorMessageSizeBytesMax) {
         return Error{ErrorCode::kTooLarge, "a message of an operator of " + std::to_string(line.size()) + " bytes"};
     }
-    if (const std::string_view version = take_word(line); version != kVersion) {
+    if (const std::string_view version = take_part(line, ' '); version != kVersion) {
         return number_in<std::uint16_t>(version).has_value()
                    ? Error{ErrorCode::kUnsupported, "control socket: the other end speaks version " +
                                                         std::string{version} + ", this program " +
                                                         std::string{kVersion} + "; use programs of one release"}
                    : invalid("no version");
     }
-    if (take_word(line) != type) {
+    if (take_part(line, ' ') != type) {
         return invalid("of another sort");
     }
     return line;
@@ -121,13 +113,13 @@ std::string encode_operator_reply(const OperatorReply& reply) {
 Result<OperatorRequest> decode_operator_request(std::string_view line_untrusted) {
     auto body = PERFLEET_TRY(body_of(line_untrusted, "order"));
     std::string_view rest = body;
-    const auto id = number_in<std::uint32_t>(take_word(rest));
-    const auto session = session_in(take_word(rest));
-    const std::string_view word = take_word(rest);
+    const auto id = number_in<std::uint32_t>(take_part(rest, ' '));
+    const auto session = session_in(take_part(rest, ' '));
+    const std::string_view word = take_part(rest, ' ');
     const auto command = command_in(word);
     const auto edit = edit_in(word);
-    const auto value = number_in<std::uint64_t>(take_word(rest));
-    const auto timeout_ns = number_in<std::uint64_t>(take_word(rest));
+    const auto value = number_in<std::uint64_t>(take_part(rest, ' '));
+    const auto timeout_ns = number_in<std::uint64_t>(take_part(rest, ' '));
     if (!id || !session || (!command && !edit) || !value || !timeout_ns) {
         return invalid("an order that can't be read");
     }
@@ -138,8 +130,8 @@ Result<OperatorRequest> decode_operator_request(std::string_view line_untrusted)
 Result<OperatorReply> decode_operator_reply(std::string_view line_untrusted) {
     auto body = PERFLEET_TRY(body_of(line_untrusted, "answer"));
     std::string_view rest = body;
-    const auto id = number_in<std::uint32_t>(take_word(rest));
-    const auto outcome = outcome_in(take_word(rest));
+    const auto id = number_in<std::uint32_t>(take_part(rest, ' '));
+    const auto outcome = outcome_in(take_part(rest, ' '));
     if (!id || !outcome) {
         return invalid("an answer that can't be read");
     }

@@ -1,11 +1,11 @@
 #include "gateway/retention/retention_rules.h"
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/kinds.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -26,14 +26,6 @@ constexpr std::array kSizeUnits{
 
 // What an event can be of: definitions and tasks come with all of them.
 constexpr auto kEventKinds = kinds_with<&KindTraits::is_measured>();
-
-template <class Integer>
-std::optional<Integer> number_of(std::string_view digits) {
-    Integer value{};
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    const bool is_number = error == std::errc{} && end == digits.data() + digits.size();
-    return is_number ? std::optional{value} : std::nullopt;
-}
 
 // "30d" in seconds, "20g" in bytes, as these units have it; nothing for another unit, no number, or more than `max`.
 template <class Integer, std::size_t kUnits>
@@ -239,10 +231,8 @@ Result<RetentionRules> parse_retention_rules(std::string_view text, std::string_
     RetentionRules rules;
     bool has_default = false;
     for (std::size_t line = 1; !text.empty(); ++line) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        LineParser parser{text.substr(0, end), std::string{place} + ":" + std::to_string(line)};
+        LineParser parser{take_part(text, '\n'), std::string{place} + ":" + std::to_string(line)};
         PERFLEET_TRY(parser.parse_into(rules, has_default));
-        text.remove_prefix(std::min(end + 1, text.size()));
     }
     return rules;
 }

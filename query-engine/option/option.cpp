@@ -1,9 +1,10 @@
 #include "query-engine/option/option.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
+
+#include "schemas/text/parse.h"
 
 namespace perfleet {
 namespace {
@@ -36,14 +37,6 @@ std::string list_of(const std::vector<std::string>& choices) {
 
 bool is_within(const OptionSpec& option, double number) { return number >= option.min && number <= option.max; }
 
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-    Number number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, status] = std::from_chars(text.data(), end, number);
-    return status == std::errc{} && rest == end && !text.empty() ? std::optional{number} : std::nullopt;
-}
-
 std::optional<std::uint64_t> parse_size(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(), [](char letter) {
         return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
@@ -57,7 +50,7 @@ std::optional<std::uint64_t> parse_size(std::string text) {
         text.pop_back();
     }
     const unsigned shift = prefix == std::string_view::npos ? 0 : 10 * (static_cast<unsigned>(prefix) + 1);
-    const auto number = parse_number<std::uint64_t>(text);
+    const auto number = number_of<std::uint64_t>(text);
     return number && (*number << shift >> shift) == *number ? std::optional{*number << shift} : std::nullopt;
 }
 
@@ -80,14 +73,14 @@ Result<OptionValue> parse_option(const OptionSpec& option, const std::string& te
         case OptionType::kFlag: return OptionValue{true};
         case OptionType::kCount:
         case OptionType::kSize: {
-            const auto number = option.type == OptionType::kSize ? parse_size(text) : parse_number<std::uint64_t>(text);
+            const auto number = option.type == OptionType::kSize ? parse_size(text) : number_of<std::uint64_t>(text);
             if (!number || !is_within(option, static_cast<double>(*number))) {
                 return option_error(option.name, text, bounds(option));
             }
             return OptionValue{*number};
         }
         case OptionType::kReal: {
-            const auto number = parse_number<double>(text);
+            const auto number = number_of<double>(text);
             if (!number || !is_within(option, *number)) {
                 return option_error(option.name, text, bounds(option));
             }

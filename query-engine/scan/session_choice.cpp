@@ -1,11 +1,12 @@
 #include "query-engine/scan/session_choice.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "schemas/text/parse.h"
 
 namespace perfleet {
 namespace {
@@ -49,12 +50,12 @@ std::optional<std::string> id_prefix(const std::string& text) {
 Result<Done> choose_from_last(const std::string& wanted, NotedSessions& sessions) {
     std::size_t before = 0;
     if (const std::size_t tilde = wanted.find('~'); tilde != std::string::npos) {
-        const char* end = wanted.data() + wanted.size();
-        const auto [rest, status] = std::from_chars(wanted.data() + tilde + 1, end, before);
-        if (status != std::errc{} || rest != end) {
+        const auto number = number_of<std::size_t>(std::string_view{wanted}.substr(tilde + 1));
+        if (!number) {
             return Error{ErrorCode::kUsage, "--session \"" + wanted.substr(0, 64) +
                                                 "\": behind last~ stands a number: last~1 is the one before the last"};
         }
+        before = *number;
     }
     const std::vector<SessionName> names = by_start(sessions);
     if (before >= names.size()) {

@@ -1,9 +1,9 @@
 #include "query-engine/select/selection_options.h"
 #include "query-engine/query_limits.h"
 
-#include <charconv>
 #include <utility>
 
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
@@ -61,18 +61,11 @@ auto numbers(const char* option, std::vector<std::pair<std::uint32_t, std::uint3
             return usage("--" + std::string{option} + ": more than " + std::to_string(kFilterSizeBytesMax) + " bytes");
         }
         for (const std::string& part : split_list(text)) {
-            std::pair<std::uint32_t, std::uint32_t> range;
-            const char* const end = part.data() + part.size();
-            auto parsed = std::from_chars(part.data(), end, range.first);
-            range.second = range.first;
-            if (parsed.ec == std::errc{} && parsed.ptr != end && *parsed.ptr == '-') {
-                parsed = std::from_chars(parsed.ptr + 1, end, range.second);
-            }
-            if (part.empty() || parsed.ec != std::errc{} || parsed.ptr != end || range.second < range.first ||
-                range.second > max) {
+            const auto range = range_of<std::uint32_t>(part);
+            if (!range || range->second > max) {
                 return option_error(option, text, "a list of numbers or ranges, such as 1,4-7");
             }
-            (selection.filter.*member).push_back(range);
+            (selection.filter.*member).push_back(*range);
         }
         return Done{};
     };

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 
 #include "query-engine/select/selection.h"
+#include "schemas/text/parse.h"
 
 namespace perfleet {
 namespace {
@@ -89,18 +89,13 @@ std::optional<std::uint64_t> seconds_ns(std::string_view text) {
     const std::string_view fraction = text.substr(std::min(point + 1, text.size()));
     digits += fraction;
     digits.append(fraction.size() > 9 ? 0 : 9 - fraction.size(), '0');
-    std::uint64_t ns = 0;
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), ns);
-    const bool is_whole = parsed.ec == std::errc{} && parsed.ptr == digits.data() + digits.size();
-    return point != 0 && fraction.size() <= 9 && is_whole ? std::optional{ns} : std::nullopt;
+    return point != 0 && fraction.size() <= 9 ? number_of<std::uint64_t>(digits) : std::nullopt;
 }
 
 // Of "10%".
 std::optional<double> share_of(std::string_view text) {
-    double percent = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), percent);
-    const bool is_percent = parsed.ec == std::errc{} && std::string_view{parsed.ptr, text.data() + text.size()} == "%";
-    return is_percent && percent >= 0 && percent <= 100 ? std::optional{percent / 100} : std::nullopt;
+    const auto percent = text.ends_with('%') ? number_of<double>(text.substr(0, text.size() - 1)) : std::nullopt;
+    return percent && *percent >= 0 && *percent <= 100 ? std::optional{*percent / 100} : std::nullopt;
 }
 
 std::optional<TimeWindow> window_of_shares(std::string_view text) {
@@ -114,9 +109,8 @@ std::optional<TimeWindow> window_of_shares(std::string_view text) {
         is_valid = is_valid && last;
         share = {share.last, last.value_or(0)};
     } else if (mark < text.size()) {
-        unsigned number = 0;
-        const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-        is_valid = is_valid && parsed.ec == std::errc{} && parsed.ptr == rest.data() + rest.size() && number > 0;
+        const auto number = number_of<unsigned>(rest).value_or(0);
+        is_valid = is_valid && number > 0;
         share = {share.last * (number - 1.0), share.last * number};
     }
     constexpr double kRounding = 1e-9;  // 33.4%/3 is more than all; 10%/10 isn't

@@ -1,9 +1,9 @@
 #include "query-engine/statistic/fail_condition.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "query-engine/statistic/number/value_comparison.h"
+#include "schemas/text/parse.h"
 
 namespace perfleet {
 namespace {
@@ -62,12 +62,11 @@ Result<FailCondition> parse_one(std::string_view text) {
     if (right.starts_with('+')) {
         right.remove_prefix(1);
     }
-    double percent = 0;
-    const auto [end, status] = std::from_chars(right.data(), right.data() + right.size(), percent);
-    if (status != std::errc{} || end != right.data() + right.size() || !(std::abs(percent) <= kLimitPercentMax)) {
+    const auto percent = number_of<double>(right);
+    if (!percent || !(std::abs(*percent) <= kLimitPercentMax)) {
         return refuse("the limit is no number");
     }
-    condition.limit = static_cast<long double>(percent) / 100;
+    condition.limit = static_cast<long double>(*percent) / 100;
     return condition;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "query-engine/statistic/stack_totals.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
+#include "schemas/text/parse.h"
 
 namespace perfleet {
 namespace {
@@ -30,13 +30,10 @@ std::optional<std::pair<std::string, std::uint64_t>> place_of(const std::string&
     if (at == std::string::npos) {
         return std::nullopt;
     }
-    std::uint64_t offset = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, status] = std::from_chars(text.data() + at + kBetween.size(), end, offset, 16);
+    const auto offset = number_of<std::uint64_t>(std::string_view{text}.substr(at + kBetween.size()), 16);
     const std::string name = text.substr(0, at);
-    return status == std::errc{} && rest == end && Symbolizer::place_name(name, offset) == text
-               ? std::optional{std::pair{name, offset}}
-               : std::nullopt;
+    return offset && Symbolizer::place_name(name, *offset) == text ? std::optional{std::pair{name, *offset}}
+                                                                   : std::nullopt;
 }
 
 // As their hexadecimal digits compare.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "query-engine/scan/row_cursor.h"
@@ -14,6 +13,7 @@
 #include "query-engine/statistic/number/validity_warning.h"
 #include "query-engine/statistic/session_changes.h"
 #include "query-engine/statistic/tracepoint_rows.h"
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/row_clock.h"
 #include "schemas/wire/protocol.h"
 
@@ -326,13 +326,8 @@ std::optional<std::string> label_of(const SessionRecord& session, const std::str
 
 std::optional<double> clock_hz_of(const SessionRecord& session) {
     const auto text = label_of(session, "clock_hz");
-    double hertz = 0;
-    if (!text) {
-        return std::nullopt;
-    }
-    const auto [end, status] = std::from_chars(text->data(), text->data() + text->size(), hertz);
-    return status == std::errc{} && end == text->data() + text->size() && hertz > 0 ? std::optional{hertz}
-                                                                                    : std::nullopt;
+    const auto hertz = text ? number_of<double>(*text) : std::nullopt;
+    return hertz && *hertz > 0 ? hertz : std::nullopt;
 }
 
 std::vector<std::string> validity_warnings_of(const std::string& name, std::vector<std::uint64_t> in_order) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "query-engine/scan/row_cursor.h"
@@ -18,6 +17,7 @@
 #include "query-engine/statistic/tracepoint_rows.h"
 #include "query-engine/statistic/usage.h"
 #include "schemas/sel4/log_description.h"
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/probe_overhead.h"
 
 namespace perfleet {
@@ -377,9 +377,8 @@ private:
 };
 
 bool parse_cycles(const std::string& text, long double& value) {
-    const char* end = text.data() + text.size();
-    const auto [rest, status] = std::from_chars(text.data(), end, value);
-    return status == std::errc{} && rest == end && value >= 0 && std::isfinite(value);
+    value = number_of<long double>(text).value_or(-1);
+    return value >= 0 && std::isfinite(value);
 }
 
 // Options that choose a view: `text` names its events.

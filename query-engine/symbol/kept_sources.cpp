@@ -3,6 +3,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
@@ -87,9 +88,7 @@ Result<KeptSources> parse_kept_sources(std::string_view text_untrusted) {
     KeptSources sources;
     bool is_good = true;
     while (is_good && !text_untrusted.empty()) {
-        const std::size_t end = std::min(text_untrusted.find('\n'), text_untrusted.size());
-        const std::string_view line = text_untrusted.substr(0, end);
-        text_untrusted.remove_prefix(std::min(end + 1, text_untrusted.size()));
+        const std::string_view line = take_part(text_untrusted, '\n');
         const char type = line.empty() ? '\0' : line.front();
         Words words{line.substr(line.empty() ? 0 : 1)};
         switch (type) {

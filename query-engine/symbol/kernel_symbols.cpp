@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "query-engine/symbol/symbol_rank.h"
+#include "schemas/text/parse.h"
 
 namespace perfleet {
 namespace {
@@ -50,14 +51,12 @@ std::uint8_t binding_of(char type) {
 Result<SymbolTable> symbols_of_kernel(std::string_view text, std::uint64_t& bad_lines) {
     std::vector<Line> lines;
     while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
         Line line;
-        if (!parse_line(text.substr(0, end), line)) {
+        if (!parse_line(take_part(text, '\n'), line)) {
             ++bad_lines;
         } else if (is_taken(line)) {
             lines.push_back(line);
         }
-        text.remove_prefix(std::min(end + 1, text.size()));
         if (lines.size() > kKernelSymbolsMax) {
             return Error{ErrorCode::kTooLarge, "kernel symbols: more than 4,194,304; none are used"};
         }

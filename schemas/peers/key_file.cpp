@@ -12,6 +12,7 @@
 #include <optional>
 #include <system_error>
 
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/file_io.h"
@@ -57,9 +58,7 @@ public:
         Entries entries;
         while (!text_.empty()) {
             ++line_;
-            const std::size_t end = std::min(text_.find('\n'), text_.size());
-            const std::string_view line = trimmed(text_.substr(0, end));
-            text_.remove_prefix(std::min(end + 1, text_.size()));
+            const std::string_view line = trimmed(take_part(text_, '\n'));
             if (line.empty() || line.front() == '#') {
                 continue;
             }

@@ -1,7 +1,6 @@
 #include "schemas/sel4/log_description.h"
 
-#include <charconv>
-
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet::sel4 {
@@ -9,13 +8,6 @@ namespace {
 
 constexpr std::string_view kFirstLine = "sel4 1";
 constexpr std::uint64_t kFirstOfNewNumbers = 14;
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-    std::uint64_t number = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, status] = std::from_chars(text.data(), end, number);
-    return status == std::errc{} && rest == end && !text.empty() ? std::optional{number} : std::nullopt;
-}
 
 // A name in one line.
 std::string one_line(std::string_view text) {
@@ -42,12 +34,13 @@ void take_line(std::string_view line, LogDescription& description) {
     } else if (key == "loss") {
         description.is_loss_known = value != "unknown";
     } else if (key == "tracepoint") {
-        description.tracepoint_id = number_of(value);
+        description.tracepoint_id = number_of<std::uint64_t>(value);
     } else if (key == "bits") {
-        description.counter_bits = number_of(value);
+        description.counter_bits = number_of<std::uint64_t>(value);
     } else if (key == "thread") {
         const std::size_t name = value.find(' ');
-        if (const auto number = number_of(value.substr(0, name)); number && name != std::string_view::npos) {
+        if (const auto number = number_of<std::uint64_t>(value.substr(0, name));
+            number && name != std::string_view::npos) {
             description.thread_names[*number] = value.substr(name + 1);
         }
     }
@@ -57,7 +50,7 @@ void take_line(std::string_view line, LogDescription& description) {
 
 std::optional<std::uint64_t> major_version(std::string_view version) {
     const std::string_view major = version.substr(0, version.find('.'));
-    return number_of(major);
+    return number_of<std::uint64_t>(major);
 }
 
 PathNumbering LogDescription::numbering() const {
@@ -108,9 +101,7 @@ std::optional<LogDescription> parse_description(std::string_view text_untrusted)
     }
     LogDescription description;
     while (!text_untrusted.empty()) {
-        const std::size_t end = text_untrusted.find('\n');
-        take_line(text_untrusted.substr(0, end), description);
-        text_untrusted.remove_prefix(end == std::string_view::npos ? text_untrusted.size() : end + 1);
+        take_line(take_part(text_untrusted, '\n'), description);
     }
     return description;
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
 #include "target-collector/message/hello.h"
@@ -28,9 +29,7 @@ std::string text_of(const std::string& path) {
 // The value behind "key\t: value" in /proc/cpuinfo; empty when there is none.
 std::string_view cpu_field(std::string_view cpuinfo, std::string_view key) {
     while (!cpuinfo.empty()) {
-        const std::size_t end = std::min(cpuinfo.find('\n'), cpuinfo.size());
-        const std::string_view line = cpuinfo.substr(0, end);
-        cpuinfo.remove_prefix(std::min(end + 1, cpuinfo.size()));
+        const std::string_view line = take_part(cpuinfo, '\n');
         const std::size_t colon = line.find(':');
         if (colon == std::string_view::npos || !line.starts_with(key)) {
             continue;

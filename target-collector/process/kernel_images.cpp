@@ -4,6 +4,7 @@
 #include <charconv>
 #include <span>
 
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kinds.h"
 #include "target-collector/process/elf_note.h"
@@ -14,20 +15,6 @@ namespace {
 
 constexpr std::size_t kKallsymsSizeBytesMax = 256U << 20U;
 constexpr std::size_t kModulesSizeBytesMax = 4U << 20U;
-
-std::string_view take_line(std::string_view& text) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return line;
-}
-
-std::string_view take_word(std::string_view& line) {
-    const std::size_t end = std::min(line.find(' '), line.size());
-    const std::string_view word = line.substr(0, end);
-    line.remove_prefix(std::min(end + 1, line.size()));
-    return word;
-}
 
 bool is_code(char type) { return type == 't' || type == 'T' || type == 'w' || type == 'W'; }
 
@@ -108,7 +95,7 @@ KernelLayout read_kernel_layout(std::string_view kallsyms) {
     std::vector<KernelSymbol> symbols;
     std::uint64_t end = 0;
     while (!kallsyms.empty()) {
-        const auto symbol = parse_kallsyms_line(take_line(kallsyms));
+        const auto symbol = parse_kallsyms_line(take_part(kallsyms, '\n'));
         if (!symbol) {
             continue;
         }
@@ -135,19 +122,16 @@ std::vector<KernelModule> read_kernel_modules(std::string_view modules) {
     std::vector<KernelModule> found;
     while (!modules.empty()) {
         // name size references users state address
-        std::string_view line = take_line(modules);
+        std::string_view line = take_part(modules, '\n');
         KernelModule module;
-        module.name = take_word(line);
-        const std::string_view size = take_word(line);
-        std::from_chars(size.data(), size.data() + size.size(), module.size);
-        take_word(line);
-        take_word(line);
-        take_word(line);
-        std::string_view address = take_word(line);
-        if (address.starts_with("0x")) {
-            address.remove_prefix(2);
-        }
-        std::from_chars(address.data(), address.data() + address.size(), module.start, 16);
+        module.name = take_part(line, ' ');
+        module.size = number_of<std::uint64_t>(take_part(line, ' ')).value_or(0);
+        (void)take_part(line, ' ');
+        (void)take_part(line, ' ');
+        (void)take_part(line, ' ');
+        std::string_view address = take_part(line, ' ');
+        address.remove_prefix(address.starts_with("0x") ? 2 : 0);
+        module.start = number_of<std::uint64_t>(address, 16).value_or(0);
         if (module.start != 0 && module.size != 0) {
             found.push_back(std::move(module));
         }
@@ -164,7 +148,7 @@ std::map<std::string, std::string> read_module_symbols(std::string_view kallsyms
         found[module.name].first = &module;
     }
     while (!kallsyms.empty()) {
-        const auto symbol = parse_kallsyms_line(take_line(kallsyms));
+        const auto symbol = parse_kallsyms_line(take_part(kallsyms, '\n'));
         const auto place = symbol && is_code(symbol->type) ? found.find(symbol->module) : found.end();
         if (place != found.end() && symbol->address >= place->second.first->start &&
             symbol->address - place->second.first->start < place->second.first->size) {

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <map>
 
+#include "schemas/text/parse.h"
 #include "target-collector/process/small_file.h"
 
 namespace perfleet {
@@ -25,27 +26,13 @@ std::vector<std::uint32_t> numbered_entries(const std::string& folder) {
         return numbers;
     }
     while (const dirent* entry = ::readdir(dir)) {
-        const std::string_view name = entry->d_name;
-        std::uint32_t number = 0;
-        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-        if (error == std::errc{} && end == name.data() + name.size()) {
-            numbers.push_back(number);
+        if (const auto number = number_of<std::uint32_t>(entry->d_name)) {
+            numbers.push_back(*number);
         }
     }
     ::closedir(dir);
     std::sort(numbers.begin(), numbers.end());
     return numbers;
-}
-
-// Takes a number and the character behind it off the front of `text`.
-template <class T>
-bool take_number(std::string_view& text, int base, char separator, T& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (error != std::errc{} || end == text.data() + text.size() || *end != separator) {
-        return false;
-    }
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
-    return true;
 }
 
 template <class Visitor>
@@ -56,11 +43,9 @@ void each_mapping(std::uint32_t pid, Visitor visitor) {
     }
     std::string_view rest = *text;
     while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
-        if (auto mapping = parse_maps_line(rest.substr(0, end))) {
+        if (auto mapping = parse_maps_line(take_part(rest, '\n'))) {
             visitor(std::move(*mapping));
         }
-        rest.remove_prefix(std::min(end + 1, rest.size()));
     }
 }
 
@@ -178,7 +163,7 @@ std::vector<ProcThread> proc_threads(std::uint32_t pid) {
 
 std::optional<ProcMapping> parse_maps_line(std::string_view line) {
     ProcMapping mapping;
-    if (!take_number(line, 16, '-', mapping.start) || !take_number(line, 16, ' ', mapping.end) || line.size() < 5 ||
+    if (!take_number(line, mapping.start, '-', 16) || !take_number(line, mapping.end, ' ', 16) || line.size() < 5 ||
         line[4] != ' ' || mapping.start >= mapping.end) {
         return std::nullopt;
     }
@@ -187,15 +172,10 @@ std::optional<ProcMapping> parse_maps_line(std::string_view line) {
                          (line[2] == 'x' ? static_cast<std::uint32_t>(PROT_EXEC) : 0U);
     mapping.flags = line[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
     line.remove_prefix(5);
-    if (!take_number(line, 16, ' ', mapping.file_offset) || !take_number(line, 16, ':', mapping.device_major) ||
-        !take_number(line, 16, ' ', mapping.device_minor)) {
+    if (!take_number(line, mapping.file_offset, ' ', 16) || !take_number(line, mapping.device_major, ':', 16) ||
+        !take_number(line, mapping.device_minor, ' ', 16) || !take_number(line, mapping.inode, ' ')) {
         return std::nullopt;
     }
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), mapping.inode);
-    if (error != std::errc{}) {
-        return std::nullopt;
-    }
-    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     mapping.path = line;
     return mapping;

@@ -1,10 +1,10 @@
 #include "tools/perfleet/disassembly.h"
 
-#include <charconv>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "schemas/text/parse.h"
 #include "tools/perfleet/run_program.h"
 
 namespace perfleet {
@@ -17,10 +17,10 @@ bool read_instruction(const std::string& line, DisassembledLine& read) {
     if (first == std::string::npos || first == 0 || colon == std::string::npos) {
         return false;
     }
-    const char* const end = line.data() + colon;
-    const auto [stopped, error] = std::from_chars(line.data() + first, end, read.address, 16);
+    const auto address = number_of<std::uint64_t>(line.substr(first, colon - first), 16);
+    read.address = address.value_or(0);
     read.text = line.substr(colon + 2);
-    read.is_instruction = error == std::errc{} && stopped == end;
+    read.is_instruction = address.has_value();
     return read.is_instruction;
 }
 

@@ -25,6 +25,7 @@
 #include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/session_edit.h"
+#include "tools/perfleet/store_change.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
@@ -316,37 +317,16 @@ Result<Done> collect_garbage(const SessionsOptions& options, const std::string& 
     return Done{};
 }
 
-using Change = Result<Done> (*)(const SessionsOptions&, const std::string& folder);
-
 }  // namespace
 
 void add_sessions_commands(CLI::App& app, Invocation& invocation) {
     CLI::App* sessions = app.get_subcommand("sessions");
     sessions->require_subcommand(0, 1);
-    const auto add = [&](const char* name, const char* summary, Change change) {
-        CLI::App* command = sessions->add_subcommand(name, summary);
-        const auto options = std::make_shared<SessionsOptions>();
-        command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
-            ->check(check_not_empty)
-            ->type_name("DIR");
-        command->callback([&invocation, sessions, options, change] {
-            if (sessions->count("--input") != 0) {
-                throw CLI::ValidationError{"--input", "sessions of a store can be changed, not those of a file"};
-            }
-            if (sessions->count("--gateway") != 0) {
-                throw CLI::ValidationError{
-                    "--gateway", "sessions are changed where the gateway's data folder is: name it with --data"};
-            }
-            if (options->data.empty() && sessions->count("--data") != 0) {
-                options->data = sessions->get_option("--data")->as<std::string>();
-            }
-            invocation.run = [options, change] {
-                const Result<std::string> folder = data_folder_of(options->data);
-                const Result<Done> changed = folder.ok() ? change(*options, *folder) : Error{folder.error()};
-                return changed.ok() ? 0 : report_error(changed.error());
-            };
-        });
-        return std::pair{command, options};
+    constexpr InsteadOfStore kRefused{
+        .input = "sessions of a store can be changed, not those of a file",
+        .gateway = "sessions are changed where the gateway's data folder is: name it with --data"};
+    const auto add = [&](const char* name, const char* summary, StoreChange<SessionsOptions> change) {
+        return add_store_change(*sessions, invocation, name, summary, kRefused, change);
     };
     const char* const kIdHelp = "its name, first digits of its id, last, or last~1";
 

@@ -14,6 +14,7 @@
 #include "schemas/vocabulary/option_value.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/store_change.h"
 #include "tools/perfleet/symbol_content.h"
 #include "tools/perfleet/symbol_writer.h"
 #include "tools/perfleet/terminal.h"
@@ -76,11 +77,7 @@ Result<std::vector<std::string>> chosen_builds(const SymbolsOptions& options, co
             is_chosen = is_chosen || is_it;
         }
         if (is_chosen) {
-            std::string raw;
-            for (std::size_t i = 0; i + 1 < id->size(); i += 2) {
-                raw += static_cast<char>(std::strtoul(id->substr(i, 2).c_str(), nullptr, 16));
-            }
-            chosen.push_back(std::move(raw));
+            chosen.push_back(bytes_of_hex(*id).value_or(""));
         }
     }
     for (std::size_t i = 0; i < is_found.size(); ++i) {
@@ -134,29 +131,9 @@ void add_symbols_commands(CLI::App& app, Invocation& invocation) {
     symbols->footer(
         "`symbols` is `all` where the store has the names of the build, `dynamic` where the\n"
         "file was stripped and its debug file wasn't there.");
-    using Change = Result<Done> (*)(const SymbolsOptions&, const std::string& folder);
-    const auto add = [&](const char* name, const char* summary, Change change) {
-        CLI::App* command = symbols->add_subcommand(name, summary);
-        const auto options = std::make_shared<SymbolsOptions>();
-        command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
-            ->check(check_not_empty)
-            ->type_name("DIR");
-        command->callback([&invocation, symbols, options, change] {
-            for (const char* const elsewhere : {"--input", "--gateway"}) {
-                if (symbols->count(elsewhere) != 0) {
-                    throw CLI::ValidationError{elsewhere, "symbols are changed in a store: name it with --data"};
-                }
-            }
-            if (options->data.empty() && symbols->count("--data") != 0) {
-                options->data = symbols->get_option("--data")->as<std::string>();
-            }
-            invocation.run = [options, change] {
-                const Result<std::string> folder = data_folder_of(options->data);
-                const Result<Done> changed = folder.ok() ? change(*options, *folder) : Error{folder.error()};
-                return changed.ok() ? 0 : report_error(changed.error());
-            };
-        });
-        return std::pair{command, options};
+    constexpr const char* kElsewhere = "symbols are changed in a store: name it with --data";
+    const auto add = [&](const char* name, const char* summary, StoreChange<SymbolsOptions> change) {
+        return add_store_change(*symbols, invocation, name, summary, {kElsewhere, kElsewhere}, change);
     };
     const auto [push_command, pushed] = add("push", "Store the symbols of programs and libraries, by build-id", push);
     push_command->add_option("file", pushed->files, "programs and libraries with a build-id")

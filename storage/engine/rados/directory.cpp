@@ -6,6 +6,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "schemas/text/parse.h"
+
 namespace perfleet {
 namespace {
 
@@ -27,37 +29,26 @@ std::string domain_text(const Domain& domain) {
                        partition.shard);
 }
 
-template <class Integer>
-bool take_hex(std::string_view& text, Integer& value, char after) {
-    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    if (error != std::errc{} || (at != text.data() + text.size() && *at != after)) {
-        return false;
-    }
-    text.remove_prefix(std::min(static_cast<std::size_t>(at - text.data()) + 1, text.size()));
-    return true;
-}
-
 // What segment_key() and encode_segment() gave.
 std::optional<std::pair<Domain, Segment>> decode_segment(std::string_view key, std::string_view value,
                                                          std::size_t directory) {
-    const std::size_t space = key.find(' ');
-    std::string_view name = key.substr(0, space);
-    key.remove_prefix(std::min(name.size() + 1, key.size()));
+    std::string_view name = take_part(key, ' ');
     Domain domain;
     if (name == "sessions") {
         domain = shard_domain(static_cast<std::uint16_t>(directory));
     } else if (name.starts_with("partition.")) {
         name.remove_prefix(std::string_view{"partition."}.size());
         domain.type = Domain::Type::kPartition;
-        if (!take_hex(name, domain.partition.bucket.value, '.') ||
-            !take_hex(name, domain.partition.retention_class, '.') || !take_hex(name, domain.partition.shard, '.')) {
+        if (!take_number(name, domain.partition.bucket.value, '.', 16) ||
+            !take_number(name, domain.partition.retention_class, '.', 16) ||
+            !take_number(name, domain.partition.shard, '.', 16)) {
             return std::nullopt;
         }
     } else {
         return std::nullopt;
     }
     Segment segment;
-    if (!take_hex(key, segment.order, ' ') || !take_hex(key, segment.part, ' ')) {
+    if (!take_number(key, segment.order, ' ', 16) || !take_number(key, segment.part, ' ', 16)) {
         return std::nullopt;
     }
     segment.is_sealed = value.ends_with(kSealed);

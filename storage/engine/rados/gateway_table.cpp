@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/time.h"
 
@@ -19,17 +19,6 @@ constexpr std::string_view kMeasured = "= ";
 // Keys of requests and answers; names of gateways have no blank.
 constexpr std::string_view kRequest = "request ";
 constexpr std::string_view kAnswer = "answer ";
-
-// And what stands behind it, unless that is the end.
-template <class Integer>
-bool take_number(std::string_view& text, Integer& number, char behind) {
-    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || (at != text.data() + text.size() && *at != behind)) {
-        return false;
-    }
-    text.remove_prefix(std::min(static_cast<std::size_t>(at - text.data()) + 1, text.size()));
-    return true;
-}
 
 // As NUMBER:NUMBER, with blanks between them.
 template <class Key>

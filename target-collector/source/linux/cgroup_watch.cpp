@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/process/small_file.h"
 
@@ -18,9 +19,7 @@ std::optional<std::string> cgroup_in_text(std::string_view text) {
     std::string_view best;
     int best_rank = -1;
     while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        const std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
+        const std::string_view line = take_part(text, '\n');
         const std::size_t first = line.find(':');
         const std::size_t second = first == std::string_view::npos ? first : line.find(":/", first + 1);
         if (second == std::string_view::npos) {

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "schemas/text/parse.h"
 #include "target-collector/process/small_file.h"
 
 namespace perfleet {
@@ -20,20 +20,11 @@ std::vector<std::uint32_t> parse_cpu_list(std::string_view text) {
         text.remove_suffix(1);
     }
     while (!text.empty()) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        const std::string_view range = text.substr(0, comma);
-        text.remove_prefix(std::min(comma + 1, text.size()));
-        std::uint32_t first = 0;
-        const char* const end = range.data() + range.size();
-        auto parsed = std::from_chars(range.data(), end, first);
-        std::uint32_t last = first;
-        if (parsed.ec == std::errc{} && parsed.ptr != end && *parsed.ptr == '-') {
-            parsed = std::from_chars(parsed.ptr + 1, end, last);
-        }
-        if (parsed.ec != std::errc{} || parsed.ptr != end || last < first || last >= kCpusMax) {
+        const auto range = range_of<std::uint32_t>(take_part(text, ','));
+        if (!range || range->second >= kCpusMax) {
             return {};
         }
-        for (std::uint32_t cpu = first; cpu <= last; ++cpu) {
+        for (std::uint32_t cpu = range->first; cpu <= range->second; ++cpu) {
             cpus.push_back(cpu);
         }
     }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/suggestion.h"
 #include "target-collector/source/linux/event_error.h"
@@ -119,21 +119,14 @@ std::vector<EventTerm> split_terms(std::string_view text) {
 std::optional<std::uint64_t> parse_number(std::string_view text) {
     const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
     text.remove_prefix(is_hex ? 2 : 0);
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, number, is_hex ? 16 : 10);
-    return parsed.ec == std::errc{} && parsed.ptr == end ? std::optional{number} : std::nullopt;
+    return number_of<std::uint64_t>(text, is_hex ? 16 : 10);
 }
 
 std::optional<std::uint64_t> parse_raw_config(std::string_view text) {
     if (text.size() < 2 || text[0] != 'r') {
         return std::nullopt;
     }
-    text.remove_prefix(text.substr(1).starts_with("0x") ? 3 : 1);
-    std::uint64_t config = 0;
-    const char* const end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, config, 16);
-    return parsed.ec == std::errc{} && parsed.ptr == end ? std::optional{config} : std::nullopt;
+    return number_of<std::uint64_t>(text.substr(text.substr(1).starts_with("0x") ? 3 : 1), 16);
 }
 
 Result<bool> take_common_term(std::string_view event, const EventTerm& term, EventSpec& spec) {

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "schemas/text/parse.h"
+
 namespace perfleet {
 namespace {
 
@@ -27,9 +29,7 @@ std::optional<std::uint64_t> take_hex(std::string_view& text) {
 
 void PerfMap::add(std::string_view text) {
     while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
+        std::string_view line = take_part(text, '\n');
         if (line.ends_with('\r')) {
             line.remove_suffix(1);
         }

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "schemas/text/parse.h"
 #include "target-collector/process/small_file.h"
 
 namespace perfleet {
@@ -27,9 +27,7 @@ std::optional<std::uint32_t> innermost_pid_in_status(std::string_view text) {
     text = text.substr(0, text.find('\n'));
     const std::size_t last = text.find_last_of("\t ");
     text.remove_prefix(last == std::string_view::npos ? 0 : last + 1);
-    std::uint32_t pid = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-    return error == std::errc{} && end == text.data() + text.size() ? std::optional{pid} : std::nullopt;
+    return number_of<std::uint32_t>(text);
 }
 
 PerfMapFile::PerfMapFile(std::uint32_t pid) {

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "schemas/text/parse.h"
+
 namespace perfleet {
 namespace {
 
@@ -19,9 +21,7 @@ SchedulerFrames::SchedulerFrames(const KernelImages& kernel)
     constexpr std::uint64_t kNone = ~0ULL;
     std::uint64_t begun = kNone;  // a function of ours, whose end is the next one
     while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
-        const std::string_view line = rest.substr(0, end);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
+        const std::string_view line = take_part(rest, '\n');
         std::uint64_t offset = 0;
         const auto [after, error] = std::from_chars(line.data(), line.data() + line.size(), offset, 16);
         const std::size_t name_at = static_cast<std::size_t>(after - line.data()) + 3;

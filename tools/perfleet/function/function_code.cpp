@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
+
+#include "schemas/text/parse.h"
 
 namespace perfleet {
 namespace {
@@ -41,11 +42,7 @@ bool is_conditional_jump(std::string_view name) {
 }
 
 std::optional<std::uint64_t> target_of(std::string_view operand) {
-    operand.remove_prefix(operand.starts_with("0x") ? 2 : 0);
-    std::uint64_t address = 0;
-    const char* const end = operand.data() + operand.size();
-    const auto [stopped, error] = std::from_chars(operand.data(), end, address, 16);
-    return error == std::errc{} && stopped == end ? std::optional{address} : std::nullopt;
+    return number_of<std::uint64_t>(operand.substr(operand.starts_with("0x") ? 2 : 0), 16);
 }
 
 // arch/x86/kernel/uprobes.c: branches, calls, nop, and push of a register.

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/mini_debug_info.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/parse.h"
 #include "target-collector/process/proc_reader.h"
 #include "target-collector/process/unwind/frame_entry.h"
 #include "tools/perfleet/function/function_code.h"
@@ -219,15 +219,13 @@ private:
     }
 
     Result<Symbol> at_address() const {
-        std::uint64_t address = 0;
-        const char* const end = name_.data() + name_.size();
-        const auto [stopped, error] = std::from_chars(name_.data() + 2, end, address, 16);
-        if (error != std::errc{} || stopped != end) {
+        const auto address = number_of<std::uint64_t>(std::string_view{name_}.substr(2), 16);
+        if (!address) {
             return Error{ErrorCode::kUsage, label() + ": not an address in hexadecimal digits"};
         }
         const auto found = std::find_if(symbols_.begin(), symbols_.end(),
-                                        [&](const Symbol& symbol) { return symbol.address == address; });
-        return found == symbols_.end() ? Symbol{name_, address, 0, false} : *found;
+                                        [&](const Symbol& symbol) { return symbol.address == *address; });
+        return found == symbols_.end() ? Symbol{name_, *address, 0, false} : *found;
     }
 
     [[nodiscard]] Error not_found() const {

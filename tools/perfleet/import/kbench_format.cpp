@@ -109,7 +109,7 @@ private:
                 if (is_in_table_) {
                     finish(false);  // the run before never came to its end
                 }
-                *value = number_of(without_space(line.substr(name.size())));
+                *value = number_of<std::uint64_t>(without_space(line.substr(name.size())));
                 return *value ? Result<Done>{Done{}}
                               : invalid(number, "\"" + std::string{name} + "\" without a whole number");
             }
@@ -213,7 +213,7 @@ std::optional<std::uint64_t> size_in_name(const std::string& name) {
     }
     const std::size_t before = name.find_last_not_of("0123456789", last);
     const std::size_t first = before == std::string::npos ? 0 : before + 1;
-    return number_of(std::string_view{name}.substr(first, last - first + 1));
+    return number_of<std::uint64_t>(std::string_view{name}.substr(first, last - first + 1));
 }
 
 // 0, 1, 2, … or 1, 2, 3, …

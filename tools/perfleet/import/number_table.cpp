@@ -5,6 +5,7 @@
 #include <cctype>
 #include <optional>
 
+#include "schemas/text/parse.h"
 #include "tools/perfleet/import/exact_decimal.h"
 #include "tools/perfleet/import/text_lines.h"
 
@@ -107,9 +108,7 @@ template <class Visitor>
 Result<Done> each_line(const TextPart& part, const Visitor& visitor) {
     std::size_t number = part.first_line;
     for (std::string_view text = part.text; !text.empty(); ++number) {
-        const std::size_t end = text.find('\n');
-        const std::string_view whole = without_space(text.substr(0, end));
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+        const std::string_view whole = without_space(take_part(text, '\n'));
         const std::string_view line = without_comment(whole);
         if (line.empty() || is_rule(line) || (part.is_left_out != nullptr && part.is_left_out(whole))) {
             continue;

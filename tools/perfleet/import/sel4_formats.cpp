@@ -78,7 +78,7 @@ Result<ImportedSeries> read_points(const std::string& event, std::string_view te
         if (line.empty() || line.starts_with('#')) {
             continue;
         }
-        const auto time = number_of(line);
+        const auto time = number_of<std::uint64_t>(line);
         if (!time) {
             return invalid(fmt::format("points of {}, line {}: \"{}\" is no timestamp in cycles", event, number,
                                        line.substr(0, 64)));

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "schemas/text/parse.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
@@ -52,9 +52,7 @@ inline std::string_view without_mark(std::string_view text) {
 inline std::vector<std::string_view> lines_of(std::string_view text) {
     std::vector<std::string_view> lines;
     while (!text.empty()) {
-        const std::size_t end = text.find('\n');
-        lines.push_back(without_space(text.substr(0, end)));
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+        lines.push_back(without_space(take_part(text, '\n')));
     }
     return lines;
 }
@@ -71,18 +69,11 @@ inline std::vector<std::string_view> words_of(std::string_view line) {
     return words;
 }
 
-inline std::optional<std::uint64_t> number_of(std::string_view word) {
-    std::uint64_t number = 0;
-    const char* end = word.data() + word.size();
-    const auto [rest, status] = std::from_chars(word.data(), end, number);
-    return status == std::errc{} && rest == end && !word.empty() ? std::optional{number} : std::nullopt;
-}
-
 // All words as numbers, or nothing.
 inline std::optional<std::vector<std::uint64_t>> numbers_of(std::string_view line) {
     std::vector<std::uint64_t> numbers;
     for (const std::string_view word : words_of(line)) {
-        const auto number = number_of(word);
+        const auto number = number_of<std::uint64_t>(word);
         if (!number) {
             return std::nullopt;
         }

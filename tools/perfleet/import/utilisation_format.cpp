@@ -51,9 +51,9 @@ struct DumpedWindow {
 // A counter of 64 bits, which may be printed as negative.
 std::optional<std::uint64_t> counter(std::string_view text) {
     if (!text.starts_with('-')) {
-        return number_of(text);
+        return number_of<std::uint64_t>(text);
     }
-    const auto magnitude = number_of(text.substr(1));
+    const auto magnitude = number_of<std::uint64_t>(text.substr(1));
     return magnitude ? std::optional{0 - *magnitude} : std::nullopt;
 }
 

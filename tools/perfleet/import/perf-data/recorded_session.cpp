@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "schemas/perf/perf_event.h"
+#include "schemas/text/parse.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "tools/perfleet/import/perf-data/byte_cursor.h"
@@ -281,8 +282,7 @@ void RecordedSession::name_events_of_meta_info() {
     const auto types = meta.find("event_type_info");
     std::string_view rest = types == meta.end() ? std::string_view{} : types->second;
     while (!rest.empty()) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        const std::string_view line = take_part(rest, '\n');
         const std::size_t config_at = line.rfind(',');
         const std::size_t type_at = config_at == std::string_view::npos ? config_at : line.rfind(',', config_at - 1);
         if (type_at == std::string_view::npos || type_at == 0) {

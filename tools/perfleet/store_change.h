@@ -1,0 +1,53 @@
+// Subcommands that change a store in a folder, below a command that reads one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "schemas/vocabulary/option_value.h"
+#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/terminal.h"
+
+namespace perfleet {
+
+template <class Options>
+using StoreChange = Result<Done> (*)(const Options&, const std::string& folder);
+
+// What is said to those who name a file, or a gateway, with the command.
+struct InsteadOfStore {
+    const char* input;
+    const char* gateway;
+};
+
+// Options::data is the folder, which may be given with the command as well.
+template <class Options>
+std::pair<CLI::App*, std::shared_ptr<Options>> add_store_change(CLI::App& parent, Invocation& invocation,
+                                                                const char* name, const char* summary,
+                                                                const InsteadOfStore& refused,
+                                                                StoreChange<Options> change) {
+    CLI::App* command = parent.add_subcommand(name, summary);
+    auto options = std::make_shared<Options>();
+    command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
+        ->check(check_not_empty)
+        ->type_name("DIR");
+    command->callback([&parent, &invocation, options, change, refused] {
+        if (parent.count("--input") != 0) {
+            throw CLI::ValidationError{"--input", refused.input};
+        }
+        if (parent.count("--gateway") != 0) {
+            throw CLI::ValidationError{"--gateway", refused.gateway};
+        }
+        if (options->data.empty() && parent.count("--data") != 0) {
+            options->data = parent.get_option("--data")->as<std::string>();
+        }
+        invocation.run = [options, change] {
+            const Result<std::string> folder = data_folder_of(options->data);
+            const Result<Done> changed = folder.ok() ? change(*options, *folder) : Error{folder.error()};
+            return changed.ok() ? 0 : report_error(changed.error());
+        };
+    });
+    return {command, options};
+}
+
+}  // namespace perfleet
