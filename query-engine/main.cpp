@@ -86,9 +86,7 @@ std::size_t size_bytes_of(const Answer& answer) {
 
 Result<QueryEnd> answer_table(Source& source, const std::string& command, OptionValues options, QueryReply& reply) {
     bound_threads(options);
-    if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
-        return std::move(refreshed).error();
-    }
+    PERFLEET_TRY(source.store->refresh());
     const WatchedStore store{*source.store, reply.cancelled(), reply.progress()};
     auto answer = PERFLEET_TRY(run_query(command, options, store, source.paths, utc_now(), &source.memory));
     // Until its client has taken it.
@@ -98,9 +96,7 @@ Result<QueryEnd> answer_table(Source& source, const std::string& command, Option
     if (memory.is_exceeded()) {
         return memory.exceeded();
     }
-    if (Result<Done> sent = reply.send_table(answer); !sent.ok()) {
-        return std::move(sent).error();
-    }
+    PERFLEET_TRY(reply.send_table(answer));
     return QueryEnd{std::move(answer.ledger),
                     std::move(answer.warnings),
                     std::nullopt,
@@ -122,9 +118,7 @@ Result<QueryEnd> answer_export(Source& source, const ExportFormat& format, Optio
         }
     }
     bound_threads(options);
-    if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
-        return std::move(refreshed).error();
-    }
+    PERFLEET_TRY(source.store->refresh());
     const UtcNs now = utc_now();
     const auto selection = PERFLEET_TRY(read_selection(options, now));
     const WatchedStore store{*source.store, reply.cancelled(), reply.progress()};

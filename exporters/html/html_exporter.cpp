@@ -310,9 +310,7 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
     }
     drop_repeated(data.warnings);
     const std::string page = html_page(data);
-    if (Result<Done> written = sink.write_at(0, std::as_bytes(std::span{page})); !written.ok()) {
-        return std::move(written).error();
-    }
+    PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{page})));
     return ExportOutcome{
         std::nullopt,
         std::to_string(data.graph.frames.size()) + " frames, " + std::to_string(data.graph.total) + " " + data.unit,

@@ -52,19 +52,13 @@ public:
                 write_switch(rows[i], *to);
             }
             if (buffer_.size() >= kBufferSizeBytes) {
-                if (Result<Done> written = flush(); !written.ok()) {
-                    return written;
-                }
+                PERFLEET_TRY(flush());
             }
         }
         for (std::size_t i = 0; i < timeline_.counters().size(); ++i) {
-            if (Result<Done> written = write_counter(timeline_.counters()[i], kFirstCounterTrack + i); !written.ok()) {
-                return written;
-            }
+            PERFLEET_TRY(write_counter(timeline_.counters()[i], kFirstCounterTrack + i));
         }
-        if (Result<Done> written = flush(); !written.ok()) {
-            return written;
-        }
+        PERFLEET_TRY(flush());
         return gzip_.finish();
     }
 
@@ -277,9 +271,7 @@ private:
                 event.add_int64(TrackEvent::kCounterValue, static_cast<std::int64_t>(reading.value));
             }
             if (buffer_.size() >= kBufferSizeBytes) {
-                if (Result<Done> written = flush(); !written.ok()) {
-                    return written;
-                }
+                PERFLEET_TRY(flush());
             }
         }
         return Done{};

@@ -408,9 +408,7 @@ Result<ExportOutcome> write_pprof(const ExportInput& input, Symbolizer& symboliz
                                   ExportSink& sink) {
     const Scan& scan = input.scan;
     ProfileTables tables{symbolizer, scan.memory(), scan.worker_count()};
-    if (Result<Done> counted = tables.count(scan); !counted.ok()) {
-        return std::move(counted).error();
-    }
+    PERFLEET_TRY(tables.count(scan));
     ProfileNotes notes = tables.notes(scan);
     std::optional<ProfileSources> sources;
     const bool has_kept = std::any_of(tables.images().begin(), tables.images().end(),

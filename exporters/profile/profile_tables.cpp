@@ -52,15 +52,11 @@ Result<Done> ProfileTables::choose_values(const Scan& scan) {
 }
 
 Result<Done> ProfileTables::count(const Scan& scan) {
-    if (Result<Done> chosen = choose_values(scan); !chosen.ok()) {
-        return chosen;
-    }
+    PERFLEET_TRY(choose_values(scan));
     if (events_.empty()) {
         return Done{};
     }
-    if (Result<Done> read = read_labels(scan); !read.ok()) {
-        return read;
-    }
+    PERFLEET_TRY(read_labels(scan));
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const StackCountOptions options{.event = values_[i].event,
                                         .sum_weights = values_[i].sum_weights,
@@ -101,9 +97,7 @@ Result<Done> ProfileTables::read_labels(const Scan& scan) {
             }
             share_.set(size_bytes());
         }
-        if (auto status = cursor.status(); !status.ok()) {
-            return status;
-        }
+        PERFLEET_TRY(cursor.status());
     }
     return Done{};
 }

@@ -37,9 +37,7 @@ Result<Done> GzipStream::write(std::string_view bytes) {
     while (!bytes.empty()) {
         const std::string_view part = bytes.substr(0, kChunkSizeBytes);
         bytes.remove_prefix(part.size());
-        if (Result<Done> done = run(part, false); !done.ok()) {
-            return done;
-        }
+        PERFLEET_TRY(run(part, false));
     }
     return Done{};
 }
@@ -56,9 +54,7 @@ Result<Done> GzipStream::run(std::string_view bytes, bool is_last) {
         ::deflate(&stream, is_last ? Z_FINISH : Z_NO_FLUSH);
         const std::size_t size = kChunkSizeBytes - stream.avail_out;
         if (size != 0) {
-            if (Result<Done> written = sink_.write_at(offset_, std::span{deflate_->chunk}.first(size)); !written.ok()) {
-                return written;
-            }
+            PERFLEET_TRY(sink_.write_at(offset_, std::span{deflate_->chunk}.first(size)));
             offset_ += size;
         }
     } while (stream.avail_out == 0);

@@ -90,9 +90,7 @@ Result<OptionValue> parse_option(const OptionSpec& option, const std::string& te
         case OptionType::kChoice: break;
     }
     OptionValue value{text};
-    if (Result<Done> checked = check_option_untrusted(option, value); !checked.ok()) {
-        return std::move(checked).error();
-    }
+    PERFLEET_TRY(check_option_untrusted(option, value));
     return value;
 }
 

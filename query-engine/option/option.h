@@ -126,17 +126,11 @@ public:
             if (value == values_untrusted.end()) {
                 continue;
             }
-            if (Result<Done> checked = check_option_untrusted(specs_[i], value->second); !checked.ok()) {
-                return std::move(checked).error();
-            }
-            if (Result<Done> read = readers_[i](value->second, options); !read.ok()) {
-                return std::move(read).error();
-            }
+            PERFLEET_TRY(check_option_untrusted(specs_[i], value->second));
+            PERFLEET_TRY(readers_[i](value->second, options));
         }
         if (check_) {
-            if (Result<Done> checked = check_(values_untrusted, options); !checked.ok()) {
-                return std::move(checked).error();
-            }
+            PERFLEET_TRY(check_(values_untrusted, options));
         }
         return options;
     }

@@ -18,9 +18,7 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
 
     const auto visit = [&](unsigned worker, BlockRows& rows, const BlockPlace& place,
                            std::string_view bytes_untrusted) -> Result<std::uint64_t> {
-        if (const Result<Done> opened = rows.open(place, bytes_untrusted); !opened.ok()) {
-            return Error{opened.error()};
-        }
+        PERFLEET_TRY(rows.open(place, bytes_untrusted));
         for (bool is_read = false;; is_read = true) {
             const Result<RowBlock*> block = rows.next(std::nullopt);
             if (!block.ok() || *block == nullptr) {

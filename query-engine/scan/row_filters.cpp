@@ -55,9 +55,7 @@ Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_inde
         return RowRanges{};  // rows of no thread, or of no processor
     }
     DecodedRows rows;
-    if (Result<Done> decoded = rows.decode(block, wanted); !decoded.ok()) {
-        return std::move(decoded).error();
-    }
+    PERFLEET_TRY(rows.decode(block, wanted));
     std::shared_ptr<const Epoch> epoch;
     if (!filter_.comms.empty() || has_cgroups || filter_.has_frames()) {
         epoch = PERFLEET_TRY(epoch_of(scan, {session_index, block.header.epoch}));

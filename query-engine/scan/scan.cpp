@@ -145,9 +145,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
     auto chosen_sessions = PERFLEET_TRY(noted_sessions(store));
     const auto filter = PERFLEET_TRY(SessionFilter::make(selection.matchers));
     std::erase_if(chosen_sessions, [&](const auto& entry) { return !filter.takes(entry.second.record); });
-    if (Result<Done> chosen = choose_session(selection.session, chosen_sessions); !chosen.ok()) {
-        return std::move(chosen).error();
-    }
+    PERFLEET_TRY(choose_session(selection.session, chosen_sessions));
 
     Scan scan{store, selection, pool};
     std::map<SessionName, std::size_t> indices;

@@ -188,9 +188,7 @@ Result<Selection> check(const QueryCommand& query, const OptionValues& values, U
         }
     }
     auto selection = PERFLEET_TRY(read_selection(values, now));
-    if (const Result<Done> checked = query.check(values, selection, now); !checked.ok()) {
-        return Error{checked.error()};
-    }
+    PERFLEET_TRY(query.check(values, selection, now));
     return selection;
 }
 

@@ -98,9 +98,7 @@ Result<std::vector<CountTask>> count_tasks(const Scan& scan, const StackCountOpt
                 return !may_use_days || day_of_epoch(task) != day;
             });
             CountTask task{i, {std::make_move_iterator(first), std::make_move_iterator(behind)}, std::nullopt};
-            if (Result<Done> added = add_tasks(scan, std::move(task), day, tasks); !added.ok()) {
-                return std::move(added).error();
-            }
+            PERFLEET_TRY(add_tasks(scan, std::move(task), day, tasks));
             first = behind;
         }
     }

@@ -26,12 +26,8 @@ Result<Done> add_range(const std::string& option, const std::string& word, UtcNs
     if (side.from || side.to) {
         return Error{ErrorCode::kUsage, "--" + option + ": one range of time at most, and none with --from or --until"};
     }
-    if (Result<Done> done = bound(word.substr(0, dots), side.from); !done.ok()) {
-        return done;
-    }
-    if (Result<Done> done = bound(word.substr(dots + 2), side.to); !done.ok()) {
-        return done;
-    }
+    PERFLEET_TRY(bound(word.substr(0, dots), side.from));
+    PERFLEET_TRY(bound(word.substr(dots + 2), side.to));
     if (side.from && side.to && *side.to <= *side.from) {
         return Error{ErrorCode::kUsage, "--" + option + ": " + word.substr(0, 128) + " ends before it begins"};
     }
@@ -189,9 +185,7 @@ Result<Selection> parse_diff_side(const std::string& option, const std::string& 
             }
             side.matchers.insert(side.matchers.end(), matchers->begin(), matchers->end());
         } else if (word.find("..") != std::string::npos) {
-            if (Result<Done> added = add_range(option, word, now, side); !added.ok()) {
-                return std::move(added).error();
-            }
+            PERFLEET_TRY(add_range(option, word, now, side));
         } else if (!side.session.empty()) {
             return Error{ErrorCode::kUsage, "--" + option + ": one session at most, and none with --session"};
         } else {
@@ -217,12 +211,8 @@ Result<DiffQuestion> parse_diff(const OptionValues& values, const Selection& com
         }
         return Done{};
     };
-    if (Result<Done> read = read_side("before", request.before, question.before); !read.ok()) {
-        return std::move(read).error();
-    }
-    if (Result<Done> read = read_side("after", request.after, question.after); !read.ok()) {
-        return std::move(read).error();
-    }
+    PERFLEET_TRY(read_side("before", request.before, question.before));
+    PERFLEET_TRY(read_side("after", request.after, question.after));
     return question;
 }
 

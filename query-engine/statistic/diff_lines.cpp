@@ -382,9 +382,7 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
     judge_together(judged, alpha, joint_level_);
     const auto tested_count = static_cast<std::size_t>(
         std::count_if(judged.begin(), judged.end(), [](const JudgedLine& one) { return one.has_p_value(); }));
-    if (Result<Done> checked = judge_conditions(options, judged, answer.warnings); !checked.ok()) {
-        return checked;
-    }
+    PERFLEET_TRY(judge_conditions(options, judged, answer.warnings));
     if (by_relevance) {
         sort_by_relevance(judged);
     }

@@ -208,9 +208,7 @@ private:
             row.value(name + "_high", bound(percentile, true));
             row.figure(name + "_type7", percentile.between);
         }
-        if (Result<Done> added = add_tail(row, source, described); !added.ok()) {
-            return added;
-        }
+        PERFLEET_TRY(add_tail(row, source, described));
         const double hertz = row.unit().name == "cycles" ? clock_hz_of(session.record).value_or(0) : 0;
         const auto nanoseconds = [&](const std::optional<long double>& cycles) {
             return real(hertz > 0 && cycles ? std::optional{*cycles * row.unit().worth() * 1e9L / hertz}

@@ -536,9 +536,7 @@ Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& 
         }
     }
     if (task.day) {
-        if (Result<Done> days = count_days(scan, task, options, left, counted); !days.ok()) {
-            return std::move(days).error();
-        }
+        PERFLEET_TRY(count_days(scan, task, options, left, counted));
     }
     const auto stacks = PERFLEET_TRY(dictionaries.of(task));
     for (EpochTask epoch : task.epochs) {

@@ -510,9 +510,7 @@ Result<std::unique_ptr<DebugLines>> DebugLines::begin(Result<std::unique_ptr<deb
         if (!shared_path.empty()) {
             if (Result<std::unique_ptr<debug_lines::DebugFile>> shared = debug_lines::DebugFile::open(shared_path);
                 shared.ok()) {
-                if (Result<Done> set = (*file)->set_shared(std::move(shared).value(), path); !set.ok()) {
-                    return std::move(set).error();
-                }
+                PERFLEET_TRY((*file)->set_shared(std::move(shared).value(), path));
             }
         }
     }

@@ -73,9 +73,7 @@ void QueryRun::run(const Ask& ask, const QueryHandler& handler) {
 }
 
 Result<Done> QueryRun::send_table(const Answer& answer) {
-    if (Result<Done> sent = send_chunk(Columns{answer.columns}); !sent.ok()) {
-        return sent;
-    }
+    PERFLEET_TRY(send_chunk(Columns{answer.columns}));
     Rows chunk;
     std::size_t chunk_size = 0;
     for (const std::vector<AnswerValue>& row : answer.rows) {
@@ -83,9 +81,7 @@ Result<Done> QueryRun::send_table(const Answer& answer) {
         const bool is_full =
             chunk.rows.size() == limits::kQueryChunkRows || chunk_size + row_size > limits::kQueryChunkSizeBytes;
         if (is_full && !chunk.rows.empty()) {
-            if (Result<Done> sent = send_chunk(std::exchange(chunk, {})); !sent.ok()) {
-                return sent;
-            }
+            PERFLEET_TRY(send_chunk(std::exchange(chunk, {})));
             chunk_size = 0;
         }
         chunk.rows.push_back(row);

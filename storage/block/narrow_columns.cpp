@@ -31,9 +31,7 @@ Result<std::uint32_t> visit(const BlockView& block, ColumnId id, const OnValues&
     }
     if (bits > rule->max) {  // though each value may not be
         DecodedRows rows;
-        if (const Result<Done> decoded = rows.decode(block, std::span{&id, 1}); !decoded.ok()) {
-            return Error{decoded.error()};
-        }
+        PERFLEET_TRY(rows.decode(block, std::span{&id, 1}));
     }
     return static_cast<std::uint32_t>(bits);
 }

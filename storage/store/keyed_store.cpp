@@ -423,9 +423,7 @@ private:
                 return drop.error();
             }
             if (is_valid) {
-                if (auto written = write_drop(shard_domain(partition.shard), drop->changes.changes); !written.ok()) {
-                    return written.error();
-                }
+                PERFLEET_TRY(write_drop(shard_domain(partition.shard), drop->changes.changes));
                 known_.forget_partition(partition);
                 backlog_.forget_partition(partition);
                 return drop->row_count;

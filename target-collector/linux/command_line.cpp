@@ -521,15 +521,9 @@ Result<std::optional<CommandLine>> finish_command_line(CommandLine line) {
                      "--switch-output: there are no output files to switch: the store keeps rows by time, so record "
                      "once and cut the session when you query it, with --from and --until"};
     }
-    if (const Result<Done> added = add_labels(line); !added.ok()) {
-        return Error{added.error()};
-    }
-    if (const Result<Done> chosen = choose_what_is_profiled(line); !chosen.ok()) {
-        return Error{chosen.error()};
-    }
-    if (const Result<Done> chosen = choose_budget(line); !chosen.ok()) {
-        return Error{chosen.error()};
-    }
+    PERFLEET_TRY(add_labels(line));
+    PERFLEET_TRY(choose_what_is_profiled(line));
+    PERFLEET_TRY(choose_budget(line));
     if (line.lists_events) {
         std::fputs(list_events(try_named_events()).c_str(), stdout);
         return std::optional<CommandLine>{};

@@ -148,9 +148,7 @@ Result<BenchRun> run_benchmark(const BenchOptions& options, const std::string& n
     const StatusSignal signal;
     wait_for_start(options, name, signal);
     BenchRun result{{}, utc_now()};
-    if (const Result<Done> ran = (*command)->run(); !ran.ok()) {
-        return Error{ran.error()};
-    }
+    PERFLEET_TRY((*command)->run());
     const std::uint64_t wanted = options.row_count(cpus.size());
     std::optional<int> status;
     while (!status) {

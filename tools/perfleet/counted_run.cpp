@@ -58,9 +58,7 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
     const SignalsLeftToProgram signals;
     const auto start = std::chrono::steady_clock::now();
     counts->enable();
-    if (const Result<Done> ran = command->run(); !ran.ok()) {
-        return Error{ran.error()};
-    }
+    PERFLEET_TRY(command->run());
     const auto status = PERFLEET_TRY(wait_for(*command));
     CountedRun run;
     run.counts = counts->read();

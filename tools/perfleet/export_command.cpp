@@ -73,9 +73,7 @@ Result<ExportOutcome> write_export(ExportOptions& options, const ExportFormat& f
         return ask_gateway(options, format, sink);
     }
     const auto store = PERFLEET_TRY(open_data(options.query));
-    if (const Result<Done> chosen = options.query.choose_last_session(*store); !chosen.ok()) {
-        return Error{chosen.error()};
-    }
+    PERFLEET_TRY(options.query.choose_last_session(*store));
     const UtcNs now = utc_now();
     const auto selection = PERFLEET_TRY(read_selection(options.query.values, now));
     ProgressLine progress{"export"};

@@ -77,9 +77,7 @@ Result<std::unique_ptr<StoreReader>> open_input(const QueryOptions& options) {
     import.symfs = options.symfs;
     import.now = utc_now();
     StoreDestination destination{*store};
-    if (const auto imported = import_recording_file(std::move(file), import, destination); !imported.ok()) {
-        return Error{imported.error()};
-    }
+    PERFLEET_TRY(import_recording_file(std::move(file), import, destination));
     return std::unique_ptr<StoreReader>{std::move(store)};
 }
 
@@ -123,9 +121,7 @@ Result<Done> QueryOptions::choose_last_session(const StoreReader& store) {
 }
 
 Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
-    if (const Result<Done> checked = check_query(command.name, options.values, utc_now()); !checked.ok()) {
-        return Error{checked.error()};
-    }
+    PERFLEET_TRY(check_query(command.name, options.values, utc_now()));
     if (!options.gateway.empty()) {
         const auto client = PERFLEET_TRY(options.connect());
         ProgressLine progress{command.name + " at " + options.gateway};
@@ -134,9 +130,7 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
     }
     const auto store = PERFLEET_TRY(open_data(options));
     if (command.sessions == QuerySessions::kLast) {
-        if (const Result<Done> chosen = options.choose_last_session(*store); !chosen.ok()) {
-            return Error{chosen.error()};
-        }
+        PERFLEET_TRY(options.choose_last_session(*store));
     }
     ProgressLine progress{command.name};
     const WatchedStore watched{*store, progress.report()};
