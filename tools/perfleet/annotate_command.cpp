@@ -56,29 +56,23 @@ std::string text_of(const AnnotatedFunction& function, const std::vector<Annotat
     return text;
 }
 
-int run(AnnotateOptions& options) {
+Result<int> run(AnnotateOptions& options) {
     if (!options.symbol.empty()) {
         options.query.values["symbol"] = options.symbol;
     }
-    const Result<Answer> counts = ask_table(options.query, **find_query_command("annotate"));
-    if (!counts.ok()) {
-        return report_error(counts.error());
-    }
+    const auto counts = PERFLEET_TRY(ask_table(options.query, **find_query_command("annotate")));
     Answer answer;
     answer.columns = {{"symbol", ""}, {"image", ""}, {"address", ""}, {"self", "samples"}, {"self_percent", "percent"},
                       {"text", ""}};
-    answer.ledger = counts->ledger;
-    answer.warnings = counts->warnings;
+    answer.ledger = counts.ledger;
+    answer.warnings = counts.warnings;
     const AnnotateTools tools{options.query.symbol_paths(), options.objdump, !options.has_no_source,
                               options.has_inlines};
     std::string text;
-    for (const AnnotatedFunction& function : functions_of(*counts)) {
-        const Result<std::vector<AnnotatedLine>> lines = annotate(function, tools, answer.warnings);
-        if (!lines.ok()) {
-            return report_error(lines.error());
-        }
-        text += (text.empty() ? "" : "\n") + text_of(function, *lines, options.output.screen());
-        for (const AnnotatedLine& line : *lines) {
+    for (const AnnotatedFunction& function : functions_of(counts)) {
+        const auto lines = PERFLEET_TRY(annotate(function, tools, answer.warnings));
+        text += (text.empty() ? "" : "\n") + text_of(function, lines, options.output.screen());
+        for (const AnnotatedLine& line : lines) {
             const bool is_instruction = !line.address.empty();
             answer.rows.push_back({AnswerValue{function.symbol}, AnswerValue{function.image},
                                    is_instruction ? AnswerValue{"0x" + line.address} : AnswerValue{},
@@ -88,14 +82,14 @@ int run(AnnotateOptions& options) {
     }
     if (text.empty()) {
         std::for_each(answer.warnings.begin(), answer.warnings.end(), print_warning);
-        return report_error(
-            {ErrorCode::kNotFound, "no samples are in a function named \"" + options.query_symbol() +
-                                       "\" (perfleet top lists functions; a file of another build than was recorded "
-                                       "gives no names)"});
+        return Error{ErrorCode::kNotFound,
+                     "no samples are in a function named \"" + options.query_symbol() +
+                         "\" (perfleet top lists functions; a file of another build than was recorded "
+                         "gives no names)"};
     }
-    const Result<Done> printed =
-        options.output.is_text() ? print_answer(answer, text, options.output) : print_answer(answer, options.output);
-    return printed.ok() ? 0 : report_error(printed.error());
+    PERFLEET_TRY(options.output.is_text() ? print_answer(answer, text, options.output)
+                                          : print_answer(answer, options.output));
+    return 0;
 }
 
 }  // namespace

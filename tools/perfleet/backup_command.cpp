@@ -19,10 +19,8 @@ struct BackupOptions {
     std::string to;
 };
 
-int run(const BackupOptions& options) {
-    if (const auto named = data_folder_of(options.from); !named.ok()) {
-        return report_error(named.error());
-    }
+Result<int> run(const BackupOptions& options) {
+    PERFLEET_TRY(data_folder_of(options.from));
     ProgressLine progress{options.what};
     const Result<Checkpoint> made = make_checkpoint(options.from, options.to, progress.report());
     progress.end();
@@ -31,7 +29,7 @@ int run(const BackupOptions& options) {
         if (!is_folder(options.from)) {
             error.message += "; perfleet copy --data " + options.from + " --to DIR puts all of it into one";
         }
-        return report_error(error);
+        return error;
     }
     std::printf("%llu table files; %llu bytes shared by hard links, %llu copied\n",
                 static_cast<unsigned long long>(made->table_file_count),

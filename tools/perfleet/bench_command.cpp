@@ -190,48 +190,35 @@ Result<Done> check_bench(const BenchOptions& options, std::size_t thread_count) 
     return Done{};
 }
 
-int run_bench(const BenchCommand& options) {
-    const Result<std::string> folder = data_folder_of(options.data);
-    if (!folder.ok()) {
-        return report_error(folder.error());
-    }
+Result<int> run_bench(const BenchCommand& options) {
+    const auto folder = PERFLEET_TRY(data_folder_of(options.data));
     MachineState state;
     for (auto& [name, text] : machine_state()) {
         state[name] = std::move(text);
     }
-    const auto cpus = choose_cpus(options.cpu_list, state);
-    if (!cpus.ok()) {
-        return report_error(cpus.error());
-    }
-    if (const auto checked = check_bench(options, cpus->size()); !checked.ok()) {
-        return report_error(checked.error());
-    }
-    for (const std::string& trouble : machine_trouble(state, *cpus)) {
+    const auto cpus = PERFLEET_TRY(choose_cpus(options.cpu_list, state));
+    PERFLEET_TRY(check_bench(options, cpus.size()));
+    for (const std::string& trouble : machine_trouble(state, cpus)) {
         if (options.is_strict) {
-            return report_error({ErrorCode::kUnavailable, "--strict: " + trouble});
+            return Error{ErrorCode::kUnavailable, "--strict: " + trouble};
         }
         print_warning(trouble);
     }
-    const auto names = benchmark_names(options);
-    if (!names.ok()) {
-        return report_error(names.error());
-    }
+    const auto names = PERFLEET_TRY(benchmark_names(options));
     const bool is_streamed = !options.gateways.empty();
-    if (auto made = !is_streamed && is_folder(*folder) ? prepare_writer_folder(*folder) : Done{}; !made.ok()) {
-        return report_error({made.error().code, made.error().message + " (name another data folder with --data)"});
+    if (auto made = !is_streamed && is_folder(folder) ? prepare_writer_folder(folder) : Done{}; !made.ok()) {
+        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
     }
     const std::string id = std::to_string(static_cast<std::uint64_t>(utc_now().value));
     bool has_failed = false;
     for (unsigned i = 0; i < options.run_count; ++i) {
-        for (const std::string& name : *names) {
-            BenchLabels labels = labels_of(options, state, name, *cpus);
+        for (const std::string& name : names) {
+            BenchLabels labels = labels_of(options, state, name, cpus);
             labels["bench"] = id;
-            const auto is_good = is_streamed ? stream_benchmark(options, name, *cpus, std::move(labels))
-                                             : store_benchmark(options, *folder, name, *cpus, std::move(labels));
-            if (!is_good.ok()) {
-                return report_error(is_good.error());
-            }
-            has_failed = has_failed || !*is_good;
+            const auto is_good =
+                PERFLEET_TRY(is_streamed ? stream_benchmark(options, name, cpus, std::move(labels))
+                                         : store_benchmark(options, folder, name, cpus, std::move(labels)));
+            has_failed = has_failed || !is_good;
         }
     }
     const std::string view = !options.circle.empty() ? "kbench" : options.run_count > 1 ? "runs" : "";
@@ -241,18 +228,13 @@ int run_bench(const BenchCommand& options) {
         return has_failed ? kExitFailure : 0;
     }
     QueryOptions query;
-    query.data = *folder;
+    query.data = folder;
     query.values["select"] = "{bench=\"" + id + "\"}";
     if (!view.empty()) {
         query.values[view] = true;
     }
-    const Result<Answer> answer = ask_table(query, **find_query_command("latency"));
-    if (!answer.ok()) {
-        return report_error(answer.error());
-    }
-    if (const Result<Done> printed = print_answer(*answer, options.output); !printed.ok()) {
-        return report_error(printed.error());
-    }
+    const auto answer = PERFLEET_TRY(ask_table(query, **find_query_command("latency")));
+    PERFLEET_TRY(print_answer(answer, options.output));
     return has_failed ? kExitFailure : 0;
 }
 

@@ -252,7 +252,7 @@ Result<std::vector<FailCondition>> check_options(const ComparedCommands& options
     return conditions;
 }
 
-int run_compare(ComparedCommands& options) {
+Result<int> run_compare(ComparedCommands& options) {
     const auto conditions = check_options(options);
     const auto sides = sides_of(options.words);
     const auto events =
@@ -261,25 +261,20 @@ int run_compare(ComparedCommands& options) {
     for (const Error* error : {conditions.ok() ? nullptr : &conditions.error(), sides.ok() ? nullptr : &sides.error(),
                                events.ok() ? nullptr : &events.error(), folder.ok() ? nullptr : &folder.error()}) {
         if (error != nullptr) {
-            return report_error(*error);
+            return *error;
         }
     }
     if (auto made = options.has_profile || is_folder(*folder) ? prepare_writer_folder(*folder) : Done{}; !made.ok()) {
-        return report_error({made.error().code, made.error().message + " (name another data folder with --data)"});
+        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
     }
     const std::string comparison = std::to_string(static_cast<std::uint64_t>(utc_now().value));
     RandomStream random{std::random_device{}()};
-    const auto measured = measure(options, *sides, *events, comparison, *folder, random);
-    if (!measured.ok()) {
-        return report_error(measured.error());
-    }
-    if (const auto stored = store_runs(measured->runs, *folder); !stored.ok()) {
-        return report_error(stored.error());
-    }
+    const auto measured = PERFLEET_TRY(measure(options, *sides, *events, comparison, *folder, random));
+    PERFLEET_TRY(store_runs(measured.runs, *folder));
     if (options.precision_percent) {
-        print_note(fmt::format("{} runs of each side: the change of elapsed is known to {}", measured->runs.size() / 2,
-                               measured->half_width
-                                   ? fmt::format("+-{:.2f} %", static_cast<double>(*measured->half_width * 100))
+        print_note(fmt::format("{} runs of each side: the change of elapsed is known to {}", measured.runs.size() / 2,
+                               measured.half_width
+                                   ? fmt::format("+-{:.2f} %", static_cast<double>(*measured.half_width * 100))
                                    : "no precision"));
     }
     const auto selector = [&](const char* side, const char* run) {
@@ -302,7 +297,7 @@ int run_compare(ComparedCommands& options) {
         for (const auto& [option, side] : {std::pair{"before", "A"}, std::pair{"after", "B"}}) {
             query.values[option] = selector(side, run);
         }
-        return show_diff(query, options.output, options.fails_undecided);
+        return exit_status(show_diff(query, options.output, options.fails_undecided));
     };
     const int status = show("latency", "counted");
     if (!options.has_profile) {

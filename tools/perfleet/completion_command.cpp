@@ -24,9 +24,9 @@ void add_completion_command(CLI::App& app, Invocation& invocation) {
         ->check(CLI::IsMember({"bash", "zsh", "fish"}))
         ->required();
     command->callback([&invocation, &app, shell] {
-        invocation.run = [&app, shell] {
-            const Result<Done> printed = print_text(completion_script(describe_program(app), *shell_of_name(*shell)));
-            return printed.ok() ? 0 : report_error(printed.error());
+        invocation.run = [&app, shell]() -> Result<int> {
+            PERFLEET_TRY(print_text(completion_script(describe_program(app), *shell_of_name(*shell))));
+            return 0;
         };
     });
 }

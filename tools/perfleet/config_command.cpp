@@ -76,7 +76,7 @@ Result<int> run_for(const std::string& path, const std::string& program, const C
     return status;
 }
 
-int run_config(const ConfigOptions& options) {
+Result<int> run_config(const ConfigOptions& options) {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
     int worst = 0;
@@ -91,11 +91,8 @@ int run_config(const ConfigOptions& options) {
             continue;
         }
         std::fflush(stdout);
-        const Result<int> status = run_for(path, program, options);
-        if (!status.ok()) {
-            return report_error(status.error());
-        }
-        worst = std::max(worst, *status);
+        const auto status = PERFLEET_TRY(run_for(path, program, options));
+        worst = std::max(worst, status);
     }
     return worst;
 }

@@ -139,40 +139,25 @@ void print_lines(const std::vector<Answered>& answers) {
     }
 }
 
-int run(const ControlOptions& options) {
-    if (const auto named = data_folder_of(options.data); !named.ok()) {
-        return report_error(named.error());
-    }
-    const auto order = order_of(options);
-    if (!order.ok()) {
-        return report_error(order.error());
-    }
+Result<int> run(const ControlOptions& options) {
+    PERFLEET_TRY(data_folder_of(options.data));
+    const auto order = PERFLEET_TRY(order_of(options));
     if (options.targets.empty() && options.select.empty() && options.session.empty()) {
-        return report_error(
-            {ErrorCode::kUsage,
-             "control: choose sessions with --target NAME, --session ID or --select '{…}'; '{}' selects "
-             "all"});
+        return Error{ErrorCode::kUsage,
+                     "control: choose sessions with --target NAME, --session ID or --select '{…}'; '{}' selects "
+                     "all"};
     }
-    const auto sessions = open_sessions(options);
-    if (!sessions.ok()) {
-        return report_error(sessions.error());
+    const auto sessions = PERFLEET_TRY(open_sessions(options));
+    const auto line = PERFLEET_TRY(ControlLine::open(options.data));
+    if (sessions.empty()) {
+        return Error{ErrorCode::kNotFound, "no running session is selected (perfleet sessions lists them)"};
     }
-    const auto line = ControlLine::open(options.data);
-    if (!line.ok()) {
-        return report_error(line.error());
-    }
-    if (sessions->empty()) {
-        return report_error({ErrorCode::kNotFound, "no running session is selected (perfleet sessions lists them)"});
-    }
-    auto answers = (*line)->ask(*sessions, *order);
-    if (!answers.ok()) {
-        return report_error(answers.error());
-    }
-    const std::vector<Answered> told = worth_telling(*answers);
+    auto answers = PERFLEET_TRY(line->ask(sessions, order));
+    const std::vector<Answered> told = worth_telling(answers);
     if (options.output.is_text()) {
         print_lines(told);
-    } else if (auto printed = print_answer(table_of(told), options.output); !printed.ok()) {
-        return report_error(printed.error());
+    } else {
+        PERFLEET_TRY(print_answer(table_of(told), options.output));
     }
     const bool are_all = std::all_of(told.begin(), told.end(), [](const Answered& answer) {
         return answer.reply.outcome == RequestOutcome::kApplied;

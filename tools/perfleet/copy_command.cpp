@@ -63,21 +63,16 @@ std::string hex(std::uint32_t value) {
     return text;
 }
 
-int run(const CopyOptions& options) {
-    if (const auto named = data_folder_of(options.data); !named.ok()) {
-        return report_error(named.error());
-    }
+Result<int> run(const CopyOptions& options) {
+    PERFLEET_TRY(data_folder_of(options.data));
     ProgressLine progress{"copy"};
-    const Result<CopyReport> report =
-        copy_store(options.data, options.to, progress.report(),
-                   options.shards != 0 ? std::optional{ShardCount{options.shards}} : std::nullopt);
+    const auto report = copy_store(options.data, options.to, progress.report(),
+                                   options.shards != 0 ? std::optional{ShardCount{options.shards}} : std::nullopt);
     progress.end();
     if (!report.ok()) {
-        return report_error(report.error());
+        return report.error();
     }
-    if (auto printed = print_answer(answer_of(*report), options.output); !printed.ok()) {
-        return report_error(printed.error());
-    }
+    PERFLEET_TRY(print_answer(answer_of(*report), options.output));
     const bool agrees = report->checksum_in_source == report->checksum_in_target;
     const std::string verdict = agrees ? options.to + " holds what was copied of " + options.data + ": checksum " +
                                              hex(report->checksum_in_source) + " on both sides"

@@ -63,30 +63,21 @@ Result<Done> take_sides(DiffCommandOptions& options) {
     return Done{};
 }
 
-int run(DiffCommandOptions& options) {
+Result<int> run(DiffCommandOptions& options) {
     if (options.fails_undecided && !options.query.values.contains("fail-if")) {
-        return report_error({ErrorCode::kUsage, "--fail-undecided: needs --fail-if"});
+        return Error{ErrorCode::kUsage, "--fail-undecided: needs --fail-if"};
     }
-    if (const Result<Done> taken = take_sides(options); !taken.ok()) {
-        return report_error(taken.error());
-    }
+    PERFLEET_TRY(take_sides(options));
     return show_diff(options.query, options.output, options.fails_undecided);
 }
 
 }  // namespace
 
-int show_diff(QueryOptions& query, const OutputOptions& output, bool fails_undecided) {
-    const Result<Answer> answer = ask_table(query, **find_query_command("diff"));
-    if (!answer.ok()) {
-        return report_error(answer.error());
-    }
-    const Result<Done> printed = output.is_text()
-                                     ? print_answer(*answer, format_comparison(*answer, output.screen()), output)
-                                     : print_answer(*answer, output);
-    if (!printed.ok()) {
-        return report_error(printed.error());
-    }
-    return fails(*answer, fails_undecided) ? kExitFailure : 0;
+Result<int> show_diff(QueryOptions& query, const OutputOptions& output, bool fails_undecided) {
+    const auto answer = PERFLEET_TRY(ask_table(query, **find_query_command("diff")));
+    PERFLEET_TRY(output.is_text() ? print_answer(answer, format_comparison(answer, output.screen()), output)
+                                  : print_answer(answer, output));
+    return fails(answer, fails_undecided) ? kExitFailure : 0;
 }
 
 void add_diff_command(CLI::App& app, Invocation& invocation) {

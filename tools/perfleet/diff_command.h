@@ -7,6 +7,6 @@
 namespace perfleet {
 
 // Asks, prints, and gives the exit status: 1 where a condition of --fail-if holds, or may and `fails_undecided`.
-[[nodiscard]] int show_diff(QueryOptions& query, const OutputOptions& output, bool fails_undecided);
+[[nodiscard]] Result<int> show_diff(QueryOptions& query, const OutputOptions& output, bool fails_undecided);
 
 }  // namespace perfleet

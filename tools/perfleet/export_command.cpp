@@ -99,26 +99,26 @@ std::vector<OptionSpec> options_of_formats() {
 
 }  // namespace
 
-int run_export(ExportOptions& options) {
+Result<int> run_export(ExportOptions& options) {
     const ExportFormat& format = *find_export_format(options.format);
     const auto figure = figure_format_of(options.output);
     if (figure && find_option(format.options, "as") != nullptr) {
         options.query.values.try_emplace("as", *figure);
     } else if (format.name == "html" && ((figure && *figure != "html") || options.output.ends_with(".pdf"))) {
-        return report_error(Error{ErrorCode::kUsage, "--output: " + options.output +
-                                                         ": a flame graph is a page for browsers; name it FILE.html"});
+        return Error{ErrorCode::kUsage,
+                     "--output: " + options.output + ": a flame graph is a page for browsers; name it FILE.html"};
     }
     const bool to_standard_output = options.output == "-";
     if (to_standard_output && !format.is_sequential) {
         options.query.values["pipe"] = true;
     }
     if (options.has_symbols && (to_standard_output || options.format != "perf.data")) {
-        return report_error(Error{ErrorCode::kUsage, "--with-symbols: is for --to perf.data -o FILE"});
+        return Error{ErrorCode::kUsage, "--with-symbols: is for --to perf.data -o FILE"};
     }
     for (const OptionSpec& option : options_of_formats()) {
         if (options.query.values.contains(option.name) && find_option(format.options, option.name) == nullptr) {
-            return report_error(Error{ErrorCode::kUsage, "--" + option.name + ": isn't for --to " + format.name +
-                                                             " (perfleet export --help says for which formats it is)"});
+            return Error{ErrorCode::kUsage, "--" + option.name + ": isn't for --to " + format.name +
+                                                " (perfleet export --help says for which formats it is)"};
         }
     }
     StandardOutputSink standard_output;
@@ -133,11 +133,7 @@ int run_export(ExportOptions& options) {
         const ExistingFile existing = options.is_forced  ? ExistingFile::kReplace
                                       : format.keeps_old ? ExistingFile::kKeepOld
                                                          : ExistingFile::kRefuse;
-        Result<std::unique_ptr<FileSink>> created = FileSink::create(options.output, existing);
-        if (!created.ok()) {
-            return report_error(created.error());
-        }
-        file = std::move(created).value();
+        file = PERFLEET_TRY(FileSink::create(options.output, existing));
     }
     ExportSink& sink = to_standard_output ? static_cast<ExportSink&>(standard_output) : *file;
     const Result<ExportOutcome> outcome = write_export(options, format, sink);
@@ -146,22 +142,17 @@ int run_export(ExportOptions& options) {
         return 0;
     }
     if (!outcome.ok()) {
-        return report_error(outcome.error());
+        return outcome.error();
     }
     if (file != nullptr) {
-        if (const Result<Done> committed = file->commit(outcome->modified); !committed.ok()) {
-            return report_error(committed.error());
-        }
+        PERFLEET_TRY(file->commit(outcome->modified));
         print_note(options.output + ": " + outcome->summary);
     }
     if (options.has_symbols) {
-        const Result<SymbolArchive> archive = archive_symbols(options.output, options.query.symbol_paths());
-        if (!archive.ok()) {
-            return report_error(archive.error());
-        }
-        print_note(archive->folder + ": " + std::to_string(archive->file_count) +
-                   " files with symbols (perf --buildid-dir " + archive->folder + " report -i " + options.output + ")");
-        std::for_each(archive->missing.begin(), archive->missing.end(),
+        const auto archive = PERFLEET_TRY(archive_symbols(options.output, options.query.symbol_paths()));
+        print_note(archive.folder + ": " + std::to_string(archive.file_count) +
+                   " files with symbols (perf --buildid-dir " + archive.folder + " report -i " + options.output + ")");
+        std::for_each(archive.missing.begin(), archive.missing.end(),
                       [](const std::string& path) { print_warning(path + ": no file with its build-id is here"); });
     }
     print_note("rows: " + ledger_line(outcome->ledger));

@@ -17,6 +17,6 @@ struct ExportOptions {
 };
 
 // The exit status.
-[[nodiscard]] int run_export(ExportOptions& options);
+[[nodiscard]] Result<int> run_export(ExportOptions& options);
 
 }  // namespace perfleet

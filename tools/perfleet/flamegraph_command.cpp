@@ -39,10 +39,8 @@ Result<Done> check_text(const FlameGraphOptions& options) {
     return Done{};
 }
 
-int run_text(FlameGraphOptions& options) {
-    if (const Result<Done> checked = check_text(options); !checked.ok()) {
-        return report_error(checked.error());
-    }
+Result<int> run_text(FlameGraphOptions& options) {
+    PERFLEET_TRY(check_text(options));
     OutputOptions printing;
     printing.color = options.color;
     Screen screen = printing.screen();
@@ -51,23 +49,19 @@ int run_text(FlameGraphOptions& options) {
     }
     // A frame of less than a column isn't seen.
     options.page.query.values["min-percent"] = 100.0 / static_cast<double>(screen.width_columns);
-    const Result<Answer> answer = ask_table(options.page.query, **find_query_command("tree"));
-    if (!answer.ok()) {
-        return report_error(answer.error());
-    }
-    const Result<Done> printed =
-        print_answer(*answer, flame_text(*answer, screen) + "\n" + ledger_text(*answer, screen), printing);
-    return printed.ok() ? 0 : report_error(printed.error());
+    const auto answer = PERFLEET_TRY(ask_table(options.page.query, **find_query_command("tree")));
+    PERFLEET_TRY(print_answer(answer, flame_text(answer, screen) + "\n" + ledger_text(answer, screen), printing));
+    return 0;
 }
 
-int run(FlameGraphOptions& options) {
+Result<int> run(FlameGraphOptions& options) {
     if (options.is_text) {
         return run_text(options);
     }
     if (options.page.output == "-") {
-        return report_error({ErrorCode::kUsage,
-                             "flamegraph: where to? -o FILE.html writes a page for browsers, --text "
-                             "draws in the terminal"});
+        return Error{ErrorCode::kUsage,
+                     "flamegraph: where to? -o FILE.html writes a page for browsers, --text "
+                     "draws in the terminal"};
     }
     options.page.format = kPageFormat;
     return run_export(options.page);

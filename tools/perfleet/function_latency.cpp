@@ -165,10 +165,10 @@ Result<Done> check_function_options(const FunctionOptions& options) {
                             : Error{ErrorCode::kUsage, std::string{given} + ": needs --function IMAGE:FUNCTION"};
 }
 
-int run_function_latency(const FunctionOptions& options, QueryOptions& query, const OutputOptions& printing,
-                         std::optional<double> watch_s, const std::vector<std::string>& own_command_line,
-                         const std::function<int()>& show) {
-    const auto usage = [](const char* text) { return report_error({ErrorCode::kUsage, text}); };
+Result<int> run_function_latency(const FunctionOptions& options, QueryOptions& query, const OutputOptions& printing,
+                                 std::optional<double> watch_s, const std::vector<std::string>& own_command_line,
+                                 const std::function<int()>& show) {
+    const auto usage = [](const char* text) { return Error{ErrorCode::kUsage, text}; };
     if (options.pids.empty() && !options.all_cpus && options.command.empty()) {
         return usage("--function: of whom? -p PID, -a or -- COMMAND");
     }
@@ -196,24 +196,18 @@ int run_function_latency(const FunctionOptions& options, QueryOptions& query, co
     run_options.watch_s = watch_s;
     std::unique_ptr<SessionDestination> destination;
     if (!options.counts_only) {
-        const auto folder = data_folder_of(query.data);
-        auto opened = folder.ok() ? open_destination(*folder)
-                                  : Result<std::unique_ptr<SessionDestination>>{Error{folder.error()}};
-        if (!opened.ok()) {
-            return report_error(opened.error());
-        }
-        destination = std::move(*opened);
-        query.data = *folder;
+        query.data = PERFLEET_TRY(data_folder_of(query.data));
+        destination = PERFLEET_TRY(open_destination(query.data));
     }
     run_options.stop_fd = catch_stop_signals();
     const auto run = run_functions(run_options, destination.get(), show_live);
     destination.reset();
     if (!run.ok()) {
-        return report_error(run.error());
+        return run.error();
     }
     if (options.counts_only) {
-        const auto shown = show_counts(*run, printing);
-        return shown.ok() ? run->exit_status : report_error(shown.error());
+        PERFLEET_TRY(show_counts(*run, printing));
+        return run->exit_status;
     }
     const int status = show_session(*run, query, printing, show);
     for (const std::string& warning : run->warnings) {

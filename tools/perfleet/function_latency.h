@@ -31,9 +31,9 @@ void add_function_options(CLI::App& command, FunctionOptions& options);
 
 // Measures, then calls `show` for the session, which `query` names then: once, or with a histogram once a function.
 // Gives the exit status.
-[[nodiscard]] int run_function_latency(const FunctionOptions& options, QueryOptions& query,
-                                       const OutputOptions& printing, std::optional<double> watch_s,
-                                       const std::vector<std::string>& own_command_line,
-                                       const std::function<int()>& show);
+[[nodiscard]] Result<int> run_function_latency(const FunctionOptions& options, QueryOptions& query,
+                                               const OutputOptions& printing, std::optional<double> watch_s,
+                                               const std::vector<std::string>& own_command_line,
+                                               const std::function<int()>& show);
 
 }  // namespace perfleet

@@ -456,9 +456,9 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     add_kernel_log_options(*command, *options);
     command->callback([&invocation, options, clock_hz] {
         options->has_clock_hz = clock_hz->count() != 0;
-        invocation.run = [options] {
-            const auto imported = import_as_told(*options);
-            return imported.ok() ? 0 : report_error(imported.error());
+        invocation.run = [options]() -> Result<int> {
+            PERFLEET_TRY(import_as_told(*options));
+            return 0;
         };
     });
 }

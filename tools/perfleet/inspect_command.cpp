@@ -146,16 +146,14 @@ std::string ratio(std::uint64_t part, std::uint64_t whole) {
     return text;
 }
 
-int run_sizes(const InspectOptions& options) {
+Result<int> run_sizes(const InspectOptions& options) {
     ProgressLine progress{"inspect"};
-    const Result<StoreSizes> sizes = measure_store(options.data);
+    const auto sizes = measure_store(options.data);
     progress.end();
     if (!sizes.ok()) {
-        return report_error(sizes.error());
+        return sizes.error();
     }
-    if (auto printed = print_answer(answer_of(*sizes), options.output); !printed.ok()) {
-        return report_error(printed.error());
-    }
+    PERFLEET_TRY(print_answer(answer_of(*sizes), options.output));
     if (const std::uint64_t content = sizes->content_bytes(); content != 0) {
         print_note(ratio(sizes->table_file_bytes + sizes->log_bytes + sizes->object_bytes, content) +
                    " bytes on disk for each byte that is kept (" +
@@ -172,18 +170,16 @@ int run_sizes(const InspectOptions& options) {
     return 0;
 }
 
-int run(const InspectOptions& options) {
-    if (const auto named = data_folder_of(options.data); !named.ok()) {
-        return report_error(named.error());
-    }
+Result<int> run(const InspectOptions& options) {
+    PERFLEET_TRY(data_folder_of(options.data));
     if (options.sizes) {
         return run_sizes(options);
     }
     ProgressLine progress{"inspect"};
-    const Result<StoreCheck> check = check_store(options.data, options.verify, progress.report());
+    const auto check = check_store(options.data, options.verify, progress.report());
     progress.end();
     if (!check.ok()) {
-        return report_error(check.error());
+        return check.error();
     }
     Answer answer = options.verify ? damage_of(*check) : content_of(*check);
     if (auto ledger = ledger_of(options.data, !check->damage.empty()); ledger.ok()) {
@@ -199,9 +195,7 @@ int run(const InspectOptions& options) {
     if (check->has_more_damage) {
         answer.warnings.push_back("more is damaged than is listed here");
     }
-    if (auto printed = print_answer(answer, options.output); !printed.ok()) {
-        return report_error(printed.error());
-    }
+    PERFLEET_TRY(print_answer(answer, options.output));
     if (options.verify) {
         print_note(verdict_of(*check, options.data));
     }

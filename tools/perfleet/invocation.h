@@ -16,11 +16,13 @@ inline constexpr int kExitUsage = 2;
 
 struct Invocation {
     std::vector<std::string> arguments;  // as they were given, without the program's name
-    std::function<int()> run;            // gives the exit status
+    std::function<Result<int>()> run;    // gives the exit status
 };
 
 // Says the error on standard error and gives the exit status that belongs to it.
 [[nodiscard]] int report_error(const Error& error);
+// Of a command that ran: its own, or that of its error, which is said.
+[[nodiscard]] inline int exit_status(const Result<int>& ran) { return ran.ok() ? *ran : report_error(ran.error()); }
 
 // Where `record` writes and the other commands read when no folder is named: $XDG_DATA_HOME/perfleet, else
 // ~/.local/share/perfleet. Empty where this user has no home.

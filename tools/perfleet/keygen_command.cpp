@@ -134,9 +134,9 @@ void add_keygen_command(CLI::App& app, Invocation& invocation) {
         ->capture_default_str();
     command->footer(kKeygenFooter);
     command->callback([options, &invocation] {
-        invocation.run = [options] {
-            const auto made = keygen(*options);
-            return made ? 0 : report_error(made.error());
+        invocation.run = [options]() -> Result<int> {
+            PERFLEET_TRY(keygen(*options));
+            return 0;
         };
     });
 }

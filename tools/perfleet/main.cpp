@@ -135,5 +135,5 @@ int main(int argument_count, char** arguments) {
         std::fprintf(stderr, "perfleet: which command?\n\n%s", app.help().c_str());
         return perfleet::kExitUsage;
     }
-    return perfleet::with_output_written(invocation.run());
+    return perfleet::with_output_written(perfleet::exit_status(invocation.run()));
 }

@@ -162,9 +162,9 @@ Result<Done> give_name(const std::string& folder, const StoreReader& store, Sess
     return scan.ok() ? name_session(folder, scan->sessions().front().record, given_name) : Error{scan.error()};
 }
 
-int run_record(CommandLine parsed, const std::string& given_name) {
+Result<int> run_record(CommandLine parsed, const std::string& given_name) {
     if (const auto checked = given_name.empty() ? Done{} : check_given_name(given_name); !checked.ok()) {
-        return report_error({ErrorCode::kUsage, "--name: " + checked.error().message});
+        return Error{ErrorCode::kUsage, "--name: " + checked.error().message};
     }
     Result<std::optional<CommandLine>> line = finish_command_line(std::move(parsed));
     if (!line.ok()) {
@@ -177,17 +177,11 @@ int run_record(CommandLine parsed, const std::string& given_name) {
     CollectorOptions options = std::move((*line)->options);
     const bool has_command = !options.command.empty();
     const bool is_default_folder = (*line)->data_folder.empty();
-    const Result<std::string> folder = data_folder_of((*line)->data_folder);
-    if (!folder.ok()) {
-        return report_error(folder.error());
+    const auto folder = PERFLEET_TRY(data_folder_of((*line)->data_folder));
+    if (const Result<Done> made = prepare_writer_folder(folder); !made.ok()) {
+        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
     }
-    if (const Result<Done> made = prepare_writer_folder(*folder); !made.ok()) {
-        return report_error({made.error().code, made.error().message + " (name another data folder with --data)"});
-    }
-    const Result<std::unique_ptr<FileSink>> perf_data = open_perf_data((*line)->perf_data_file);
-    if (!perf_data.ok()) {
-        return report_error(perf_data.error());
-    }
+    const auto perf_data = PERFLEET_TRY(open_perf_data((*line)->perf_data_file));
     const bool is_quiet = (*line)->is_quiet;
     LiveLine live_line;
     const auto log = [is_quiet, &live_line](const LogEvent& event) {
@@ -200,7 +194,7 @@ int run_record(CommandLine parsed, const std::string& given_name) {
     if ((*line)->is_compression_asked) {
         log("-z: the store is compressed with and without it");
     }
-    const Result<Recording> recording = record(std::move(options), *folder, log, has_live_line ? &live_line : nullptr);
+    const Result<Recording> recording = record(std::move(options), folder, log, has_live_line ? &live_line : nullptr);
     std::signal(SIGPIPE, SIG_IGN);  // only now: the command would have inherited it
     if (!recording.ok()) {
         say(recording.error().message);
@@ -209,33 +203,25 @@ int run_record(CommandLine parsed, const std::string& given_name) {
     const CollectorSummary& summary = recording->summary;
     const bool is_stored = summary.everything_acknowledged && !recording->not_stored;
     log({is_stored ? LogLevel::kNotice : LogLevel::kError, "end", summary_line(summary)});
-    const std::string where = is_default_folder ? "" : " --data " + shell_word(*folder);
+    const std::string where = is_default_folder ? "" : " --data " + shell_word(folder);
     if (!recording->unstored_file.empty()) {
         say("nobody stored the rest within --exit-wait" +
             (recording->not_stored ? ": " + recording->not_stored->message : "") + "; it is kept in " +
-            recording->unstored_file + ", and the next perfleet record that finds no gateway at " + *folder +
+            recording->unstored_file + ", and the next perfleet record that finds no gateway at " + folder +
             " stores it");
         return kExitFailure;
     }
     if (recording->not_stored) {
-        say(recording->not_stored->message + "; the rest is lost. Free space in " + *folder +
+        say(recording->not_stored->message + "; the rest is lost. Free space in " + folder +
             ", or record into another folder with --data; what is there of this one: perfleet top --session " +
             session_hex(summary.session) + where);
         return kExitFailure;
     }
-    const Result<std::unique_ptr<StoreReader>> store = open_store_reader(*folder);
-    if (!store.ok()) {
-        return report_error(store.error());
-    }
+    const auto store = PERFLEET_TRY(open_store_reader(folder));
     if (!given_name.empty()) {
-        if (const auto named = give_name(*folder, **store, summary.session, given_name); !named.ok()) {
-            return report_error(named.error());
-        }
+        PERFLEET_TRY(give_name(folder, *store, summary.session, given_name));
     }
-    const auto shown = show_recorded({**store, summary.session, where}, **line, perf_data->get());
-    if (!shown.ok()) {
-        return report_error(shown.error());
-    }
+    PERFLEET_TRY(show_recorded({*store, summary.session, where}, **line, perf_data.get()));
     return summary.everything_acknowledged ? summary.command_exit_status : kExitFailure;
 }
 

@@ -26,22 +26,16 @@ std::string joined(const std::vector<std::string>& words) {
 
 void say_of_relay(std::string_view text) { std::fprintf(stderr, "perfleet relay: %s\n", printable(text).c_str()); }
 
-int relay(RelayOptions options) {
-    const auto signals = StopSignal::catch_signals([] { std::_Exit(kExitFailure); });
-    if (!signals) {
-        return report_error(signals.error());
-    }
+Result<int> relay(RelayOptions options) {
+    const auto signals = PERFLEET_TRY(StopSignal::catch_signals([] { std::_Exit(kExitFailure); }));
     raise_descriptor_limit();  // each target takes some
     options.log = say_of_relay;
-    const auto relay = Relay::open(options);
-    if (!relay) {
-        return report_error(relay.error());
-    }
-    std::printf("ready listen=%s serial=%s gateway=%s\n", joined((*relay)->endpoints()).c_str(),
+    const auto relay = PERFLEET_TRY(Relay::open(options));
+    std::printf("ready listen=%s serial=%s gateway=%s\n", joined(relay->endpoints()).c_str(),
                 joined(options.lines).c_str(), joined(options.gateways).c_str());
     std::fflush(stdout);
-    (*relay)->run((*signals)->fd());
-    const RelayCounts& counts = (*relay)->counts();
+    relay->run(signals->fd());
+    const RelayCounts& counts = relay->counts();
     say_of_relay(std::to_string(counts.targets) + (counts.targets == 1 ? " target" : " targets") + " relayed, " +
                  std::to_string(counts.targets_refused) + " turned away; " + std::to_string(counts.frames_to_gateway) +
                  " messages to the gateway, " + std::to_string(counts.frames_to_targets) + " to targets, " +

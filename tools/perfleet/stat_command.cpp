@@ -162,18 +162,15 @@ Result<Done> write_report(const StatOptions& options, const Answer& answer) {
     return write_file(options.output, report, options.may_replace ? ExistingFile::kReplace : ExistingFile::kRefuse);
 }
 
-int run_stat(const StatOptions& options) {
+Result<int> run_stat(const StatOptions& options) {
     const auto fail = [&](const Error& error) {
         (void)report_error(error);
         return exit_status_of(error, true);
     };
-    const auto events =
-        parse_events(options.events.empty() ? std::vector<std::string>{kCountedEventsDefault} : options.events, {});
-    if (!events.ok()) {
-        return report_error(events.error());
-    }
+    const auto events = PERFLEET_TRY(
+        parse_events(options.events.empty() ? std::vector<std::string>{kCountedEventsDefault} : options.events, {}));
     std::vector<Row> rows;
-    for (const EventSpec& event : *events) {
+    for (const EventSpec& event : events) {
         rows.push_back({event.name, event.unit == "events" ? "" : event.unit, {}, 0, 0, {}});
     }
     for (const char* time : kRunTimes) {
@@ -182,11 +179,11 @@ int run_stat(const StatOptions& options) {
     int exit_status = 0;
     unsigned failed_count = 0;
     for (unsigned i = 0; i < options.run_count; ++i) {
-        const Result<CountedRun> run = run_counted(options.command, *events, options.all_cpus, options.pids);
+        const Result<CountedRun> run = run_counted(options.command, events, options.all_cpus, options.pids);
         if (!run.ok()) {
             return fail(run.error());
         }
-        for (std::size_t event = 0; event < events->size(); ++event) {
+        for (std::size_t event = 0; event < events.size(); ++event) {
             Row& row = rows[event];
             row.refused = run->refused[event];
             if (const auto& count = run->counts[event]; count && count->scaled()) {
@@ -196,7 +193,7 @@ int run_stat(const StatOptions& options) {
             }
         }
         for (std::size_t time = 0; time < run->times_ns.size(); ++time) {
-            rows[events->size() + time].values.add(run->times_ns[time]);
+            rows[events.size() + time].values.add(run->times_ns[time]);
         }
         failed_count += run->exit_status == 0 ? 0 : 1;
         exit_status = exit_status == 0 ? run->exit_status : exit_status;
@@ -212,8 +209,8 @@ int run_stat(const StatOptions& options) {
         answer.warnings.push_back(std::to_string(failed_count) + " of " + std::to_string(rows.back().values.count()) +
                                   " runs ended with a status other than 0; the first: " + std::to_string(exit_status));
     }
-    const Result<Done> written = write_report(options, answer);
-    return written.ok() ? exit_status : report_error(written.error());
+    PERFLEET_TRY(write_report(options, answer));
+    return exit_status;
 }
 
 }  // namespace

@@ -41,10 +41,10 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_store_change(CLI::App& parent
         if (options->data.empty() && parent.count("--data") != 0) {
             options->data = parent.get_option("--data")->as<std::string>();
         }
-        invocation.run = [options, change] {
-            const Result<std::string> folder = data_folder_of(options->data);
-            const Result<Done> changed = folder.ok() ? change(*options, *folder) : Error{folder.error()};
-            return changed.ok() ? 0 : report_error(changed.error());
+        invocation.run = [options, change]() -> Result<int> {
+            const auto folder = PERFLEET_TRY(data_folder_of(options->data));
+            PERFLEET_TRY(change(*options, folder));
+            return 0;
         };
     });
     return {command, options};

@@ -87,40 +87,31 @@ Result<Done> check_output(const TableOptions& options) {
     return Done{};
 }
 
-int show(const QueryCommand& query, TableOptions& options) {
-    const Result<Answer> answer = ask_table(options.query, query);
-    if (!answer.ok()) {
-        return report_error(answer.error());
-    }
+Result<int> show(const QueryCommand& query, TableOptions& options) {
+    const auto answer = PERFLEET_TRY(ask_table(options.query, query));
     if (!options.output.empty()) {
-        if (const Result<Done> written = write_figure(*answer, options); !written.ok()) {
-            return report_error(written.error());
-        }
+        PERFLEET_TRY(write_figure(answer, options));
         const bool is_heat_map = options.has("heat-map");
         print_note(options.output + (is_heat_map ? ": heat map of " : ": histogram of ") +
-                   std::to_string(value_count(*answer, is_heat_map)) + " values");
+                   std::to_string(value_count(answer, is_heat_map)) + " values");
     }
     const auto text = [&] {
-        return table_text_of(query.name).format(*answer, options.query.values, options.printing.screen());
+        return table_text_of(query.name).format(answer, options.query.values, options.printing.screen());
     };
-    const Result<Done> printed = options.printing.is_text() ? print_answer(*answer, text(), options.printing)
-                                                            : print_answer(*answer, options.printing);
-    return printed.ok() ? 0 : report_error(printed.error());
+    PERFLEET_TRY(options.printing.is_text() ? print_answer(answer, text(), options.printing)
+                                            : print_answer(answer, options.printing));
+    return 0;
 }
 
-int run(const QueryCommand& query, TableOptions& options) {
-    if (const Result<Done> checked = check_output(options); !checked.ok()) {
-        return report_error(checked.error());
-    }
-    if (const Result<Done> checked = check_function_options(options.functions); !checked.ok()) {
-        return report_error(checked.error());
-    }
+Result<int> run(const QueryCommand& query, TableOptions& options) {
+    PERFLEET_TRY(check_output(options));
+    PERFLEET_TRY(check_function_options(options.functions));
     if (options.printing.is_text()) {
         table_text_of(query.name).add_defaults(options.query.values);
     }
     if (!options.functions.functions.empty()) {
         return run_function_latency(options.functions, options.query, options.printing, options.watch_s,
-                                    options.own_command_line, [&] { return show(query, options); });
+                                    options.own_command_line, [&] { return exit_status(show(query, options)); });
     }
     if (!options.watch_s) {
         return show(query, options);
@@ -132,7 +123,7 @@ int run(const QueryCommand& query, TableOptions& options) {
             limit = std::min<std::uint64_t>(limit, lines - kLinesBesideRows);
         }
     }
-    return watch(*options.watch_s, [&] { return show(query, options); });
+    return watch(*options.watch_s, [&] { return exit_status(show(query, options)); });
 }
 
 // Options of perf report that ask for what top's table is anyway.

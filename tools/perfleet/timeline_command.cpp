@@ -29,11 +29,8 @@ void add_timeline_command(CLI::App& app, Invocation& invocation) {
     options->query.add_to(*command, selection_options());
     options->query.add_input_to(*command);
     command->callback([&invocation, options] {
-        invocation.run = [options] {
-            if (const Result<Done> chosen = choose_figure_format(options->output, options->query.values);
-                !chosen.ok()) {
-                return report_error(chosen.error());
-            }
+        invocation.run = [options]() -> Result<int> {
+            PERFLEET_TRY(choose_figure_format(options->output, options->query.values));
             return run_export(*options);
         };
     });
