@@ -1,15 +1,17 @@
 // What a gateway counts about what came in: everything that it turned away has a reason, and each reason a name that an
 // operator sees. Names may be added; what one means never changes.
 //
-// Plain values of fixed size, cheap to copy.
+// Counted by one thread, read by any as a copy, which is of fixed size.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 
 #include "schemas/vocabulary/duration_histogram.h"
+#include "schemas/vocabulary/shared_value.h"
 
 namespace perfleet {
 
@@ -106,8 +108,9 @@ inline constexpr std::size_t kReasonCount = static_cast<std::size_t>(Reason::kCo
 // One count for each reason; the index is the reason's number.
 template <class Reason>
 struct CountsByReason {
-    std::array<std::uint64_t, kReasonCount<Reason>> counts{};
+    std::array<SharedCount, kReasonCount<Reason>> counts{};
 
+    void add(Reason reason) { ++counts[static_cast<std::size_t>(reason)]; }
     [[nodiscard]] std::uint64_t of(Reason reason) const { return counts[static_cast<std::size_t>(reason)]; }
     [[nodiscard]] std::uint64_t total() const {
         std::uint64_t sum = 0;
@@ -124,18 +127,18 @@ using LossCounts = std::array<std::uint64_t, 16>;
 
 // Since the start, but for what is there "now".
 struct GatewayCounts {
-    std::uint64_t messages = 0;          // of any sort, malformed ones too
-    std::uint64_t messages_bytes = 0;    // of those that are one frame
-    std::uint64_t messages_dropped = 0;  // unread: too much of its peer, or of all, was waiting; batches come again
-    std::uint64_t replies_dropped = 0;   // to peers that don't read; what matters is repeated
-    std::uint64_t batches_stored = 0;
-    std::uint64_t batches_duplicate = 0;
-    std::uint64_t batches_expired = 0;
-    std::uint64_t rows_stored = 0;
-    std::uint64_t images_stored = 0;
-    std::uint64_t group_commits = 0;
-    std::uint64_t commits_failed = 0;  // and tried again
-    LossCounts rows_lost{};
+    SharedCount messages;          // of any sort, malformed ones too
+    SharedCount messages_bytes;    // of those that are one frame
+    SharedCount messages_dropped;  // unread: too much of its peer, or of all, was waiting; batches come again
+    SharedCount replies_dropped;   // to peers that don't read; what matters is repeated
+    SharedCount batches_stored;
+    SharedCount batches_duplicate;
+    SharedCount batches_expired;
+    SharedCount rows_stored;
+    SharedCount images_stored;
+    SharedCount group_commits;
+    SharedCount commits_failed;  // and tried again
+    std::array<SharedCount, std::tuple_size_v<LossCounts>> rows_lost{};
 
     CountsByReason<SessionRefusal> sessions_refused;
     CountsByReason<BatchRefusal> batches_refused;
@@ -146,18 +149,18 @@ struct GatewayCounts {
     CountsByReason<RequestOutcome> requests;
 
     // From a batch's arrival to its first acknowledgement, of the oldest in each acknowledgement.
-    DurationHistogram::Counts acknowledged_after;
-    DurationHistogram::Counts commits_took;  // group commits, sync included
+    DurationHistogram acknowledged_after;
+    DurationHistogram commits_took;  // group commits, sync included
 
-    bool is_store_stuck = false;     // the store can't write now
-    std::uint64_t peers_now = 0;     // that have said Hello and are there
-    std::uint64_t sessions_now = 0;  // in memory
-    std::uint64_t shards_now = 0;    // held, where gateways share the store
-    std::uint64_t peers_sent_elsewhere = 0;
-    std::uint64_t memory_bytes_max = 0;  // the ceiling of the process
-    std::uint64_t memory_bytes_now = 0;  // what peers have filled of it: messages, batches, images, sessions
-    std::uint64_t credit_bytes_max = 0;  // what all peers together may be promised
-    std::uint64_t credit_bytes_now = 0;
+    SharedValue<bool> is_store_stuck;  // the store can't write now
+    SharedCount peers_now;             // that have said Hello and are there
+    SharedCount sessions_now;          // in memory
+    SharedCount shards_now;            // held, where gateways share the store
+    SharedCount peers_sent_elsewhere;
+    SharedCount memory_bytes_max;  // the ceiling of the process
+    SharedCount memory_bytes_now;  // what peers have filled of it: messages, batches, images, sessions
+    SharedCount credit_bytes_max;  // what all peers together may be promised
+    SharedCount credit_bytes_now;
 };
 
 }  // namespace perfleet

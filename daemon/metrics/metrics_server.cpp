@@ -90,7 +90,7 @@ prometheus::MetricType type_of(MetricFamily::Type type) {
 
 double seconds(std::uint64_t duration_ns) { return static_cast<double>(duration_ns) / 1e9; }
 
-prometheus::ClientMetric::Histogram histogram_of(const DurationHistogram::Counts& durations) {
+prometheus::ClientMetric::Histogram histogram_of(const DurationHistogram& durations) {
     prometheus::ClientMetric::Histogram histogram;
     // The bucket without a bound is the count itself.
     for (std::size_t i = 0; i < durations.in_bucket.size(); ++i) {

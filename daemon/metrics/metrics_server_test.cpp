@@ -46,8 +46,7 @@ TEST(MetricsServer, ShowsDurationsAsCumulativeBuckets) {
     histogram.observe(1'000'000);        // 1 ms
     histogram.observe(3'000'000);        // 3 ms
     histogram.observe(120'000'000'000);  // 2 min
-    const auto server =
-        start([&](MetricPage& page) { page.histogram("test_seconds", "Durations.", histogram.read()); });
+    const auto server = start([&](MetricPage& page) { page.histogram("test_seconds", "Durations.", histogram); });
     const ScrapedPage page = scrape(server->address());
     EXPECT_EQ(page.all_problems(), "");
     EXPECT_EQ(page.value("test_seconds_bucket{le=\"0.0005\"}"), 0);

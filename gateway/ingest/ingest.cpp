@@ -422,6 +422,6 @@ Result<Done> Ingest::finish(const Now& now) {
     return Done{};
 }
 
-GatewayCounts Ingest::counts() const { return state_->counts.read(); }
+GatewayCounts Ingest::counts() const { return state_->counts; }
 
 }  // namespace perfleet

@@ -28,12 +28,12 @@ protected:
         return ingest_->counts().rows_lost.at(static_cast<std::size_t>(reason));
     }
     [[nodiscard]] std::uint64_t lost_in_all() const {
-        const LossCounts counts = ingest_->counts().rows_lost;
+        const auto counts = ingest_->counts().rows_lost;
         return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
     }
 };
 
-std::uint64_t count_of(const DurationHistogram::Counts& durations) {
+std::uint64_t count_of(const DurationHistogram& durations) {
     return std::accumulate(durations.in_bucket.begin(), durations.in_bucket.end(), std::uint64_t{0});
 }
 

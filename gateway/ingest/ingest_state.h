@@ -11,9 +11,9 @@
 #include "gateway/admission/decode.h"
 #include "gateway/admission/image_intake.h"
 #include "gateway/admission/intake_limits.h"
+#include "gateway/gateway_counts.h"
 #include "gateway/ingest/acknowledger.h"
 #include "gateway/ingest/commit_group.h"
-#include "gateway/ingest/counters.h"
 #include "gateway/ingest/credit_accounts.h"
 #include "gateway/ingest/ingest.h"
 #include "gateway/ingest/reply.h"
@@ -50,7 +50,7 @@ struct Ingest::State {
     std::uint64_t retry_after_ns = 0;  // 0: the store works
     std::string store_trouble;         // why it doesn't
     std::uint64_t warning_count = 0;   // since the last round
-    Counters counts;
+    GatewayCounts counts;
 
     State(Options with, Store& into, PeerLink& over);
 

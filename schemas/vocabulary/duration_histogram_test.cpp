@@ -19,7 +19,7 @@ TEST(DurationHistogram, ABoundBelongsToItsBucketAndTheNextDurationToTheNext) {
         DurationHistogram histogram;
         histogram.observe(kBounds[i]);
         histogram.observe(kBounds[i] + 1);
-        const auto counts = histogram.read();
+        const DurationHistogram counts = histogram;
         EXPECT_EQ(counts.in_bucket[i], 1U);
         EXPECT_EQ(counts.in_bucket[i + 1], 1U);
         EXPECT_EQ(counts.sum_ns, 2 * kBounds[i] + 1);
@@ -30,7 +30,7 @@ TEST(DurationHistogram, WhatIsLongerThanEveryBoundIsCounted) {
     DurationHistogram histogram;
     histogram.observe(0);
     histogram.observe(~0ULL);
-    const auto counts = histogram.read();
+    const DurationHistogram counts = histogram;
     EXPECT_EQ(counts.in_bucket.front(), 1U);
     EXPECT_EQ(counts.in_bucket.back(), 1U);
     EXPECT_EQ(std::accumulate(counts.in_bucket.begin(), counts.in_bucket.end(), std::uint64_t{0}), 2U);

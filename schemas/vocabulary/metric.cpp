@@ -25,7 +25,7 @@ void MetricPage::gauge(std::string name, std::string help, std::uint64_t value, 
     gauge(std::move(name), std::move(help), static_cast<double>(value), std::move(labels));
 }
 
-void MetricPage::histogram(std::string name, std::string help, const DurationHistogram::Counts& durations) {
+void MetricPage::histogram(std::string name, std::string help, const DurationHistogram& durations) {
     add(MetricFamily::Type::kHistogram, std::move(name), std::move(help), {{}, 0, durations});
 }
 

@@ -18,8 +18,8 @@ struct MetricFamily {
     using Labels = std::vector<std::pair<std::string, std::string>>;
     struct Value {
         Labels labels;
-        double value = 0;                     // not of a histogram
-        DurationHistogram::Counts durations;  // of a histogram
+        double value = 0;             // not of a histogram
+        DurationHistogram durations;  // of a histogram
     };
 
     std::string name;
@@ -35,7 +35,7 @@ public:
     void counter(std::string name, std::string help, std::uint64_t value, MetricFamily::Labels labels = {});
     void gauge(std::string name, std::string help, double value, MetricFamily::Labels labels = {});
     void gauge(std::string name, std::string help, std::uint64_t value, MetricFamily::Labels labels = {});
-    void histogram(std::string name, std::string help, const DurationHistogram::Counts& durations);
+    void histogram(std::string name, std::string help, const DurationHistogram& durations);
 
     [[nodiscard]] const std::vector<MetricFamily>& families() const { return families_; }
 

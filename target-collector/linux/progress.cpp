@@ -15,7 +15,7 @@ namespace {
 std::uint64_t rows_of(const CollectorCounts& counts) {
     std::uint64_t row_count = counts.rows_open;
     for (std::size_t i = 0; i < counts.rows_produced.size(); ++i) {
-        row_count += is_definition(static_cast<Kind>(i)) ? 0 : counts.rows_produced[i];
+        row_count += is_definition(static_cast<Kind>(i)) ? 0 : std::uint64_t{counts.rows_produced[i]};
     }
     return row_count;
 }

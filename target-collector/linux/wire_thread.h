@@ -64,7 +64,7 @@ public:
     // Signal-safe: don't wait any longer.
     void give_up();
 
-    [[nodiscard]] DurationHistogram::Counts acknowledged_after() const { return delivery_.acknowledged_after(); }
+    [[nodiscard]] DurationHistogram acknowledged_after() const { return delivery_.acknowledged_after(); }
 
     [[nodiscard]] bool session_refused() const { return session_refused_.load(std::memory_order_relaxed); }
 

@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace perfleet {
-namespace {
-
-constexpr auto kRelaxed = std::memory_order_relaxed;
-
-}  // namespace
 
 void CollectorCounters::publish_rows(std::span<const CountEntry> entries, Seq last_sealed, std::uint64_t rows_open) {
     CollectorCounts counts;
@@ -21,57 +16,28 @@ void CollectorCounters::publish_rows(std::span<const CountEntry> entries, Seq la
                 entry.value;
         }
     }
-    for (std::size_t i = 0; i < rows_produced_.size(); ++i) {
-        rows_produced_[i].store(counts.rows_produced[i], kRelaxed);
-    }
-    for (std::size_t i = 0; i < rows_lost_.size(); ++i) {
-        rows_lost_[i].store(counts.rows_lost[i], kRelaxed);
-    }
-    rows_open_.store(rows_open, kRelaxed);
-    definitions_lost_.store(counts.definitions_lost, kRelaxed);
-    batches_sealed_.store(last_sealed.value, kRelaxed);
+    counts_.rows_produced = counts.rows_produced;
+    counts_.rows_lost = counts.rows_lost;
+    counts_.rows_open = rows_open;
+    counts_.definitions_lost = counts.definitions_lost;
+    counts_.batches_sealed = last_sealed.value;
 }
 
 void CollectorCounters::publish_frequency_scale(double scale) {
-    frequency_scale_.store(scale, kRelaxed);
-    budget_changes_.fetch_add(1, kRelaxed);
+    counts_.frequency_scale = scale;
+    ++counts_.budget_changes;
 }
 
 void CollectorCounters::publish_delivery(const Delivery::Status& status, bool is_silent) {
-    batches_acknowledged_.store(status.batches_acknowledged, kRelaxed);
-    batches_resent_.store(status.batches_resent, kRelaxed);
-    batches_dropped_.store(status.batches_dropped, kRelaxed);
-    batches_refused_.store(status.batches_refused, kRelaxed);
-    replies_ignored_.store(status.replies_ignored, kRelaxed);
-    gateway_changes_.store(status.gateway_changes, kRelaxed);
-    spool_used_bytes_.store(status.spool_used_bytes, kRelaxed);
-    is_connected_.store(status.welcomed && !is_silent, kRelaxed);
-    is_session_refused_.store(status.session_refused, kRelaxed);
-}
-
-CollectorCounts CollectorCounters::read() const {
-    CollectorCounts counts;
-    for (std::size_t i = 0; i < rows_produced_.size(); ++i) {
-        counts.rows_produced[i] = rows_produced_[i].load(kRelaxed);
-    }
-    for (std::size_t i = 0; i < rows_lost_.size(); ++i) {
-        counts.rows_lost[i] = rows_lost_[i].load(kRelaxed);
-    }
-    counts.rows_open = rows_open_.load(kRelaxed);
-    counts.definitions_lost = definitions_lost_.load(kRelaxed);
-    counts.batches_sealed = batches_sealed_.load(kRelaxed);
-    counts.batches_acknowledged = batches_acknowledged_.load(kRelaxed);
-    counts.batches_resent = batches_resent_.load(kRelaxed);
-    counts.batches_dropped = batches_dropped_.load(kRelaxed);
-    counts.batches_refused = batches_refused_.load(kRelaxed);
-    counts.replies_ignored = replies_ignored_.load(kRelaxed);
-    counts.gateway_changes = gateway_changes_.load(kRelaxed);
-    counts.spool_used_bytes = spool_used_bytes_.load(kRelaxed);
-    counts.frequency_scale = frequency_scale_.load(kRelaxed);
-    counts.budget_changes = budget_changes_.load(kRelaxed);
-    counts.is_connected = is_connected_.load(kRelaxed);
-    counts.is_session_refused = is_session_refused_.load(kRelaxed);
-    return counts;
+    counts_.batches_acknowledged = status.batches_acknowledged;
+    counts_.batches_resent = status.batches_resent;
+    counts_.batches_dropped = status.batches_dropped;
+    counts_.batches_refused = status.batches_refused;
+    counts_.replies_ignored = status.replies_ignored;
+    counts_.gateway_changes = status.gateway_changes;
+    counts_.spool_used_bytes = status.spool_used_bytes;
+    counts_.is_connected = status.welcomed && !is_silent;
+    counts_.is_session_refused = status.session_refused;
 }
 
 }  // namespace perfleet

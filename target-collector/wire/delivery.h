@@ -142,7 +142,7 @@ public:
     void answer_request(const ControlAnswer& answer) { requests_.answer(answer); }
 
     // From a batch's last sending to its acknowledgement. From any thread.
-    [[nodiscard]] DurationHistogram::Counts acknowledged_after() const { return acknowledged_after_.read(); }
+    [[nodiscard]] DurationHistogram acknowledged_after() const { return acknowledged_after_; }
 
 private:
     // One step does at most so much of each, so that nothing waits for long.
