@@ -529,13 +529,18 @@ TEST_F(BareMetal, StartAndStopOfEachFunctionAddUpToWhatItTook) {
     ASSERT_EQ(ledgers.size(), 1U);
     ledgers.front().expect_exact();
     std::uint64_t stored = 0;
+    int untraced_count = 0;  // calls that the end of the run came upon: added up, and not traced any more
     for (const auto& row : rows_of(perfleet_json({"tracepoints", "--data", data()}))) {
         const std::uint64_t count = row.at("rows");
         const auto took = static_cast<double>(machine.number("took", row.at("event")));
-        EXPECT_NEAR(row.at("mean").get<double>() * static_cast<double>(count), took, 1e-9 * took) << row;
+        const double untraced = took - row.at("mean").get<double>() * static_cast<double>(count);
+        EXPECT_GE(untraced, -1e-9 * took) << row;
+        EXPECT_LE(untraced, row.at("max").get<double>()) << row;
+        untraced_count += untraced > 1e-9 * took ? 1 : 0;
         EXPECT_GT(count, 10U);
         stored += count;
     }
+    EXPECT_LE(untraced_count, 1);
     EXPECT_EQ(stored, machine.number("sampled", "traced"));
     EXPECT_GT(stored, 0U);
 }
