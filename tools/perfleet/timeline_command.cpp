@@ -3,6 +3,7 @@
 
 #include "exporters/format/export_format.h"
 #include "query-engine/select/selection_options.h"
+#include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/export_run.h"
 #include "tools/perfleet/figure_file.h"
