@@ -97,11 +97,11 @@ public:
     }
 
     Result<Done> end(const SessionEnd& end) override {
-        SealedRecord final;
-        final.type = SealedRecord::Type::kFinal;
-        final.seq = end.last_seq;
-        final.end_point = end.end_point;
-        PERFLEET_TRY(pass_on(final, std::as_bytes(std::span{end.counts})));
+        SealedRecord header;
+        header.type = SealedRecord::Type::kFinal;
+        header.seq = end.last_seq;
+        header.end_point = end.end_point;
+        PERFLEET_TRY(pass_on(header, std::as_bytes(std::span{end.counts})));
         PERFLEET_TRY(wait_until([this] { return delivery_.status().finished; }));
         stored_.has_end = true;
         if (const std::uint64_t refused = delivery_.status().batches_refused; refused > 0) {
