@@ -185,13 +185,13 @@ TEST(Answers, OfAnEmptyStoreAreEmptyTablesThatSaySo) {
 TEST(Answers, BadOptionsAreNamed) {
     const std::unique_ptr<Store> store = make_memory_store();
     const std::vector<std::tuple<std::string, std::string, std::string>> bad{
-        {"top", "by", "colour"},        {"diff", "before", "a b"},    {"diff", "after", ""},
-        {"top", "before", "last"},      {"top", "limit", "-1"},       {"top", "limit", "1x"},
-        {"top", "from", "noon"},        {"top", "until", ""},         {"top", "select", "{x}"},
-        {"top", "threads", "65"},       {"top", "memory", "1x"},      {"top", "memory", "1000"},
-        {"targets", "by", "symbol"},    {"targets", "nosuch", ""},    {"sessions", "limit", "3"},
-        {"tree", "limit", "3"},         {"tree", "min-percent", "x"}, {"tree", "min-percent", "nan"},
-        {"tree", "min-percent", "101"},
+        {"top", "by", "colour"},        {"diff", "before", "a b"},     {"diff", "after", ""},
+        {"top", "before", "last"},      {"top", "limit", "-1"},        {"top", "limit", "1x"},
+        {"top", "from", "noon"},        {"top", "until", ""},          {"top", "select", "{x}"},
+        {"top", "threads", "65"},       {"top", "memory", "1x"},       {"top", "memory", "1000"},
+        {"targets", "by", "symbol"},    {"targets", "nosuch", ""},     {"sessions", "limit", "3"},
+        {"tree", "limit", "3"},         {"tree", "min-percent", "x"},  {"tree", "min-percent", "nan"},
+        {"tree", "min-percent", "101"}, {"top", "min-percent", "101"},
     };
     for (const auto& [command, name, value] : bad) {
         const Result<Answer> answer = run_text_query(command, {{name, value}}, *store, {}, UtcNs{0});

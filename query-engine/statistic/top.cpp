@@ -112,8 +112,10 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const Measur
         columns.push_back({"blocked", unit});
         columns.push_back({"runnable", unit});
     }
-    columns.push_back({"children", unit});
-    columns.push_back({"children_percent", "percent"});
+    if (!options.self_only) {
+        columns.push_back({"children", unit});
+        columns.push_back({"children_percent", "percent"});
+    }
     return columns;
 }
 
@@ -194,7 +196,10 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
                     row.runnable = in_twin->second.self;
                 }
             }
-            rows.push_back(row);
+            if (percent_of(options.self_only ? row.counts.self : row.counts.children, counts.total()) >=
+                options.percent_min) {
+                rows.push_back(row);
+            }
         }
     }
     const auto before = [&](const Row& a, const Row& b) {
@@ -246,8 +251,10 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
             values.push_back(shown(row.counts.self - row.runnable));
             values.push_back(shown(row.runnable));
         }
-        values.push_back(shown(row.counts.children));
-        values.emplace_back(percent_of(row.counts.children, counts.total()));
+        if (!options.self_only) {
+            values.push_back(shown(row.counts.children));
+            values.emplace_back(percent_of(row.counts.children, counts.total()));
+        }
         share.add(answer_text_size_bytes(values));
         if (share.is_exceeded()) {
             return answer;
@@ -259,9 +266,14 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
 
 Result<Done> check_top_options(const OptionValues& values, TopOptions& options) {
     PERFLEET_TRY(check_slowest(options.slowest));
-    for (const char* name : {"by", "callers", "lines", "inlines"}) {
+    for (const char* name : {"by", "callers", "lines", "inlines", "no-children", "min-percent"}) {
         if (options.slowest.is_given() && values.contains(name)) {
             return usage("--" + std::string{name} + ": not together with --slowest, which has a row a function");
+        }
+    }
+    for (const char* name : {"no-children", "min-percent"}) {
+        if (!options.callers_of.empty() && values.contains(name)) {
+            return usage("--" + std::string{name} + ": not together with --callers, which has a row a caller");
         }
     }
     return Done{};
@@ -279,6 +291,14 @@ OptionTable<TopOptions> make_top_options() {
               read_by)
         .value({"callers", OptionType::kText, "FUNCTION", "instead: who called this function, by samples"},
                &TopOptions::callers_of)
+        .flag("no-children", &TopOptions::self_only, "leave out what callees took")
+        .value({.name = "min-percent",
+                .type = OptionType::kReal,
+                .value_name = "P",
+                .summary = "leave out rows below, of children or else self",
+                .aliases = {"percent-limit"},
+                .max = 100},
+               &TopOptions::percent_min)
         .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
                &TopOptions::row_count_max)
         .flag("addresses", &TopOptions::each_address, "show each address that has no symbol, not its function or image")

@@ -33,13 +33,15 @@ struct TopOptions {
     bool has_inlines = false;   // inlined functions are frames of their own (source_expansion.h)
     std::string callers_of;     // not empty: a row a caller of this function (callers.h)
     bool sum_weights = false;   // sums of the event's unit, not numbers of samples
+    bool self_only = false;     // rows without what their callees took
+    double percent_min = 0;     // of a row's children, or of its self where it has these alone
     std::optional<std::uint64_t> row_count_max;
     SlowestOptions slowest;  // given: instead, what the slowest operations do otherwise (slowest.h)
 
     [[nodiscard]] bool needs_cgroups() const { return by_cgroup || by_container || by_pod || by_unit; }
 };
 
-// by, callers, addresses, lines, inlines, limit, weight, slowest, of.
+// by, callers, addresses, lines, inlines, no-children, min-percent, limit, weight, slowest, of.
 [[nodiscard]] const OptionTable<TopOptions>& top_options();
 
 [[nodiscard]] Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options);

@@ -257,6 +257,28 @@ TEST_F(Top, RowsAreInTheirOrderAndCutAtTheLimit) {
     EXPECT_EQ(five.ledger, all.ledger);
 }
 
+TEST_F(Top, LeavesOutRowsBelowAShare) {
+    constexpr double kPercent = 4;
+    for (const bool self_only : {false, true}) {
+        TopOptions options;
+        options.self_only = self_only;
+        const Answer all = top({}, options);
+        options.percent_min = kPercent;
+        const Answer some = top({}, options);
+        ASSERT_EQ(some.columns.size(), self_only ? 5U : 7U);
+        EXPECT_EQ(some.columns.back().name, self_only ? "self_percent" : "children_percent");
+        std::vector<std::vector<AnswerValue>> expected;
+        for (const std::vector<AnswerValue>& row : all.rows) {
+            if (std::get<double>(row.back()) >= kPercent) {
+                expected.push_back(row);
+            }
+        }
+        EXPECT_EQ(some.rows, expected);
+        EXPECT_FALSE(expected.empty());
+        EXPECT_LT(expected.size(), all.rows.size());
+    }
+}
+
 TEST_F(Top, LedgerAndSelfCountsAddUp) {
     const Answer answer = top({}, {});
     std::uint64_t self = 0;

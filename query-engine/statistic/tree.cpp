@@ -186,6 +186,7 @@ const OptionTable<TreeOptions>& tree_options() {
                     .type = OptionType::kReal,
                     .value_name = "P",
                     .summary = "leave out branches below (default: 1 in text)",
+                    .aliases = {"percent-limit"},
                     .max = 100},
                    &TreeOptions::percent_min)
             .flag("addresses", &TreeOptions::each_address,

@@ -313,6 +313,8 @@ def top_sorts_as_perf_report_spells_it(user):
     by_image, _ = user.json("perfleet top --by image")
     for words in ("-s dso", "--sort dso --stdio", "--by dso -n"):
         check(user.json(f"perfleet report {words}")[0] == by_image, words)
+    own, _ = user.json("perfleet report --no-children --percent-limit 10")
+    check(own and all(row["self_percent"] >= 10 and "children" not in row for row in own), "--no-children: its own time")
     check(user.json("perfleet top -s comm -s sym")[0] == user.json("perfleet top --by command,symbol")[0], "two lists")
 
 
@@ -320,7 +322,7 @@ def top_sorts_as_perf_report_spells_it(user):
 def options_of_perf_name_what_to_use_instead(user):
     user.run("perfleet report --children --stdio --no-children -n")
     for words, instead in (("report -g none", "tree"), ("report -G", "--callers"),
-                           ("report --percent-limit 1", "--limit"), ("report -t ,", "csv"), ("top -p 1", "record -p"),
+                           ("report -t ,", "csv"), ("top -p 1", "record -p"),
                            ("top -a", "--watch"), ("report --time 10%-120%", "--from"), ("script --time 1", "START,STOP"),
                            ("report --header-only", "--header-only: use"), ("report --hierarchy", "tree"),
                            ("stat -d -- true", "-e cycles"), ("stat -I 100 -- true", "counters"),

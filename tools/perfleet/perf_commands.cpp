@@ -47,7 +47,6 @@ constexpr PerfOption kTop[]{
     {"-v,--verbose", false, "use --addresses, or 'perfleet symbols' for build-ids"},
     {"-D,--dump-raw-trace,--stats,--tasks,--mmaps", false, kToPerfReport},
     {"-k,--vmlinux,--kallsyms", true, "not needed: the kernel's symbols are stored with the session"},
-    {"--percent-limit", true, "use --limit ROWS; 'perfleet tree' has --min-percent"},
     {"-d", true, "use --image NAMES"},
     {"-c", true, "use --comm NAMES"},
     {"-S", true, "use --symbol NAMES"},

@@ -128,7 +128,7 @@ Result<int> run(const QueryCommand& query, TableOptions& options) {
 
 // Options of perf report that ask for what top's table is anyway.
 void add_report_options(CLI::App& command) {
-    command.add_flag("--stdio,--children,--no-children,-n,--show-nr-samples,--show-total-period")
+    command.add_flag("--stdio,--children,-n,--show-nr-samples,--show-total-period")
         ->description("As perf report has them: the table is text, with samples, self and children");
 }
 
