@@ -1,5 +1,6 @@
 // perfleet stat with real programs, held against what they are known to do and against the real perf stat.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -77,6 +78,34 @@ TEST(StatProgram, SaysWhatThisMachineDoesNotCount) {
     const Finished perf = end_to_end::run({"perf", "stat", "-e", "cycles", "true"});
     const bool has_counters = perf.error_output.find("not supported") == std::string::npos;
     EXPECT_EQ(finished.error_output.find("not supported") == std::string::npos, has_counters) << finished.error_output;
+}
+
+// As perf does where perf_event_paranoid is 2.
+TEST(StatProgram, OfAUserWithoutRightsCountsInUserSpace) {
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "another user: needs root";
+    }
+    end_to_end::Process::Options options;
+    options.user = 65'534;
+    const std::string events = "task-clock,page-faults";
+    const Finished perf = end_to_end::run({"perf", "stat", "-x,", "-e", events, "true"}, options);
+    if (perf.ending.status != 0) {
+        GTEST_SKIP() << "this kernel lets users without rights count nothing: " << perf.error_output;
+    }
+    const Finished ours =
+        end_to_end::run({program_path("perfleet"), "stat", "--format", "json", "-e", events + ",context-switches", "--",
+                         "sh", "-c", "i=0; while [ $i -lt 1000 ]; do i=$((i + 1)); done"},
+                        options);
+    ASSERT_EQ(ours.ending.status, 0) << ours.error_output;
+    const nlohmann::json answer = nlohmann::json::parse(ours.error_output);
+    const bool is_restricted = perf.error_output.find("page-faults:u") != std::string::npos;
+    const nlohmann::json clock = row_of(answer, is_restricted ? "task-clock:u" : "task-clock");
+    EXPECT_GT(clock[1], 0) << answer;
+    EXPECT_TRUE(std::string{clock.back()}.ends_with(" CPUs")) << clock;
+    EXPECT_GT(row_of(answer, is_restricted ? "page-faults:u" : "page-faults")[1], 10) << answer;
+    // Never in user space: perf counts 0.
+    EXPECT_EQ(row_of(answer, "context-switches")[1].is_null(), is_restricted) << answer;
+    EXPECT_EQ(answer["warnings"].size(), is_restricted ? 1U : 0U) << answer;
 }
 
 }  // namespace

@@ -26,7 +26,6 @@
 #include "target-collector/linux/command_line.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/target_identity.h"
-#include "target-collector/source/linux/event_parser.h"
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/counted_run.h"
 #include "tools/perfleet/diff_command.h"
@@ -255,11 +254,10 @@ Result<std::vector<FailCondition>> check_options(const ComparedCommands& options
 Result<int> run_compare(ComparedCommands& options) {
     const auto conditions = check_options(options);
     const auto sides = sides_of(options.words);
-    const auto events =
-        parse_events(options.events.empty() ? std::vector<std::string>{kCountedEventsDefault} : options.events, {});
+    const auto counted = counted_events(options.events);
     const Result<std::string> folder = data_folder_of(options.data);
     for (const Error* error : {conditions.ok() ? nullptr : &conditions.error(), sides.ok() ? nullptr : &sides.error(),
-                               events.ok() ? nullptr : &events.error(), folder.ok() ? nullptr : &folder.error()}) {
+                               counted.ok() ? nullptr : &counted.error(), folder.ok() ? nullptr : &folder.error()}) {
         if (error != nullptr) {
             return *error;
         }
@@ -267,9 +265,12 @@ Result<int> run_compare(ComparedCommands& options) {
     if (auto made = options.has_profile || is_folder(*folder) ? prepare_writer_folder(*folder) : Done{}; !made.ok()) {
         return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
     }
+    if (!counted->warning.empty()) {
+        print_note(counted->warning);
+    }
     const std::string comparison = std::to_string(static_cast<std::uint64_t>(utc_now().value));
     RandomStream random{std::random_device{}()};
-    const auto measured = PERFLEET_TRY(measure(options, *sides, *events, comparison, *folder, random));
+    const auto measured = PERFLEET_TRY(measure(options, *sides, counted->events, comparison, *folder, random));
     PERFLEET_TRY(store_runs(measured.runs, *folder));
     if (options.precision_percent) {
         print_note(fmt::format("{} runs of each side: the change of elapsed is known to {}", measured.runs.size() / 2,

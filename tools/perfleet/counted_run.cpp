@@ -9,9 +9,14 @@
 #include <csignal>
 
 #include "target-collector/linux/command.h"
+#include "target-collector/source/linux/event_parser.h"
 
 namespace perfleet {
 namespace {
+
+// As perf's; those that this machine doesn't count are shown as such.
+constexpr const char* kEventsDefault =
+    "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses";
 
 std::uint64_t ns_of(const timeval& time) {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_usec) * 1'000U;
@@ -47,6 +52,14 @@ Result<int> wait_for(Command& command) {
 }
 
 }  // namespace
+
+Result<CountedEvents> counted_events(const std::vector<std::string>& spellings) {
+    CountedEvents counted;
+    counted.events =
+        PERFLEET_TRY(parse_events(spellings.empty() ? std::vector<std::string>{kEventsDefault} : spellings, {}));
+    counted.warning = leave_out_kernel_where_forbidden(counted.events);
+    return counted;
+}
 
 Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<const EventSpec> events, bool all_cpus,
                                const std::vector<std::uint32_t>& pids) {

@@ -14,10 +14,6 @@
 
 namespace perfleet {
 
-// As perf's; those that this machine doesn't count are shown as such.
-inline constexpr const char* kCountedEventsDefault =
-    "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses";
-
 inline constexpr std::array<const char*, 3> kRunTimes{"elapsed", "user", "system"};
 
 struct CountedRun {
@@ -26,6 +22,13 @@ struct CountedRun {
     std::array<std::uint64_t, kRunTimes.size()> times_ns{};
     int exit_status = 0;
 };
+
+// What is counted of these spellings (of those that perf counts where there is none). Errors: those of parse_events().
+struct CountedEvents {
+    std::vector<EventSpec> events;
+    std::string warning;  // empty: this user may count all that was asked for
+};
+[[nodiscard]] Result<CountedEvents> counted_events(const std::vector<std::string>& spellings);
 
 // Waits for its end. Ctrl-C is the program's. `pids` or `all_cpus`: what is counted instead of the program, while it
 // runs. Errors: those of starting it and of EventCounts::open().

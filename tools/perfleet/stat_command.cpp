@@ -18,7 +18,6 @@
 #include "schemas/vocabulary/option_value.h"
 #include "storage/number/moments.h"
 #include "target-collector/linux/command_line.h"
-#include "target-collector/source/linux/event_parser.h"
 #include "tools/perfleet/counted_run.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
@@ -57,7 +56,7 @@ double mean_of(const Row& row) { return static_cast<double>(row.values.mean().va
 
 const Row* find(const std::vector<Row>& rows, std::string_view name) {
     for (const Row& row : rows) {
-        if (row.name == name && row.values.count() != 0) {
+        if (row.name.substr(0, row.name.find(':')) == name && row.values.count() != 0) {
             return &row;
         }
     }
@@ -73,7 +72,9 @@ std::string rounded(double value) {
 // What perf says beside an event.
 std::string note_of(const Row& row, const std::vector<Row>& rows) {
     if (row.refused) {
-        return row.refused->code == ErrorCode::kUnsupported ? "not supported" : row.refused->message;
+        return row.refused->code == ErrorCode::kUnsupported  ? "not supported"
+               : row.refused->code == ErrorCode::kPermission ? "not permitted"
+                                                             : row.refused->message;
     }
     const Row* const clock = find(rows, "task-clock") != nullptr ? find(rows, "task-clock") : find(rows, "cpu-clock");
     const double elapsed_ns = mean_of(*find(rows, "elapsed"));
@@ -83,7 +84,8 @@ std::string note_of(const Row& row, const std::vector<Row>& rows) {
     for (const auto& [name, of, text] : {std::tuple{"instructions", "cycles", " per cycle"},
                                          std::tuple{"branch-misses", "branches", " of all branches"},
                                          std::tuple{"cache-misses", "cache-references", " of all references"}}) {
-        if (const Row* const whole = find(rows, of); row.name == name && whole != nullptr && mean_of(*whole) > 0) {
+        if (const Row* const whole = find(rows, of);
+            &row == find(rows, name) && whole != nullptr && mean_of(*whole) > 0) {
             return rounded(mean_of(row) / mean_of(*whole)) + text;
         }
     }
@@ -154,7 +156,8 @@ Result<Done> write_report(const StatOptions& options, const Answer& answer) {
             : format_report(answer, options.printing.format == "json" ? ReportFormat::kJson : ReportFormat::kCsv);
     if (!is_file) {
         (void)std::fwrite(report.data(), 1, report.size(), stderr);
-        for (const std::string& warning : answer.warnings) {
+        const bool has_warnings = options.printing.format == "json";  // the report itself
+        for (const std::string& warning : has_warnings ? std::vector<std::string>{} : answer.warnings) {
             std::fprintf(stderr, "perfleet stat: warning: %s\n", warning.c_str());
         }
         return Done{};
@@ -167,8 +170,8 @@ Result<int> run_stat(const StatOptions& options) {
         (void)report_error(error);
         return exit_status_of(error, true);
     };
-    const auto events = PERFLEET_TRY(
-        parse_events(options.events.empty() ? std::vector<std::string>{kCountedEventsDefault} : options.events, {}));
+    const auto counted = PERFLEET_TRY(counted_events(options.events));
+    const std::vector<EventSpec>& events = counted.events;
     std::vector<Row> rows;
     for (const EventSpec& event : events) {
         rows.push_back({event.name, event.unit == "events" ? "" : event.unit, {}, 0, 0, {}});
@@ -204,6 +207,9 @@ Result<int> run_stat(const StatOptions& options) {
     Answer answer = answer_of(rows, options.run_count);
     if (options.printing.is_text()) {
         show_milliseconds(answer);
+    }
+    if (!counted.warning.empty()) {
+        answer.warnings.push_back(counted.warning);
     }
     if (failed_count != 0) {
         answer.warnings.push_back(std::to_string(failed_count) + " of " + std::to_string(rows.back().values.count()) +

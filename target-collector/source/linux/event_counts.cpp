@@ -78,7 +78,39 @@ perf_event_attr counting_attr(const EventSpec& event, const AttrOptions& options
     return attr;
 }
 
+// Counted where the kernel switches tasks: never in user space.
+bool is_of_kernel(const EventSpec& event) {
+    return event.is_tracepoint() ||
+           (event.type == PERF_TYPE_SOFTWARE &&
+            (event.config == PERF_COUNT_SW_CONTEXT_SWITCHES || event.config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+             event.config == PERF_COUNT_SW_CGROUP_SWITCHES));
+}
+
+bool may_count(const EventSpec& event) {
+    const FileDescriptor fd{open_perf_event(counting_attr(event, {}, false), 0, -1)};
+    return fd || !is_permission(errno);
+}
+
 }  // namespace
+
+std::string leave_out_kernel_where_forbidden(std::vector<EventSpec>& events) {
+    std::string message;
+    for (EventSpec& event : events) {
+        if (event.exclude_kernel || event.exclude_user || !event.is_opened() || is_of_kernel(event) ||
+            is_pmu_event(event) || may_count(event)) {
+            continue;
+        }
+        EventSpec in_user_space = event;
+        in_user_space.exclude_kernel = true;
+        in_user_space.name += event.name.find(':') == std::string::npos ? ":u" : "u";
+        if (may_count(in_user_space)) {
+            event = std::move(in_user_space);
+            message = "counting in user space only (" + paranoid_text() +
+                      "); in the kernel, too, as root or with CAP_PERFMON";
+        }
+    }
+    return message;
+}
 
 std::optional<double> EventCount::scaled() const {
     if (running_ns == 0) {

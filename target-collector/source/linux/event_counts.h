@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
@@ -24,6 +25,11 @@ struct EventCount {
     // What it would have been had it counted all the time; nothing where it never counted.
     [[nodiscard]] std::optional<double> scaled() const;
 };
+
+// Events of which this user may count the part in user space alone (perf_event_paranoid) count that, and have `:u` in
+// their names, as perf does; those that only the kernel has stay as they are. Returns what the user should know of it;
+// empty: there was none.
+[[nodiscard]] std::string leave_out_kernel_where_forbidden(std::vector<EventSpec>& events);
 
 class EventCounts {
 public:
