@@ -325,7 +325,7 @@ def options_of_perf_name_what_to_use_instead(user):
                            ("report -t ,", "csv"), ("top -p 1", "record -p"),
                            ("top -a", "--watch"), ("report --time 10%-120%", "--from"), ("script --time 1", "START,STOP"),
                            ("report --header-only", "--header-only: use"), ("report --hierarchy", "tree"),
-                           ("stat -d -- true", "-e cycles"), ("stat -I 100 -- true", "counters"),
+                           ("stat -d -- true", "-e cycles"),
                            ("stat -x, -- true", "csv"),
                            ("script --max-events 2", "head"), ("annotate -s main", "annotate FUNCTION")):
         error = user.run(f"perfleet {words}", status=2).err

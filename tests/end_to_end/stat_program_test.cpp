@@ -72,6 +72,25 @@ TEST(StatProgram, AgreesWithPerf) {
     EXPECT_NE(ours.error_output.find("syscalls:sys_enter_write,300,"), std::string::npos) << ours.error_output;
 }
 
+TEST(StatProgram, IntervalsAddUpToTheRun) {
+    const Finished finished =
+        stat({"-I", "50", "-e", "syscalls:sys_enter_write", "--format", "json", "--", "sh", "-c",
+              "for count in 300 200; do dd if=/dev/zero of=/dev/null bs=1 count=$count status=none; sleep 0.2; done"});
+    ASSERT_EQ(finished.ending.status, 0) << finished.error_output;
+    const nlohmann::json answer = nlohmann::json::parse(finished.error_output);
+    ASSERT_GE(answer["rows"].size(), 4U);
+    std::uint64_t writes = 0;
+    double time_s = 0;
+    for (const auto& row : answer["rows"]) {
+        EXPECT_GT(row[0], time_s);
+        time_s = row[0];
+        EXPECT_EQ(row[1], "syscalls:sys_enter_write");
+        writes += row[2].get<std::uint64_t>();
+    }
+    EXPECT_EQ(writes, 500U);
+    EXPECT_EQ(stat({"-I", "50", "-r", "2", "--", "true"}).ending.status, 2);
+}
+
 TEST(StatProgram, SaysWhatThisMachineDoesNotCount) {
     const Finished finished = stat({"-e", "page-faults,cycles,instructions", "--", "true"});
     EXPECT_EQ(finished.ending.status, 0);

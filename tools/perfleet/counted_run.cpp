@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -38,14 +39,33 @@ private:
     void (*quit_)(int);
 };
 
-Result<int> wait_for(Command& command) {
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t ns_since(Clock::time_point start) {
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds{Clock::now() - start}.count());
+}
+
+// `visit` is called at each end of an interval.
+Result<int> wait_for(Command& command, Clock::time_point start, std::chrono::milliseconds interval,
+                     const std::function<void()>& visit) {
+    Clock::time_point next = start + interval;
     while (true) {
         if (const std::optional<int> status = command.exit_status()) {
             return *status;
         }
         pollfd end{command.end_fd(), POLLIN, 0};
-        constexpr int kLookAgainMs = 100;  // where there is no descriptor
-        if (::poll(&end, end.fd < 0 ? 0 : 1, end.fd < 0 ? kLookAgainMs : -1) < 0 && errno != EINTR) {
+        constexpr std::chrono::milliseconds kLookAgain{100};  // where there is no descriptor
+        auto wait = end.fd < 0 ? kLookAgain : std::chrono::milliseconds{-1};
+        if (interval.count() != 0) {
+            const auto now = Clock::now();
+            if (now >= next) {
+                visit();
+                next += interval * ((now - next) / interval + 1);
+            }
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
+            wait = std::max(std::min(left, end.fd < 0 ? kLookAgain : left), std::chrono::milliseconds{0});
+        }
+        if (::poll(&end, end.fd < 0 ? 0 : 1, static_cast<int>(wait.count())) < 0 && errno != EINTR) {
             return error_from_errno(errno, "poll");
         }
     }
@@ -61,29 +81,38 @@ Result<CountedEvents> counted_events(const std::vector<std::string>& spellings) 
     return counted;
 }
 
-Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<const EventSpec> events, bool all_cpus,
-                               const std::vector<std::uint32_t>& pids) {
+Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<const EventSpec> events,
+                               const CountedScope& scope) {
     const auto command = PERFLEET_TRY(Command::start(words));
-    const bool is_of_program = !all_cpus && pids.empty();
-    const auto counts = PERFLEET_TRY(EventCounts::open(events, {is_of_program ? command->pid() : -1, pids, all_cpus}));
+    const bool is_of_program = !scope.all_cpus && scope.pids.empty();
+    const auto counts =
+        PERFLEET_TRY(EventCounts::open(events, {is_of_program ? command->pid() : -1, scope.pids, scope.all_cpus}));
     rusage before{};
     ::getrusage(RUSAGE_CHILDREN, &before);
     const SignalsLeftToProgram signals;
-    const auto start = std::chrono::steady_clock::now();
-    counts->enable();
-    PERFLEET_TRY(command->run());
-    const auto status = PERFLEET_TRY(wait_for(*command));
     CountedRun run;
-    run.counts = counts->read();
-    run.exit_status = status;
-    rusage after{};
-    ::getrusage(RUSAGE_CHILDREN, &after);
-    run.times_ns = {
-        static_cast<std::uint64_t>(std::chrono::nanoseconds{std::chrono::steady_clock::now() - start}.count()),
-        ns_of(after.ru_utime) - ns_of(before.ru_utime), ns_of(after.ru_stime) - ns_of(before.ru_stime)};
     for (std::size_t i = 0; i < events.size(); ++i) {
         run.refused.push_back(counts->refused(i));
     }
+    const auto start = Clock::now();
+    const auto read = [&] {
+        run.counts = counts->read();
+        run.times_ns.front() = ns_since(start);
+    };
+    counts->enable();
+    PERFLEET_TRY(command->run());
+    run.exit_status = PERFLEET_TRY(wait_for(*command, start, std::chrono::milliseconds{scope.interval_ms}, [&] {
+        read();
+        scope.visit(run);
+    }));
+    read();
+    if (scope.interval_ms != 0) {
+        scope.visit(run);
+    }
+    rusage after{};
+    ::getrusage(RUSAGE_CHILDREN, &after);
+    run.times_ns = {run.times_ns.front(), ns_of(after.ru_utime) - ns_of(before.ru_utime),
+                    ns_of(after.ru_stime) - ns_of(before.ru_stime)};
     return run;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,9 +31,18 @@ struct CountedEvents {
 };
 [[nodiscard]] Result<CountedEvents> counted_events(const std::vector<std::string>& spellings);
 
-// Waits for its end. Ctrl-C is the program's. `pids` or `all_cpus`: what is counted instead of the program, while it
-// runs. Errors: those of starting it and of EventCounts::open().
+// What is counted, instead of the program, while it runs; and who is told meanwhile.
+struct CountedScope {
+    bool all_cpus = false;
+    std::vector<std::uint32_t> pids{};
+    std::uint32_t interval_ms = 0;  // 0: nobody
+    // After each interval, and at the end with what is left of one: what was counted up to then, `elapsed` among the
+    // times alone.
+    std::function<void(const CountedRun& run_so_far)> visit{};
+};
+
+// Waits for its end. Ctrl-C is the program's. Errors: those of starting it and of EventCounts::open().
 [[nodiscard]] Result<CountedRun> run_counted(const std::vector<std::string>& command, std::span<const EventSpec> events,
-                                             bool all_cpus = false, const std::vector<std::uint32_t>& pids = {});
+                                             const CountedScope& scope = {});
 
 }  // namespace perfleet

@@ -57,7 +57,6 @@ constexpr PerfOption kTop[]{
 };
 constexpr PerfOption kStat[]{
     {"-d,--detailed", false, "name the events: -e cycles,instructions,L1-dcache-loads,LLC-load-misses"},
-    {"-I,--interval-print", true, "use 'perfleet record -e EVENTS -- COMMAND', then 'perfleet counters'"},
     {"-x,--field-separator", true, "use --format csv"},
 };
 constexpr PerfOption kScript[]{

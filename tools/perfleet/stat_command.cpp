@@ -28,6 +28,8 @@ namespace perfleet {
 namespace {
 
 constexpr unsigned kRunsMax = 10'000;
+constexpr std::uint32_t kIntervalMsMin = 10;
+constexpr std::uint32_t kIntervalMsMax = 3'600'000;
 constexpr long double kConfidence = 0.95L;
 constexpr double kNsPerSecondReal = 1e9;
 constexpr double kNsPerMillisecond = 1e6;
@@ -36,6 +38,7 @@ struct StatOptions {
     unsigned run_count = 1;
     bool all_cpus = false;
     std::vector<std::uint32_t> pids;
+    std::uint32_t interval_ms = 0;
     OutputOptions printing;
     std::string output;
     bool may_replace = false;
@@ -145,25 +148,117 @@ Answer answer_of(const std::vector<Row>& rows, unsigned run_count) {
     return answer;
 }
 
+std::string table_of(const StatOptions& options, const Answer& answer) {
+    return format_table(answer, screen_of(STDERR_FILENO, options.printing.color, options.printing.is_wide));
+}
+
 // To the file that was named, else to standard error: standard output is the program's.
 Result<Done> write_report(const StatOptions& options, const Answer& answer) {
-    const bool is_file = !options.output.empty();
-    const Screen screen =
-        is_file ? Screen{} : screen_of(STDERR_FILENO, options.printing.color, options.printing.is_wide);
-    const std::string report =
-        options.printing.is_text()
-            ? format_table(answer, screen)
-            : format_report(answer, options.printing.format == "json" ? ReportFormat::kJson : ReportFormat::kCsv);
-    if (!is_file) {
-        (void)std::fwrite(report.data(), 1, report.size(), stderr);
-        const bool has_warnings = options.printing.format == "json";  // the report itself
-        for (const std::string& warning : has_warnings ? std::vector<std::string>{} : answer.warnings) {
-            std::fprintf(stderr, "perfleet stat: warning: %s\n", warning.c_str());
-        }
-        return Done{};
+    const bool is_text = options.printing.is_text();
+    const auto report = [&] {
+        return is_text ? format_table(answer, Screen{})
+                       : format_report(answer,
+                                       options.printing.format == "json" ? ReportFormat::kJson : ReportFormat::kCsv);
+    };
+    if (!options.output.empty()) {
+        return write_file(options.output, report(),
+                          options.may_replace ? ExistingFile::kReplace : ExistingFile::kRefuse);
     }
-    return write_file(options.output, report, options.may_replace ? ExistingFile::kReplace : ExistingFile::kRefuse);
+    if (!is_text) {
+        std::fputs(report().c_str(), stderr);
+    } else if (!answer.rows.empty()) {
+        std::fputs(table_of(options, answer).c_str(), stderr);
+    }
+    const bool has_warnings = options.printing.format == "json";  // the report itself
+    for (const std::string& warning : has_warnings ? std::vector<std::string>{} : answer.warnings) {
+        std::fprintf(stderr, "perfleet stat: warning: %s\n", warning.c_str());
+    }
+    return Done{};
 }
+
+std::vector<Row> rows_of(std::span<const EventSpec> events) {
+    std::vector<Row> rows;
+    for (const EventSpec& event : events) {
+        rows.push_back({event.name, event.unit == "events" ? "" : event.unit, {}, 0, 0, {}});
+    }
+    for (const char* time : kRunTimes) {
+        rows.push_back({time, "ns", {}, 0, 0, {}});
+    }
+    return rows;
+}
+
+// `before`: what was counted when this begins; null: nothing.
+void add_run(const CountedRun& run, const CountedRun* before, std::vector<Row>& rows) {
+    const std::size_t event_count = run.counts.size();
+    for (std::size_t i = 0; i < event_count; ++i) {
+        Row& row = rows[i];
+        row.refused = run.refused[i];
+        std::optional<EventCount> count = run.counts[i];
+        if (const auto earlier = before != nullptr ? before->counts[i] : std::nullopt; count && earlier) {
+            *count = {count->value - earlier->value, count->enabled_ns - earlier->enabled_ns,
+                      count->running_ns - earlier->running_ns};
+        }
+        if (count && count->scaled()) {
+            row.values.add(static_cast<std::uint64_t>(std::llround(*count->scaled())));
+            row.enabled_ns += count->enabled_ns;
+            row.running_ns += count->running_ns;
+        }
+    }
+    for (std::size_t i = 0; i < run.times_ns.size(); ++i) {
+        rows[event_count + i].values.add(run.times_ns[i] - (before != nullptr ? before->times_ns[i] : 0));
+    }
+}
+
+// A row an event and interval, the time of its end before them; text is printed as it comes, unless it goes to a file.
+class Intervals {
+public:
+    Intervals(const StatOptions& options, std::span<const EventSpec> events) : options_{options}, events_{events} {}
+
+    void add(const CountedRun& run_so_far) {
+        std::vector<Row> rows = rows_of(events_);
+        add_run(run_so_far, before_ ? &*before_ : nullptr, rows);
+        Answer interval = answer_of(rows, 1);
+        interval.rows.resize(events_.size());
+        if (options_.printing.is_text()) {
+            show_milliseconds(interval);
+        }
+        interval.columns.insert(interval.columns.begin(), {"time", "s"});
+        for (std::vector<AnswerValue>& row : interval.rows) {
+            row.insert(row.begin(), static_cast<double>(run_so_far.times_ns.front()) / kNsPerSecondReal);
+        }
+        before_ = run_so_far;
+        if (options_.printing.is_text() && options_.output.empty()) {
+            print(table_of(options_, interval));
+            return;
+        }
+        all_.columns = interval.columns;
+        if (all_.rows.size() + interval.rows.size() <= kIntervalRowsMax) {
+            all_.rows.insert(all_.rows.end(), interval.rows.begin(), interval.rows.end());
+        } else if (all_.warnings.empty()) {
+            all_.warnings.push_back("only the first " + std::to_string(kIntervalRowsMax) + " counts are kept");
+        }
+    }
+
+    // What isn't printed yet.
+    [[nodiscard]] Answer take() { return std::move(all_); }
+
+private:
+    static constexpr std::size_t kIntervalRowsMax = 1'000'000;
+
+    // Names of columns once, and where they have moved.
+    void print(const std::string& table) {
+        const std::size_t rows_at = table.find('\n') + 1;
+        std::string names = table.substr(0, rows_at);
+        std::fputs(names == names_ ? table.c_str() + rows_at : table.c_str(), stderr);
+        names_ = std::move(names);
+    }
+
+    const StatOptions& options_;
+    std::span<const EventSpec> events_;
+    std::optional<CountedRun> before_;
+    std::string names_;  // as they were printed last
+    Answer all_;
+};
 
 Result<int> run_stat(const StatOptions& options) {
     const auto fail = [&](const Error& error) {
@@ -172,40 +267,26 @@ Result<int> run_stat(const StatOptions& options) {
     };
     const auto counted = PERFLEET_TRY(counted_events(options.events));
     const std::vector<EventSpec>& events = counted.events;
-    std::vector<Row> rows;
-    for (const EventSpec& event : events) {
-        rows.push_back({event.name, event.unit == "events" ? "" : event.unit, {}, 0, 0, {}});
-    }
-    for (const char* time : kRunTimes) {
-        rows.push_back({time, "ns", {}, 0, 0, {}});
-    }
+    std::vector<Row> rows = rows_of(events);
+    Intervals intervals{options, events};
+    const CountedScope scope{options.all_cpus, options.pids, options.interval_ms,
+                             [&](const CountedRun& run_so_far) { intervals.add(run_so_far); }};
     int exit_status = 0;
     unsigned failed_count = 0;
     for (unsigned i = 0; i < options.run_count; ++i) {
-        const Result<CountedRun> run = run_counted(options.command, events, options.all_cpus, options.pids);
+        const Result<CountedRun> run = run_counted(options.command, events, scope);
         if (!run.ok()) {
             return fail(run.error());
         }
-        for (std::size_t event = 0; event < events.size(); ++event) {
-            Row& row = rows[event];
-            row.refused = run->refused[event];
-            if (const auto& count = run->counts[event]; count && count->scaled()) {
-                row.values.add(static_cast<std::uint64_t>(std::llround(*count->scaled())));
-                row.enabled_ns += count->enabled_ns;
-                row.running_ns += count->running_ns;
-            }
-        }
-        for (std::size_t time = 0; time < run->times_ns.size(); ++time) {
-            rows[events.size() + time].values.add(run->times_ns[time]);
-        }
+        add_run(*run, nullptr, rows);
         failed_count += run->exit_status == 0 ? 0 : 1;
         exit_status = exit_status == 0 ? run->exit_status : exit_status;
         if (run->exit_status == 128 + SIGINT) {
             break;
         }
     }
-    Answer answer = answer_of(rows, options.run_count);
-    if (options.printing.is_text()) {
+    Answer answer = options.interval_ms != 0 ? intervals.take() : answer_of(rows, options.run_count);
+    if (options.printing.is_text() && options.interval_ms == 0) {
         show_milliseconds(answer);
     }
     if (!counted.warning.empty()) {
@@ -232,7 +313,7 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
         "Examples:\n"
         "  perfleet stat -- xz -k -c some-file >/dev/null\n"
         "  perfleet stat -r 10 -e task-clock,page-faults -- sort some-file -o /dev/null\n"
-        "  perfleet stat -a -- sleep 5\n\n"
+        "  perfleet stat -a -I 1000 -- sleep 5\n\n"
         "Exit status: that of COMMAND, of several runs the first that isn't 0.");
     command->add_option("-e,--event", options->events, "Events as for `perfleet record`, with commas between")
         ->type_name("EVENTS")
@@ -240,6 +321,10 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
     command->add_option("-r,--repeat", options->run_count, "Number of runs")
         ->type_name("N")
         ->check(CLI::Range(1U, kRunsMax));
+    command->add_option("-I,--interval-print", options->interval_ms, "Count anew every so many milliseconds")
+        ->type_name("MS")
+        ->check(CLI::Range(kIntervalMsMin, kIntervalMsMax))
+        ->excludes("--repeat");
     command->add_flag("-a,--all-cpus", options->all_cpus, "Everything on this machine while COMMAND runs");
     command->add_option("-p,--pid", options->pids, "These processes while COMMAND runs")
         ->type_name("PID")
