@@ -26,6 +26,9 @@
 #define UNWIND_DEPTH_MAX 640
 #define UNWIND_WORDS_MAX (2 * UNWIND_DEPTH_MAX) /* a frame of an interpreter takes two (python_layout.h) */
 #define UNWIND_WORDS_MASK 2047                  /* so that the verifier knows the bounds */
+#define UNWIND_PAGE_BYTES 4096                  /* or a part of one */
+#define UNWIND_WINDOW_BYTES 512                 /* of the stack, a power of two */
+#define UNWIND_KNOWN_RULES_MAX 512              /* of a CPU, a power of two: 32 KiB, as much as the kernel allows */
 #define UNWIND_CODES_SEEN_MAX (1u << 14)        /* a power of two */
 #define UNWIND_CODES_BYTES (1u << 20)           /* of the ring, a power of two */
 #define UNWIND_TEXT_BYTES 256
@@ -90,6 +93,21 @@ struct unwind_rule_words { /* UnwindRule, unwind/unwind_rule.h */
 struct unwind_state {
     UNWIND_U32 tables_epoch; /* another one: a table is gone */
     UNWIND_U32 clock;
+};
+
+/* A rule that a walk on this CPU has found. It holds for one list of mappings and one epoch of tables. */
+struct unwind_known_rule {
+    UNWIND_U64 address;
+    UNWIND_U64 generation;
+    UNWIND_U32 tables_epoch;
+    UNWIND_U32 slot;
+    UNWIND_U32 used; /* what the table's `used` was set to by it */
+    UNWIND_U32 unused;
+    struct unwind_rule_words rule;
+};
+
+struct unwind_known_rules {
+    struct unwind_known_rule at[UNWIND_KNOWN_RULES_MAX];
 };
 
 /* A sample, as raw data of a record: the words behind `status` are aligned there. */

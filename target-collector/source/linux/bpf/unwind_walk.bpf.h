@@ -61,12 +61,17 @@ struct walk {
     __u64 start, size, file_offset;
     __u32 slot;
     __u32 first_mapping, mapping_count;
+    __u64 generation; /* of the list of mappings */
+    __u32 tables_epoch, clock;
     __u32 return_offset;       /* 1 where pc is a return address: it belongs to what is before it */
     __u32 is_by_frame_pointer; /* the step that found pc */
     __u32 count;               /* frames */
     __u32 word_count;
-    __u64 python_cframe;      /* lies in the stack of the next C frame that interprets Python; 0: there is none */
-    __u64 python_frame;       /* the next frame that the C frame at hand interprets; 0: none */
+    __u64 python_cframe; /* lies in the stack of the next C frame that interprets Python; 0: there is none */
+    __u64 python_frame;  /* the next frame that the C frame at hand interprets; 0: none */
+    __u64 window_at;     /* where in the stack `window` was read, and how much of it */
+    __u64 window_size;
+    __u64 window[UNWIND_WINDOW_BYTES / 8];
     struct off_cpu_head head; /* off_cpu.bpf.c alone */
     struct unwind_sample sample;
 };
@@ -130,6 +135,14 @@ struct {
     __type(key, __u32);
     __type(value, struct walk);
 } walks SEC(".maps");
+
+/* Of each object, as its walks: no two of its programs run on one CPU at a time. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct unwind_known_rules);
+} known_rules SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -264,15 +277,36 @@ static __always_inline int read_word(__u64 at, __u64* value) {
     return (at & 7) == 0 && bpf_probe_read_user(value, sizeof(*value), (const void*)at) == 0;
 }
 
+/* A word of the stack. A read takes as long as copying a few lines: those that follow within the page come with it. */
+static __always_inline int read_stack(struct walk* walk, __u64 at, __u64* value) {
+    __u64 offset = at - walk->window_at;
+    if ((at & 7) != 0) {
+        return 0;
+    }
+    if (offset >= walk->window_size) {
+        const __u64 in_page = UNWIND_PAGE_BYTES - (at & (UNWIND_PAGE_BYTES - 1));
+        const __u64 size = in_page < UNWIND_WINDOW_BYTES ? in_page : UNWIND_WINDOW_BYTES;
+        walk->window_size = 0;
+        if (bpf_probe_read_user(walk->window, size, (const void*)at) != 0) {
+            return 0;
+        }
+        walk->window_at = at;
+        walk->window_size = size;
+        offset = 0;
+    }
+    *value = walk->window[offset / 8 & (UNWIND_WINDOW_BYTES / 8 - 1)];
+    return 1;
+}
+
 /* -1: it can't be read. */
-static __always_inline int saved(unsigned char place, int offset, __u64 cfa, const struct walk* walk, __u64 same,
+static __always_inline int saved(unsigned char place, int offset, __u64 cfa, struct walk* walk, __u64 same,
                                  __u64* value) {
     if (place == SAVED_SAME) {
         *value = same;
         return 0;
     }
     const __u64 base = place == SAVED_CFA ? cfa : place == SAVED_SP ? walk->sp : walk->fp;
-    return read_word(base + (__s64)offset, value) ? 0 : -1;
+    return read_stack(walk, base + (__s64)offset, value) ? 0 : -1;
 }
 
 /* The caller's registers; else why there is none. */
@@ -286,14 +320,14 @@ static __always_inline int step_by_rule(struct walk* walk, const struct unwind_r
         cfa = walk->sp + 8 + ((walk->pc & 15) >= (__u64)rule->cfa_offset ? 8 : 0);
     } else if (base == CFA_RBX) {
         cfa = walk->bx;
-        if (walk->bx_at && !read_word(walk->bx_at, &cfa)) {
+        if (walk->bx_at && !read_stack(walk, walk->bx_at, &cfa)) {
             return END_BAD_ADDRESS;
         }
         cfa += (__s64)rule->cfa_offset;
     } else {
         cfa = (base == CFA_SP || base == CFA_AT_SP ? walk->sp : walk->fp) + (__s64)rule->cfa_offset;
         if (base == CFA_AT_SP || base == CFA_AT_FP) {
-            if (!read_word(cfa, &cfa)) {
+            if (!read_stack(walk, cfa, &cfa)) {
                 return END_BAD_ADDRESS;
             }
             cfa += (__s64)rule->cfa_addend;
@@ -301,8 +335,9 @@ static __always_inline int step_by_rule(struct walk* walk, const struct unwind_r
     }
     __u64 pc = 0;
     __u64 fp = 0;
-    if (saved(rule->return_address, rule->return_address_offset, cfa, walk, walk->lr, &pc) ||
-        saved(rule->frame_pointer, rule->frame_pointer_offset, cfa, walk, walk->fp, &fp)) {
+    /* The frame pointer lies below the return address, and is read first. */
+    if (saved(rule->frame_pointer, rule->frame_pointer_offset, cfa, walk, walk->fp, &fp) ||
+        saved(rule->return_address, rule->return_address_offset, cfa, walk, walk->lr, &pc)) {
         return END_BAD_ADDRESS;
     }
     pc &= ADDRESS_MASK;
@@ -347,7 +382,8 @@ static __always_inline int is_behind_call(__u64 pc) {
 /* A leaf without a rule that has pushed nothing, as much of musl: its return address is at the top of the stack. */
 static __always_inline int step_by_stack_top(struct walk* walk) {
     __u64 pc = 0;
-    if (walk->return_offset != 0 || !read_word(walk->sp, &pc) || !is_behind_call(pc) || !is_mapped(walk, pc - 1)) {
+    if (walk->return_offset != 0 || !read_stack(walk, walk->sp, &pc) || !is_behind_call(pc) ||
+        !is_mapped(walk, pc - 1)) {
         return 0;
     }
     walk->pc = pc;
@@ -368,7 +404,8 @@ static __always_inline int step_by_frame_pointer(struct walk* walk) {
     /* Among frames that have pointers another stack may follow, as in Go, whose run time has one of its own. */
     const int is_other_stack = walk->fp < walk->sp;
     const __u32 slot = walk->slot;
-    if ((is_other_stack && !walk->is_by_frame_pointer) || !read_word(walk->fp, &fp) || !read_word(walk->fp + 8, &pc)) {
+    if ((is_other_stack && !walk->is_by_frame_pointer) || !read_stack(walk, walk->fp, &fp) ||
+        !read_stack(walk, walk->fp + 8, &pc)) {
         return END_NO_TABLE;
     }
     pc &= ADDRESS_MASK;
@@ -518,19 +555,64 @@ static __always_inline __u64 python_cframe_of(__u64 runtime, __attribute__((unus
     return search.cframe;
 }
 
-/* One frame. 1: the walk has ended. */
-static long visit_frame(__attribute__((unused)) __u32 index, __attribute__((unused)) void* context) {
-    const __u32 zero = 0;
-    struct walk* const walk = bpf_map_lookup_elem(&walks, &zero);
-    if (!walk) {
-        return 1;
+struct visit {
+    struct walk* walk;
+    struct unwind_known_rules* known_rules;
+};
+
+/* Makes the rule of this place a known one. 0: there is none; -1: the table isn't there yet. */
+static __always_inline int learn_rule(struct unwind_known_rule* known, const struct walk* walk, __u64 place) {
+    const __u32 slot = walk->slot;
+    struct unwind_table* const table = bpf_map_lookup_elem(&tables, &slot);
+    if (!table || table->state == UNWIND_TABLE_WANTED) {
+        return -1;
     }
+    if (table->state != UNWIND_TABLE_READY) {
+        return 0;
+    }
+    if (table->used != walk->clock) {
+        table->used = walk->clock;
+    }
+    const __u32 rule_at = find_rule(slot, place - walk->start + walk->file_offset);
+    const struct unwind_rule_words* const rule = rule_at ? arena(rule_at, sizeof(*rule)) : 0;
+    if (!rule || rule->cfa_base == CFA_NONE) {
+        return 0;
+    }
+    known->address = place;
+    known->generation = walk->generation;
+    known->tables_epoch = walk->tables_epoch;
+    known->slot = slot;
+    known->used = walk->clock;
+    known->rule = *rule;
+    return 1;
+}
+
+/* A table whose rules are known is in use, too. */
+static __always_inline void note_use(struct unwind_known_rule* known, __u32 clock) {
+    if (known->used != clock) {
+        const __u32 slot = known->slot;
+        struct unwind_table* const table = bpf_map_lookup_elem(&tables, &slot);
+        known->used = clock;
+        if (table) {
+            table->used = clock;
+        }
+    }
+}
+
+/* One frame. 1: the walk has ended. */
+static long visit_frame(__attribute__((unused)) __u32 index, void* context) {
+    const struct visit* const visit = context;
+    struct walk* const walk = visit->walk;
     if (walk->python_frame) {
         return visit_python_frame(walk);
     }
     const __u64 place = walk->pc - walk->return_offset;
     const __u64 sp = walk->sp;
-    if (!is_mapped(walk, place)) {
+    const __u64 hash = place * 0x9e3779b97f4a7c15ull;
+    struct unwind_known_rule* const known = &visit->known_rules->at[hash >> 32 & (UNWIND_KNOWN_RULES_MAX - 1)];
+    int has_rule =
+        known->address == place && known->generation == walk->generation && known->tables_epoch == walk->tables_epoch;
+    if (!has_rule && !is_mapped(walk, place)) {
         walk->sample.status = END_COPY; /* the collector may know more by now */
         return 1;
     }
@@ -541,24 +623,18 @@ static long visit_frame(__attribute__((unused)) __u32 index, __attribute__((unus
     }
     push(walk, walk->pc);
     walk->count = count + 1;
-    const __u32 slot = walk->slot;
-    struct unwind_table* const table = bpf_map_lookup_elem(&tables, &slot);
-    if (!table || table->state == UNWIND_TABLE_WANTED) {
-        walk->sample.status = END_COPY;
-        return 1;
-    }
-    const struct unwind_rule_words* rule = 0;
-    if (table->state == UNWIND_TABLE_READY) {
-        const struct unwind_state* const now = bpf_map_lookup_elem(&state, &zero);
-        if (now && table->used != now->clock) {
-            table->used = now->clock;
+    if (has_rule) {
+        note_use(known, walk->clock);
+    } else {
+        has_rule = learn_rule(known, walk, place);
+        if (has_rule < 0) {
+            walk->sample.status = END_COPY;
+            return 1;
         }
-        const __u32 rule_at = find_rule(slot, place - walk->start + walk->file_offset);
-        rule = rule_at ? arena(rule_at, sizeof(*rule)) : 0;
     }
-    const int end = rule && rule->cfa_base != CFA_NONE ? step_by_rule(walk, rule)
-                    : step_by_stack_top(walk)          ? -1
-                                                       : step_by_frame_pointer(walk);
+    const int end = has_rule                  ? step_by_rule(walk, &known->rule)
+                    : step_by_stack_top(walk) ? -1
+                                              : step_by_frame_pointer(walk);
     if (end >= 0) {
         walk->sample.status = end;
         return 1;
@@ -605,8 +681,13 @@ static __always_inline int unwind(struct walk* walk, struct task_struct* task, s
     if (!process || !now) {
         return 0;
     }
-    const __u64 generation = process->generation;
-    const __u32 tables_epoch = *(volatile const __u32*)&now->tables_epoch;
+    struct visit visit = {walk, bpf_map_lookup_elem(&known_rules, &zero)};
+    if (!visit.known_rules) {
+        return 0;
+    }
+    walk->generation = process->generation;
+    walk->tables_epoch = *(volatile const __u32*)&now->tables_epoch;
+    walk->clock = now->clock;
     const __u64 start_code = mm->start_code;
     if (start_code < process->code_start || start_code >= process->code_end) {
         return 0;
@@ -614,14 +695,15 @@ static __always_inline int unwind(struct walk* walk, struct task_struct* task, s
     walk->first_mapping = process->first_mapping;
     walk->mapping_count = process->mapping_count;
     walk->size = 0;
+    walk->window_size = 0;
     walk->bx_at = 0;
     walk->return_offset = 0;
     walk->is_by_frame_pointer = 0;
     walk->python_frame = 0;
     walk->python_cframe = process->python_runtime ? python_cframe_of(process->python_runtime, task) : 0;
     walk->sample.status = END_DEPTH;
-    bpf_loop(UNWIND_DEPTH_MAX + 1, visit_frame, 0, 0);
+    bpf_loop(UNWIND_DEPTH_MAX + 1, visit_frame, &visit, 0);
     const struct unwind_process* const after = bpf_map_lookup_elem(&processes, &pid);
-    return walk->sample.status != END_COPY && after && after->generation == generation &&
-           *(volatile const __u32*)&now->tables_epoch == tables_epoch;
+    return walk->sample.status != END_COPY && after && after->generation == walk->generation &&
+           *(volatile const __u32*)&now->tables_epoch == walk->tables_epoch;
 }

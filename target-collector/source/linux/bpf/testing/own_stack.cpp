@@ -101,8 +101,17 @@ Walked walk_copy(const UnwindRegisters& registers) {
     return {{chain->addresses.begin(), chain->addresses.begin() + chain->count}, chain->end};
 }
 
+// What changes between two runs of the program, which keeps rules that it has found.
+struct Given {
+    std::uint64_t generation = 1;
+    std::uint32_t mapping_count = 1;
+    std::uint32_t tables_epoch = 0;
+    unwind_table_state table_state = UNWIND_TABLE_READY;
+    std::uint32_t clock = 1;
+};
+
 // What the BPF program emits; no addresses where it emits nothing.
-Walked walk_by_program(const UnwindRegisters& registers, bool is_in_kernel) {
+Walked walk_by_program(const UnwindRegisters& registers, bool is_in_kernel, const Given& given = {}) {
     const auto table = own_table();
     const Mapping code = own_code();
     const std::uint64_t size_bytes = arena_table_bytes(*table);
@@ -114,16 +123,17 @@ Walked walk_by_program(const UnwindRegisters& registers, bool is_in_kernel) {
     }
     unwind_table entry{};
     write_arena_table(*table, 0, slab_bytes, entry);
-    entry.state = UNWIND_TABLE_READY;
+    entry.state = given.table_state;
     const unwind_mapping mapping{code.start, code.end, code.file_offset, 0, 0};
     program_input input{};
-    input.process = {0, 1, 1, code.start, code.end, 0};
+    input.process = {0, given.mapping_count, given.generation, code.start, code.end, 0};
+    input.state = {given.tables_epoch, given.clock};
     input.mappings = &mapping;
     input.tables = &entry;
     input.table_count = 1;
     input.slabs = reinterpret_cast<char* const*>(slab_bytes.data());
     input.slab_count = static_cast<unsigned>(slab_bytes.size());
-    input.readable[0] = {registers.sp, stack_end};
+    input.readable[0] = {registers.sp, (stack_end | (UNWIND_PAGE_BYTES - 1)) + 1};
     input.readable[1] = {code.start, code.end};
     input.pc = registers.pc;
     input.sp = registers.sp;
@@ -133,6 +143,7 @@ Walked walk_by_program(const UnwindRegisters& registers, bool is_in_kernel) {
     input.is_in_kernel = is_in_kernel ? 1 : 0;
     const auto sample = std::make_unique<unwind_sample>();
     const int count = run_unwind_program(&input, sample.get());
+    expect(given.clock == 1 || entry.used == given.clock, "program", "a table of known rules isn't in use");
     return {{sample->words, sample->words + std::max(count, 0)}, static_cast<UnwindEnd>(sample->status)};
 }
 
@@ -167,6 +178,11 @@ void check(const char* name, const UnwindRegisters& registers, const std::vector
         expect(program.end == copied.end && program.addresses == copied.addresses, name,
                is_in_kernel ? "the BPF program differs, from within the kernel" : "the BPF program differs");
     }
+    expect(walk_by_program(registers, false, {.clock = 2}).addresses == copied.addresses, name, "known rules differ");
+    expect(walk_by_program(registers, false, {.generation = 2, .mapping_count = 0}).addresses.empty(), name,
+           "a rule outlives its mapping");
+    expect(walk_by_program(registers, false, {.tables_epoch = 1, .table_state = UNWIND_TABLE_WANTED}).addresses.empty(),
+           name, "a rule outlives its table");
     std::printf("%s: %zu frames\n", name, copied.addresses.size());
 }
 

@@ -8,7 +8,7 @@ static const struct program_input* at_hand;
 static struct unwind_sample* emitted;
 static int emitted_count;
 static struct walk the_walk;
-static struct unwind_state the_state = {.clock = 1};
+static struct unwind_known_rules the_known_rules;
 static struct mm_struct the_mm;
 static struct task_struct the_task = {.mm = &the_mm};
 static struct pt_regs user_registers;
@@ -25,7 +25,10 @@ void* bpf_map_lookup_elem(void* map, const void* key) {
         return &the_walk;
     }
     if (map == &state) {
-        return &the_state;
+        return (void*)&at_hand->state;
+    }
+    if (map == &known_rules) {
+        return &the_known_rules;
     }
     if (map == &processes) {
         return index == PROGRAM_PID ? (void*)&at_hand->process : 0;

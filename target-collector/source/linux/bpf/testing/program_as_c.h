@@ -13,6 +13,7 @@ struct program_range {
 
 struct program_input {
     struct unwind_process process;
+    struct unwind_state state;
     const struct unwind_mapping* mappings;
     struct unwind_table* tables;
     unsigned table_count;
