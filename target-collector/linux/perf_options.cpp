@@ -9,19 +9,24 @@ namespace perfleet {
 namespace {
 
 constexpr std::array kOptions{
+    // What is done anyway, or isn't needed.
     PerfOption{"-T,--timestamp", false, nullptr},
     PerfOption{"-P,--period", false, nullptr},
     PerfOption{"-R,--raw-samples", false, nullptr},
     PerfOption{"--sample-cpu", false, nullptr},
     PerfOption{"--sample-identifier", false, nullptr},
     PerfOption{"--exclude-perf", false, nullptr},
+    PerfOption{"--all-cgroups", false, nullptr},  // of each process
+    PerfOption{"-v,--verbose", false, nullptr},
+    PerfOption{"--tail-synthesize,--no-buffering,--aio,--threads", false, nullptr},
+    PerfOption{"--affinity,--mmap-flush,--proc-map-timeout,--synth", true, nullptr},
+    PerfOption{"-r,--realtime", true, nullptr},  // its threads that empty rings have it where the system allows that
     // Build-ids are read where a file is mapped, and nothing is put into perf's cache.
     PerfOption{"-B,--no-buildid", false, nullptr},
     PerfOption{"-N,--no-buildid-cache", false, nullptr},
     PerfOption{"--buildid-all", false, nullptr},
     PerfOption{"--buildid-mmap", false, nullptr},
 
-    PerfOption{"-v,--verbose", false, "there are no more messages; perfleet-collector has --log-level"},
     PerfOption{"-n,--no-samples", false, "to count without samples use 'perfleet stat'"},
     PerfOption{"-s,--stat", false, "counts are read for each CPU ('perfleet counters'), not for each thread"},
     PerfOption{"--per-thread", false, "events are always opened for each CPU; -t records single threads"},
@@ -35,24 +40,15 @@ constexpr std::array kOptions{
     PerfOption{"-j,--branch-filter", true, "branch stacks aren't recorded; -g records call chains"},
     PerfOption{"-I,--intr-regs", false, "registers aren't recorded; -g records call chains"},
     PerfOption{"--user-regs", true, "registers aren't recorded; -g records call chains"},
-    PerfOption{"-r,--realtime", true,
-               "not needed: the thread that empties the kernel's rings has real-time "
-               "priority where the system allows it"},
-    PerfOption{"--no-buffering", false, "not needed: rows are sent within two seconds"},
     PerfOption{"--overwrite", false, "not needed: the store keeps rows by time; cut a session when you query it"},
     PerfOption{"-S,--snapshot", false, "not needed: the store keeps rows by time; cut a session when you query it"},
     PerfOption{"--max-size", true, "use --duration; 'perfleet sessions gc' keeps a store within a size"},
     PerfOption{"--control", true, "use 'perfleet control', which reaches the collector through its gateway"},
     PerfOption{"-G,--cgroup", true, "control groups can't be chosen; use -p, -t, --uid or -C"},
-    PerfOption{"--all-cgroups", false, "control groups aren't recorded"},
     PerfOption{"--namespaces", false, "namespaces aren't recorded"},
     PerfOption{"--switch-events", false, "use -e sched:sched_switch"},
     PerfOption{"--group", false, "write the events of a group in braces: -e '{a,b}'"},
     PerfOption{"--kcore", false, "the kernel's symbols are recorded, its code isn't"},
-    PerfOption{"--aio", false, "not needed: nothing is written while the kernel's rings are emptied"},
-    PerfOption{"--threads", false, "not needed: nothing is written while the kernel's rings are emptied"},
-    PerfOption{"--affinity", true, "not needed: one thread empties the rings of all CPUs"},
-    PerfOption{"--mmap-flush", true, "not needed: the kernel's rings are emptied when they are half full"},
 };
 
 }  // namespace

@@ -320,8 +320,8 @@ def top_sorts_as_perf_report_spells_it(user):
 
 @step
 def options_of_perf_name_what_to_use_instead(user):
-    user.run("perfleet report --children --stdio --no-children -n")
-    for words, instead in (("report -g none", "tree"), ("report -G", "--callers"),
+    user.run("perfleet report --children --stdio --no-children -n -g none -f")
+    for words, instead in (("report -g", "tree"), ("report -g caller", "tree"), ("report -G", "--callers"),
                            ("report -t ,", "csv"), ("top -p 1", "record -p"),
                            ("top -a", "--watch"), ("report --time 10%-120%", "--from"), ("script --time 1", "START,STOP"),
                            ("report --header-only", "--header-only: use"), ("report --hierarchy", "tree"),
@@ -674,12 +674,13 @@ def a_tracepoint_filter(user):
 @step
 def perfs_options_work_or_are_refused_by_name(user):
     for options in ("-z", "-D 50", "-m 16", "--all-user", "--all-kernel", "--call-graph fp", "--call-graph auto", "-g",
-                    "--call-graph dwarf", "--call-graph dwarf,16384", "--call-graph bpf", "-i"):
+                    "--call-graph dwarf", "--call-graph dwarf,16384", "--call-graph bpf", "-i",
+                    "-v -R -T -B -N --all-cgroups --aio -r 1"):
         user.run(f"perfleet record -q {options} -- true")
     user.run("perfleet record -q -a -C 0 --duration 0.2 && perfleet record -q --uid 0 --duration 0.2")
     for options in ("--switch-output", "--call-graph lbr", "--call-graph dwarf,1m", "-b"):
         user.run(f"perfleet record -q {options} -- true", status=2)
-    for options in ("-B", "-N", "-d", "-s", "-W", "-R", "-T", "-v"):
+    for options in ("-d", "-s", "-W"):
         result = user.run(f"perfleet record -q {options} -- true", status=None)
         check(result.status == 0 or (result.status == 2 and result.err.strip()), f"{options}: {result.err}")
         check("not expected" not in result.err, f"{options}: {result.err}")

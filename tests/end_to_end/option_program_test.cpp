@@ -192,7 +192,6 @@ TEST_F(OptionProgram, OptionsOfPerfAreTakenOrRefusedWithWhatToUseInstead) {
                                                     {{"-W"}, "aren't recorded"},
                                                     {{"-d"}, "mem:"},
                                                     {{"-n"}, "perfleet stat"},
-                                                    {{"-v"}, "--log-level"},
                                                     {{"-k", "raw"}, "CLOCK_MONOTONIC"},
                                                     {{"-G", "x"}, "--uid"},
                                                     {{"-m", "0"}, "-m"},

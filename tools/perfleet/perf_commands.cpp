@@ -39,7 +39,8 @@ constexpr Instead kInstead[] = {
 constexpr const char* kToPerfReport = "use 'perfleet export --to perf.data -o perf.data', then perf";
 
 constexpr PerfOption kTop[]{
-    {"-g,--call-graph", true, "use 'perfleet tree' for callees, 'perfleet tree --inverted' for callers"},
+    {"-f,--force,--no-inline,--ignore-vmlinux,--skip-empty", false, nullptr},
+    {"-w,--column-widths", true, nullptr},
     {"-G", false, "use 'perfleet top --callers FUNCTION' or 'perfleet tree --inverted'"},
     {"-F,--fields", true, "use --by COLUMNS"},
     {"--hierarchy", false, "use --by command,image or 'perfleet tree'"},
@@ -74,9 +75,26 @@ constexpr PerfOption kAnnotate[]{
     {"-s", true, "the function is an argument: perfleet annotate FUNCTION"},
 };
 
+// `-g none` is what top's table is.
+void add_call_graph_option(CLI::App& top) {
+    for (const char* const name : {"-g", "--call-graph"}) {
+        top.add_option_function<std::string>(
+               name,
+               [name](const std::string& graph) {
+                   if (graph != "none") {
+                       throw CLI::ValidationError(
+                           name, "use 'perfleet tree' for callees, 'perfleet tree --inverted' for callers");
+                   }
+               })
+            ->expected(0, 1)
+            ->group("");
+    }
+}
+
 }  // namespace
 
 void add_perf_query_options(CLI::App& app) {
+    add_call_graph_option(*app.get_subcommand("top"));
     add_perf_options(*app.get_subcommand("top"), kTop);
     add_perf_options(*app.get_subcommand("stat"), kStat);
     add_perf_options(*app.get_subcommand("script"), kScript);
