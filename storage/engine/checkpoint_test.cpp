@@ -58,15 +58,16 @@ protected:
         const auto partitions = store.partitions();
         EXPECT_TRUE(partitions.ok());
         for (const Partition& partition : *partitions) {
-            EXPECT_TRUE(
-                visit_blocks(
-                    store, partition, kTarget, kSession, test_writer::kSeries,
-                    [&](const BlockKey& key, std::string_view block) {
-                        EXPECT_EQ(block, test_writer::batch(key.first_seq, kSession, partition.bucket).series[0].block);
-                        seqs.push_back(key.first_seq.value);
-                        return Visit::kContinue;
-                    })
-                    .ok());
+            EXPECT_TRUE(visit_blocks(
+                            store, partition, kTarget, kSession, test_writer::kSeries,
+                            [&](const BlockKey& key, std::string_view block) {
+                                EXPECT_EQ(
+                                    block,
+                                    test_writer::kept_batch(key.first_seq, kSession, partition.bucket).series[0].block);
+                                seqs.push_back(key.first_seq.value);
+                                return Visit::kContinue;
+                            })
+                            .ok());
         }
         return seqs;
     }

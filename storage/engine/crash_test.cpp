@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <tuple>
 #include <utility>
 
 #include "storage/block/block.h"
@@ -45,7 +46,21 @@ struct Sender {
                             BucketNumber{kBucket.value + static_cast<std::uint32_t>(seq.value / kSeqsPerBucket)});
     }
 
-    [[nodiscard]] AdmittedBatch batch(Seq seq) const {
+    // Made once: it is compared with what is stored after each crash.
+    [[nodiscard]] const AdmittedBatch& batch(Seq seq) const {
+        static std::map<std::tuple<TargetId, SessionId, Seq, bool>, AdmittedBatch> kept;
+        const auto [at, is_new] = kept.try_emplace({target, session, seq, has_samples});
+        if (is_new) {
+            at->second = make_batch(seq);
+        }
+        return at->second;
+    }
+
+    [[nodiscard]] static std::uint64_t sample_count(Seq seq) { return 1 + seq.value * 13 % 20; }
+    [[nodiscard]] static std::uint64_t stack(Seq seq) { return seq.value % 4; }
+
+private:
+    [[nodiscard]] AdmittedBatch make_batch(Seq seq) const {
         SampleBatch batch{target, session, seq, EpochNumber{0}, partition(seq).bucket};
         std::vector<std::uint64_t> values;
         for (std::uint64_t i = 0; i < 1 + seq.value * 37 % 200; ++i) {
@@ -61,9 +76,6 @@ struct Sender {
         }
         return batch.build();
     }
-
-    [[nodiscard]] static std::uint64_t sample_count(Seq seq) { return 1 + seq.value * 13 % 20; }
-    [[nodiscard]] static std::uint64_t stack(Seq seq) { return seq.value % 4; }
 };
 
 // Senders, a gateway that commits their batches in groups, and its disk. What a gateway must do after errors is what
@@ -329,7 +341,7 @@ private:
         }
         std::size_t first = 0;
         for (const BlockPart& part : view->parts) {
-            const std::string block = sender.batch(part.seq).series[0].block;
+            const std::string& block = sender.batch(part.seq).series[0].block;
             const auto put = parse_block_untrusted(block);
             if (!put.ok() || !put_rows.decode(*put).ok() || put_rows.row_count() != part.row_count ||
                 !std::ranges::equal(put_rows.integers(ColumnId::kValue),

@@ -97,13 +97,13 @@ protected:
             const Partition partition = partition_of(kTarget, bucket);
             keep(visit_blocks(reader, partition, kTarget, session, kSeries,
                               [&](const BlockKey& key, std::string_view block) {
-                                  const auto stored = test_writer::batch(key.first_seq, key.session, bucket);
+                                  const auto& stored = test_writer::kept_batch(key.first_seq, key.session, bucket);
                                   EXPECT_EQ(block, stored.series[0].block);
                                   ++read.block_count;
                                   return Visit::kContinue;
                               }));
             keep(reader.visit_batches(partition, kTarget, session, [&](const BatchRecord& record) {
-                const auto stored = test_writer::batch(record.seq, session, bucket);
+                const auto& stored = test_writer::kept_batch(record.seq, session, bucket);
                 EXPECT_EQ(record.seal, stored.record.seal);
                 return Visit::kContinue;
             }));

@@ -133,13 +133,13 @@ protected:
             for (const SessionRecord& session : here.ok() ? *here : std::vector<SessionRecord>{}) {
                 keep(visit_blocks(reader, partition, kTarget, session.session, kSeries,
                                   [&](const BlockKey& key, std::string_view block) {
-                                      const auto stored = test_writer::batch(key.first_seq, key.session);
+                                      const auto& stored = test_writer::kept_batch(key.first_seq, key.session);
                                       EXPECT_EQ(block, stored.series[0].block);
                                       EXPECT_TRUE(read.blocks.insert({key.session, key.first_seq.value}).second);
                                       return Visit::kContinue;
                                   }));
                 keep(reader.visit_batches(partition, kTarget, session.session, [&](const BatchRecord& record) {
-                    EXPECT_EQ(record.seal, test_writer::batch(record.seq, session.session).record.seal);
+                    EXPECT_EQ(record.seal, test_writer::kept_batch(record.seq, session.session).record.seal);
                     EXPECT_TRUE(read.records.insert({session.session, record.seq.value}).second);
                     return Visit::kContinue;
                 }));

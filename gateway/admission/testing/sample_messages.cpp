@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <utility>
+#include <vector>
 
 #include "gateway/admission/testing/sample_changes.h"
 #include "schemas/vocabulary/assert.h"
@@ -149,7 +150,9 @@ void fill_batch(wire::Batch::Builder into, const AdmittedBatch& batch) {
 }  // namespace
 
 Frame envelope_with(const Change<wire::Envelope::Builder>& fill) {
-    capnp::MallocMessageBuilder message{1U << 20};  // one segment for all that tests send
+    // One segment for all that tests send. The builder clears what it used of it, which is less than all of it.
+    static thread_local std::vector<std::uint64_t> space(1U << 20U);
+    capnp::MallocMessageBuilder message{{reinterpret_cast<capnp::word*>(space.data()), space.size()}};
     auto root = message.initRoot<wire::Envelope>();
     root.setProtocolVersion(protocol::kVersion);
     fill(root);

@@ -120,7 +120,7 @@ protected:
         std::vector<std::uint64_t> seqs;
         auto visited = visit_blocks(reader, test_writer::partition(), test_writer::kTarget, test_writer::kSession,
                                     test_writer::kSeries, [&](const BlockKey& key, std::string_view block) {
-                                        EXPECT_EQ(block, test_writer::batch(key.first_seq).series[0].block);
+                                        EXPECT_EQ(block, test_writer::kept_batch(key.first_seq).series[0].block);
                                         seqs.push_back(key.first_seq.value);
                                         return Visit::kContinue;
                                     });

@@ -1,6 +1,9 @@
 // What the process of a test writes (crash tests), so that the test knows it.
 #pragma once
 
+#include <map>
+#include <tuple>
+
 #include "storage/model/keys.h"
 #include "storage/store/testing/sample_batches.h"
 
@@ -25,6 +28,16 @@ inline AdmittedBatch batch(Seq seq, SessionId session = kSession, BucketNumber b
     SampleBatch batch{kTarget, session, seq, EpochNumber{0}, bucket};
     batch.add(kSeries, {{ColumnId::kTime, times}, {ColumnId::kTid, tids}});
     return batch.build();
+}
+
+// The same, made once: for tests that compare with it again and again. One thread.
+inline const AdmittedBatch& kept_batch(Seq seq, SessionId session = kSession, BucketNumber bucket = kBucket) {
+    static std::map<std::tuple<Seq, SessionId, BucketNumber>, AdmittedBatch> kept;
+    const auto [at, is_new] = kept.try_emplace({seq, session, bucket});
+    if (is_new) {
+        at->second = batch(seq, session, bucket);
+    }
+    return at->second;
 }
 
 }  // namespace perfleet::test_writer
