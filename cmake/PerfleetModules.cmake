@@ -137,20 +137,16 @@ function(perfleet_test_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test-bin" UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
-# perfleet_test(<name> SOURCES … LINKS … [TIMEOUT s] [PROCESSORS n] [LOCK name]): a GoogleTest program, each of its tests a CTest
-# test that takes as much as n; those that take much begin early. With a LOCK none runs beside another that has it. HOME
-# is the tests' own: what perf keeps in the user's (~/.debug) names functions that a test takes for unknown.
-# Where tests are not built this does nothing.
+# perfleet_test(<name> SOURCES … LINKS … [TIMEOUT s] [LOCK name]): a GoogleTest program, each of its tests a CTest test.
+# With a LOCK none runs beside another that has it. HOME is the tests' own: what perf keeps in the user's (~/.debug) names
+# functions that a test takes for unknown. Where tests are not built this does nothing.
 function(perfleet_test name)
   if(NOT PERFLEET_TESTS)
     return()
   endif()
-  cmake_parse_arguments(TEST "" "TIMEOUT;PROCESSORS;LOCK" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "" "TIMEOUT;LOCK" "SOURCES;LINKS" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 600)
-  endif()
-  if(NOT TEST_PROCESSORS)
-    set(TEST_PROCESSORS 1)
   endif()
   set(lock)
   if(TEST_LOCK)
@@ -158,6 +154,5 @@ function(perfleet_test name)
   endif()
   perfleet_test_program(${name} SOURCES ${TEST_SOURCES} LINKS ${TEST_LINKS} GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT ${TEST_TIMEOUT} PROCESSORS ${TEST_PROCESSORS} COST ${TEST_PROCESSORS}
-                       ENVIRONMENT HOME=${CMAKE_BINARY_DIR}/home ${lock})
+                       PROPERTIES TIMEOUT ${TEST_TIMEOUT} ENVIRONMENT HOME=${CMAKE_BINARY_DIR}/home ${lock})
 endfunction()

@@ -9,7 +9,7 @@ constexpr std::uint32_t field(std::uint64_t value, unsigned first_bit, unsigned 
     return static_cast<std::uint32_t>(value >> first_bit & ((1ULL << bit_count) - 1));
 }
 
-constexpr std::uint64_t low_bits(std::uint32_t count) { return count >= 64 ? ~0ULL : (1ULL << count) - 1; }
+constexpr std::uint64_t first_bits(std::uint32_t count) { return count >= 64 ? ~0ULL : (1ULL << count) - 1; }
 
 constexpr std::uint32_t bits_set(std::uint64_t mask) {
     std::uint32_t count = 0;
@@ -31,9 +31,9 @@ PmuDescription pmu_of_intel(const CpuidRegisters& leaf_a) {
     }
     pmu.counter_count = field(leaf_a.eax, 8, 8);
     pmu.counter_bits = pmu.counter_count > 0 ? field(leaf_a.eax, 16, 8) : 0;
-    pmu.counter_mask = low_bits(pmu.counter_count < kFirstFixedBit ? pmu.counter_count : kFirstFixedBit);
+    pmu.counter_mask = first_bits(pmu.counter_count < kFirstFixedBit ? pmu.counter_count : kFirstFixedBit);
     // EDX says how many there are from the first on, ECX which there are besides.
-    std::uint64_t fixed = version >= 2 ? low_bits(field(leaf_a.edx, 0, 5)) : 0;
+    std::uint64_t fixed = version >= 2 ? first_bits(field(leaf_a.edx, 0, 5)) : 0;
     fixed |= version >= 5 ? leaf_a.ecx : 0;
     pmu.fixed_count = bits_set(fixed);
     pmu.fixed_bits = pmu.fixed_count > 0 ? field(leaf_a.edx, 5, 8) : 0;
@@ -55,7 +55,7 @@ PmuDescription pmu_of_amd(const CpuidRegisters& leaf_8000_0001, const CpuidRegis
         pmu.counter_count = kLegacyCounters;
     }
     pmu.counter_bits = pmu.counter_count > 0 ? kCounterBits : 0;
-    pmu.counter_mask = low_bits(pmu.counter_count);
+    pmu.counter_mask = first_bits(pmu.counter_count);
     return pmu;
 }
 

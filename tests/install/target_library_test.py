@@ -54,8 +54,10 @@ class Library:
         self.toolchain = os.path.join(arguments.source, "cmake", "toolchains", f"{arguments.arch}.cmake")
         self.prefix = os.path.join(folder, "prefix")
         launcher = shutil.which("ccache")
+        # Each source by itself, as its user gets it, for one architecture.
+        unity = "OFF" if arguments.arch == "x86_64" else "ON"
         self.build(os.path.join(arguments.source, "target-collector", "library"), "library", f"-DCMAKE_INSTALL_PREFIX={self.prefix}",
-                   *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []), target="install")
+                   f"-DCMAKE_UNITY_BUILD={unity}", *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []), target="install")
 
     def build(self, source, name, *options, target="all"):
         build = os.path.join(self.folder, name)
