@@ -4,6 +4,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -31,6 +33,21 @@ inline Error bpf_load_error(int error, const std::string& what) {
                ? Error{ErrorCode::kUnsupported, what + " isn't possible: this kernel's verifier refuses the program"}
                : bpf_error(error, what);
 }
+
+// The PID namespace of this process, as programs compare it.
+struct PidNamespace {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+
+    [[nodiscard]] static PidNamespace own() {
+        struct stat file {};
+        constexpr unsigned kMinorBits = 20;  // in the kernel
+        return ::stat("/proc/self/ns/pid", &file) == 0
+                   ? PidNamespace{std::uint64_t{major(file.st_dev)} << kMinorBits | minor(file.st_dev), file.st_ino}
+                   : PidNamespace{};
+    }
+    [[nodiscard]] bool is_hosts() const { return inode == 0xeffffffc; }  // PROC_PID_INIT_INO
+};
 
 struct BpfObjectCloser {
     void operator()(bpf_object* object) const { bpf_object__close(object); }

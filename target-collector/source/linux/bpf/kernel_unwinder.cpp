@@ -40,7 +40,6 @@ static_assert(static_cast<int>(UnwindEnd::kDepth) == 3 && static_cast<int>(Unwin
 static_assert(UNWIND_DEPTH_MAX == limits::kCallChainDepthMax);
 
 constexpr std::uint64_t kAddressMax = std::uint64_t{1} << 63U;
-constexpr const char* kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO
 constexpr const char* kKernelTypes = "/sys/kernel/btf/vmlinux";
 
 int ignore_text(libbpf_print_level /*level*/, const char* /*format*/, va_list /*values*/) { return 0; }
@@ -244,15 +243,18 @@ private:
              map = bpf_object__next_map(object.get(), map)) {
             const std::string name = bpf_map__name(map);
             if (name.ends_with(".rodata")) {
-                // As they stand in the program.
-                const std::uint32_t constants[]{ordinal * cpu_count_, options_.own_pid, options_.emits_both ? 1U : 0U};
+                const PidNamespace own = PidNamespace::own();
+                const bool is_hosts = own.is_hosts();
+                const unwind_constants constants{ordinal * cpu_count_,          options_.own_pid,
+                                                 options_.emits_both ? 1U : 0U, 0,
+                                                 is_hosts ? 0 : own.device,     is_hosts ? 0 : own.inode};
                 std::size_t size_bytes = 0;
                 const auto* const initial = static_cast<const std::byte*>(bpf_map__initial_value(map, &size_bytes));
                 std::vector<std::byte> bytes(initial, initial + size_bytes);
                 if (bytes.size() < sizeof(constants)) {
                     return bpf_error(EINVAL, "to set up a BPF program");
                 }
-                std::memcpy(bytes.data(), constants, sizeof(constants));
+                std::memcpy(bytes.data(), &constants, sizeof(constants));
                 if (bpf_map__set_initial_value(map, bytes.data(), bytes.size()) != 0) {
                     return bpf_error(errno, "to set up a BPF program");
                 }
@@ -415,11 +417,8 @@ private:
 
 Result<std::unique_ptr<KernelUnwinder>> KernelUnwinder::open(const Options& options) {
     libbpf_set_print(ignore_text);
-    std::string pid_namespace(64, '\0');
-    const ssize_t size = ::readlink("/proc/self/ns/pid", pid_namespace.data(), pid_namespace.size());
-    if (size < 0 || pid_namespace.substr(0, static_cast<std::size_t>(size)) != kInitialPidNamespace) {
-        return Error{ErrorCode::kUnsupported,
-                     "unwinding by BPF isn't possible in a container's PID namespace: its programs know the host's"};
+    if (PidNamespace::own().inode == 0) {
+        return Error{ErrorCode::kUnsupported, "unwinding by BPF isn't possible: there is no /proc/self/ns/pid"};
     }
     if (::access(kKernelTypes, R_OK) != 0) {
         return Error{ErrorCode::kUnsupported,

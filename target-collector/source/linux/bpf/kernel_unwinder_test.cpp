@@ -11,8 +11,10 @@
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <functional>
 #include <set>
 #include <stdexcept>
@@ -255,6 +257,17 @@ INSTANTIATE_TEST_SUITE_P(
                               "int> m;int main(){m[\"a\"]++;}' | g++ -O2 -x c++ -c -o /dev/null -; done"});
              }}),
     [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
+
+// As in a container: the program compares the ids of this process's namespace. A test of above runs there.
+TEST_F(KernelUnwinderTest, UnwindsInAPidNamespace) {
+    const std::string there = "unshare --fork --pid --mount-proc ";
+    if (std::system((there + "true").c_str()) != 0) {
+        GTEST_SKIP() << "no PID namespace can be made";
+    }
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+    const std::string test = " --gtest_filter=Programs/KernelUnwinderTest.ChainsAreThoseOfTheCopies/Recursion";
+    EXPECT_EQ(std::system((there + "'" + program + "'" + test + " | grep -q 'PASSED.* 1 test'").c_str()), 0);
+}
 
 TEST_F(KernelUnwinderTest, ChainsThatAreNotWholeSayWhy) {
     const Compared deep = compare([] { repeat_for_a_second([] { recurse(700, 100'000); }); });

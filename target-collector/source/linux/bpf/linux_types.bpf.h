@@ -32,4 +32,9 @@ enum bpf_map_type {
 #define BPF_RB_AVAIL_DATA 0
 #define ENOSPC 28
 
+struct bpf_pidns_info {
+    __u32 pid;
+    __u32 tgid;
+};
+
 #include <bpf/bpf_helpers.h>

@@ -175,6 +175,11 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<OffCpuTracer>> OffCpuTracer::open(const KernelUnwinder& unwinder, const Options& options) {
+    if (!PidNamespace::own().is_hosts()) {
+        return Error{
+            ErrorCode::kUnsupported,
+            std::string{kWhat} + " isn't possible in a container's PID namespace: its programs know the host's"};
+    }
     auto tracer = std::make_unique<BpfOffCpuTracer>();
     PERFLEET_TRY(tracer->prepare(unwinder, options));
     return std::unique_ptr<OffCpuTracer>{std::move(tracer)};

@@ -23,10 +23,6 @@ struct context {
 };
 #endif
 
-const volatile __u32 first_output = 0; /* of the event, in `outputs`; one for each CPU */
-const volatile __u32 own_pid = 0;
-const volatile __u32 emits_both = 0; /* for tests: the event's own record follows */
-
 /* False: it has none, or isn't of 64 bits. */
 static __always_inline int set_out(struct walk* walk, struct context* context, struct task_struct* task) {
 #if defined(__TARGET_ARCH_arm64)
@@ -65,7 +61,8 @@ int unwind_sample(struct context* context) {
     walk->word_count = 0;
     walk->sample.status = END_OUTERMOST;
     walk->sample.period = context->sample_period;
-    const int has_user_part = has_user_stack(mm) && bpf_get_current_pid_tgid() >> 32 != own_pid;
+    const int has_user_part =
+        has_user_stack(mm) && (constants.own_pid == 0 || current_ids() >> 32 != constants.own_pid);
     if (has_user_part && (!set_out(walk, context, task) || !unwind(walk, task, mm))) {
         return 1;
     }
@@ -73,11 +70,11 @@ int unwind_sample(struct context* context) {
     if (count > UNWIND_WORDS_MAX) {
         return 1;
     }
-    const __u32 output = first_output + bpf_get_smp_processor_id();
+    const __u32 output = constants.first_output + bpf_get_smp_processor_id();
     const __u32 size = (sizeof(walk->sample.status) + sizeof(walk->sample.period) + count * 8) & 0x3fff;
     const long done = bpf_perf_event_output(context, &outputs, output, &walk->sample.status, size);
     /* What doesn't fit the ring the kernel has counted as lost; without a way to its ring the event emits its own. */
-    return emits_both || (done != 0 && done != -ENOSPC) ? 1 : 0;
+    return constants.emits_both || (done != 0 && done != -ENOSPC) ? 1 : 0;
 }
 
 char LICENSE[] SEC("license") = "GPL";

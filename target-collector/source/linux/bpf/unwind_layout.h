@@ -42,6 +42,16 @@
 #define UNWIND_U32 unsigned int
 #define UNWIND_U64 unsigned long long
 
+/* What is set before a program is loaded. */
+struct unwind_constants {
+    UNWIND_U32 first_output; /* of the event, in `outputs`; one for each CPU */
+    UNWIND_U32 own_pid;
+    UNWIND_U32 emits_both; /* for tests: the event's own record follows */
+    UNWIND_U32 unused;
+    UNWIND_U64 namespace_device; /* of the collector's PID namespace, whose ids it knows; both 0: the host's */
+    UNWIND_U64 namespace_inode;
+};
+
 struct unwind_process {
     UNWIND_U32 first_mapping;
     UNWIND_U32 mapping_count;

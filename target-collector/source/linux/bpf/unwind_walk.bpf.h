@@ -54,6 +54,8 @@ enum { SAVED_SAME, SAVED_CFA, SAVED_SP, SAVED_FP, SAVED_UNKNOWN };
 #define BX_UNKNOWN 1 /* no place of a word */
 enum { END_OUTERMOST, END_NO_TABLE, END_BAD_ADDRESS, END_DEPTH, END_COPY };
 
+const volatile struct unwind_constants constants = {};
+
 struct walk {
     __u64 pc, sp, fp, lr;
     __u64 bx, bx_at; /* read where a rule needs it: of a caller it lies on the stack; 0: it is still in the register */
@@ -163,6 +165,18 @@ struct {
     __type(key, __u32);
     __type(value, struct unwind_code);
 } codes_at_hand SEC(".maps");
+
+/* Process and thread as the collector knows them; 0: it doesn't, for they are in another PID namespace. */
+static __always_inline __u64 current_ids(void) {
+    struct bpf_pidns_info ids = {};
+    if (constants.namespace_inode == 0) {
+        return bpf_get_current_pid_tgid();
+    }
+    if (bpf_get_ns_current_pid_tgid(constants.namespace_device, constants.namespace_inode, &ids, sizeof(ids)) != 0) {
+        return 0;
+    }
+    return (__u64)ids.tgid << 32 | ids.pid;
+}
 
 /* The slab that holds this place of the arena; 0: there is none. */
 static __always_inline char* slab_of(__u32 at) {
@@ -458,7 +472,7 @@ __attribute__((noinline)) int emit_code(__u64 address) {
         return 0;
     }
     code->address = address;
-    code->pid = bpf_get_current_pid_tgid() >> 32;
+    code->pid = current_ids() >> 32;
     code->check = python_check(&fields);
     code->first_line = fields.first_line;
     if (bpf_probe_read_user(&lines, sizeof(lines), (const void*)(address + PYTHON_CODE_LINE_TABLE)) != 0 ||
@@ -474,7 +488,7 @@ __attribute__((noinline)) int emit_code(__u64 address) {
 
 /* Each once, as far as it can be: what is emitted twice is known already. */
 static __always_inline void emit_new_code(__u64 address, __u32 check) {
-    const __u64 pid = bpf_get_current_pid_tgid() >> 32;
+    const __u64 pid = current_ids() >> 32;
     const __u64 hash = ((address >> 4 ^ pid << 44) * 0x9e3779b97f4a7c15ull ^ check) | 1;
     const __u32 place = hash >> 50 & (UNWIND_CODES_SEEN_MAX - 1);
     __u64* const seen = bpf_map_lookup_elem(&codes_seen, &place);
@@ -542,7 +556,7 @@ static long visit_python_thread(__attribute__((unused)) __u32 index, void* conte
 static __always_inline __u64 python_cframe_of(__u64 runtime, __attribute__((unused)) struct task_struct* task) {
     struct thread_search search = {};
 #if defined(__TARGET_ARCH_arm64)
-    search.id = (__u32)bpf_get_current_pid_tgid();
+    search.id = (__u32)current_ids();
 #else
     search.id = task->thread.fsbase;
 #endif
@@ -673,7 +687,7 @@ static __always_inline void set_out_from_kernel(struct walk* walk, struct task_s
 /* False: what it needs isn't known yet. The walk stands where it begins. */
 static __always_inline int unwind(struct walk* walk, struct task_struct* task, struct mm_struct* mm) {
     const __u32 zero = 0;
-    const __u32 pid = bpf_get_current_pid_tgid() >> 32;
+    const __u32 pid = current_ids() >> 32;
     walk->count = 0;
     walk->word_count = 0;
     const struct unwind_process* const process = bpf_map_lookup_elem(&processes, &pid);

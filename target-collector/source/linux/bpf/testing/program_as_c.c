@@ -71,6 +71,13 @@ long bpf_loop(__u32 count, long (*visit)(__u32 index, void* context), void* cont
 }
 
 __u64 bpf_get_current_pid_tgid(void) { return (__u64)PROGRAM_PID << 32 | PROGRAM_PID; }
+long bpf_get_ns_current_pid_tgid(__u64 device, __u64 inode, struct bpf_pidns_info* ids, __u32 size) {
+    (void)device;
+    (void)inode;
+    (void)ids;
+    (void)size;
+    return -1;
+}
 void* bpf_get_current_task_btf(void) { return &the_task; }
 void* bpf_task_pt_regs(void* task) { return task ? &user_registers : 0; }
 __u32 bpf_get_smp_processor_id(void) { return 0; }
