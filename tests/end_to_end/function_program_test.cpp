@@ -204,6 +204,21 @@ TEST_F(FunctionProgram, FollowsARunningProcessBesideABareUprobe) {
     EXPECT_NE(last.find("count: " + std::to_string(entered - kCaught)), std::string::npos) << last;
 }
 
+// Its programs know the host's ids: a process of a container would have no calls.
+TEST_F(FunctionProgram, OfAProcessInAPidNamespaceIsRefused) {
+    const std::vector<std::string> there{"unshare", "--fork", "--pid", "--mount-proc"};
+    std::vector<std::string> command = there;
+    command.emplace_back("true");
+    if (run(command).ending.status != 0) {
+        GTEST_SKIP() << "no PID namespace can be made";
+    }
+    command = with(latency({"function_workload:work::recurse"}), {"--", workload_});
+    command.insert(command.begin(), there.begin(), there.end());
+    const Finished refused = run(command);
+    EXPECT_EQ(refused.ending.status, 1);
+    EXPECT_NE(refused.error_output.find("PID namespace"), std::string::npos) << refused.error_output;
+}
+
 TEST_F(FunctionProgram, SaysWhatIsWrong) {
     const auto error_of = [&](const std::vector<std::string>& functions, const std::vector<std::string>& of_whom) {
         const Finished finished = run(with(latency(functions), of_whom));

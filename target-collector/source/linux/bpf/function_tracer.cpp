@@ -258,6 +258,11 @@ private:
 
 Result<std::unique_ptr<FunctionTracer>> FunctionTracer::open(std::span<const TracedFunction> functions,
                                                              const Options& options) {
+    if (!options.pids.empty() && !PidNamespace::own().is_hosts()) {
+        return Error{ErrorCode::kUnsupported, std::string{kTimingFunctions} +
+                                                  " of one process isn't possible in a container's PID namespace: its "
+                                                  "programs know the host's; -a takes all that call them"};
+    }
     auto tracer = std::make_unique<BpfFunctionTracer>();
     PERFLEET_TRY(tracer->prepare(functions, options));
     return std::unique_ptr<FunctionTracer>{std::move(tracer)};
