@@ -89,7 +89,7 @@ public:
     virtual ~Engine() = default;
 
     // Null where it has all shards, as long as it is open.
-    [[nodiscard]] virtual ShardLeases* leases() { return nullptr; }
+    [[nodiscard]] virtual ShardLeases* leases() = 0;
 
     // Errors of all reads: kCorrupt, naming the key; kIo.
     [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
@@ -114,7 +114,7 @@ public:
     [[nodiscard]] virtual std::shared_ptr<const std::vector<DamagedRange>> lost() const = 0;
 
     // The partitions of which it has something, ascending, where it knows them without reading keys; else nothing.
-    [[nodiscard]] virtual std::optional<std::vector<Partition>> listed_partitions() const { return std::nullopt; }
+    [[nodiscard]] virtual std::optional<std::vector<Partition>> listed_partitions() const = 0;
 
     [[nodiscard]] virtual Result<Done> refresh() = 0;
 

@@ -18,6 +18,8 @@ public:
     explicit MemoryEngine(std::uint64_t size_bytes_max = std::numeric_limits<std::uint64_t>::max())
         : size_bytes_max_{size_bytes_max} {}
 
+    [[nodiscard]] ShardLeases* leases() override { return nullptr; }
+    [[nodiscard]] std::optional<std::vector<Partition>> listed_partitions() const override { return std::nullopt; }
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override;
     // It has no files, and so no damage.
     [[nodiscard]] std::unique_ptr<EngineCursor> cursor(const KeyRange& range,

@@ -93,6 +93,9 @@ public:
     RocksdbEngine(std::string directory, std::shared_ptr<RocksdbDatabase> opened)
         : directory_{std::move(directory)}, opened_{std::move(opened)} {}
 
+    [[nodiscard]] ShardLeases* leases() override { return nullptr; }
+    [[nodiscard]] std::optional<std::vector<Partition>> listed_partitions() const override { return std::nullopt; }
+
     [[nodiscard]] std::vector<std::string> damage_at_open() const override { return opened()->damage; }
 
     [[nodiscard]] bool has_lost_logs() const override { return opened()->has_lost_logs; }

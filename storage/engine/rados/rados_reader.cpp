@@ -8,6 +8,7 @@ class RadosReader final : public RadosReads {
 public:
     using RadosReads::RadosReads;
 
+    [[nodiscard]] ShardLeases* leases() override { return nullptr; }
     [[nodiscard]] Result<Done> refresh() override {
         PERFLEET_TRY(take_over_common());
         for (std::size_t directory = 0; directory < shards().value; ++directory) {

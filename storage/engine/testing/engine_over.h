@@ -20,6 +20,8 @@ public:
     explicit EngineOver(Engine& engine) : engine_{engine} {}
     explicit EngineOver(std::unique_ptr<Engine> engine) : owned_{std::move(engine)}, engine_{*owned_} {}
 
+    ShardLeases* leases() override { return engine_.leases(); }
+    std::optional<std::vector<Partition>> listed_partitions() const override { return engine_.listed_partitions(); }
     Result<std::optional<std::string>> get(std::string_view key) const override { return engine_.get(key); }
     std::unique_ptr<EngineCursor> cursor(const KeyRange& range, const std::set<EngineFile>& without) const override {
         return engine_.cursor(range, without);
