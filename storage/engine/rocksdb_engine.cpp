@@ -26,6 +26,7 @@ namespace {
 
 // Behind every table: a change of it overlaps nothing.
 constexpr const char* kNobodysKey = "\xff";
+constexpr std::size_t kKeptBatchSizeBytes = 4U << 20;
 
 Error closed(const std::string& directory) {
     return {ErrorCode::kUnavailable, directory + ": is closed after a failure and can't be opened yet"};
@@ -361,22 +362,25 @@ private:
             return Error{*std::move(before)};
         }
         const std::lock_guard lock{logging_};
-        rocksdb::WriteBatch batch;
         rocksdb::Status status;
         if (is_logged) {
-            status = batch.PutLogData(sync_mark(synced_sequence_, logged_sequence_));
+            status = batch_.PutLogData(sync_mark(synced_sequence_, logged_sequence_));
         }
         for (std::size_t i = 0; i < changes.deletes.size() && status.ok(); ++i) {
-            status = batch.Delete(slice(changes.deletes[i]));
+            status = batch_.Delete(slice(changes.deletes[i]));
         }
         for (std::size_t i = 0; i < changes.puts.size() && status.ok(); ++i) {
-            status = batch.Put(slice(changes.puts[i].key), slice(changes.puts[i].value));
+            status = batch_.Put(slice(changes.puts[i].key), slice(changes.puts[i].value));
         }
         if (status.ok()) {
             rocksdb::WriteOptions options;
             options.disableWAL = !is_logged;
-            status = db().Write(options, &batch);
+            status = db().Write(options, &batch_);
         }
+        if (batch_.GetDataSize() > kKeptBatchSizeBytes) {
+            batch_ = rocksdb::WriteBatch{};
+        }
+        batch_.Clear();
         if (status.ok() && is_logged) {
             logged_sequence_ = db().GetLatestSequenceNumber();
         }
@@ -462,6 +466,7 @@ private:
     std::uint64_t synced_sequence_;  // opening makes durable what it finds
     std::vector<SyncedLog> synced_logs_;
     mutable std::mutex logging_;     // of all that is written, by erase() too
+    rocksdb::WriteBatch batch_;      // empty between writes; its memory is kept, for the kernel clears each new page
     std::uint64_t logged_sequence_;  // of the last change that went to the log
     HeldFolder folder_;
     mutable std::mutex failing_;    // between erase() and the others
