@@ -39,10 +39,7 @@ struct RowMerge::Source {
         times = block.integers(ColumnId::kTime);
         order.clear();
         if (event != nullptr && !std::is_sorted(times.begin(), times.end())) {
-            order.resize(times.size());
-            std::iota(order.begin(), order.end(), 0U);
-            std::stable_sort(order.begin(), order.end(),
-                             [&](std::uint32_t a, std::uint32_t b) { return times[a] < times[b]; });
+            order_by_time();
         }
         go_to(0);
     }
@@ -56,6 +53,32 @@ struct RowMerge::Source {
     }
 
 private:
+    // Merges the rows of each cpu, which mostly stand in this order, by pairs of neighbours.
+    void order_by_time() {
+        order.resize(times.size());
+        std::iota(order.begin(), order.end(), 0U);
+        std::vector<std::ptrdiff_t> bounds{0};
+        for (std::size_t i = 1; i < times.size(); ++i) {
+            if (times[i] < times[i - 1]) {
+                bounds.push_back(static_cast<std::ptrdiff_t>(i));
+            }
+        }
+        bounds.push_back(static_cast<std::ptrdiff_t>(times.size()));
+        while (bounds.size() > 2) {
+            std::vector<std::ptrdiff_t> merged{0};
+            for (std::size_t i = 2; i < bounds.size(); i += 2) {
+                std::inplace_merge(order.begin() + bounds[i - 2], order.begin() + bounds[i - 1],
+                                   order.begin() + bounds[i],
+                                   [&](std::uint32_t a, std::uint32_t b) { return times[a] < times[b]; });
+                merged.push_back(bounds[i]);
+            }
+            if (bounds.size() % 2 == 0) {
+                merged.push_back(bounds.back());
+            }
+            bounds = std::move(merged);
+        }
+    }
+
     void go_to(std::size_t new_position) {
         position = new_position;
         row = order.empty() ? position : order[position];

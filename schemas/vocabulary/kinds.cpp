@@ -2,6 +2,12 @@
 
 namespace perfleet {
 
+// Rows that have a time begin with it.
+static_assert(std::ranges::all_of(kKindTable, [](const KindTraits& kind) {
+    const bool is_first = !kind.columns.empty() && kind.columns.front().id == ColumnId::kTime;
+    return is_first != (kind.is_definition || kind.columns.empty());
+}));
+
 const ColumnRule* column_rule(Kind kind, ColumnId id) {
     const auto rules = columns_of(kind);
     const auto found = std::find_if(rules.begin(), rules.end(), [&](const ColumnRule& rule) { return rule.id == id; });
