@@ -1,22 +1,23 @@
 // CPU time that the gateway takes per batch, beside the least that any gateway must do: receive the same bytes with
 // bare libzmq and put them into a bare RocksDB, both with a synced commit every 20 ms.
 //
-//   gateway_cost [--batches N] [--targets N] [--rows N] [--rounds N] [--scrapes N] [--folder DIR]
+//   gateway_cost [--batches N] [--targets N] [--rows N] [--rounds N] [--scrapes N] [--folder DIR] [--bin DIR]
 //
 // A child process seals N batches beforehand (real rows: zipf-distributed stacks, two CPUs, jittered time) and sends
 // them over loopback TCP within a window of 64. With --targets they are shared out among so many targets, each with a
-// connection of its own and one batch on its way at a time: then a group has batches of many sessions. The parent
-// receives, and counts its own CPU time, library threads
-// included. Bare and perfleet take turns; with --scrapes a third turn is perfleet while its metrics are read N times a
-// second.
+// connection of its own and one batch on its way at a time: then a group has batches of many sessions. Bare and
+// perfleet take turns: the bare receiver is this process, library threads included, perfleet the shipped program,
+// without what it takes by itself when nothing comes. With --scrapes a third turn is perfleet while its metrics are
+// read N times a second.
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -28,7 +29,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -37,20 +37,14 @@
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
-#include <sys/eventfd.h>
 #include <zmq.h>
 
 #include "collector.capnp.h"
-#include "daemon/metrics/metrics_server.h"
-#include "daemon/metrics/process_metrics.h"
 #include "daemon/metrics/testing/scrape.h"
-#include "gateway/gateway.h"
-#include "gateway/metrics/gateway_metrics.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/checksum.h"
 #include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
-#include "storage/store/open_store.h"
 #include "target-collector/message/batch_builder.h"
 
 namespace perfleet {
@@ -67,15 +61,20 @@ struct Options {
     unsigned round_count = 3;
     unsigned scrapes = 0;  // a second
     std::string folder;
+    std::string bin;  // where perfleet-gateway is
 };
 
-double cpu_seconds() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
+double seconds_of(const rusage& usage) {
     const auto seconds = [](const timeval& time) {
         return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
     };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double cpu_seconds() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return seconds_of(usage);
 }
 
 std::int64_t utc_now_ns() {
@@ -386,7 +385,7 @@ class Scraper {
 public:
     explicit Scraper(unsigned per_second) {
         int ends[2];
-        if (pipe(ends) != 0 || (pid_ = fork()) < 0) {
+        if (pipe2(ends, O_CLOEXEC) != 0 || (pid_ = fork()) < 0) {
             std::exit(1);
         }
         if (pid_ == 0) {
@@ -426,62 +425,73 @@ private:
     int pipe_ = -1;
 };
 
+// The shipped program, until it is stopped.
+class GatewayProgram {
+public:
+    GatewayProgram(const std::string& program, const std::string& folder, const std::string& endpoint,
+                   bool has_metrics) {
+        std::vector<const char*> command{program.c_str(), "--data", folder.c_str(), "--listen", endpoint.c_str(),
+                                         "--query",       "none",   "--log-level",  "error"};
+        if (has_metrics) {
+            command.insert(command.end(), {"--metrics", "127.0.0.1:0"});
+        }
+        command.push_back(nullptr);
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) != 0 || (pid_ = fork()) < 0) {
+            std::exit(1);
+        }
+        if (pid_ == 0) {
+            dup2(ends[1], STDOUT_FILENO);
+            execv(command[0], const_cast<char* const*>(command.data()));
+            _exit(127);
+        }
+        close(ends[1]);
+        for (char c = 0; read(ends[0], &c, 1) == 1 && c != '\n';) {
+            ready_ += c;
+        }
+        close(ends[0]);
+        if (!ready_.starts_with("ready ")) {
+            std::fprintf(stderr, "%s doesn't serve; where it is says --bin\n", program.c_str());
+            std::exit(1);
+        }
+    }
+
+    [[nodiscard]] std::string metrics_address() const { return ready_.substr(ready_.rfind('=') + 1); }
+
+    // Stops it. What it took, start and end included.
+    double cpu_seconds_when_ended() const {
+        kill(pid_, SIGTERM);
+        int status = 0;
+        rusage usage{};
+        if (wait4(pid_, &status, 0, &usage) != pid_ || status != 0) {
+            std::fprintf(stderr, "the gateway failed\n");
+            std::exit(1);
+        }
+        return seconds_of(usage);
+    }
+
+private:
+    pid_t pid_ = -1;
+    std::string ready_;
+};
+
 // `scrapes` a second of its metrics; 0: without any.
-double run_perfleet(const std::string& folder, const std::vector<Target>& targets, unsigned scrapes) {
+double run_perfleet(const std::string& program, const std::string& folder, const std::vector<Target>& targets,
+                    unsigned scrapes) {
     std::optional<Scraper> scraper;
     if (scrapes > 0) {
         scraper.emplace(scrapes);
     }
     const std::string endpoint = free_endpoint();
-    const pid_t sender = start_sender(endpoint, targets, false);
-    const double before = cpu_seconds();
-    auto store = open_store(folder);
-    GatewayOptions gateway_options;
-    gateway_options.listen = {endpoint};
-    auto gateway = Gateway::open(gateway_options, **store);
-    if (!gateway.ok()) {
-        std::fprintf(stderr, "%s\n", gateway.error().message.c_str());
-        std::exit(1);
-    }
-    std::atomic<bool> stop{false};
-    std::unique_ptr<MetricsServer> metrics;
+    const GatewayProgram gateway{program, folder, endpoint, scrapes > 0};
     if (scraper) {
-        auto server = MetricsServer::start("127.0.0.1:*", [&](MetricPage& page) {
-            GatewayReadings readings;
-            readings.counts = (*gateway)->counts();
-            readings.store = size_of_folder(folder);
-            add_gateway_metrics(readings, page);
-            add_process_metrics(page);
-        });
-        if (!server.ok()) {
-            std::fprintf(stderr, "%s\n", server.error().message.c_str());
-            std::exit(1);
-        }
-        metrics = std::move(*server);
-        scraper->begin(metrics->address());
+        scraper->begin(gateway.metrics_address());
     }
-    const int stop_fd = eventfd(0, 0);
     int status = 0;
-    std::thread waiter{[&] {
-        waitpid(sender, &status, 0);
-        stop = true;
-        const std::uint64_t one = 1;
-        (void)!write(stop_fd, &one, sizeof one);
-    }};
-    const auto served = (*gateway)->serve(stop, stop_fd);
-    waiter.join();
-    close(stop_fd);
-    if (!served.ok()) {
-        std::fprintf(stderr, "%s\n", served.error().message.c_str());
-        std::exit(1);
-    }
-    scraper.reset();
-    metrics.reset();
-    std::move(gateway).value().reset();
-    std::move(store).value().reset();
-    const double after = cpu_seconds();
+    waitpid(start_sender(endpoint, targets, false), &status, 0);
     expect_ended_well(status);
-    return after - before;
+    scraper.reset();
+    return gateway.cpu_seconds_when_ended();
 }
 
 int measure(const Options& options) {
@@ -514,15 +524,19 @@ int measure(const Options& options) {
             return seconds;
         };
         bare.push_back(measured([&](const std::string& folder) { return run_bare(folder, targets, batch_count); }));
-        const auto with_scrapes = [&](unsigned scrapes) {
-            return [&targets, scrapes](const std::string& folder) { return run_perfleet(folder, targets, scrapes); };
+        const auto with = [&](const std::vector<Target>& some, unsigned scrapes) {
+            return [&options, &some, scrapes](const std::string& folder) {
+                return run_perfleet(options.bin + "/perfleet-gateway", folder, some, scrapes);
+            };
         };
-        perfleet.push_back(measured(with_scrapes(0)));
+        // Without what its start and its end take by themselves.
+        const double idle = measured(with({}, 0));
+        perfleet.push_back(measured(with(targets, 0)) - idle);
         std::printf("round %u: bare %.1f us a batch, perfleet %.1f us a batch (%.1f M rows/s a core)\n", round + 1,
                     per_batch_us(bare.back()), per_batch_us(perfleet.back()),
                     static_cast<double>(batch_count) * options.row_count / perfleet.back() / 1e6);
         if (options.scrapes > 0) {
-            scraped.push_back(measured(with_scrapes(options.scrapes)));
+            scraped.push_back(measured(with(targets, options.scrapes)) - idle);
             std::printf("round %u: scraped %u times a second %.1f us a batch\n", round + 1, options.scrapes,
                         per_batch_us(scraped.back()));
         }
@@ -544,6 +558,7 @@ int measure(const Options& options) {
 int main(int argc, char** argv) {
     perfleet::Options options;
     options.folder = std::filesystem::temp_directory_path();
+    options.bin = std::filesystem::path{argv[0]}.parent_path() / "../bin";
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string_view name = argv[i];
         if (name == "--batches") {
@@ -559,10 +574,12 @@ int main(int argc, char** argv) {
             options.scrapes = static_cast<unsigned>(std::clamp(std::strtoul(argv[i + 1], nullptr, 10), 1UL, 1'000UL));
         } else if (name == "--folder") {
             options.folder = argv[i + 1];
+        } else if (name == "--bin") {
+            options.bin = argv[i + 1];
         } else {
             std::fprintf(stderr,
                          "usage: gateway_cost [--batches N] [--targets N] [--rows N] [--rounds N] [--scrapes N] "
-                         "[--folder DIR]\n");
+                         "[--folder DIR] [--bin DIR]\n");
             return 2;
         }
     }

@@ -325,7 +325,7 @@ def run_server(arguments, name, folder):
         port = int(re.search(rf"{field}=tcp://127\.0\.0\.1:(\d+)", gateway.stdout.readline()).group(1))
         pid = child_of(gateway.pid) if arguments.subject == "query" else gateway.pid
         count = attack(arguments, port, name, keys)
-        time.sleep(1)
+        time.sleep(min(1, arguments.seconds / 5))
         if gateway.poll() is not None or not os.path.exists(f"/proc/{pid}"):
             print(f"{name}: the {arguments.subject} process ended")
             return False
