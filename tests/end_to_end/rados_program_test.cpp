@@ -440,10 +440,14 @@ TEST_F(RadosProgram, SessionsAreNamedAndRemovedAndCollectorsControlledBesideGate
         peer->wait_for_prefix(1);
         peers.push_back(std::move(peer));
     }
+    std::vector<std::unique_ptr<Process>> naming;
     for (std::uint64_t target = 1; target <= 9; ++target) {
-        const Finished named = run(
-            {perfleet, "sessions", "name", session_hex_of(target), "run-" + std::to_string(target), "--data", place_});
-        EXPECT_EQ(named.ending.status, 0) << named.error_output;
+        naming.push_back(std::make_unique<Process>(std::vector<std::string>{
+            perfleet, "sessions", "name", session_hex_of(target), "run-" + std::to_string(target), "--data", place_}));
+    }
+    for (const auto& name : naming) {
+        const auto ending = name->wait();
+        EXPECT_TRUE(ending.has_value() && ending->status == 0) << name->error_output();
     }
     const Finished stopped =
         run({perfleet, "control", "stop", "--session", session_hex_of(3), "--wait", "1", "--data", place_});
