@@ -17,6 +17,7 @@
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/log/log.h"
+#include "daemon/metrics/metrics_option.h"
 #include "daemon/metrics/metrics_server.h"
 #include "daemon/metrics/process_metrics.h"
 #include "daemon/service/service_manager.h"
@@ -183,12 +184,6 @@ Result<RetentionRules> retention_rules(const Arguments& arguments) {
     RetentionRules rules;
     rules.rest = arguments.retained;
     return rules;
-}
-
-// As CLI11 has it: what is wrong, without the option's name.
-std::string check_metrics_address(const std::string& text) {
-    const auto checked = MetricsServer::check_address(text);
-    return checked.ok() ? "" : checked.error().message.substr(std::string_view{"--metrics "}.size());
 }
 
 // What can be seen to be wrong before the folder is touched.
@@ -402,12 +397,7 @@ int main(int argc, char** argv) {
         ->transform(CLI::AsSizeValue{false})
         ->check(CLI::Range(std::uint64_t{MemoryPlan::kSizeBytesMin}, std::uint64_t{1} << 44,
                            "at least " + std::to_string(MemoryPlan::kSizeBytesMin >> 20) + "m"));
-    app.add_option("--metrics", arguments.metrics,
-                   "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9411, or 0.0.0.0:9411 for "
-                   "everybody who can reach it. Default: nowhere")
-        ->check(check_not_empty)
-        ->check(check_metrics_address)
-        ->type_name("ADDRESS");
+    add_metrics_option(app, arguments.metrics, "9411");
     add_log_options(app, arguments.log_level, arguments.log_format);
     auto* const key =
         app.add_option("--key", arguments.key,

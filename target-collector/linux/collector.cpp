@@ -175,10 +175,7 @@ Result<Done> LinuxCollector::prepare() {
     if (!stop_event_ || !epoll_fd_) {
         return error_from_errno(errno, "can't make an event descriptor");
     }
-    for (const std::string& gateway_key : options_.gateway_keys) {
-        auto keys = PERFLEET_TRY(load_connect_keys(options_.key_file, gateway_key));
-        keys_.push_back(std::move(*keys));
-    }
+    keys_ = PERFLEET_TRY(options_.load_keys());
     const std::string default_name = keys_.empty() ? host_name() : keys_.front().own.name;
     session_.target_name = options_.target_name.empty() ? default_name : options_.target_name;
     session_.target = target_id_of(session_.target_name);

@@ -16,16 +16,16 @@
 #include "schemas/vocabulary/log_event.h"
 #include "schemas/vocabulary/series.h"
 #include "schemas/wire/delivery_limits.h"
+#include "target-collector/linux/gateway_choice.h"
 #include "target-collector/metrics/collector_counts.h"
 #include "target-collector/source/linux/call_chain_mode.h"
 
 namespace perfleet {
 
-struct CollectorOptions {
-    std::vector<std::string> gateways;  // endpoints; the first that answers is used
-    std::string gateway_name;           // for messages, where there is one; empty: "the gateway at ENDPOINT"
-    std::string output_file;            // instead of a gateway: frames written to a file
-    bool is_output_forced = false;      // it may replace a file
+struct CollectorOptions : GatewayChoice {
+    std::string gateway_name;       // for messages, where there is one; empty: "the gateway at ENDPOINT"
+    std::string output_file;        // instead of a gateway: frames written to a file
+    bool is_output_forced = false;  // it may replace a file
     // Where to write, at the end, what the gateway hasn't acknowledged within exit_wait_s, as frames; empty: it is
     // lost.
     std::string unacknowledged_file;
@@ -58,9 +58,6 @@ struct CollectorOptions {
     std::optional<Benchmark> benchmark;
     std::vector<std::pair<std::string, std::string>> labels;
     std::string target_name;  // default: the key's name, or the host's where there is no key
-    std::string key_file;     // secret key; empty: without keys
-    // Public keys of gateways, each a file or its text; go with key_file. One for all gateways, or one for each.
-    std::vector<std::string> gateway_keys;
     bool include_self = false;
     bool keeps_symbols = true;           // offers the symbol tables of sampled files to the gateway
     std::string reader_program;          // reads files in processes of its own (confined_reader.h); empty: read here

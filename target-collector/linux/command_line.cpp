@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/option_value.h"
 #include "target-collector/linux/cpu_budget.h"
 #include "target-collector/linux/machine_state.h"
@@ -75,13 +74,6 @@ std::string check_delay(const std::string& text) {
         return "'" + text + "' are ranges, which aren't supported: -D MS names the begin, --duration S the end";
     }
     return std::strtod(text.c_str(), nullptr) >= -1 ? "" : "'" + text + "': milliseconds, or -1 to wait for a command";
-}
-
-// As CLI11 has it: what is wrong, without the option's name.
-std::string check_gateway(const std::string& text) {
-    const std::string name = "--gateway ";
-    const auto checked = check_peer_endpoint("--gateway", text);
-    return checked.ok() ? "" : checked.error().message.substr(name.size());
 }
 
 constexpr const char* kCollectorFooter =
@@ -394,28 +386,7 @@ void add_record_options(CLI::App& app, CommandLine& line) {
 
 void add_collector_options(CLI::App& app, CommandLine& line) {
     CollectorOptions& options = line.options;
-    auto* const gateway = app.add_option("--gateway", options.gateways,
-                                         "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used, "
-                                         "or the one to which it sends this target")
-                              ->type_name("ENDPOINT")
-                              ->check(check_not_empty)
-                              ->check(check_gateway)
-                              ->delimiter(',')
-                              ->allow_extra_args(false);
-    auto* const key = app.add_option("--key", options.key_file,
-                                     "This target's secret key (perfleet keygen); nobody else may read the file")
-                          ->type_name("FILE")
-                          ->check(check_not_empty);
-    auto* const gateway_key = app.add_option("--gateway-key", options.gateway_keys,
-                                             "The gateway's public key: its file, or the 40 characters; another "
-                                             "gateway gets nothing. Of several gateways one key for all, or one for "
-                                             "each in their order")
-                                  ->type_name("KEY")
-                                  ->check(check_not_empty)
-                                  ->delimiter(',')
-                                  ->allow_extra_args(false)
-                                  ->needs(key);
-    key->needs(gateway_key);
+    auto* const gateway = add_gateway_options(app, options);
     auto* const output = app.add_option("--output", options.output_file, "Write to a file instead of a gateway")
                              ->type_name("FILE")
                              ->check(check_not_empty)
@@ -439,17 +410,6 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
         ->type_name("PERCENT")
         ->check(CLI::Range(0.0, CpuBudget::kPercentMax))
         ->check(check_not_nan);
-    app.add_option("--metrics", line.metrics,
-                   "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9412, or 0.0.0.0:9412 for "
-                   "everybody who can reach it. Default: nowhere")
-        ->type_name("ADDRESS")
-        ->check(check_not_empty);
-    app.add_option("--log-level", line.log_level, "Least severe messages that are logged. Default: notice")
-        ->type_name("LEVEL")
-        ->check(CLI::IsMember({"error", "warning", "notice", "info", "debug"}));
-    app.add_option("--log-format", line.log_format, "Format of the log on standard error. Default: text")
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember({"text", "json"}));
 }
 
 Result<Done> choose_what_is_profiled(CommandLine& line) {

@@ -28,10 +28,7 @@ struct CommandLine {
     bool is_quiet = false;       // errors only
     bool is_compression_asked = false;
     // kCollector.
-    std::string metrics;                       // HOST:PORT; empty: none
     std::optional<double> cpu_budget_percent;  // as written; 0: none
-    std::string log_level{"notice"};
-    std::string log_format{"text"};
     // As written; finish_command_line() makes options of them, or does what they say.
     std::vector<std::string> labels;
     bool has_machine_state = false;

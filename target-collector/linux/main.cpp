@@ -10,6 +10,7 @@
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/log/log.h"
+#include "daemon/metrics/metrics_option.h"
 #include "daemon/metrics/metrics_server.h"
 #include "daemon/metrics/process_metrics.h"
 #include "daemon/service/service_manager.h"
@@ -104,10 +105,11 @@ int run(int argc, char** argv) {
     CLI::App app;
     app.name("perfleet-collector");
     describe_command_line(CommandLineForm::kCollector, app, parsed);
-    app.get_option("--metrics")->check([](const std::string& address) {
-        const auto checked = MetricsServer::check_address(address);
-        return checked.ok() ? std::string{} : checked.error().message.substr(std::string_view{"--metrics "}.size());
-    });
+    std::string address;
+    std::string log_level{"notice"};
+    std::string log_format{"text"};
+    add_metrics_option(app, address, "9412");
+    add_log_options(app, log_level, log_format);
     if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
         return *status;
     }
@@ -120,19 +122,18 @@ int run(int argc, char** argv) {
     if (!line->has_value()) {
         return 0;
     }
-    auto opened_log = Log::to_standard_error("perfleet-collector", (*line)->log_level, (*line)->log_format);
+    auto opened_log = Log::to_standard_error("perfleet-collector", log_level, log_format);
     if (!opened_log.ok()) {
         return fail_early(opened_log.error());
     }
     Log& log = **opened_log;
-    const std::string address = (*line)->metrics;
     CollectorOptions options = std::move((*line)->options);
     if (manager.is_there() && !(*line)->cpu_budget_percent && options.all_cpus && !options.period) {
         options.cpu_budget_percent = CpuBudget::kPercentUnattended;
     }
     const bool has_command = !options.command.empty();
     // A command may write to the same terminal.
-    const bool has_live_line = LiveLine::is_possible() && !has_command && (*line)->log_format == "text";
+    const bool has_live_line = LiveLine::is_possible() && !has_command && log_format == "text";
     options.reports_progress = !has_live_line;
     LiveLine live_line;
 

@@ -94,16 +94,7 @@ Result<Done> check_options(const CollectorOptions& options) {
     if (options.gateways.empty() == options.output_file.empty()) {
         return usage("name either a gateway (--gateway tcp://HOST:PORT) or a file (--output FILE)");
     }
-    if (options.key_file.empty() != options.gateway_keys.empty()) {
-        return usage(
-            "--key FILE and --gateway-key KEY go together: one's own secret key, and the gateway's public key, by "
-            "which it is known to be the right one");
-    }
-    if (options.gateway_keys.size() > 1 && options.gateway_keys.size() != options.gateways.size()) {
-        return usage("--gateway-key: one key for all gateways, or one for each in the order of --gateway (" +
-                     std::to_string(options.gateways.size()) + " gateways, " +
-                     std::to_string(options.gateway_keys.size()) + " keys)");
-    }
+    PERFLEET_TRY(options.check());
     if (!options.spool_folder.empty() && options.gateways.empty()) {
         return usage("--spool keeps batches for a gateway: name it with --gateway");
     }

@@ -27,6 +27,7 @@
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
+#include "tools/perfleet/session_destination.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
@@ -315,25 +316,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
             const std::size_t equals = text.find('=');
             return equals == std::string::npos || equals == 0 ? "'" + text + "' is no label; write KEY=VALUE" : "";
         });
-    auto* const data =
-        command->add_option("--data", options->data, "Data folder (default: where `perfleet record` writes)")
-            ->type_name("DIR");
-    command
-        ->add_option("--gateway", options->gateways,
-                     "Send the rows to this gateway while they are measured, instead: tcp://HOST:PORT or ipc://PATH")
-        ->type_name("ENDPOINT")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->excludes(data);
-    auto* const key =
-        command->add_option("--key", options->key_file, "With --gateway: this target's secret key")->type_name("FILE");
-    key->needs(command
-                   ->add_option("--gateway-key", options->gateway_keys,
-                                "With --gateway: its public key, a file or the 40 characters")
-                   ->type_name("KEY")
-                   ->delimiter(',')
-                   ->allow_extra_args(false)
-                   ->needs(key));
+    add_destination_options(*command, options->data, *options);
     add_output_options(*command, options->output);
     command->add_option("program", options->words, "The program, and which of its benchmarks (default: all)")
         ->type_name("PROGRAM")

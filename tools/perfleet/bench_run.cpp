@@ -221,9 +221,7 @@ Result<bool> store_benchmark(const BenchOptions& options, const std::string& fol
 Result<bool> stream_benchmark(const BenchOptions& options, const std::string& name,
                               const std::vector<std::uint32_t>& cpus, BenchLabels labels) {
     CollectorOptions collector_options;
-    collector_options.gateways = options.gateways;
-    collector_options.key_file = options.key_file;
-    collector_options.gateway_keys = options.gateway_keys;
+    static_cast<GatewayChoice&>(collector_options) = options;
     collector_options.command = {options.words.front()};
     collector_options.own_command_line = {"perfleet", "bench", options.words.front(), name};
     CollectorOptions::Benchmark& benchmark = collector_options.benchmark.emplace();

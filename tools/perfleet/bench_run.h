@@ -10,21 +10,20 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "target-collector/linux/gateway_choice.h"
 
 namespace perfleet {
 
 inline constexpr std::uint64_t kBenchRowsMax = 1U << 24;  // of a run, in memory until it is stored
 
-struct BenchOptions {
+// Without a gateway results go into a folder, once a run is over; else there, while it measures.
+struct BenchOptions : GatewayChoice {
     std::vector<std::string> words;  // the program, then names of benchmarks
     std::uint64_t loop_count = 5'000;
     std::uint64_t warmup_count = 10'000;
     std::uint64_t seed = 1;
     std::vector<std::uint64_t> circle;  // I, D, G and S; empty: each iteration is measured
     bool waits = false;
-    std::vector<std::string> gateways;  // results go there while they are measured; empty: into a folder afterwards
-    std::string key_file;
-    std::vector<std::string> gateway_keys;
 
     [[nodiscard]] std::uint64_t row_count(std::size_t thread_count) const {
         return circle.empty() ? loop_count * thread_count : circle[2] * circle[3];

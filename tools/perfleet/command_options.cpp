@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/vocabulary/option_value.h"
+
 namespace perfleet {
 namespace {
 
@@ -58,6 +60,21 @@ void add_command_options(CLI::App& command, std::span<const OptionSpec> options,
             added->check(CLI::IsMember(option.choices));
         }
     }
+}
+
+CLI::Option* add_data_option(CLI::App& command, std::string& folder) {
+    return command.add_option("--data", folder, "data folder (default: where `perfleet record` writes)")
+        ->check(check_not_empty)
+        ->type_name("DIR");
+}
+
+CLI::Option* add_force_flag(CLI::App& command, bool& is_forced, const std::string& details) {
+    return command.add_flag("--force", is_forced, "replace the file of --output if it exists" + details);
+}
+
+CLI::Option* add_fail_undecided_flag(CLI::App& command, bool& fails_undecided) {
+    return command.add_flag("--fail-undecided", fails_undecided,
+                            "exit with 1 also when the data can't tell whether it holds");
 }
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// The options of query commands (query-engine/option) on a command line.
+// Options of several commands: those of query commands (query-engine/option), and what each of them has by itself.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,5 +13,14 @@ namespace perfleet {
 // are told by CLI11 as those of any option.
 void add_command_options(CLI::App& command, std::span<const OptionSpec> options, OptionValues& values,
                          const std::string& group = "Options");
+
+// --data: where `perfleet record` writes, if it isn't given.
+CLI::Option* add_data_option(CLI::App& command, std::string& folder);
+
+// --force, of what is written to --output.
+CLI::Option* add_force_flag(CLI::App& command, bool& is_forced, const std::string& details = "");
+
+// --fail-undecided, which needs --fail-if.
+CLI::Option* add_fail_undecided_flag(CLI::App& command, bool& fails_undecided);
 
 }  // namespace perfleet

@@ -346,8 +346,7 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
     command->add_option("-e,--event", options->events, "Events to count, as for `perfleet stat`, with commas between")
         ->type_name("EVENTS")
         ->allow_extra_args(false);
-    command->add_option("--data", options->data, "Data folder (default: where `perfleet record` writes)")
-        ->type_name("DIR");
+    add_data_option(*command, options->data);
     // Those of `diff` that are about the verdict.
     static const std::vector<OptionSpec> kVerdictOptions = [] {
         std::vector<OptionSpec> found;
@@ -359,8 +358,7 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
         return found;
     }();
     add_command_options(*command, kVerdictOptions, options->query.values);
-    command->add_flag("--fail-undecided", options->fails_undecided,
-                      "Exit with 1 also when the data can't tell whether it holds");
+    add_fail_undecided_flag(*command, options->fails_undecided);
     add_output_options(*command, options->output);
     command->add_option("commands", options->words, "The two programs, behind --, with ::: between them")
         ->type_name("COMMAND")

@@ -87,8 +87,7 @@ void add_diff_command(CLI::App& app, Invocation& invocation) {
     add_command_options(*command, query.options, options->query.values);
     command->add_option("BEFORE", options->before, "--before without its name. Default: last~1")->type_name("SIDE");
     command->add_option("AFTER", options->after, "--after without its name. Default: last")->type_name("SIDE");
-    command->add_flag("--fail-undecided", options->fails_undecided,
-                      "exit with 1 also when the data can't tell whether it holds");
+    add_fail_undecided_flag(*command, options->fails_undecided);
     add_output_options(*command, options->output);
     options->query.add_to(*command, query.selection());
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });

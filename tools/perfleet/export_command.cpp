@@ -183,8 +183,7 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
         ->check(check_not_empty)
         ->required()
         ->type_name("FILE");
-    command->add_flag("--force", options->is_forced,
-                      "replace the file if it exists (without: a perf.data is kept as FILE.old, others are an error)");
+    add_force_flag(*command, options->is_forced, " (without: a perf.data is kept as FILE.old, others are an error)");
     add_command_options(*command, options_of_formats(), options->query.values);
     command->add_flag("--with-symbols", options->has_symbols,
                       "perf.data: also copy the programs and libraries with samples into FILE.debug, in the layout of "
@@ -199,8 +198,7 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
             add_command_options(*own, format.options, own_options->query.values);
             own_options->query.add_to(*own, selection_options());
             own_options->query.add_input_to(*own);
-            own->add_flag("--no-pager", own_options->has_no_pager,
-                          "don't show the output in a pager ($PERFLEET_PAGER, $PAGER, less)");
+            add_no_pager_flag(*own, own_options->has_no_pager);
             own->callback(
                 [&invocation, own_options] { invocation.run = [own_options] { return run_export(*own_options); }; });
         }

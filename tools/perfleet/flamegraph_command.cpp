@@ -75,7 +75,7 @@ void add_flamegraph_command(CLI::App& app, Invocation& invocation) {
     command->add_option("-o,--output", options->page.output, "the page to write: one file, which needs no network")
         ->check(check_not_empty)
         ->type_name("FILE.html");
-    command->add_flag("--force", options->page.is_forced, "replace the file if it exists");
+    add_force_flag(*command, options->page.is_forced);
     command->add_flag("--text", options->is_text, "draw in the terminal instead, callers above");
     command->add_option("--color", options->color, "of --text: auto, always or never")
         ->check(CLI::IsMember({"auto", "always", "never"}))

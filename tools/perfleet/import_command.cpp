@@ -59,13 +59,10 @@ const std::map<std::string, Reader>& readers() {
     return kReaders;
 }
 
-struct ImportOptions {
+struct ImportOptions : GatewayChoice {  // without a gateway: into `data`
     std::string file;
     std::string data;
-    std::vector<std::string> gateways;  // empty: into `data`
-    std::string key_file;
-    std::vector<std::string> gateway_keys;
-    std::vector<ConnectKeys> keys;  // from both
+    std::vector<ConnectKeys> keys;
     std::string format;
     ImportHints hints;
     std::string target;
@@ -325,9 +322,7 @@ Result<Done> import_file(const ImportOptions& options) {
 }
 
 Result<Done> import_as_told(ImportOptions& options) {
-    for (const std::string& gateway_key : options.gateway_keys) {
-        options.keys.push_back(*PERFLEET_TRY(load_connect_keys(options.key_file, gateway_key)));
-    }
+    options.keys = PERFLEET_TRY(options.load_keys());
     if (!options.keys.empty() && options.target.empty()) {
         options.target = options.keys.front().own.name;
     }
@@ -399,25 +394,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
             "file sink wrote)")
         ->check(CLI::IsMember(names).description(""))
         ->type_name("FORMAT");
-    auto* const data =
-        command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
-            ->check(check_not_empty)
-            ->type_name("DIR");
-    command
-        ->add_option("--gateway", options->gateways, "send it to this gateway instead: tcp://HOST:PORT or ipc://PATH")
-        ->type_name("ENDPOINT")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->excludes(data);
-    auto* const key =
-        command->add_option("--key", options->key_file, "with --gateway: the target's secret key")->type_name("FILE");
-    key->needs(command
-                   ->add_option("--gateway-key", options->gateway_keys,
-                                "with --gateway: its public key, a file or the 40 characters")
-                   ->type_name("KEY")
-                   ->delimiter(',')
-                   ->allow_extra_args(false)
-                   ->needs(key));
+    add_destination_options(*command, options->data, *options);
     add_ceph_conf_option(*command);
     command->add_option("--event", options->hints.event, "what was measured, in a word")->type_name("NAME");
     command->add_option("--unit", options->hints.unit, "of the numbers (default: cycles)")->type_name("UNIT");

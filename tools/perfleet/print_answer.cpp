@@ -36,8 +36,11 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->type_name("WHEN");
     command.add_flag("--wide", options.is_wide, "whole names and all columns, even if wider than the terminal");
-    command.add_flag("--no-pager", options.has_no_pager,
-                     "don't show the output in a pager ($PERFLEET_PAGER, $PAGER, less)");
+    add_no_pager_flag(command, options.has_no_pager);
+}
+
+void add_no_pager_flag(CLI::App& command, bool& has_no_pager) {
+    command.add_flag("--no-pager", has_no_pager, "don't show the output in a pager ($PERFLEET_PAGER, $PAGER, less)");
 }
 
 Result<Done> print_text(std::string_view text) {

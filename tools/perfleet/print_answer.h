@@ -25,6 +25,8 @@ struct OutputOptions {
 // --format, --color, --wide and --no-pager.
 void add_output_options(CLI::App& command, OutputOptions& options);
 
+void add_no_pager_flag(CLI::App& command, bool& has_no_pager);
+
 // On standard output, at once. Errors: kIo.
 [[nodiscard]] Result<Done> print_text(std::string_view text);
 

@@ -76,28 +76,7 @@ void add_relay_command(CLI::App& app, Invocation& invocation) {
         ->type_name("PATH")
         ->allow_extra_args(false);
     command->add_option("--baud", options->baud, "Speed of serial lines")->type_name("N")->capture_default_str();
-    command
-        ->add_option("--gateway", options->gateways,
-                     "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used, or the one to which "
-                     "it sends a target")
-        ->check(check_not_empty)
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->type_name("ENDPOINT")
-        ->required();
-    auto* const key = command->add_option("--key", options->key_file, "Secret key of the target (perfleet keygen)")
-                          ->check(check_not_empty)
-                          ->type_name("FILE");
-    auto* const gateway_key = command
-                                  ->add_option("--gateway-key", options->gateway_keys,
-                                               "Public key of the gateway: a file, or the 40 characters. Of several "
-                                               "gateways one key for all, or one for each in their order")
-                                  ->check(check_not_empty)
-                                  ->delimiter(',')
-                                  ->allow_extra_args(false)
-                                  ->type_name("KEY");
-    key->needs(gateway_key);
-    gateway_key->needs(key);
+    add_gateway_options(*command, *options)->required();
     command->footer(kRelayFooter);
     command->callback([options, &invocation] { invocation.run = [options] { return relay(*options); }; });
 }

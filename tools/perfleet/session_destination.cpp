@@ -18,6 +18,7 @@
 #include "target-collector/linux/refusal.h"
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/wire/delivery.h"
+#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/import/import_limits.h"
 #include "tools/perfleet/import/session/session_hello.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
@@ -274,6 +275,10 @@ Result<std::unique_ptr<SessionDestination>> open_destination(const std::string& 
     GatewayLink::Peer peer{{socket.endpoint()}, "the process that writes to " + data, {}};
     return std::unique_ptr<SessionDestination>{
         std::make_unique<SharedDestination>(std::move(peer), std::move(socket), std::move(gateway))};
+}
+
+void add_destination_options(CLI::App& app, std::string& data, GatewayChoice& gateway) {
+    add_gateway_options(app, gateway)->excludes(add_data_option(app, data));
 }
 
 }  // namespace perfleet

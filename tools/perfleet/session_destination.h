@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "target-collector/linux/gateway_choice.h"
 #include "target-collector/linux/gateway_link.h"
 #include "tools/perfleet/import/session/session_writer.h"
 
@@ -19,5 +20,8 @@ namespace perfleet {
 // anything that records), sessions go through that, and when that ends through this one. Errors: those of the store, of
 // the folder and of the socket in it.
 [[nodiscard]] Result<std::unique_ptr<SessionDestination>> open_destination(const std::string& data);
+
+// --data, and what names a gateway in its place.
+void add_destination_options(CLI::App& app, std::string& data, GatewayChoice& gateway);
 
 }  // namespace perfleet

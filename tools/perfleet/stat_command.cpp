@@ -18,6 +18,7 @@
 #include "schemas/vocabulary/option_value.h"
 #include "storage/number/moments.h"
 #include "target-collector/linux/command_line.h"
+#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/counted_run.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
@@ -334,7 +335,7 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
     command->add_option("-o,--output", options->output, "Write the table to a file")
         ->type_name("FILE")
         ->check(check_not_empty);
-    command->add_flag("--force", options->may_replace, "Replace the file if it exists");
+    add_force_flag(*command, options->may_replace);
     command->add_option("command", options->command, "The program to run, behind --")->type_name("COMMAND")->required();
     command->positionals_at_end();
     command->callback([&invocation, options] { invocation.run = [options] { return run_stat(*options); }; });

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "schemas/vocabulary/option_value.h"
+#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/terminal.h"
 
@@ -28,9 +28,7 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_store_change(CLI::App& parent
                                                                 StoreChange<Options> change) {
     CLI::App* command = parent.add_subcommand(name, summary);
     auto options = std::make_shared<Options>();
-    command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
-        ->check(check_not_empty)
-        ->type_name("DIR");
+    add_data_option(*command, options->data);
     command->callback([&parent, &invocation, options, change, refused] {
         if (parent.count("--input") != 0) {
             throw CLI::ValidationError{"--input", refused.input};

@@ -152,7 +152,7 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
             ->check(check_not_empty)
             ->type_name("FILE");
         add_function_options(*command, options->functions);
-        command->add_flag("--force", options->is_forced, "replace the file of --output if it exists");
+        add_force_flag(*command, options->is_forced);
     }
     options->query.add_to(*command, query.selection());
     options->query.add_input_to(*command);

@@ -25,7 +25,7 @@ void add_timeline_command(CLI::App& app, Invocation& invocation) {
         ->check(check_not_empty)
         ->required()
         ->type_name("FILE.html|.svg|.png");
-    command->add_flag("--force", options->is_forced, "replace the file if it exists");
+    add_force_flag(*command, options->is_forced);
     add_command_options(*command, find_export_format(kTimelineFormat)->options, options->query.values);
     options->query.add_to(*command, selection_options());
     options->query.add_input_to(*command);

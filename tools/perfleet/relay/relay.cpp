@@ -202,17 +202,7 @@ Result<std::unique_ptr<Relay>> Relay::open(const RelayOptions& options) {
     if (options.listen.empty() && options.lines.empty()) {
         return Error{ErrorCode::kUsage, "no target to relay; give --listen tcp://127.0.0.1:PORT or --serial PATH"};
     }
-    if (options.gateway_keys.size() > 1 && options.gateway_keys.size() != options.gateways.size()) {
-        return Error{ErrorCode::kUsage,
-                     "--gateway-key: one key for all gateways, or one for each in the order of "
-                     "--gateway (" +
-                         std::to_string(options.gateways.size()) + " gateways, " +
-                         std::to_string(options.gateway_keys.size()) + " keys)"};
-    }
-    for (const std::string& gateway_key : options.gateway_keys) {
-        auto keys = PERFLEET_TRY(load_connect_keys(options.key_file, gateway_key));
-        state->keys.push_back(std::move(*keys));
-    }
+    state->keys = PERFLEET_TRY(options.load_keys());
     // Says now what is wrong with the endpoint or the keys.
     PERFLEET_TRY(state->connect());
     for (const std::string& endpoint : options.listen) {

@@ -12,17 +12,15 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "target-collector/linux/gateway_choice.h"
 #include "tools/perfleet/relay/relay_counts.h"
 
 namespace perfleet {
 
-struct RelayOptions {
+struct RelayOptions : GatewayChoice {
     std::vector<std::string> listen;  // tcp:// of this machine, or ipc://
     std::vector<std::string> lines;   // devices or sockets, open_line()
     unsigned baud = 115'200;
-    std::vector<std::string> gateways;          // the first that answers, or the one to which it sends a target
-    std::string key_file;                       // with gateway_keys, or neither
-    std::vector<std::string> gateway_keys;      // files, or texts; one for all gateways, or one for each
     std::function<void(std::string_view)> log;  // on any thread
 };
 

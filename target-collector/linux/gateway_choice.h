@@ -1,0 +1,33 @@
+// How a program that sends to a gateway names it, and the keys for it: --gateway, --key and --gateway-key.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/error.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace perfleet {
+
+struct GatewayChoice {
+    std::vector<std::string> gateways;  // endpoints; the first that answers, or the one to which it sends the target
+    std::string key_file;               // secret key; empty: without keys
+    // Public keys of gateways, each a file or its text; go with key_file. One for all gateways, or one for each.
+    std::vector<std::string> gateway_keys;
+
+    // Of each of gateway_keys. Errors: kUsage (check(), and of the keys themselves).
+    [[nodiscard]] Result<std::vector<ConnectKeys>> load_keys() const;
+
+    // Errors: kUsage (one key without the other, or another number of them).
+    [[nodiscard]] Result<Done> check() const;
+};
+
+// Gives --gateway.
+CLI::Option* add_gateway_options(CLI::App& app, GatewayChoice& options);
+
+}  // namespace perfleet
