@@ -85,6 +85,7 @@ void ProcessTable::fork(std::uint32_t pid, std::uint32_t tid, std::uint32_t pare
             child->mappings = parent->second->mappings;
             child->code_start = parent->second->code_start;
             child->cgroup = parent->second->cgroup;
+            child->cgroup_id = parent->second->cgroup_id;
             child->cgroup_read_ns = parent->second->cgroup_read_ns;
             child->is_unwound_in_kernel = parent->second->is_unwound_in_kernel;
             child->parent_code = parent->second->code != nullptr ? parent->second->code : parent->second->parent_code;

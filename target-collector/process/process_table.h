@@ -28,6 +28,7 @@ struct Process {
     std::shared_ptr<CodeNames> parent_code;       // the same of whom forked it
     CodeStart code_start;
     std::shared_ptr<const std::string> cgroup;  // its path; shared with those that it forked; null: not known
+    std::uint64_t cgroup_id = 0;                // as the kernel's samples name it; 0: they don't
     std::uint64_t cgroup_read_ns = 0;           // 0: to be read (cgroup_watch.h)
     std::uint64_t python_runtime = 0;           // where its _PyRuntime is, as far as is known (python_frames.h)
     bool is_unwound_in_kernel = false;          // its mappings are to be published (bpf/kernel_unwinder.h)

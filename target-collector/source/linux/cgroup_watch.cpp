@@ -1,7 +1,12 @@
 #include "target-collector/source/linux/cgroup_watch.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <memory>
+#include <array>
+#include <cstring>
+#include <utility>
 
 #include "schemas/text/parse.h"
 #include "schemas/vocabulary/batch_limits.h"
@@ -12,6 +17,32 @@ namespace {
 
 constexpr std::size_t kTextSizeBytesMax = 256U << 10U;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr int kHandleOfKernfs = 0xfe;  // FILEID_KERNFS
+
+// Where the hierarchy that perf_event is in is mounted as a whole: its own one of version 1, else version 2's. Empty:
+// nowhere.
+std::string root_in_text(std::string_view mounts) {
+    std::string root;
+    while (!mounts.empty()) {
+        // ID, parent, device, root, where, options …, -, type, source, options
+        std::string_view line = take_part(mounts, '\n');
+        std::array<std::string_view, 5> words;
+        for (std::string_view& word : words) {
+            word = take_part(line, ' ');
+        }
+        const std::size_t type = line.find(" - cgroup");
+        if (words[3] != "/" || type == std::string_view::npos) {
+            continue;
+        }
+        if (line.find("perf_event", type) != std::string_view::npos) {
+            return std::string{words[4]};
+        }
+        if (line.find(" - cgroup2 ") == type) {
+            root = words[4];
+        }
+    }
+    return root;
+}
 
 }  // namespace
 
@@ -40,22 +71,73 @@ std::optional<std::string> cgroup_in_text(std::string_view text) {
     return best.empty() || best.size() > limits::kStringSizeBytesMax ? std::nullopt : std::optional{std::string{best}};
 }
 
-bool CgroupWatch::read(Process& process, std::uint64_t now_ns) {
+CgroupWatch::CgroupWatch() {
+    const auto mounts = read_small_file("/proc/self/mountinfo", kTextSizeBytesMax);
+    root_ = mounts.ok() ? root_in_text(*mounts) : "";
+    root_fd_.reset(root_.empty() ? -1 : ::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const auto own = read_small_file("/proc/self/cgroup", kTextSizeBytesMax);
+    has_hierarchies_ = !own.ok() || std::count(own->begin(), own->end(), '\n') > 1;
+}
+
+void CgroupWatch::add(std::uint64_t id, std::string_view path) {
+    if (path.size() > limits::kStringSizeBytesMax) {
+        return;
+    }
+    if (paths_.size() >= kPathsMax) {
+        paths_.clear();
+    }
+    paths_[id] = std::make_shared<const std::string>(path);
+}
+
+CgroupWatch::Path CgroupWatch::path_of(std::uint64_t id) {
+    if (const auto found = paths_.find(id); found != paths_.end() || id == 0 || root_fd_.get() < 0) {
+        return found != paths_.end() ? found->second : nullptr;
+    }
+    // The id is what the folder's handle consists of.
+    alignas(file_handle) std::array<std::byte, sizeof(file_handle) + sizeof(id)> bytes{};
+    auto* const handle = reinterpret_cast<file_handle*>(bytes.data());
+    handle->handle_bytes = sizeof(id);
+    handle->handle_type = kHandleOfKernfs;
+    std::memcpy(bytes.data() + offsetof(file_handle, f_handle), &id, sizeof(id));
+    const FileDescriptor folder{::open_by_handle_at(root_fd_.get(), handle, O_PATH | O_CLOEXEC)};
+    std::string path(root_.size() + limits::kStringSizeBytesMax + 1, '\0');
+    const ssize_t size = folder.get() < 0 ? -1
+                                          : ::readlink(("/proc/self/fd/" + std::to_string(folder.get())).c_str(),
+                                                       path.data(), path.size());
+    if (size < 0 || static_cast<std::size_t>(size) == path.size() || !path.starts_with(root_)) {
+        return nullptr;
+    }
+    const std::string_view below =
+        std::string_view{path}.substr(root_.size(), static_cast<std::size_t>(size) - root_.size());
+    add(id, below.empty() ? "/" : below);
+    return paths_[id];
+}
+
+bool CgroupWatch::may_read(std::uint64_t now_ns) {
     if (now_ns - second_began_ns_ >= kSecondNs) {
         second_began_ns_ = now_ns;
         read_count_ = 0;
     }
-    if (read_count_ == kReadsPerSecondMax) {
-        return false;
-    }
-    ++read_count_;
+    return read_count_ < kReadsPerSecondMax && ++read_count_ > 0;
+}
+
+bool CgroupWatch::look(Process& process, std::uint64_t id, std::uint64_t now_ns) {
+    Path path = path_of(id);
+    process.cgroup_id = id;
     process.cgroup_read_ns = now_ns;
-    const auto text = read_small_file("/proc/" + std::to_string(process.pid) + "/cgroup", kTextSizeBytesMax);
-    std::optional<std::string> cgroup = text.ok() ? cgroup_in_text(*text) : std::nullopt;
-    if (!cgroup || (process.cgroup != nullptr && *process.cgroup == *cgroup)) {
+    if ((has_hierarchies_ || path == nullptr) && !may_read(now_ns)) {
+        process.cgroup_read_ns = 0;
+    } else if (has_hierarchies_ || path == nullptr) {
+        const auto text = read_small_file("/proc/" + std::to_string(process.pid) + "/cgroup", kTextSizeBytesMax);
+        auto cgroup = text.ok() ? cgroup_in_text(*text) : std::nullopt;
+        if (cgroup && (path == nullptr || cgroup->size() > path->size())) {
+            path = std::make_shared<const std::string>(*std::move(cgroup));
+        }
+    }
+    if (path == nullptr || (process.cgroup != nullptr && *process.cgroup == *path)) {
         return false;
     }
-    process.cgroup = std::make_shared<const std::string>(*std::move(cgroup));
+    process.cgroup = std::move(path);
     return true;
 }
 

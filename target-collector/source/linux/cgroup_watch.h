@@ -1,15 +1,21 @@
-// Which cgroup each process is in, as /proc/PID/cgroup tells it: read when a process is first seen, when it runs
-// another program, and again while it is sampled.
+// Which cgroup each process is in. Samples name it by its id (Linux 5.7); the path of an id is that of the kernel's
+// record of a cgroup that was made, or of the folder that the id stands for. Other hierarchies, and kernels that don't
+// say it, are read from /proc/PID/cgroup: when a process is first seen, when it runs another program, and again while
+// it is sampled.
 //
 // A forked process begins in its parent's cgroup without being read. One thread. Bounded: kReadsPerSecondMax; what
-// isn't read then is read at a later sample of the process.
+// isn't read then is read at a later sample of the process. kPathsMax; more than that, and all are looked up again.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
+#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/process/process_table.h"
 
 namespace perfleet {
@@ -24,13 +30,33 @@ public:
     static constexpr std::uint32_t kReadsPerSecondMax = 1'000;
     static constexpr std::uint64_t kReadAgainNs = 10'000'000'000;
 
-    // Reads it where that is due. True: the process's cgroup is another one than before.
-    [[nodiscard]] bool refresh(Process& process, std::uint64_t now_ns) {
-        return now_ns - process.cgroup_read_ns >= kReadAgainNs && process.pid != 0 && read(process, now_ns);
+    static constexpr std::size_t kPathsMax = 65'536;
+
+    CgroupWatch();
+
+    // A cgroup was made.
+    void add(std::uint64_t id, std::string_view path);
+
+    // `id`: the kernel's, which the process is in now; 0: it doesn't say. Reads where that is due. True: the process's
+    // cgroup is another one than before.
+    [[nodiscard]] bool refresh(Process& process, std::uint64_t id, std::uint64_t now_ns) {
+        const bool has_moved = id != 0 && id != process.cgroup_id;
+        return (has_moved || now_ns - process.cgroup_read_ns >= kReadAgainNs) && process.pid != 0 &&
+               look(process, has_moved ? id : process.cgroup_id, now_ns);
     }
 
 private:
-    bool read(Process& process, std::uint64_t now_ns);
+    using Path = std::shared_ptr<const std::string>;
+
+    bool look(Process& process, std::uint64_t id, std::uint64_t now_ns);
+    // Null: it isn't known.
+    Path path_of(std::uint64_t id);
+    bool may_read(std::uint64_t now_ns);
+
+    std::string root_;             // where the hierarchy of the ids is mounted
+    FileDescriptor root_fd_;       // -1: it isn't
+    bool has_hierarchies_ = true;  // others than that of the ids
+    std::unordered_map<std::uint64_t, Path> paths_;
 
     std::uint64_t second_began_ns_ = 0;
     std::uint32_t read_count_ = 0;  // in this second

@@ -119,6 +119,7 @@ RecordOrigin EventSet::origin_of_output(const OpenFd& open) const {
     fields.callchain = true;
     fields.raw = true;
     fields.unwound = true;
+    fields.cgroup = features_.cgroups;
     fields.off_cpu = options_.off_cpu != nullptr && open.event_index == off_cpu_index_;
     if (open.has_copy) {
         fields.user_register_count = static_cast<std::uint8_t>(

@@ -103,7 +103,8 @@ void EventSet::choose_fields(OpenEvent& event) const {
                     false,
                     false,
                     0,
-                    0};
+                    0,
+                    (attr.sample_type & PERF_SAMPLE_CGROUP) != 0};
     if ((attr.sample_type & PERF_SAMPLE_STACK_USER) != 0) {
         event.fields.user_register_count = static_cast<std::uint8_t>(std::popcount(attr.sample_regs_user));
     }

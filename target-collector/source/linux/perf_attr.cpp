@@ -65,6 +65,10 @@ PerfFeatures probe_perf_features() {
     attr.inherit = 1;
     attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP;
     features.inherited_group_reads = opens(attr);
+    attr = dummy_attr({});
+    attr.cgroup = 1;
+    attr.sample_type |= perf::sample_type::kCgroup;
+    features.cgroups = opens(attr);
     return features;
 }
 
@@ -123,6 +127,9 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
     if (rate.is_frequency || rate.value == 1 || !counts_every_event) {
         attr.sample_type |= perf::sample_type::kPeriod;
     }
+    if (features.cgroups) {
+        attr.sample_type |= perf::sample_type::kCgroup;
+    }
     if (event.callchain.value_or(options.callchain)) {
         attr.sample_max_stack = event.callchain_depth_max;
         attr.sample_type |= perf::sample_type::kCallchain;
@@ -164,6 +171,9 @@ perf_event_attr unwound_output_attr(const EventSpec& event, const AttrOptions& o
     attr.sample_period = 1;
     attr.read_format = read_format(features);
     attr.sample_type |= perf::sample_type::kCallchain | perf::sample_type::kRaw;
+    if (features.cgroups) {
+        attr.sample_type |= perf::sample_type::kCgroup;
+    }
     attr.exclude_callchain_kernel = event.exclude_kernel ? 1 : 0;
     attr.exclude_callchain_user = 1;
     return attr;
@@ -193,6 +203,7 @@ perf_event_attr side_band_attr(const AttrOptions& options, const PerfFeatures& f
     attr.comm = 1;
     attr.comm_exec = 1;
     attr.task = 1;
+    attr.cgroup = features.cgroups ? 1 : 0;
     return attr;
 }
 

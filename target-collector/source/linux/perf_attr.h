@@ -16,6 +16,7 @@ struct PerfFeatures {
     bool lost_counts = false;  // PERF_FORMAT_LOST, Linux 6.0
     // A group of events that processes inherit can be read at once, Linux 4.13.
     bool inherited_group_reads = false;
+    bool cgroups = false;  // samples name theirs, and records those that are made: Linux 5.7 with CONFIG_CGROUP_PERF
 };
 [[nodiscard]] PerfFeatures probe_perf_features();
 
@@ -46,8 +47,8 @@ struct AttrOptions {
 };
 
 // The fields that every record of ours has. Samples: IDENTIFIER, IP, TID, TIME, CPU, then PERIOD, CALLCHAIN, RAW,
-// REGS_USER and STACK_USER as asked for; all other records end with TID, TIME, CPU, IDENTIFIER. The user's registers
-// are those that unwinding needs: rbx, rbp, rsp and rip of x86-64; x29, lr, sp and pc of AArch64.
+// REGS_USER, STACK_USER and CGROUP as asked for; all other records end with TID, TIME, CPU, IDENTIFIER. The user's
+// registers are those that unwinding needs: rbx, rbp, rsp and rip of x86-64; x29, lr, sp and pc of AArch64.
 [[nodiscard]] perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate,
                                             const AttrOptions& options, const PerfFeatures& features);
 

@@ -271,7 +271,7 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         sink_->count_lost(series, CountName::kLostRingFull, 1);
         return;
     }
-    watch_cgroup(sample->pid, cpu);
+    watch_cgroup(sample->pid, sample->cgroup, cpu);
     StackNumber stack = stacks_.stack_of(*sample, origin->event_index, *definitions_, counts, time_);
     if (sink_->epoch_is_over()) [[unlikely]] {
         // Its own definitions were lost, or the bucket ended.
@@ -420,6 +420,14 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
         take_map(record, *trailer);
         return;
     }
+    if (type == perf::RecordType::kCgroup) {
+        if (const auto cgroup = read_cgroup(record)) {
+            cgroups_.add(cgroup->id, cgroup->path);
+        } else {
+            sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
+        }
+        return;
+    }
     if (type == perf::RecordType::kComm) {
         const auto comm = read_comm(record);
         if (!comm) {
@@ -436,7 +444,7 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
         if (comm->is_exec) {
             processes_.exec(comm->pid, comm->tid, comm->name);
             note_changed(comm->pid);
-            watch_cgroup(comm->pid, trailer->cpu);
+            watch_cgroup(comm->pid, 0, trailer->cpu);
         } else {
             processes_.name_thread(comm->pid, comm->tid, comm->name);
         }
@@ -804,7 +812,7 @@ void PerfSource::read_processes() {
     }
     processes_.each_process([this](Process& process) {
         note_changed(process.pid);
-        (void)cgroups_.refresh(process, time_);
+        (void)cgroups_.refresh(process, 0, time_);
     });
 }
 
@@ -826,9 +834,9 @@ void PerfSource::write_presence() {
     });
 }
 
-void PerfSource::watch_cgroup(std::uint32_t pid, std::uint32_t cpu) {
+void PerfSource::watch_cgroup(std::uint32_t pid, std::uint64_t cgroup_id, std::uint32_t cpu) {
     Process* const process = processes_.find(pid);
-    if (process != nullptr && cgroups_.refresh(*process, time_) && can_go_on()) {
+    if (process != nullptr && cgroups_.refresh(*process, cgroup_id, time_) && can_go_on()) {
         write_cgroup(*process, cpu);
     }
 }

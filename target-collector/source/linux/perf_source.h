@@ -145,8 +145,8 @@ private:
     void define_present();
     void read_processes();
     void write_presence();
-    // Writes which cgroup the process is in where it is due to be read, and is another one.
-    void watch_cgroup(std::uint32_t pid, std::uint32_t cpu);
+    // Writes which cgroup the process is in where it is another one: `cgroup_id` is the kernel's, 0: it doesn't say.
+    void watch_cgroup(std::uint32_t pid, std::uint64_t cgroup_id, std::uint32_t cpu);
     void write_cgroup(const Process& process, std::uint32_t cpu);
     void write_mapping(std::uint64_t time, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
                        const Mapping& mapping);

@@ -138,6 +138,13 @@ std::optional<SampleRecord> read_sample(std::span<const std::byte> record, const
     sample.tid = load<std::uint32_t>(record, kHeaderSizeBytes + 20);
     sample.time = load<std::uint64_t>(record, kSampleTimeAt);
     std::size_t at = kSampleFixedBytes;
+    if (fields.cgroup) {  // the last field of ours
+        if (record.size() - at < 8) {
+            return std::nullopt;
+        }
+        sample.cgroup = load<std::uint64_t>(record, record.size() - 8);
+        record = record.first(record.size() - 8);
+    }
     if (fields.period && !fields.unwound) {
         if (record.size() - at < 8) {
             return std::nullopt;
@@ -261,6 +268,14 @@ std::optional<TaskRecord> read_task(std::span<const std::byte> record) {
     task.tid = load<std::uint32_t>(body, 16);
     task.parent_tid = load<std::uint32_t>(body, 20);
     return task;
+}
+
+std::optional<CgroupRecord> read_cgroup(std::span<const std::byte> record) {
+    const std::span<const std::byte> body = body_of(record, 8 + 1);
+    if (body.empty()) {
+        return std::nullopt;
+    }
+    return CgroupRecord{load<std::uint64_t>(body, 8), text_at(body, 16)};
 }
 
 std::optional<LostRecord> read_lost(std::span<const std::byte> record) {

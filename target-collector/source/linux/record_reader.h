@@ -23,6 +23,7 @@ struct SampleFields {
     bool off_cpu = false;                  // before that it says how long the thread was away
     std::uint8_t user_register_count = 0;  // with a copy of the user's stack; 0: neither
     std::uint8_t group_count_words = 0;    // for each event of its group: value, id and, if counted, lost; 0: no counts
+    bool cgroup = false;
 };
 
 // The user's registers in the order of their numbers, and what the kernel has copied of the stack.
@@ -59,6 +60,7 @@ struct SampleRecord {
     std::span<const std::uint64_t> user_chain;    // the leaf first
     std::span<const std::uint64_t> group_counts;  // group_count_words for each event
     OffCpuTime off_cpu;
+    std::uint64_t cgroup = 0;  // its id, of the hierarchy that perf_event is in; 0: the kernel doesn't say
 };
 
 // The trailer that sample_id_all puts behind every record that isn't a sample.
@@ -99,6 +101,12 @@ struct TaskRecord {  // FORK and EXIT
     std::uint32_t parent_tid = 0;
 };
 
+// A cgroup that was made.
+struct CgroupRecord {
+    std::uint64_t id = 0;
+    std::string_view path;  // in its hierarchy
+};
+
 struct LostRecord {
     std::uint64_t id = 0;
     std::uint64_t record_count = 0;
@@ -118,6 +126,7 @@ struct LostRecord {
 [[nodiscard]] std::optional<MapRecord> read_mmap2(std::span<const std::byte> record);
 [[nodiscard]] std::optional<CommRecord> read_comm(std::span<const std::byte> record);
 [[nodiscard]] std::optional<TaskRecord> read_task(std::span<const std::byte> record);
+[[nodiscard]] std::optional<CgroupRecord> read_cgroup(std::span<const std::byte> record);
 [[nodiscard]] std::optional<LostRecord> read_lost(std::span<const std::byte> record);
 [[nodiscard]] std::optional<std::uint64_t> read_throttle_id(std::span<const std::byte> record);
 

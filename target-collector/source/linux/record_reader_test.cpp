@@ -117,6 +117,29 @@ std::vector<std::byte> sample_with_stack(std::uint64_t abi, std::uint64_t writte
     return writer.u64(16).u64(0xaa).u64(0xbb).u64(written).take();
 }
 
+TEST(RecordReader, ReadsCgroups) {
+    SampleFields fields;
+    fields.cgroup = true;
+    RecordWriter writer(perf::RecordType::kSample, 0);
+    writer.u64(42).u64(0x4000).u32(7).u32(8).u64(1'000).u32(3).u32(0);
+    const auto without = writer.take();
+    EXPECT_FALSE(read_sample(without, fields));
+    const auto record = writer.u64(1).u64(0x4000).u64(77).take();
+    fields.callchain = true;
+    const auto sample = read_sample(record, fields);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(sample->cgroup, 77U);
+    EXPECT_EQ(sample->callchain.size(), 1U);
+
+    const auto made =
+        RecordWriter(perf::RecordType::kCgroup, 0).u64(77).text("/a.slice/b").trailer(1, 1, 9, 0, 42).take();
+    const auto cgroup = read_cgroup(made);
+    ASSERT_TRUE(cgroup);
+    EXPECT_EQ(cgroup->id, 77U);
+    EXPECT_EQ(cgroup->path, "/a.slice/b");
+    EXPECT_FALSE(read_cgroup(RecordWriter(perf::RecordType::kCgroup, 0).u64(77).trailer(1, 1, 9, 0, 42).take()));
+}
+
 TEST(RecordReader, ReadsTheUsersRegistersAndStack) {
     SampleFields fields;
     fields.user_register_count = 3;
