@@ -15,6 +15,7 @@ void* bpf_map_lookup_elem(void* map, const void* key);
 long bpf_probe_read_user(void* into, __u32 size, const void* from);
 long bpf_loop(__u32 count, long (*visit)(__u32 index, void* context), void* context, __u64 flags);
 __u64 bpf_get_current_pid_tgid(void);
+long bpf_get_ns_current_pid_tgid(__u64 device, __u64 inode, struct bpf_pidns_info* ids, __u32 size);
 void* bpf_get_current_task_btf(void);
 void* bpf_task_pt_regs(void* task);
 __u32 bpf_get_smp_processor_id(void);
