@@ -140,8 +140,11 @@ def bpf_run_times(pid):
     """Run time in ns and number of runs of the BPF programs that a process has open."""
     time_ns = runs = 0
     for name in os.listdir(f"/proc/{pid}/fdinfo"):
-        with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
-            fields = dict(line.split(":", 1) for line in file if ":" in line)
+        try:
+            with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
+                fields = dict(line.split(":", 1) for line in file if ":" in line)
+        except FileNotFoundError:  # closed since
+            continue
         time_ns += int(fields.get("run_time_ns", 0))
         runs += int(fields.get("run_cnt", 0))
     return time_ns, runs
