@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -89,6 +90,26 @@ TEST(StatProgram, IntervalsAddUpToTheRun) {
     }
     EXPECT_EQ(writes, 500U);
     EXPECT_EQ(stat({"-I", "50", "-r", "2", "--", "true"}).ending.status, 2);
+}
+
+// Without a command: up to the end of the processes, or to Ctrl-C.
+TEST(StatProgram, OfProcessesEndsWithThem) {
+    const end_to_end::Process busy(
+        {"sh", "-c", "end=$(($(date +%s) + 2)); while [ $(date +%s) -lt $end ]; do :; done"});
+    const Finished finished = stat({"-p", std::to_string(busy.pid()), "-e", "task-clock", "--format", "json"});
+    ASSERT_EQ(finished.ending.status, 0) << finished.error_output;
+    EXPECT_GT(row_of(nlohmann::json::parse(finished.error_output), "task-clock")[1], 0);
+}
+
+TEST(StatProgram, OfTheMachineEndsWithCtrlC) {
+    end_to_end::Process stat_of_all({program_path("perfleet"), "stat", "-a", "-I", "20", "-e", "cpu-clock"});
+    ASSERT_TRUE(stat_of_all.wait_for_error("time").has_value());
+    stat_of_all.send_signal(SIGINT);
+    const auto ending = stat_of_all.wait();
+    ASSERT_TRUE(ending.has_value());
+    EXPECT_EQ(ending->status, 0);
+    EXPECT_EQ(stat({}).ending.status, 2);
+    EXPECT_EQ(stat({"-a", "-r", "2"}).ending.status, 2);
 }
 
 TEST(StatProgram, SaysWhatThisMachineDoesNotCount) {

@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <memory>
 
 #include "target-collector/linux/command.h"
 #include "target-collector/source/linux/event_parser.h"
+#include "tools/perfleet/watch.h"
 
 namespace perfleet {
 namespace {
@@ -45,17 +47,24 @@ std::uint64_t ns_since(Clock::time_point start) {
     return static_cast<std::uint64_t>(std::chrono::nanoseconds{Clock::now() - start}.count());
 }
 
+// What a run ends with.
+struct RunEnd {
+    int fd = -1;           // readable when it may have ended
+    bool is_told = false;  // else it is to be looked for
+    std::function<std::optional<int>()> status;
+};
+
 // `visit` is called at each end of an interval.
-Result<int> wait_for(Command& command, Clock::time_point start, std::chrono::milliseconds interval,
+Result<int> wait_for(const RunEnd& end_of_run, Clock::time_point start, std::chrono::milliseconds interval,
                      const std::function<void()>& visit) {
     Clock::time_point next = start + interval;
     while (true) {
-        if (const std::optional<int> status = command.exit_status()) {
+        if (const std::optional<int> status = end_of_run.status()) {
             return *status;
         }
-        pollfd end{command.end_fd(), POLLIN, 0};
-        constexpr std::chrono::milliseconds kLookAgain{100};  // where there is no descriptor
-        auto wait = end.fd < 0 ? kLookAgain : std::chrono::milliseconds{-1};
+        pollfd end{end_of_run.fd, POLLIN, 0};
+        constexpr std::chrono::milliseconds kLookAgain{100};
+        auto wait = end_of_run.is_told ? std::chrono::milliseconds{-1} : kLookAgain;
         if (interval.count() != 0) {
             const auto now = Clock::now();
             if (now >= next) {
@@ -63,7 +72,7 @@ Result<int> wait_for(Command& command, Clock::time_point start, std::chrono::mil
                 next += interval * ((now - next) / interval + 1);
             }
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
-            wait = std::max(std::min(left, end.fd < 0 ? kLookAgain : left), std::chrono::milliseconds{0});
+            wait = std::max(std::min(left, end_of_run.is_told ? left : kLookAgain), std::chrono::milliseconds{0});
         }
         if (::poll(&end, end.fd < 0 ? 0 : 1, static_cast<int>(wait.count())) < 0 && errno != EINTR) {
             return error_from_errno(errno, "poll");
@@ -83,13 +92,29 @@ Result<CountedEvents> counted_events(const std::vector<std::string>& spellings) 
 
 Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<const EventSpec> events,
                                const CountedScope& scope) {
-    const auto command = PERFLEET_TRY(Command::start(words));
+    std::unique_ptr<Command> command;
+    RunEnd end;
+    std::optional<SignalsLeftToProgram> signals;
+    if (words.empty()) {
+        end.fd = catch_stop_signals();
+        end.is_told = scope.pids.empty();
+        end.status = [&] {
+            pollfd stop{end.fd, POLLIN, 0};
+            const bool is_over = ::poll(&stop, 1, 0) == 1 || (!scope.pids.empty() && !any_runs(scope.pids));
+            return is_over ? std::optional{0} : std::nullopt;
+        };
+    } else {
+        command = PERFLEET_TRY(Command::start(words));
+        signals.emplace();
+        end.fd = command->end_fd();
+        end.is_told = end.fd >= 0;
+        end.status = [&] { return command->exit_status(); };
+    }
     const bool is_of_program = !scope.all_cpus && scope.pids.empty();
     const auto counts =
         PERFLEET_TRY(EventCounts::open(events, {is_of_program ? command->pid() : -1, scope.pids, scope.all_cpus}));
     rusage before{};
     ::getrusage(RUSAGE_CHILDREN, &before);
-    const SignalsLeftToProgram signals;
     CountedRun run;
     for (std::size_t i = 0; i < events.size(); ++i) {
         run.refused.push_back(counts->refused(i));
@@ -100,8 +125,10 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
         run.times_ns.front() = ns_since(start);
     };
     counts->enable();
-    PERFLEET_TRY(command->run());
-    run.exit_status = PERFLEET_TRY(wait_for(*command, start, std::chrono::milliseconds{scope.interval_ms}, [&] {
+    if (command != nullptr) {
+        PERFLEET_TRY(command->run());
+    }
+    run.exit_status = PERFLEET_TRY(wait_for(end, start, std::chrono::milliseconds{scope.interval_ms}, [&] {
         read();
         scope.visit(run);
     }));

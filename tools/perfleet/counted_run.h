@@ -41,7 +41,8 @@ struct CountedScope {
     std::function<void(const CountedRun& run_so_far)> visit{};
 };
 
-// Waits for its end. Ctrl-C is the program's. Errors: those of starting it and of EventCounts::open().
+// Waits for its end. Ctrl-C is the program's. Without a command: until Ctrl-C (or SIGTERM), or until none of the
+// processes runs any more. Errors: those of starting it and of EventCounts::open().
 [[nodiscard]] Result<CountedRun> run_counted(const std::vector<std::string>& command, std::span<const EventSpec> events,
                                              const CountedScope& scope = {});
 

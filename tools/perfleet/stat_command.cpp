@@ -266,6 +266,11 @@ Result<int> run_stat(const StatOptions& options) {
         (void)report_error(error);
         return exit_status_of(error, true);
     };
+    const bool needs_command = (!options.all_cpus && options.pids.empty()) || options.run_count > 1;
+    if (options.command.empty() && needs_command) {
+        return fail(Error{ErrorCode::kUsage, options.run_count > 1 ? "-r: needs a COMMAND, behind --"
+                                                                   : "of whom? -- COMMAND, -p PID or -a"});
+    }
     const auto counted = PERFLEET_TRY(counted_events(options.events));
     const std::vector<EventSpec>& events = counted.events;
     std::vector<Row> rows = rows_of(events);
@@ -285,6 +290,9 @@ Result<int> run_stat(const StatOptions& options) {
         if (run->exit_status == 128 + SIGINT) {
             break;
         }
+    }
+    if (options.command.empty()) {
+        rows.resize(events.size() + 1);  // no times of a program
     }
     Answer answer = options.interval_ms != 0 ? intervals.take() : answer_of(rows, options.run_count);
     if (options.printing.is_text() && options.interval_ms == 0) {
@@ -307,7 +315,8 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("stat", "Count events over runs of a program, without samples");
     const auto options = std::make_shared<StatOptions>();
     command->footer(
-        "perfleet stat [-e EVENTS] [-r RUNS] -- COMMAND...\n\n"
+        "perfleet stat [-e EVENTS] [-r RUNS] -- COMMAND...\n"
+        "perfleet stat [-e EVENTS] -a | -p PID [-- COMMAND...]\n\n"
         "Standard output is COMMAND's; the table goes to standard error, or to the file of -o.\n"
         "With several runs low and high bound the mean at 95 % confidence. Rates are per\n"
         "second of task-clock, else of time elapsed.\n\n"
@@ -326,8 +335,9 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
         ->type_name("MS")
         ->check(CLI::Range(kIntervalMsMin, kIntervalMsMax))
         ->excludes("--repeat");
-    command->add_flag("-a,--all-cpus", options->all_cpus, "Everything on this machine while COMMAND runs");
-    command->add_option("-p,--pid", options->pids, "These processes while COMMAND runs")
+    command->add_flag("-a,--all-cpus", options->all_cpus,
+                      "Everything on this machine, while COMMAND runs or until Ctrl-C");
+    command->add_option("-p,--pid", options->pids, "These processes, while COMMAND runs, or until they end or Ctrl-C")
         ->type_name("PID")
         ->delimiter(',')
         ->allow_extra_args(false);
@@ -336,7 +346,7 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
         ->type_name("FILE")
         ->check(check_not_empty);
     add_force_flag(*command, options->may_replace);
-    command->add_option("command", options->command, "The program to run, behind --")->type_name("COMMAND")->required();
+    command->add_option("command", options->command, "The program to run, behind --")->type_name("COMMAND");
     command->positionals_at_end();
     command->callback([&invocation, options] { invocation.run = [options] { return run_stat(*options); }; });
 }

@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 
@@ -33,6 +35,11 @@ int catch_stop_signals() {
         ::sigaction(signal, &action, nullptr);
     }
     return stop_fd;
+}
+
+bool any_runs(const std::vector<std::uint32_t>& pids) {
+    return std::ranges::any_of(
+        pids, [](std::uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; });
 }
 
 int watch(double interval_s, const std::function<int()>& show) {

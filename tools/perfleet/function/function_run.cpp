@@ -27,6 +27,7 @@
 #include "tools/perfleet/import/session/sealed_rows.h"
 #include "tools/perfleet/import/session/session_hello.h"
 #include "tools/perfleet/redirected_output.h"
+#include "tools/perfleet/watch.h"
 
 namespace perfleet {
 namespace {
@@ -130,11 +131,6 @@ private:
     SealedRows rows_;
     Ticks flushed_;
 };
-
-bool any_runs(const std::vector<std::uint32_t>& pids) {
-    return std::any_of(pids.begin(), pids.end(),
-                       [](std::uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; });
-}
 
 class Measurement {
 public:
