@@ -75,8 +75,6 @@ CgroupWatch::CgroupWatch() {
     const auto mounts = read_small_file("/proc/self/mountinfo", kTextSizeBytesMax);
     root_ = mounts.ok() ? root_in_text(*mounts) : "";
     root_fd_.reset(root_.empty() ? -1 : ::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const auto own = read_small_file("/proc/self/cgroup", kTextSizeBytesMax);
-    has_hierarchies_ = !own.ok() || std::count(own->begin(), own->end(), '\n') > 1;
 }
 
 void CgroupWatch::add(std::uint64_t id, std::string_view path) {
@@ -125,9 +123,10 @@ bool CgroupWatch::look(Process& process, std::uint64_t id, std::uint64_t now_ns)
     Path path = path_of(id);
     process.cgroup_id = id;
     process.cgroup_read_ns = now_ns;
-    if ((has_hierarchies_ || path == nullptr) && !may_read(now_ns)) {
+    if (!may_read(now_ns)) {
         process.cgroup_read_ns = 0;
-    } else if (has_hierarchies_ || path == nullptr) {
+    } else {
+        // The kernel's may be one above: where no controller was ever handed down, perf_event's isn't either.
         const auto text = read_small_file("/proc/" + std::to_string(process.pid) + "/cgroup", kTextSizeBytesMax);
         auto cgroup = text.ok() ? cgroup_in_text(*text) : std::nullopt;
         if (cgroup && (path == nullptr || cgroup->size() > path->size())) {

@@ -1,7 +1,8 @@
-// Which cgroup each process is in. Samples name it by its id (Linux 5.7); the path of an id is that of the kernel's
-// record of a cgroup that was made, or of the folder that the id stands for. Other hierarchies, and kernels that don't
-// say it, are read from /proc/PID/cgroup: when a process is first seen, when it runs another program, and again while
-// it is sampled.
+// Which cgroup each process is in: the longest path of two. Samples name a cgroup by its id (Linux 5.7), however short
+// the process lives; the path of an id is that of the kernel's record of a cgroup that was made, or of the folder that
+// the id stands for. /proc/PID/cgroup is read when a process is first seen, when it runs another program, and again
+// while it is sampled: for other hierarchies, for kernels that don't say it, and because samples name the cgroup above
+// where no controller was handed down to the process's.
 //
 // A forked process begins in its parent's cgroup without being read. One thread. Bounded: kReadsPerSecondMax; what
 // isn't read then is read at a later sample of the process. kPathsMax; more than that, and all are looked up again.
@@ -53,9 +54,8 @@ private:
     Path path_of(std::uint64_t id);
     bool may_read(std::uint64_t now_ns);
 
-    std::string root_;             // where the hierarchy of the ids is mounted
-    FileDescriptor root_fd_;       // -1: it isn't
-    bool has_hierarchies_ = true;  // others than that of the ids
+    std::string root_;        // where the hierarchy of the ids is mounted
+    FileDescriptor root_fd_;  // -1: it isn't
     std::unordered_map<std::uint64_t, Path> paths_;
 
     std::uint64_t second_began_ns_ = 0;

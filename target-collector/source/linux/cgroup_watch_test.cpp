@@ -142,6 +142,24 @@ TEST(CgroupWatch, AProcessThatIsMovedAndRunsAnotherProgramIsInItsNewCgroup) {
     EXPECT_TRUE(moves[1].path.ends_with("/" + cgroup.name())) << moves[1].path;
 }
 
+// As of version 2 where no controller was handed down to it.
+TEST(CgroupWatch, TheSamplesCgroupMayBeAboveTheProcesss) {
+    const OwnCgroup cgroup{"docker-" + std::to_string(::getpid()) + std::string(64, 'f')};
+    if (!cgroup.is_there()) {
+        GTEST_SKIP() << "needs the right to make a cgroup";
+    }
+    const Worker worker([] {});
+    std::ofstream{cgroup.procs()} << worker.pid();
+    CgroupWatch watch;
+    constexpr std::uint64_t kId = 7;
+    watch.add(kId, "/");
+    Process process;
+    process.pid = worker.pid();
+    EXPECT_TRUE(watch.refresh(process, kId, 100'000'000'000));
+    ASSERT_NE(process.cgroup, nullptr);
+    EXPECT_TRUE(process.cgroup->ends_with("/" + cgroup.name())) << *process.cgroup;
+}
+
 // Nothing is drained until they and their cgroups are gone.
 TEST(CgroupWatch, SamplesOfShortProcessesHaveTheirCgroups) {
     if (const std::string why_not = why_not_as_root(); !why_not.empty()) {
