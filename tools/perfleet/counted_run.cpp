@@ -49,8 +49,8 @@ std::uint64_t ns_since(Clock::time_point start) {
 
 // What a run ends with.
 struct RunEnd {
-    int fd = -1;           // readable when it may have ended
-    bool is_told = false;  // else it is to be looked for
+    int fd = -1;            // readable when it may have ended
+    bool must_poll = true;  // it may also end without that
     std::function<std::optional<int>()> status;
 };
 
@@ -63,8 +63,8 @@ Result<int> wait_for(const RunEnd& end_of_run, Clock::time_point start, std::chr
             return *status;
         }
         pollfd end{end_of_run.fd, POLLIN, 0};
-        constexpr std::chrono::milliseconds kLookAgain{100};
-        auto wait = end_of_run.is_told ? std::chrono::milliseconds{-1} : kLookAgain;
+        constexpr std::chrono::milliseconds kPollInterval{100};
+        auto wait = end_of_run.must_poll ? kPollInterval : std::chrono::milliseconds{-1};
         if (interval.count() != 0) {
             const auto now = Clock::now();
             if (now >= next) {
@@ -72,7 +72,7 @@ Result<int> wait_for(const RunEnd& end_of_run, Clock::time_point start, std::chr
                 next += interval * ((now - next) / interval + 1);
             }
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
-            wait = std::max(std::min(left, end_of_run.is_told ? left : kLookAgain), std::chrono::milliseconds{0});
+            wait = std::max(std::min(left, end_of_run.must_poll ? kPollInterval : left), std::chrono::milliseconds{0});
         }
         if (::poll(&end, end.fd < 0 ? 0 : 1, static_cast<int>(wait.count())) < 0 && errno != EINTR) {
             return error_from_errno(errno, "poll");
@@ -97,7 +97,7 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
     std::optional<SignalsLeftToProgram> signals;
     if (words.empty()) {
         end.fd = catch_stop_signals();
-        end.is_told = scope.pids.empty();
+        end.must_poll = !scope.pids.empty();
         end.status = [&] {
             pollfd stop{end.fd, POLLIN, 0};
             const bool is_over = ::poll(&stop, 1, 0) == 1 || (!scope.pids.empty() && !any_runs(scope.pids));
@@ -107,7 +107,7 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
         command = PERFLEET_TRY(Command::start(words));
         signals.emplace();
         end.fd = command->end_fd();
-        end.is_told = end.fd >= 0;
+        end.must_poll = end.fd < 0;
         end.status = [&] { return command->exit_status(); };
     }
     const bool is_of_program = !scope.all_cpus && scope.pids.empty();
