@@ -194,8 +194,8 @@ void send_in_parts(Socket& socket, Random& random, std::uint64_t turn) {
     socket.send(part);
 }
 
-// libzmq ends the process with an assertion (session_base.cpp, clean_pipes()) when a connection is lost within a message
-// of several parts whose socket was closed without waiting: those that send such wait until everything is sent.
+// libzmq ends the process with an assertion (session_base.cpp, clean_pipes()) when a connection is lost within a
+// message of several parts whose socket was closed without waiting: those that send such wait until everything is sent.
 constexpr int kLingerOfPartsMs = 10'000;
 
 struct Type {
@@ -225,8 +225,9 @@ std::uint64_t misbehave(void* context, const std::string& gateway, const Type& t
 
 int run(const std::string& gateway, double seconds, std::uint64_t seed) {
     const sample::Frame large = sample::batch(good_batch(TargetId{700}, SessionId{0xbad, 99}, 1, 16'000));
-    std::vector<Type> types = {{"noise", send_noise},       {"broken", send_broken_messages}, {"bombs", send_bombs},
-                               {"lies", send_lies},         {"seqs", send_wild_seqs},         {"labels", flood_labels},
+    std::vector<Type> types = {{"noise", send_noise},       {"broken", send_broken_messages},
+                               {"bombs", send_bombs},       {"lies", send_lies},
+                               {"seqs", send_wild_seqs},    {"labels", flood_labels},
                                {"slow_reader", never_read}, {"parts", send_in_parts, kLingerOfPartsMs}};
     for (std::uint64_t number = 0; number < 4; ++number) {
         types.push_back({"flood", [number, &large](Socket& socket, Random&, std::uint64_t turn) {
