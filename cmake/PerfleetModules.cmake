@@ -139,7 +139,8 @@ endfunction()
 
 # perfleet_test(<name> SOURCES … LINKS … [TIMEOUT s] [LOCK name]): a GoogleTest program, each of its tests a CTest test.
 # With a LOCK none runs beside another that has it. HOME is the tests' own: what perf keeps in the user's (~/.debug) names
-# functions that a test takes for unknown. Where tests are not built this does nothing.
+# functions that a test takes for unknown. Where tests are not built this does nothing. Tests with
+# parameters keep GoogleTest's names, for a value may have an address in it and CTest knows a test's time by its name.
 function(perfleet_test name)
   if(NOT PERFLEET_TESTS)
     return()
@@ -153,6 +154,6 @@ function(perfleet_test name)
     set(lock RESOURCE_LOCK ${TEST_LOCK})
   endif()
   perfleet_test_program(${name} SOURCES ${TEST_SOURCES} LINKS ${TEST_LINKS} GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                        PROPERTIES TIMEOUT ${TEST_TIMEOUT} ENVIRONMENT HOME=${CMAKE_BINARY_DIR}/home ${lock})
 endfunction()
