@@ -112,6 +112,17 @@ TEST(StatProgram, OfTheMachineEndsWithCtrlC) {
     EXPECT_EQ(stat({"-a", "-r", "2"}).ending.status, 2);
 }
 
+TEST(StatProgram, OfTheMachineEndsAfterItsDuration) {
+    const Finished finished = stat({"-a", "--duration", "0.25", "-I", "100", "-e", "cpu-clock", "--format", "json"});
+    ASSERT_EQ(finished.ending.status, 0) << finished.error_output;
+    const nlohmann::json answer = nlohmann::json::parse(finished.error_output);
+    EXPECT_GE(answer["rows"].back()[0], 0.25);
+    EXPECT_EQ(stat({"-a", "--duration", "0", "-e", "cpu-clock"}).ending.status, 2);
+    const Finished with_command = stat({"--duration", "1", "--", "true"});
+    EXPECT_EQ(with_command.ending.status, 2);
+    EXPECT_NE(with_command.error_output.find("timeout SECONDS"), std::string::npos) << with_command.error_output;
+}
+
 TEST(StatProgram, SaysWhatThisMachineDoesNotCount) {
     const Finished finished = stat({"-e", "page-faults,cycles,instructions", "--", "true"});
     EXPECT_EQ(finished.ending.status, 0);

@@ -51,29 +51,32 @@ std::uint64_t ns_since(Clock::time_point start) {
 struct RunEnd {
     int fd = -1;            // readable when it may have ended
     bool must_poll = true;  // it may also end without that
+    Clock::time_point deadline = Clock::time_point::max();
     std::function<std::optional<int>()> status;
 };
 
 // `visit` is called at each end of an interval.
 Result<int> wait_for(const RunEnd& end_of_run, Clock::time_point start, std::chrono::milliseconds interval,
                      const std::function<void()>& visit) {
-    Clock::time_point next = start + interval;
+    constexpr std::chrono::milliseconds kPollInterval{100};
+    constexpr std::chrono::hours kWaitMax{1};
+    Clock::time_point next = interval.count() != 0 ? start + interval : Clock::time_point::max();
     while (true) {
         if (const std::optional<int> status = end_of_run.status()) {
             return *status;
         }
-        pollfd end{end_of_run.fd, POLLIN, 0};
-        constexpr std::chrono::milliseconds kPollInterval{100};
-        auto wait = end_of_run.must_poll ? kPollInterval : std::chrono::milliseconds{-1};
-        if (interval.count() != 0) {
-            const auto now = Clock::now();
-            if (now >= next) {
-                visit();
-                next += interval * ((now - next) / interval + 1);
-            }
-            const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
-            wait = std::max(std::min(left, end_of_run.must_poll ? kPollInterval : left), std::chrono::milliseconds{0});
+        const auto now = Clock::now();
+        if (now >= end_of_run.deadline) {
+            return 0;
         }
+        if (now >= next) {
+            visit();
+            next += interval * ((now - next) / interval + 1);
+        }
+        const auto wake =
+            std::min({next, end_of_run.deadline, now + (end_of_run.must_poll ? kPollInterval : kWaitMax)});
+        const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::max(wake, now) - now);
+        pollfd end{end_of_run.fd, POLLIN, 0};
         if (::poll(&end, end.fd < 0 ? 0 : 1, static_cast<int>(wait.count())) < 0 && errno != EINTR) {
             return error_from_errno(errno, "poll");
         }
@@ -120,6 +123,9 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
         run.refused.push_back(counts->refused(i));
     }
     const auto start = Clock::now();
+    if (scope.duration) {
+        end.deadline = start + *scope.duration;
+    }
     const auto read = [&] {
         run.counts = counts->read();
         run.times_ns.front() = ns_since(start);

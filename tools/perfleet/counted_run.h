@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -35,14 +36,15 @@ struct CountedEvents {
 struct CountedScope {
     bool all_cpus = false;
     std::vector<std::uint32_t> pids{};
-    std::uint32_t interval_ms = 0;  // 0: nobody
+    std::optional<std::chrono::nanoseconds> duration{};  // of a run without a program
+    std::uint32_t interval_ms = 0;                       // 0: nobody
     // After each interval, and at the end with what is left of one: what was counted up to then, `elapsed` among the
     // times alone.
     std::function<void(const CountedRun& run_so_far)> visit{};
 };
 
-// Waits for its end. Ctrl-C is the program's. Without a command: until Ctrl-C (or SIGTERM), or until none of the
-// processes runs any more. Errors: those of starting it and of EventCounts::open().
+// Waits for its end. Ctrl-C is the program's. Without a command: until Ctrl-C (or SIGTERM), until none of the
+// processes runs any more, or until the duration is over. Errors: those of starting it and of EventCounts::open().
 [[nodiscard]] Result<CountedRun> run_counted(const std::vector<std::string>& command, std::span<const EventSpec> events,
                                              const CountedScope& scope = {});
 

@@ -106,9 +106,9 @@ int show_session(const FunctionRun& run, QueryOptions& query, const OutputOption
 void add_function_options(CLI::App& command, FunctionOptions& options) {
     constexpr const char* kGroup = "Measure functions";
     command.footer(
-        "perfleet latency [OPTIONS]\n"
-        "perfleet latency --function IMAGE:FUNCTION [-p PID | -a | -- COMMAND...] [OPTIONS]\n"
-        "perfleet latency --function A --function B --pair A%entry,B -- COMMAND...\n\n"
+        "  perfleet latency [OPTIONS]\n"
+        "  perfleet latency --function IMAGE:FUNCTION [-p PID | -a | -- COMMAND...] [OPTIONS]\n"
+        "  perfleet latency --function A --function B --pair A%entry,B -- COMMAND...\n\n"
         "The second form times each call of a function until Ctrl-C, or until the program\n"
         "ends, and stores each call as a row of a session. IMAGE is a path, or the name of\n"
         "the program or of a library; FUNCTION is a name of its symbol table, also of C++\n"

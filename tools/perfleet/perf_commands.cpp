@@ -56,7 +56,20 @@ constexpr PerfOption kTop[]{
     {"-p", true, "to record a process use 'perfleet record -p PID'; --pid selects among those that were recorded"},
     {"-a,--all-cpus", false, "to watch the machine run 'perfleet record -a -g' and beside it 'perfleet top --watch 2'"},
 };
+constexpr PerfOption kTree[]{
+    {"--limit,--max-stack", true, "use --min-percent P"},
+};
+constexpr const char* kToPerfStat = "counts are sums over processors and threads; 'perf stat' has them apart";
 constexpr PerfOption kStat[]{
+    {"-B,--big-num", false, nullptr},
+    {"-j,--json-output", false, "use --format json"},
+    {"--timeout", true, "use --duration SECONDS"},
+    {"-D,--delay", true, "use -p PID, or compare runs with 'perfleet compare'"},
+    {"-t,--tid", true, "use -p PID: a process is counted with its threads"},
+    {"-C,--cpu", true, kToPerfStat},
+    {"-A,--no-aggr,--per-core,--per-socket,--per-die,--per-node,--per-thread", false, kToPerfStat},
+    {"-M,--metrics", true, "name the events: -e cycles,instructions,branches,branch-misses"},
+    {"-T,--transaction,--topdown", false, "name the events: -e cycles,instructions,branches,branch-misses"},
     {"-d,--detailed", false, "name the events: -e cycles,instructions,L1-dcache-loads,LLC-load-misses"},
     {"-x,--field-separator", true, "use --format csv"},
 };
@@ -96,6 +109,7 @@ void add_call_graph_option(CLI::App& top) {
 void add_perf_query_options(CLI::App& app) {
     add_call_graph_option(*app.get_subcommand("top"));
     add_perf_options(*app.get_subcommand("top"), kTop);
+    add_perf_options(*app.get_subcommand("tree"), kTree);
     add_perf_options(*app.get_subcommand("stat"), kStat);
     add_perf_options(*app.get_subcommand("script"), kScript);
     add_perf_options(*app.get_subcommand("annotate"), kAnnotate);

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -31,6 +32,8 @@ namespace {
 constexpr unsigned kRunsMax = 10'000;
 constexpr std::uint32_t kIntervalMsMin = 10;
 constexpr std::uint32_t kIntervalMsMax = 3'600'000;
+constexpr double kDurationSecondsMin = 0.001;
+constexpr double kDurationSecondsMax = 1e8;
 constexpr long double kConfidence = 0.95L;
 constexpr double kNsPerSecondReal = 1e9;
 constexpr double kNsPerMillisecond = 1e6;
@@ -39,6 +42,7 @@ struct StatOptions {
     unsigned run_count = 1;
     bool all_cpus = false;
     std::vector<std::uint32_t> pids;
+    std::optional<double> duration_s;
     std::uint32_t interval_ms = 0;
     OutputOptions printing;
     std::string output;
@@ -271,12 +275,20 @@ Result<int> run_stat(const StatOptions& options) {
         return fail(Error{ErrorCode::kUsage, options.run_count > 1 ? "-r: needs a COMMAND, behind --"
                                                                    : "of whom? -- COMMAND, -p PID or -a"});
     }
+    if (options.duration_s && !options.command.empty()) {
+        return fail(Error{ErrorCode::kUsage,
+                          "--duration: a COMMAND is counted to its end; '-- timeout SECONDS COMMAND' ends it"});
+    }
     const auto counted = PERFLEET_TRY(counted_events(options.events));
     const std::vector<EventSpec>& events = counted.events;
     std::vector<Row> rows = rows_of(events);
     Intervals intervals{options, events};
-    const CountedScope scope{options.all_cpus, options.pids, options.interval_ms,
-                             [&](const CountedRun& run_so_far) { intervals.add(run_so_far); }};
+    CountedScope scope{options.all_cpus, options.pids, {}, options.interval_ms, [&](const CountedRun& run_so_far) {
+                           intervals.add(run_so_far);
+                       }};
+    if (options.duration_s) {
+        scope.duration = std::chrono::nanoseconds{std::llround(*options.duration_s * kNsPerSecondReal)};
+    }
     int exit_status = 0;
     unsigned failed_count = 0;
     for (unsigned i = 0; i < options.run_count; ++i) {
@@ -315,15 +327,15 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("stat", "Count events over runs of a program, without samples");
     const auto options = std::make_shared<StatOptions>();
     command->footer(
-        "perfleet stat [-e EVENTS] [-r RUNS] -- COMMAND...\n"
-        "perfleet stat [-e EVENTS] -a | -p PID [-- COMMAND...]\n\n"
+        "  perfleet stat [-e EVENTS] [-r RUNS] -- COMMAND...\n"
+        "  perfleet stat [-e EVENTS] -a | -p PID [--duration S | -- COMMAND...]\n\n"
         "Standard output is COMMAND's; the table goes to standard error, or to the file of -o.\n"
         "With several runs low and high bound the mean at 95 % confidence. Rates are per\n"
         "second of task-clock, else of time elapsed.\n\n"
         "Examples:\n"
         "  perfleet stat -- xz -k -c some-file >/dev/null\n"
         "  perfleet stat -r 10 -e task-clock,page-faults -- sort some-file -o /dev/null\n"
-        "  perfleet stat -a -I 1000 -- sleep 5\n\n"
+        "  perfleet stat -a -I 1000 --duration 5\n\n"
         "Exit status: that of COMMAND, of several runs the first that isn't 0.");
     command->add_option("-e,--event", options->events, "Events as for `perfleet record`, with commas between")
         ->type_name("EVENTS")
@@ -341,6 +353,9 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
         ->type_name("PID")
         ->delimiter(',')
         ->allow_extra_args(false);
+    command->add_option("--duration", options->duration_s, "Stop after so many seconds, of -a and -p without COMMAND")
+        ->type_name("S")
+        ->check(CLI::Range(kDurationSecondsMin, kDurationSecondsMax));
     add_output_options(*command, options->printing);
     command->add_option("-o,--output", options->output, "Write the table to a file")
         ->type_name("FILE")
