@@ -70,8 +70,9 @@ void StackUnwinder::unwind(UnwindRegisters registers, const StackCopy& stack, st
             return;
         }
         chain.addresses[chain.count++] = registers.pc;
+        const bool may_have_rule = mapping != nullptr && stack.word_bytes == StackCopy::kWordBytes;
         const UnwindRule rule =
-            mapping != nullptr ? rule_of(pid, *mapping, place - mapping->start + mapping->file_offset) : UnwindRule{};
+            may_have_rule ? rule_of(pid, *mapping, place - mapping->start + mapping->file_offset) : UnwindRule{};
         auto end = unwind_step(machine_, rule, stack, registers);
         if (end == UnwindEnd::kNoTable) {
             UnwindRegisters caller = registers;

@@ -1,5 +1,5 @@
 // From the registers and the copied stack of a sample to its call chain, by the unwind tables of the images that are
-// mapped, and by frame pointers where code has no table (made at run time, or Go's).
+// mapped, and by frame pointers where code has no table (made at run time, Go's, of 32 bits).
 //
 // One thread. Tables are made when an image is met first, and are shared by all processes. They are kept by a store, as
 // the maps of a BPF program, or here, bounded: kTablesBytesMax of tables; beyond it all are dropped and made anew as

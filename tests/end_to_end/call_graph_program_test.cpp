@@ -59,6 +59,44 @@ TEST_F(CallGraphProgram, ChainsThroughLibrariesOfDebianAreWhole) {
     EXPECT_GT(share_of_whole_chains("auto", "xz", "-3 -k -c '" + input + "'"), 0.95);
 }
 
+#if defined(__x86_64__)
+// There are no unwind tables of them: by frame pointers, and marked where there are none.
+TEST_F(CallGraphProgram, ChainsOfProgramsOf32BitsAreWholeByFramePointersOrMarked) {
+    std::ofstream{folder_ / "program.c"} << R"(
+        __attribute__((noinline)) unsigned inner(unsigned count) {
+            volatile unsigned sum = 0;
+            for (unsigned i = 0; i < count; ++i) sum += i * i;
+            return sum;
+        }
+        __attribute__((noinline)) unsigned outer(void) {
+            unsigned sum = 0;
+            for (unsigned i = 0; i < 40; ++i) sum += inner(5000000);
+            return sum;
+        }
+        __asm__(".globl _start\n_start: xor %ebp, %ebp\n call outer\n mov $1, %eax\n xor %ebx, %ebx\n int $0x80\n");
+    )";
+    for (const std::string frames : {"no-omit", "omit"}) {
+        const std::string program = folder_ / frames;
+        const Finished made = run({"sh", "-c",
+                                   "gcc -m32 -O1 -nostdlib -static -ffreestanding -fno-pic -f" + frames +
+                                       "-frame-pointer -o '" + program + "' '" + (folder_ / "program.c") + "'"});
+        ASSERT_EQ(made.ending.status, 0) << made.error_output;
+        if (run({program}).ending.status != 0) {
+            GTEST_SKIP() << "this kernel runs no programs of 32 bits";
+        }
+        const std::string data = folder_ / ("data-" + frames);
+        const Finished recorded =
+            run({program_path("perfleet"), "record", "-q", "--data", data, "-e", "cpu-clock:u", "-g", "--", program});
+        ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+        const Finished exported =
+            run({program_path("perfleet"), "export", "--data", data, "--to", "folded", "-o", "-"});
+        const std::string chain =
+            frames + (frames == "omit" ? ";[truncated: no tables];inner " : ";_start;outer;inner ");
+        EXPECT_NE(exported.output.find(chain), std::string::npos) << exported.output;
+    }
+}
+#endif
+
 TEST_F(CallGraphProgram, WhatWasChosenIsSaid) {
     const Finished chosen =
         run({program_path("perfleet"), "record", "--data", folder_ / "said", "-e", "cpu-clock:u", "-g", "--", "true"});

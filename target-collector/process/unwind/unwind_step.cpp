@@ -5,7 +5,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 8;
+constexpr std::uint64_t kWordBytes = StackCopy::kWordBytes;
 // AArch64: addresses of user space have 48 bits, above them may be a signature (pointer authentication) or a tag.
 constexpr std::uint64_t kAddressMaskAarch64 = (std::uint64_t{1} << 48U) - 1;
 
@@ -85,16 +85,16 @@ private:
 
 std::optional<std::uint64_t> StackCopy::word(std::uint64_t at) const {
     const std::uint64_t offset = at - address;
-    if (at < address || at % kWordBytes != 0 || offset > bytes.size() || bytes.size() - offset < kWordBytes) {
+    if (at < address || at % word_bytes != 0 || offset > bytes.size() || bytes.size() - offset < word_bytes) {
         return std::nullopt;
     }
     std::uint64_t value = 0;
-    std::memcpy(&value, bytes.data() + offset, sizeof(value));
+    std::memcpy(&value, bytes.data() + offset, word_bytes);
     return value;
 }
 
 UnwindEnd StackCopy::missing(std::uint64_t at) const {
-    return is_cut && at % kWordBytes == 0 && at >= address ? UnwindEnd::kStackNotCopied : UnwindEnd::kBadAddress;
+    return is_cut && at % word_bytes == 0 && at >= address ? UnwindEnd::kStackNotCopied : UnwindEnd::kBadAddress;
 }
 
 std::optional<UnwindEnd> unwind_step(UnwindMachine machine, const UnwindRule& rule, const StackCopy& stack,
@@ -137,7 +137,7 @@ std::optional<UnwindEnd> unwind_step_by_frame_pointer(UnwindMachine machine, con
         return UnwindEnd::kOutermost;
     }
     const auto frame_pointer = stack.word(registers.fp);
-    const auto return_address = stack.word(registers.fp + kWordBytes);
+    const auto return_address = stack.word(registers.fp + stack.word_bytes);
     if (!frame_pointer || !return_address || registers.fp < registers.sp) {
         return stack.missing(registers.fp);
     }
@@ -145,7 +145,7 @@ std::optional<UnwindEnd> unwind_step_by_frame_pointer(UnwindMachine machine, con
     if (pc == 0) {
         return UnwindEnd::kOutermost;
     }
-    registers = {pc, registers.fp + (2 * kWordBytes), *frame_pointer, pc, true, std::nullopt};
+    registers = {pc, registers.fp + (2 * stack.word_bytes), *frame_pointer, pc, true, std::nullopt};
     return std::nullopt;
 }
 

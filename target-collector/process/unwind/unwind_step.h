@@ -32,9 +32,13 @@ struct UnwindRegisters {
 
 // A copy of a thread's stack from its stack pointer on.
 struct StackCopy {
+    static constexpr std::size_t kWordBytes = 8;
+    static constexpr std::size_t kWordBytes32 = 4;  // of a program of 32 bits
+
     std::uint64_t address = 0;
     std::span<const std::byte> bytes;
     bool is_cut = false;  // the stack goes on behind it
+    std::size_t word_bytes = kWordBytes;
 
     // Empty: it isn't in the copy, or not aligned.
     [[nodiscard]] std::optional<std::uint64_t> word(std::uint64_t at) const;

@@ -108,6 +108,20 @@ TEST(UnwindStep, FollowsAFrameRecordOnTheStackOnly) {
     EXPECT_EQ(unwind_step_by_frame_pointer(UnwindMachine::kX86_64, stack.copy(), registers), UnwindEnd::kBadAddress);
 }
 
+TEST(UnwindStep, FollowsFrameRecordsOfFourByteWords) {
+    const Stack stack{{1, (kStackAddress + 20) | std::uint64_t{0x400100} << 32U, 0, 0x400200}};
+    StackCopy copy = stack.copy();
+    copy.word_bytes = StackCopy::kWordBytes32;
+    UnwindRegisters registers{0x400000, kStackAddress, kStackAddress + 8, 0};
+    ASSERT_FALSE(unwind_step_by_frame_pointer(UnwindMachine::kX86_64, copy, registers));
+    EXPECT_EQ(registers.pc, 0x400100U);
+    EXPECT_EQ(registers.sp, kStackAddress + 16);
+    EXPECT_EQ(registers.fp, kStackAddress + 20);
+    ASSERT_FALSE(unwind_step_by_frame_pointer(UnwindMachine::kX86_64, copy, registers));
+    EXPECT_EQ(registers.pc, 0x400200U);
+    EXPECT_EQ(unwind_step_by_frame_pointer(UnwindMachine::kX86_64, copy, registers), UnwindEnd::kOutermost);
+}
+
 TEST(UnwindStep, AFramePointerOf0EndsAChainOfThem) {
     const Stack stack{{1, 0, 0x400100, 4}};
     UnwindRegisters registers{0x400000, kStackAddress, kStackAddress + 8, 0};

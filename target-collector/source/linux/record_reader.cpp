@@ -35,7 +35,7 @@ std::string_view text_at(std::span<const std::byte> body, std::size_t at) {
 
 // At the end of a sample: ABI, registers; size, bytes, how many of them the kernel has written.
 bool read_user_stack(std::span<const std::byte> record, std::size_t at, std::size_t register_count, UserStack& stack) {
-    constexpr std::uint64_t kAbi64 = 2;
+    constexpr std::uint64_t kAbi32 = 1;
     std::span<const std::byte> rest = record.subspan(at);
     const auto take = [&rest]() -> std::optional<std::uint64_t> {
         if (rest.size() < sizeof(std::uint64_t)) {
@@ -57,7 +57,8 @@ bool read_user_stack(std::span<const std::byte> record, std::size_t at, std::siz
     if (!abi || !size || *size > rest.size()) {
         return false;
     }
-    stack.has_registers = *abi == kAbi64;
+    stack.has_registers = *abi != 0;
+    stack.is_32_bit = *abi == kAbi32;
     if (*size == 0) {
         return true;
     }

@@ -30,7 +30,8 @@ struct SampleFields {
 struct UserStack {
     static constexpr std::size_t kRegistersMax = 4;
 
-    bool has_registers = false;  // false: of a kernel's thread, or of a 32-bit program
+    bool has_registers = false;  // false: of a kernel's thread
+    bool is_32_bit = false;
     std::array<std::uint64_t, kRegistersMax> registers{};
     std::span<const std::byte> bytes;  // from the stack pointer on
     bool is_cut = false;               // the stack may go on behind them

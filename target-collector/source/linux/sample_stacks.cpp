@@ -121,7 +121,7 @@ std::span<const std::uint64_t> SampleStacks::unwound_words(const SampleRecord& s
     UnwindRegisters registers;
     // In the order of their numbers: x29, lr, sp, pc; rbx, rbp, rsp, rip.
     constexpr bool kIsArm = kMachine == UnwindMachine::kAarch64;
-    registers.fp = user.registers[kIsArm ? 0 : 1];
+    registers.fp = kIsArm && user.is_32_bit ? 0 : user.registers[kIsArm ? 0 : 1];
     registers.lr = kIsArm ? user.registers[1] : 0;
     registers.rbx = kIsArm ? std::nullopt : std::optional{user.registers[0]};
     registers.sp = user.registers[2];
@@ -130,16 +130,20 @@ std::span<const std::uint64_t> SampleStacks::unwound_words(const SampleRecord& s
         unwound_.count = 0;  // within execve(): neither is there any more
         unwound_.end = UnwindEnd::kOutermost;
     } else {
-        unwinder_.unwind(registers, {registers.sp, user.bytes, user.is_cut}, sample.pid, mappings,
-                         limits::kCallChainDepthMax, unwound_);
+        unwinder_.unwind(
+            registers,
+            {registers.sp, user.bytes, user.is_cut, user.is_32_bit ? StackCopy::kWordBytes32 : StackCopy::kWordBytes},
+            sample.pid, mappings, limits::kCallChainDepthMax, unwound_);
     }
     count_end(unwound_.end, counts);
     if (parts_.kernel_unwinder != nullptr &&
         (parts_.unwinds_samples || sample.off_cpu.blocked_ns + sample.off_cpu.runnable_ns > 0)) {
         ++counts.stacks_copied;
-        note_changed(sample.pid, true);
-        if (unwound_.end == UnwindEnd::kNoTable) {
-            make_tables(sample.pid, mappings);
+        if (!user.is_32_bit) {
+            note_changed(sample.pid, true);
+            if (unwound_.end == UnwindEnd::kNoTable) {
+                make_tables(sample.pid, mappings);
+            }
         }
     }
     return join_words(sample, std::span{unwound_.addresses}.first(unwound_.count), unwound_.end);
