@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 
 #include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/file_io.h"
@@ -75,7 +74,7 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::create(const std::string& folder, 
         ::unlink(unfinished.c_str());
         return std::move(done).error();
     }
-    std::memcpy(file->bytes_.data() + kSpoolHelloOffset, hello.data(), hello.size());
+    std::copy(hello.begin(), hello.end(), file->bytes_.begin() + kSpoolHelloOffset);
     DeliveryJournal(file->journal()).write({});
     write_spool_head(head, file->bytes_.first(kSpoolHeadSizeBytes));
     if (::fdatasync(file->fd_.get()) != 0 || ::rename(unfinished.c_str(), path.c_str()) != 0 || !sync_folder(folder)) {

@@ -132,7 +132,8 @@ TEST_F(ExportProgram, WhatIsImportedAgainHasTheSameProfile) {
         EXPECT_EQ(top.ending.status, 0) << top.error_output;
         // The mark of a chain that isn't whole has no name in perf.data.
         nlohmann::json rows = nlohmann::json::array();
-        for (const nlohmann::json& row : nlohmann::json::parse(top.output)["rows"]) {
+        const nlohmann::json answer = nlohmann::json::parse(top.output);
+        for (const nlohmann::json& row : answer["rows"]) {
             const std::string symbol = row.at(0);
             if (!symbol.starts_with("[truncated: ") && symbol != "[unknown]") {
                 rows.push_back(row);

@@ -19,12 +19,18 @@ void note_allocated(void* memory) {
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     void* const memory = std::malloc(size);
+    if (memory != nullptr) {
+        note_allocated(memory);
+    }
+    return memory;
+}
+void* operator new(std::size_t size) {
+    void* const memory = operator new(size, std::nothrow);
     if (memory == nullptr) {
         throw std::bad_alloc{};
     }
-    note_allocated(memory);
     return memory;
 }
 void operator delete(void* memory) noexcept {
