@@ -59,18 +59,19 @@ constexpr PerfOption kTop[]{
 constexpr PerfOption kTree[]{
     {"--limit,--max-stack", true, "use --min-percent P"},
 };
+constexpr const char* kNameEvents = "name the events: -e cycles,instructions,L1-dcache-loads,LLC-load-misses";
 constexpr const char* kToPerfStat = "counts are sums over processors and threads; 'perf stat' has them apart";
 constexpr PerfOption kStat[]{
     {"-B,--big-num", false, nullptr},
     {"-j,--json-output", false, "use --format json"},
     {"--timeout", true, "use --duration SECONDS"},
-    {"-D,--delay", true, "use -p PID, or compare runs with 'perfleet compare'"},
+    {"-D,--delay", true, "start the program first, then use -p PID"},
     {"-t,--tid", true, "use -p PID: a process is counted with its threads"},
     {"-C,--cpu", true, kToPerfStat},
     {"-A,--no-aggr,--per-core,--per-socket,--per-die,--per-node,--per-thread", false, kToPerfStat},
-    {"-M,--metrics", true, "name the events: -e cycles,instructions,branches,branch-misses"},
-    {"-T,--transaction,--topdown", false, "name the events: -e cycles,instructions,branches,branch-misses"},
-    {"-d,--detailed", false, "name the events: -e cycles,instructions,L1-dcache-loads,LLC-load-misses"},
+    {"-M,--metrics", true, kNameEvents},
+    {"-T,--transaction,--topdown", false, kNameEvents},
+    {"-d,--detailed", false, kNameEvents},
     {"-x,--field-separator", true, "use --format csv"},
 };
 constexpr PerfOption kScript[]{

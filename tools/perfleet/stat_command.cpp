@@ -283,9 +283,9 @@ Result<int> run_stat(const StatOptions& options) {
     const std::vector<EventSpec>& events = counted.events;
     std::vector<Row> rows = rows_of(events);
     Intervals intervals{options, events};
-    CountedScope scope{options.all_cpus, options.pids, {}, options.interval_ms, [&](const CountedRun& run_so_far) {
-                           intervals.add(run_so_far);
-                       }};
+    CountedScope scope{options.all_cpus, options.pids};
+    scope.interval_ms = options.interval_ms;
+    scope.visit = [&](const CountedRun& run_so_far) { intervals.add(run_so_far); };
     if (options.duration_s) {
         scope.duration = std::chrono::nanoseconds{std::llround(*options.duration_s * kNsPerSecondReal)};
     }
