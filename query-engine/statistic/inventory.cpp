@@ -103,11 +103,18 @@ struct LossColumn {
 };
 
 constexpr std::array kReasons{
-    LossColumn{"kernel_ring", CountName::kLostKernelRing}, LossColumn{"ring_full", CountName::kLostRingFull},
-    LossColumn{"spool_full", CountName::kLostSpoolFull},   LossColumn{"quota", CountName::kLostQuota},
-    LossColumn{"saturated", CountName::kLostSaturated},    LossColumn{"refused", CountName::kLostRefused},
-    LossColumn{"malformed", CountName::kLostMalformed},    LossColumn{"unflushed", CountName::kLostUnflushed},
+    LossColumn{"kernel_ring", CountName::kLostKernelRing},
+    LossColumn{"ring_full", CountName::kLostRingFull},
+    LossColumn{"spool_full", CountName::kLostSpoolFull},
+    LossColumn{"quota", CountName::kLostQuota},
+    LossColumn{"saturated", CountName::kLostSaturated},
+    LossColumn{"refused", CountName::kLostRefused},
+    LossColumn{"malformed", CountName::kLostMalformed},
+    LossColumn{"unflushed", CountName::kLostUnflushed},
     LossColumn{"killed", CountName::kLostKilled},
+    LossColumn{"not_delivered", CountName::kLostNotDelivered},
+    LossColumn{"kernel_throttled", CountName::kLostThrottled},
+    LossColumn{"timer_late", CountName::kLostTimerLate},
 };
 constexpr std::array kNotes{
     LossColumn{"frames_unmapped", CountName::kFramesUnmapped},
@@ -120,6 +127,9 @@ constexpr std::array kNotes{
     LossColumn{"stacks_not_copied", CountName::kStacksNotCopied},
     LossColumn{"unclean_end", CountName::kUncleanEnd},
     LossColumn{"stacks_copied", CountName::kStacksCopied},
+    LossColumn{"below_period", CountName::kBelowPeriod},
+    LossColumn{"unchecked", CountName::kUnchecked},
+    LossColumn{"names_not_read", CountName::kNamesNotRead},
 };
 
 }  // namespace

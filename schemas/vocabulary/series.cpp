@@ -14,6 +14,9 @@ std::string_view count_name(CountName name) {
         case CountName::kLostMalformed: return "malformed";
         case CountName::kLostUnflushed: return "unflushed";
         case CountName::kLostKilled: return "killed";
+        case CountName::kLostNotDelivered: return "not_delivered";
+        case CountName::kLostThrottled: return "kernel_throttled";
+        case CountName::kLostTimerLate: return "timer_late";
         case CountName::kFramesUnmapped: return "frames_unmapped";
         case CountName::kFramesTruncated: return "frames_truncated";
         case CountName::kThrottled: return "throttled";
@@ -24,6 +27,9 @@ std::string_view count_name(CountName name) {
         case CountName::kStacksNotCopied: return "stacks_not_copied";
         case CountName::kUncleanEnd: return "unclean_end";
         case CountName::kStacksCopied: return "stacks_copied";
+        case CountName::kBelowPeriod: return "below_period";
+        case CountName::kUnchecked: return "unchecked";
+        case CountName::kNamesNotRead: return "names_not_read";
     }
     return "other";
 }
