@@ -26,8 +26,22 @@ Result<std::vector<SessionRecord>> CancellableStore::sessions(const Partition& p
     return cancelled_ ? cancelled_error() : store_.sessions(partition);
 }
 
-Result<std::vector<SessionRecord>> CancellableStore::all_sessions() const {
-    return cancelled_ ? cancelled_error() : store_.all_sessions();
+Result<std::vector<SessionName>> CancellableStore::session_names(const Partition& partition) const {
+    return cancelled_ ? cancelled_error() : store_.session_names(partition);
+}
+
+Result<Done> CancellableStore::visit_sessions(const std::function<Visit(SessionRecord&&)>& visitor) const {
+    Result<Done> visited = store_.visit_sessions(
+        [&](SessionRecord&& record) { return cancelled_ ? Visit::kStop : visitor(std::move(record)); });
+    return cancelled_ ? cancelled_error() : std::move(visited);
+}
+
+Result<std::optional<SessionRecord>> CancellableStore::session(TargetId target, SessionId session) const {
+    return cancelled_ ? cancelled_error() : store_.session(target, session);
+}
+
+Result<std::vector<Partition>> CancellableStore::session_partitions(TargetId target, SessionId session) const {
+    return cancelled_ ? cancelled_error() : store_.session_partitions(target, session);
 }
 
 Result<std::optional<SessionEnd>> CancellableStore::session_end(TargetId target, SessionId session) const {

@@ -20,7 +20,10 @@ public:
     [[nodiscard]] bool has_lost_logs() const override { return store_.has_lost_logs(); }
     [[nodiscard]] Result<std::vector<Partition>> partitions() const override;
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override;
-    [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const override;
+    [[nodiscard]] Result<std::vector<SessionName>> session_names(const Partition& partition) const override;
+    [[nodiscard]] Result<Done> visit_sessions(const std::function<Visit(SessionRecord&&)>& visitor) const override;
+    [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const override;
+    [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session) const override;
     [[nodiscard]] Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override;
     [[nodiscard]] Result<std::map<SessionName, SessionNote>> session_notes() const override;
     [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,

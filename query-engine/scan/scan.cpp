@@ -42,14 +42,11 @@ Result<Done> read_batches(const StoreReader& store, const Partition& partition, 
 Result<std::vector<SessionName>> listed_in(const StoreReader& store, const Partition& partition,
                                            std::span<const SessionName> wanted) {
     const std::size_t known_damage = store.damage().size();
-    const auto listed = PERFLEET_TRY(store.sessions(partition));
-    std::set<SessionName> keys;
-    for (const SessionRecord& record : listed) {
-        keys.insert({record.target, record.session});
-    }
+    const auto listed = PERFLEET_TRY(store.session_names(partition));
     std::vector<SessionName> found{wanted.begin(), wanted.end()};
     if (store.damage().size() == known_damage) {
-        std::erase_if(found, [&](const SessionName& key) { return !keys.contains(key); });
+        std::erase_if(found,
+                      [&](const SessionName& key) { return !std::binary_search(listed.begin(), listed.end(), key); });
     }
     return found;
 }
@@ -142,12 +139,14 @@ Scan::Scan(const StoreReader& store, Selection selection, MemoryPool* pool)
 }
 
 Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, MemoryPool* pool) {
-    auto chosen_sessions = PERFLEET_TRY(noted_sessions(store));
-    const auto filter = PERFLEET_TRY(SessionFilter::make(selection.matchers));
-    std::erase_if(chosen_sessions, [&](const auto& entry) { return !filter.takes(entry.second.record); });
-    PERFLEET_TRY(choose_session(selection.session, chosen_sessions));
-
     Scan scan{store, selection, pool};
+    const auto filter = PERFLEET_TRY(SessionFilter::make(selection.matchers));
+    auto chosen_sessions = PERFLEET_TRY(noted_sessions(store, &filter, scan.memory_.get()));
+    PERFLEET_TRY(choose_session(selection.session, chosen_sessions));
+    if (selection.reads_large_texts) {
+        PERFLEET_TRY(complete_records(store, chosen_sessions, *scan.memory_));
+    }
+    scan.batches_share_.add(size_bytes_of(chosen_sessions));
     std::map<SessionName, std::size_t> indices;
     for (auto& [key, noted] : chosen_sessions) {
         if (!noted.note.is_removed) {  // of others nothing is left

@@ -11,6 +11,38 @@
 namespace perfleet {
 namespace {
 
+// About, of one in memory.
+std::size_t size_bytes_of(const SessionRecord& record) {
+    std::size_t size_bytes = sizeof(NotedSession) + record.events.capacity() * sizeof(EventRecord);
+    for (const EventRecord& event : record.events) {
+        size_bytes += event.name.size() + event.format.capacity() + event.attr.capacity();
+    }
+    for (const auto& [key, value] : record.labels) {
+        size_bytes += sizeof key + sizeof value + key.size() + value.size();
+    }
+    for (const std::string& word : record.host.command_line) {
+        size_bytes += sizeof word + word.size();
+    }
+    return size_bytes + record.host.tracing_header_page.capacity() + record.host.tracing_header_event.capacity();
+}
+
+// Of a record that has more than kLargeTextsSizeBytesMin of them. False: it stays as it is.
+bool leave_out_large_texts(SessionRecord& record) {
+    constexpr std::size_t kLargeTextsSizeBytesMin = 16U << 10;
+    std::size_t size_bytes = 0;
+    for (const EventRecord& event : record.events) {
+        size_bytes += event.format.size() + event.attr.size();
+    }
+    if (size_bytes < kLargeTextsSizeBytesMin) {
+        return false;
+    }
+    for (EventRecord& event : record.events) {
+        event.format = std::string{};
+        event.attr = std::string{};
+    }
+    return true;
+}
+
 // By start, of those that aren't removed.
 std::vector<SessionName> by_start(const NotedSessions& sessions) {
     std::vector<std::pair<std::int64_t, SessionName>> starts;
@@ -70,19 +102,70 @@ Result<Done> choose_from_last(const std::string& wanted, NotedSessions& sessions
 
 }  // namespace
 
-Result<NotedSessions> noted_sessions(const StoreReader& store) {
-    Result<std::vector<SessionRecord>> records = store.all_sessions();
+Result<NotedSessions> noted_sessions(const StoreReader& store, const SessionFilter* filter, QueryMemory* memory) {
     Result<std::map<SessionName, SessionNote>> notes = store.session_notes();
-    if (!records.ok() || !notes.ok()) {
-        return records.ok() ? std::move(notes).error() : std::move(records).error();
+    if (!notes.ok()) {
+        return std::move(notes).error();
     }
+    QueryMemory unbounded{~std::size_t{0}};
+    MemoryShare share{memory != nullptr ? *memory : unbounded};
     NotedSessions sessions;
-    for (SessionRecord& record : *records) {
-        const SessionName name{record.target, record.session};
-        const auto note = notes->find(name);
-        sessions.emplace(name, NotedSession{std::move(record), note == notes->end() ? SessionNote{} : note->second});
+    PERFLEET_TRY(store.visit_sessions([&](SessionRecord&& record) {
+        if (filter == nullptr || filter->takes(record)) {
+            const SessionName name{record.target, record.session};
+            const auto note = notes->find(name);
+            const bool is_brief = leave_out_large_texts(record);
+            share.add(size_bytes_of(record));
+            sessions.emplace(
+                name, NotedSession{std::move(record), note == notes->end() ? SessionNote{} : note->second, is_brief});
+        }
+        return share.is_exceeded() ? Visit::kStop : Visit::kContinue;
+    }));
+    return share.is_exceeded() ? Result<NotedSessions>{memory->exceeded()} : std::move(sessions);
+}
+
+Result<Done> complete_records(const StoreReader& store, NotedSessions& sessions, QueryMemory& memory) {
+    MemoryShare share{memory};
+    std::size_t missing_count = 0;
+    const auto complete = [&](NotedSession& session, SessionRecord record) {
+        session.record = std::move(record);
+        session.is_brief = false;
+        share.add(size_bytes_of(session.record));
+    };
+    for (auto& [name, session] : sessions) {
+        if (share.is_exceeded()) {
+            return memory.exceeded();
+        }
+        if (session.is_brief) {
+            auto record = store.session(name.target, name.session);
+            if (!record.ok() && record.error().code != ErrorCode::kCorrupt) {
+                return std::move(record).error();
+            }
+            if (record.ok() && record->has_value()) {
+                complete(session, std::move(**record));
+            } else {
+                ++missing_count;
+            }
+        }
     }
-    return sessions;
+    if (missing_count != 0) {  // it is damaged, and stands in a partition, too
+        PERFLEET_TRY(store.visit_sessions([&](SessionRecord&& record) {
+            const auto found = sessions.find({record.target, record.session});
+            if (found != sessions.end() && found->second.is_brief) {
+                complete(found->second, std::move(record));
+            }
+            return share.is_exceeded() ? Visit::kStop : Visit::kContinue;
+        }));
+    }
+    return share.is_exceeded() ? Result<Done>{memory.exceeded()} : Done{};
+}
+
+std::size_t size_bytes_of(const NotedSessions& sessions) {
+    std::size_t size_bytes = 0;
+    for (const auto& [name, session] : sessions) {
+        size_bytes += size_bytes_of(session.record);
+    }
+    return size_bytes;
 }
 
 Result<Done> choose_session(const std::string& wanted, NotedSessions& sessions) {

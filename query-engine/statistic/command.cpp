@@ -188,6 +188,7 @@ Result<Selection> check(const QueryCommand& query, const OptionValues& values, U
         }
     }
     auto selection = PERFLEET_TRY(read_selection(values, now));
+    selection.reads_large_texts = !query.lists_what_there_is;
     PERFLEET_TRY(query.check(values, selection, now));
     return selection;
 }

@@ -74,9 +74,8 @@ Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const 
     std::map<SessionName, std::pair<std::uint64_t, BucketNumber>> rows;
     const auto partitions = PERFLEET_TRY(store.partitions());
     for (const Partition& partition : partitions) {
-        const auto here = PERFLEET_TRY(store.sessions(partition));
-        for (const SessionRecord& record : here) {
-            const SessionName name{record.target, record.session};
+        const auto here = PERFLEET_TRY(store.session_names(partition));
+        for (const SessionName& name : here) {
             if (!sessions.contains(name)) {
                 continue;
             }

@@ -60,7 +60,9 @@ Result<Done> push(const SymbolsOptions& options, const std::string& folder) {
 
 // Raw build-ids that sessions name and the store has no symbols of: all, or those that are asked for.
 Result<std::vector<std::string>> chosen_builds(const SymbolsOptions& options, const StoreReader& store) {
-    const auto scan = PERFLEET_TRY(Scan::open(store, Selection{}));
+    Selection selection;
+    selection.reads_large_texts = false;
+    const auto scan = PERFLEET_TRY(Scan::open(store, selection));
     const auto inventory = PERFLEET_TRY(make_symbol_inventory(scan));
     std::vector<std::string> chosen;
     std::vector<bool> is_found(options.build_ids.size());
