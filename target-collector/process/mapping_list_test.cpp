@@ -155,5 +155,38 @@ TEST(ProcessTable, IsBounded) {
     EXPECT_EQ(table.find(ProcessTable::kProcessesMax + 1), nullptr);
 }
 
+// Of each second process the record of its end was lost, and threads that weren't the first ran other programs.
+TEST(ProcessTable, EndsThatNoRecordReportsAreFound) {
+    constexpr std::uint32_t kRounds = 4;
+    constexpr std::uint32_t kPerRound = ProcessTable::kProcessesMax / 2;
+    ProcessTable table;
+    table.name_thread(1, 1, "shell");
+    std::uint32_t first_running = 2;
+    const auto is_gone = [&](std::uint32_t pid, std::uint32_t) { return pid != 1 && pid < first_running; };
+    std::uint32_t pid = 2;
+    for (std::uint32_t round = 1; round <= kRounds; ++round) {
+        for (std::uint32_t i = 0; i < kPerRound; ++i, pid += 2) {
+            table.fork(pid, pid, 1, 1);
+            table.add_mapping(pid, mapping(0, 10, 0, 1));
+            if (i % 2 == 0) {
+                table.exit(pid, pid, round);
+            } else if (i % 4 == 1) {
+                table.fork(pid, pid + 1, pid, pid);
+                table.exit(pid, pid, round);
+                table.exec(pid, pid, "other");
+                table.exit(pid, pid, round);
+            }
+        }
+        ASSERT_NE(table.find(pid - 2), nullptr) << "the newest has room";
+        EXPECT_TRUE(table.end_missing(round, is_gone).empty()) << "all run";
+        first_running = pid;
+        EXPECT_TRUE(table.end_missing(round, is_gone).empty()) << "their records may be on the way";
+        EXPECT_EQ(table.end_missing(round, is_gone).size(), kPerRound / 2);
+        table.prune(round + 1);
+        EXPECT_EQ(table.process_count(), 1U);
+        EXPECT_EQ(table.thread_count(), 1U);
+    }
+}
+
 }  // namespace
 }  // namespace perfleet

@@ -135,6 +135,30 @@ void ProcessTable::set_mappings(std::uint32_t pid, MappingList mappings, const C
     }
 }
 
+std::vector<ProcessTable::Ended> ProcessTable::end_missing(
+    std::uint64_t time, const std::function<bool(std::uint32_t pid, std::uint32_t tid)>& is_gone) {
+    std::vector<Ended> ended;
+    const auto look = [&](std::uint32_t pid, std::uint32_t tid, bool& is_missing) {
+        const bool was_missing = is_missing;
+        is_missing = is_gone(pid, tid);
+        if (was_missing && is_missing) {
+            ended.push_back({pid, tid});
+        }
+    };
+    for (auto& [tid, thread] : threads_) {
+        look(thread.pid, tid, thread.is_missing);
+    }
+    for (auto& [pid, process] : processes_) {
+        if (process->thread_count == 0 && process->exited_at == 0) {
+            look(pid, pid, process->is_missing);
+        }
+    }
+    for (const Ended& one : ended) {
+        exit(one.pid, one.tid, time);
+    }
+    return ended;
+}
+
 void ProcessTable::prune(std::uint64_t time) {
     while (!exits_.empty() && exits_.front().time < time) {
         const auto found = processes_.find(exits_.front().pid);

@@ -1,4 +1,6 @@
 // The processes of the session with their threads, names and mappings, kept true by the kernel's side-band records.
+// Ends that no record reports (it was lost; a thread that isn't the first runs another program and takes the first
+// one's number) are found by end_missing().
 //
 // Bounded: beyond kProcessesMax and kThreadsMax newcomers are not remembered (their samples then lie outside any
 // mapping, their rows are written all the same).
@@ -8,10 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "target-collector/process/mapping_list.h"
 
@@ -32,11 +36,13 @@ struct Process {
     std::uint64_t cgroup_read_ns = 0;           // 0: to be read (cgroup_watch.h)
     std::uint64_t python_runtime = 0;           // where its _PyRuntime is, as far as is known (python_frames.h)
     bool is_unwound_in_kernel = false;          // its mappings are to be published (bpf/kernel_unwinder.h)
+    bool is_missing = false;                    // without threads, and gone when end_missing() looked last
 };
 
 struct Thread {
     std::uint32_t pid = 0;
     std::string name;
+    bool is_missing = false;  // gone when end_missing() looked last
 };
 
 class ProcessTable {
@@ -59,6 +65,15 @@ public:
     void add_mapping(std::uint32_t pid, const Mapping& mapping);
     void set_mappings(std::uint32_t pid, MappingList mappings, const CodeStart& code_start = {});
 
+    // Threads and processes that `is_gone` says of now and said of at the call before exit now: the records of their
+    // ends are long overdue. Their numbers.
+    struct Ended {
+        std::uint32_t pid = 0;
+        std::uint32_t tid = 0;
+    };
+    std::vector<Ended> end_missing(std::uint64_t time,
+                                   const std::function<bool(std::uint32_t pid, std::uint32_t tid)>& is_gone);
+
     // Forgets processes that exited before `time`: their last samples have come.
     void prune(std::uint64_t time);
     void forget(std::uint32_t pid);
@@ -76,6 +91,8 @@ public:
             visitor(static_cast<const Process&>(*process));
         }
     }
+    [[nodiscard]] std::size_t process_count() const { return processes_.size(); }
+    [[nodiscard]] std::size_t thread_count() const { return threads_.size(); }
     template <class Visitor>
     void each_process(Visitor visitor) {
         for (const auto& [pid, process] : processes_) {

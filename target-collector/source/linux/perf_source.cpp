@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -27,6 +28,7 @@ namespace {
 constexpr std::uint64_t kPublishDelayNs = 1'000'000;
 constexpr std::uint64_t kPublishDelayHurriedNs = 50'000;
 constexpr std::uint64_t kExitedKeptNs = 5'000'000'000;    // for the last samples of a process
+constexpr std::uint64_t kMissingLookNs = 60'000'000'000;  // between two looks for ends that no record reported
 constexpr std::uint64_t kEpochPauseNs = 200'000'000;      // between epochs, when definitions can't get through
 constexpr std::uint64_t kResyncPauseNs = 10'000'000'000;  // between epochs that lost side-band records make necessary
 constexpr std::uint64_t kPeriodsDrawnEveryNs = 10'000'000'000;
@@ -142,6 +144,7 @@ void PerfSource::begin(RowSink& sink) {
     time_ = now().value;
     epoch_began_ = time_;
     periods_drawn_ns_ = time_;
+    missing_looked_ns_ = time_;
     events_->enable_side_band();
     read_processes();
     write_presence();
@@ -189,6 +192,10 @@ void PerfSource::drain() {
     if (before - periods_drawn_ns_ > kPeriodsDrawnEveryNs) {
         periods_drawn_ns_ = before;
         events_->redraw_periods(before);
+    }
+    if (before - missing_looked_ns_ > kMissingLookNs) {
+        missing_looked_ns_ = before;
+        end_missing(before);
     }
     processes_.prune(before - kExitedKeptNs);
     stacks_.publish_changed(time_);
@@ -784,6 +791,18 @@ void PerfSource::define_present() {
         read_processes();
     }
     write_presence();
+}
+
+void PerfSource::end_missing(std::uint64_t time) {
+    const auto is_gone = [](std::uint32_t pid, std::uint32_t tid) {
+        return ::syscall(SYS_tgkill, pid, tid, 0) != 0 && errno == ESRCH;
+    };
+    for (const ProcessTable::Ended& ended : processes_.end_missing(time, is_gone)) {
+        note_changed(ended.pid);
+        if (switches_) {
+            switches_->forget(ended.tid);
+        }
+    }
 }
 
 void PerfSource::sweep_images() {

@@ -150,6 +150,7 @@ private:
     void write_cgroup(const Process& process, std::uint32_t cpu);
     void write_mapping(std::uint64_t time, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
                        const Mapping& mapping);
+    void end_missing(std::uint64_t time);
     void sweep_images();
 
     PerfSourceOptions options_;
@@ -181,6 +182,7 @@ private:
 
     bool has_news_ = false;
     std::uint64_t periods_drawn_ns_ = 0;
+    std::uint64_t missing_looked_ns_ = 0;
 
     std::string refusal_;  // why the last request wasn't done
 

@@ -226,7 +226,7 @@ void PythonFrames::keep(std::span<const std::byte> read) {
     Code& code = make_code(from.pid, from.address & (PYTHON_WORD / 2 - 1), from.check);
     set_name(code, *name, *file, from.first_line);
     set_lines(code, read.subspan(kLinesAt, from.lines_size));
-    bound_codes();
+    count(code);
 }
 
 void PythonFrames::set_name(Code& code, const std::string& name, const std::string& file, std::int32_t first_line) {
@@ -235,10 +235,11 @@ void PythonFrames::set_name(Code& code, const std::string& name, const std::stri
 }
 
 void PythonFrames::set_lines(Code& code, std::span<const std::byte> table) {
-    for (const auto& [index, line] : python_lines(table, code.first_line)) {
+    const auto lines = python_lines(table, code.first_line);
+    code.lines.reserve(lines.size());
+    for (const auto& [index, line] : lines) {
         code.lines.push_back({index, line});
     }
-    line_count_ += code.lines.size();
 }
 
 std::uint64_t PythonFrames::key_of(std::uint32_t pid, std::uint64_t address, std::uint32_t check) {
@@ -248,7 +249,7 @@ std::uint64_t PythonFrames::key_of(std::uint32_t pid, std::uint64_t address, std
 PythonFrames::Code& PythonFrames::make_code(std::uint32_t pid, std::uint64_t address, std::uint32_t check) {
     const std::uint64_t key = key_of(pid, address, check);
     if (const auto known = code_by_key_.find(key); known != code_by_key_.end()) {
-        line_count_ -= known->second->lines.size();
+        size_bytes_ -= known->second->size_bytes();
         codes_.erase(known->second);
     }
     codes_.push_front({key, check, pid, {}, 0, {}});
@@ -256,9 +257,10 @@ PythonFrames::Code& PythonFrames::make_code(std::uint32_t pid, std::uint64_t add
     return codes_.front();
 }
 
-void PythonFrames::bound_codes() {
-    while (codes_.size() > 1 && (codes_.size() > kCodesMax || line_count_ > kLinesMax)) {
-        line_count_ -= codes_.back().lines.size();
+void PythonFrames::count(const Code& code) {
+    size_bytes_ += code.size_bytes();
+    while (codes_.size() > 1 && size_bytes_ > kCodesSizeBytesMax) {
+        size_bytes_ -= codes_.back().size_bytes();
         code_by_key_.erase(codes_.back().key);
         codes_.pop_back();
     }
@@ -274,7 +276,7 @@ const PythonFrames::Code& PythonFrames::code_of(const Process& process, std::uin
     if (!read_code(process, address, code)) {
         code.name.clear();
     }
-    bound_codes();
+    count(code);
     return code;
 }
 

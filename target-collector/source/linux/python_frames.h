@@ -27,10 +27,9 @@ namespace perfleet {
 
 class PythonFrames {
 public:
-    static constexpr std::size_t kCodesMax = 65'536;          // code objects that are remembered
-    static constexpr std::size_t kLinesMax = 2U << 20;        // of all of them
-    static constexpr std::size_t kTextSizeMax = 1'024;        // characters of a name
-    static constexpr std::size_t kLineTableSizeMax = 65'536;  // bytes of one code object
+    static constexpr std::size_t kCodesSizeBytesMax = 16U << 20;  // of all code objects that are remembered
+    static constexpr std::size_t kTextSizeMax = 1'024;            // characters of a name
+    static constexpr std::size_t kLineTableSizeMax = 65'536;      // bytes of one code object
     static constexpr std::uint64_t kLineMax = 1U << 24;
 
     // The file of an image that a process has mapped.
@@ -55,6 +54,7 @@ public:
     void forget_images() { symbols_.clear(); }
 
     [[nodiscard]] std::uint64_t read_count() const { return read_count_; }  // of code objects
+    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }    // of those that are remembered
 
 private:
     struct Line {
@@ -68,11 +68,16 @@ private:
         std::string name;  // empty: it can't be read
         std::uint32_t first_line = 0;
         std::vector<Line> lines;  // ascending
+
+        // Its place in the list and the table, and what malloc adds, included.
+        [[nodiscard]] std::size_t size_bytes() const {
+            return sizeof(Code) + 128 + name.capacity() + lines.capacity() * sizeof(Line);
+        }
     };
 
-    // At the front of codes_; replaces the one of the same key.
+    // At the front of codes_; replaces the one of the same key. It is counted once it is whole.
     Code& make_code(std::uint32_t pid, std::uint64_t address, std::uint32_t check);
-    void bound_codes();
+    void count(const Code& code);
     [[nodiscard]] static std::uint64_t key_of(std::uint32_t pid, std::uint64_t address, std::uint32_t check);
     static void set_name(Code& code, const std::string& name, const std::string& file, std::int32_t first_line);
     void set_lines(Code& code, std::span<const std::byte> table);
@@ -85,7 +90,7 @@ private:
     std::unordered_map<ImageIndex, std::optional<PythonSymbols>> symbols_;
     std::list<Code> codes_;  // the last used first
     std::unordered_map<std::uint64_t, std::list<Code>::iterator> code_by_key_;
-    std::size_t line_count_ = 0;
+    std::size_t size_bytes_ = 0;
     std::uint64_t read_count_ = 0;
 };
 
