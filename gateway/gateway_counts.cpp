@@ -33,7 +33,7 @@ std::string_view reason_name(MessageMalformed reason) {
 }
 
 std::string_view reason_name(PeerCut reason) {
-    return name_in({"credit", "malformed", "refused", "no_session"}, reason);
+    return name_in({"credit", "malformed", "refused", "no_session", "hello"}, reason);
 }
 
 std::string_view reason_name(ImageRefusal reason) {

@@ -71,6 +71,7 @@ enum class PeerCut : std::uint8_t {
     kMalformed,  // went on sending what can't be understood
     kRefused,    // went on sending what was refused
     kNoSession,  // went on sending what belongs to a session that it has not opened
+    kHello,      // went on saying Hello where it had its Welcome
     kCount,
 };
 

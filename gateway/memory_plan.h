@@ -2,7 +2,7 @@
 //
 //   --memory 1G:  connections 4/32 │ unfinished messages 11/32 │ store 6/32 │ inbox 3/32 │ sessions 3/32 │ images 2/32
 //   │
-//                 groups 3/64 │ rest: the program
+//                 known keys 1/32 │ groups 3/64 │ rest: the program
 //
 // Plain values.
 #pragma once
@@ -34,6 +34,8 @@ struct MemoryPlan {
     // Half of the inbox: a peer finds room while as much as it has waiting is free.
     [[nodiscard]] constexpr std::size_t credit_bytes() const { return inbox_bytes() / 2; }
     [[nodiscard]] constexpr std::size_t sessions_bytes() const { return size_bytes / 32 * 3; }
+    // What is known of all sessions of the store: a few bytes each (gateway/ingest/known_keys.h).
+    [[nodiscard]] constexpr std::size_t known_bytes() const { return size_bytes / 32; }
     [[nodiscard]] constexpr std::size_t images_bytes() const { return size_bytes / 16; }
     // A group is there as frames, as blocks, and as what is written to the log.
     [[nodiscard]] constexpr std::size_t group_bytes() const {

@@ -111,30 +111,6 @@ HostRecord host_of(const HostUntrusted& from, Texts& texts) {
     return host;
 }
 
-// FNV-1a, 64 bits, over fields with their lengths.
-class Fingerprint {
-public:
-    void integer(std::uint64_t value) {
-        for (unsigned shift = 0; shift < 64; shift += 8) {
-            byte(static_cast<std::uint8_t>(value >> shift));
-        }
-    }
-
-    void text(std::string_view text) {
-        integer(text.size());
-        for (const char character : text) {
-            byte(static_cast<std::uint8_t>(character));
-        }
-    }
-
-    [[nodiscard]] std::uint64_t value() const { return value_; }
-
-private:
-    void byte(std::uint8_t byte) { value_ = (value_ ^ byte) * 0x100000001b3ULL; }
-
-    std::uint64_t value_ = 0xcbf29ce484222325ULL;
-};
-
 }  // namespace
 
 Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted) {
@@ -186,60 +162,6 @@ Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted) {
         return std::move(*texts.fault());
     }
     return record;
-}
-
-std::uint64_t fingerprint_of_labels(const SessionRecord& record) {
-    Fingerprint print;
-    print.integer(record.labels.size());
-    for (const auto& [key, value] : record.labels) {
-        print.text(key);
-        print.text(value);
-    }
-    return print.value();
-}
-
-std::uint64_t fingerprint_of(const SessionRecord& record) {
-    Fingerprint print;
-    print.integer(record.target.value);
-    print.integer(record.session.high);
-    print.integer(record.session.low);
-    print.text(record.target_name);
-    print.text(record.architecture);
-    print.integer(record.events.size());
-    for (const EventRecord& event : record.events) {
-        print.text(event.name);
-        print.integer(static_cast<std::uint64_t>(event.kind));
-        print.integer(event.perf_type);
-        print.integer(event.perf_config);
-        print.integer(event.period);
-        print.integer((event.is_frequency ? 1U : 0U) | (event.exclude_kernel ? 2U : 0U) |
-                      (event.exclude_user ? 4U : 0U) | (event.callchain ? 8U : 0U));
-        print.text(event.unit);
-        print.text(event.format);
-        print.integer(event.group);
-        print.text(event.attr);
-    }
-    print.text(record.clock_name);
-    print.integer(record.ticks_per_second);
-    print.integer(static_cast<std::uint64_t>(record.linux_clockid));
-    print.integer(record.start_point.ticks.value);
-    print.integer(static_cast<std::uint64_t>(record.start_point.utc_ns.value));
-    print.integer(record.start_point.uncertainty_ns);
-    print.text(record.host.os_release);
-    print.text(record.host.cpu_description);
-    print.text(record.host.cpu_id);
-    print.integer(record.host.cpus_online);
-    print.integer(record.host.cpus_configured);
-    print.integer(record.host.memory_kib);
-    print.integer(record.host.command_line.size());
-    for (const std::string& word : record.host.command_line) {
-        print.text(word);
-    }
-    print.integer(record.host.page_size_bytes);
-    print.text(record.host.tracing_header_page);
-    print.text(record.host.tracing_header_event);
-    print.text(record.collector_version);
-    return print.value();
 }
 
 }  // namespace perfleet

@@ -1,8 +1,6 @@
 // From what a collector says of itself to the session that is stored.
 #pragma once
 
-#include <cstdint>
-
 #include "gateway/admission/untrusted.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/model/session.h"
@@ -13,9 +11,5 @@ namespace perfleet {
 // session is that of the Hello: none when the gateway is to grant one. Errors: kTooLarge (past a limit), kUnsupported
 // (another protocol version), kInvalid.
 [[nodiscard]] Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted);
-
-// Equal records have equal fingerprints; different ones almost never. Never stored. Of all but the labels, and of them.
-[[nodiscard]] std::uint64_t fingerprint_of(const SessionRecord& record);
-[[nodiscard]] std::uint64_t fingerprint_of_labels(const SessionRecord& record);
 
 }  // namespace perfleet

@@ -141,32 +141,5 @@ std::vector<Refusal> refusals() {
 INSTANTIATE_TEST_SUITE_P(AdmitHello, RefusedHello, testing::ValuesIn(refusals()),
                          [](const auto& refusal) { return refusal.param.name; });
 
-TEST(SessionFingerprint, DiffersWithEveryField) {
-    const std::uint64_t print = fingerprint_of(good_record());
-    EXPECT_EQ(fingerprint_of(good_record()), print);
-    const auto changed = [](const auto& change) {
-        SessionRecord record = good_record();
-        change(record);
-        return fingerprint_of(record);
-    };
-    EXPECT_NE(changed([](SessionRecord& record) { ++record.target.value; }), print);
-    EXPECT_NE(changed([](SessionRecord& record) { ++record.session.low; }), print);
-    EXPECT_EQ(changed([](SessionRecord& record) { record.labels[0].second = "8"; }), print);  // they have their own
-    EXPECT_NE(changed([](SessionRecord& record) { record.events[0].is_frequency = false; }), print);
-    EXPECT_NE(changed([](SessionRecord& record) { record.events.pop_back(); }), print);
-    EXPECT_NE(changed([](SessionRecord& record) { record.events[0].group = 1; }), print);
-    EXPECT_NE(changed([](SessionRecord& record) { record.events[0].attr = "a"; }), print);
-    EXPECT_NE(changed([](SessionRecord& record) { ++record.start_point.uncertainty_ns; }), print);
-    EXPECT_NE(changed([](SessionRecord& record) { record.host.tracing_header_page.clear(); }), print);
-    EXPECT_NE(changed([](SessionRecord& record) { record.collector_version += "x"; }), print);
-    SessionRecord relabelled = good_record();
-    relabelled.labels[0].second = "8";
-    EXPECT_NE(fingerprint_of_labels(relabelled), fingerprint_of_labels(good_record()));
-    relabelled.labels = {{"ab", "c"}};
-    SessionRecord shifted = relabelled;
-    shifted.labels = {{"a", "bc"}};
-    EXPECT_NE(fingerprint_of_labels(relabelled), fingerprint_of_labels(shifted));
-}
-
 }  // namespace
 }  // namespace perfleet::admit_hello_test

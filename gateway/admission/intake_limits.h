@@ -61,6 +61,10 @@ inline constexpr std::uint64_t kRequestTimeoutNsMax = 3'600'000'000'000;
 inline constexpr std::uint32_t kMisdeedsMax = 4 * limits::kSendWindowBatches;
 inline constexpr std::size_t kMisdeedsSizeBytesMax = 64U << 20;
 inline constexpr std::uint32_t kPeersWatchedMax = 65'536;
+// A collector repeats its Hello after an acknowledgement interval at the earliest, or when it is asked to. Of those
+// that a peer says though it has its Welcome, so many are answered, less what decays; others cost their decoding alone.
+inline constexpr std::uint32_t kHellosRepeatedMax = 8;
+static_assert(kHellosRepeatedMax < kMisdeedsMax);
 
 // -- cardinality ------------------------------------------------------------------------------------------------------
 inline constexpr std::uint64_t kCardinalityWindowNs = 3'600'000'000'000;

@@ -1,6 +1,8 @@
 #include "gateway/control/session_editor.h"
 
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/wake_event.h"
@@ -8,15 +10,23 @@
 namespace perfleet {
 namespace {
 
-// Of whatever target: an id is random, or was granted by the gateway.
-std::vector<SessionName> names_of(const std::vector<SessionRecord>& sessions, SessionId session) {
-    std::vector<SessionName> names;
-    for (const SessionRecord& record : sessions) {
-        if (record.session == session) {
-            names.push_back({record.target, record.session});
-        }
+using SessionRequest = std::pair<std::uint64_t, OperatorCommand>;
+
+// The names of the sessions that requests are about, of whatever target: an id is random, or was granted by the
+// gateway.
+Result<std::map<SessionId, std::vector<SessionName>>> names_of(const StoreReader& store,
+                                                               std::span<const SessionRequest> requests) {
+    std::map<SessionId, std::vector<SessionName>> names;
+    for (const auto& [ticket, order] : requests) {
+        names[order.session];
     }
-    return names;
+    auto visited = store.visit_sessions([&](SessionRecord&& record) {
+        if (const auto found = names.find(record.session); found != names.end()) {
+            found->second.push_back({record.target, record.session});
+        }
+        return Visit::kContinue;
+    });
+    return visited.ok() ? Result<std::map<SessionId, std::vector<SessionName>>>{std::move(names)} : visited.error();
 }
 
 SessionEditor::Answer answer_of(std::uint64_t ticket, const Result<Done>& done) {
@@ -72,7 +82,7 @@ void SessionEditor::run() {
 
 std::vector<SessionEditor::Answer> SessionEditor::carry_out(const Orders& requests) {
     std::vector<Answer> answers;
-    const Result<std::vector<SessionRecord>> sessions = store_.all_sessions();
+    const auto sessions = names_of(store_, requests);
     std::vector<SessionName> removed;
     std::vector<std::uint64_t> removing;
     for (const auto& [ticket, order] : requests) {
@@ -80,7 +90,7 @@ std::vector<SessionEditor::Answer> SessionEditor::carry_out(const Orders& reques
             answers.push_back(answer_of(ticket, Error{sessions.error()}));
             continue;
         }
-        const std::vector<SessionName> names = names_of(*sessions, order.session);
+        const std::vector<SessionName>& names = sessions->at(order.session);
         if (names.size() != 1) {
             answers.push_back({ticket, RequestOutcome::kRefused,
                                names.empty() ? "the session isn't in the store" : "several targets have this session"});

@@ -20,18 +20,12 @@ std::string too_many(const char* what, std::uint32_t count_max) {
 
 }  // namespace
 
-void Cardinality::remember(const SessionRecord& session) {
-    if (targets_.size() < intake_limits::kTargetsKnownMax) {
-        targets_.insert(session.target.value);
-    }
+void Cardinality::know(const SessionRecord& session) {
+    targets_.add(session.target.value, 1);
     for (const auto& label : session.labels) {
-        if (labels_.size() < intake_limits::kLabelsKnownMax) {
-            labels_.insert(hash_of(label));
-        }
+        labels_.add(hash_of(label), 1);
     }
 }
-
-void Cardinality::know(const SessionRecord& session) { remember(session); }
 
 std::optional<std::string> Cardinality::admit(const SessionRecord& session, std::uint64_t now_ns) {
     if (now_ns - window_since_ns_ >= intake_limits::kCardinalityWindowNs) {
@@ -40,10 +34,10 @@ std::optional<std::string> Cardinality::admit(const SessionRecord& session, std:
         new_target_count_ = 0;
         new_label_count_ = 0;
     }
-    const bool is_new_target = !targets_.contains(session.target.value);
+    const bool is_new_target = targets_.find(session.target.value) == 0;
     std::uint32_t label_count = 0;
     for (const auto& label : session.labels) {
-        label_count += labels_.contains(hash_of(label)) ? 0 : 1;
+        label_count += labels_.find(hash_of(label)) == 0 ? 1 : 0;
     }
     const auto found = fresh_.find(session.target.value);
     const Fresh fresh = found == fresh_.end() ? Fresh{} : found->second;
@@ -60,14 +54,14 @@ std::optional<std::string> Cardinality::admit(const SessionRecord& session, std:
         return too_many("new labels of this gateway", limits_.labels_max);
     }
     // Known targets have no bound of their own: past the greatest number of them nothing is counted for others.
-    if (found != fresh_.end() || fresh_.size() < intake_limits::kTargetsKnownMax) {
+    if (found != fresh_.end() || fresh_.size() < limits_.targets_known_max) {
         Fresh& counted = fresh_[session.target.value];
         ++counted.session_count;
         counted.label_count += label_count;
     }
     new_target_count_ += is_new_target ? 1 : 0;
     new_label_count_ += label_count;
-    remember(session);
+    know(session);
     return std::nullopt;
 }
 

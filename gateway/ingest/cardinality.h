@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "gateway/admission/intake_limits.h"
+#include "gateway/ingest/known_keys.h"
 #include "schemas/vocabulary/ids.h"
 #include "storage/model/session.h"
 
@@ -24,9 +24,13 @@ public:
         std::uint32_t target_labels_max = intake_limits::kTargetLabelsMax;
         std::uint32_t targets_max = intake_limits::kNewTargetsMax;
         std::uint32_t labels_max = intake_limits::kNewLabelsMax;
+        // Of which is known that they aren't new; those forgotten count as new once more.
+        std::size_t targets_known_max = intake_limits::kTargetsKnownMax;
+        std::size_t labels_known_max = intake_limits::kLabelsKnownMax;
     };
 
-    explicit Cardinality(const Limits& upper_limits) : limits_{upper_limits} {}
+    explicit Cardinality(const Limits& upper_limits)
+        : limits_{upper_limits}, targets_{upper_limits.targets_known_max}, labels_{upper_limits.labels_known_max} {}
 
     // A session of the store.
     void know(const SessionRecord& session);
@@ -41,15 +45,13 @@ private:
         std::uint32_t label_count = 0;
     };
 
-    void remember(const SessionRecord& session);
-
     Limits limits_;
     std::uint64_t window_since_ns_ = 0;
     std::unordered_map<std::uint64_t, Fresh> fresh_;  // by target
     std::uint32_t new_target_count_ = 0;
     std::uint32_t new_label_count_ = 0;
-    std::unordered_set<std::uint64_t> targets_;  // known, at most kTargetsKnownMax
-    std::unordered_set<std::uint64_t> labels_;   // hashes of known ones, at most kLabelsKnownMax
+    KnownKeys targets_;
+    KnownKeys labels_;  // their hashes
 };
 
 }  // namespace perfleet

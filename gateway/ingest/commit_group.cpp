@@ -93,7 +93,7 @@ Result<Done> CommitGroup::define(Store& store, SessionTable& table, const Partit
     }
     session.defined_in.push_back(partition);
     session.defined = true;
-    table.remember(session.record);
+    table.remember(session.record.session, session.record.target);
     return Done{};
 }
 

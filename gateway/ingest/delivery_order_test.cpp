@@ -1,4 +1,5 @@
-// However batches come, doubled, late, from several peers, over restarts: the store holds the same.
+// However batches come, doubled, late, from several peers, over restarts, to a gateway that forgets sessions in
+// between: the store holds the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,9 +89,31 @@ protected:
         take(std::to_string(peer), sample::hello(sample_session(target_of(session), session_of(session))));
     }
 
+    void start(Store& store, std::uint32_t sessions_max) {
+        Ingest::Options options;
+        options.sessions_max = sessions_max;
+        open(&store, options);
+    }
+
+    // Again with a Hello before it where the gateway has forgotten the session.
+    void send(const Sending& sending, std::uint64_t peer) {
+        const sample::Frame batch = sample::batch(batch_of(sending));
+        const std::string name = std::to_string(peer);
+        replies(name);
+        take(name, batch);
+        for (auto said = replies(name); !said.empty() && said[0].type == sample::ReplyType::kHelloAgain;) {
+            ++forgotten_count_;
+            hello_of(sending.session, peer);
+            replies(name);
+            take(name, batch);
+            said = replies(name);
+            commit();  // what is being stored isn't forgotten
+        }
+    }
+
     // Delivers as the seed says; 0: in order, each once.
-    std::string deliver(Store& store, std::uint64_t seed) {
-        open(&store);
+    std::string deliver(Store& store, std::uint64_t seed, std::uint32_t sessions_max = kSessionCount) {
+        start(store, sessions_max);
         std::mt19937_64 random{seed};
         std::vector<Sending> sendings;
         for (std::uint64_t session = 1; session <= kSessionCount; ++session) {
@@ -113,12 +136,12 @@ protected:
             }
             if (seed != 0 && random() % 64 == 0) {  // the gateway is started again
                 commit();
-                open(&store);
+                start(store, sessions_max);
                 for (std::uint64_t session = 1; session <= kSessionCount; ++session) {
                     hello_of(session, peer_of[session]);
                 }
             }
-            take(std::to_string(peer_of[sending.session]), sample::batch(batch_of(sending)));
+            send(sending, peer_of[sending.session]);
             if (random() % 8 == 0) {
                 commit();
             }
@@ -127,6 +150,8 @@ protected:
         link_.replies.clear();
         return everything_in(store);
     }
+
+    std::uint64_t forgotten_count_ = 0;
 };
 
 TEST_P(DeliveryOrder, LeavesNoTrace) {
@@ -138,6 +163,22 @@ TEST_P(DeliveryOrder, LeavesNoTrace) {
         TestStores other_stores{GetParam()};
         const std::unique_ptr<Store> store = other_stores.open();
         EXPECT_TRUE(deliver(*store, seed) == expected) << "seed " << seed;
+    }
+    EXPECT_EQ(forgotten_count_, 0U);
+}
+
+TEST_P(DeliveryOrder, LeavesNoTraceWhereSessionsAreForgotten) {
+    TestStores stores{GetParam()};
+    const std::unique_ptr<Store> in_order = stores.open();
+    const std::string expected = deliver(*in_order, 0);
+    for (const std::uint32_t sessions_max : {1U, 2U}) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            forgotten_count_ = 0;
+            TestStores other_stores{GetParam()};
+            const std::unique_ptr<Store> store = other_stores.open();
+            EXPECT_TRUE(deliver(*store, seed, sessions_max) == expected) << "seed " << seed;
+            EXPECT_GT(forgotten_count_, 20U);
+        }
     }
 }
 

@@ -247,6 +247,57 @@ TEST_F(FairnessTest, WhoGoesOnSendingWithoutASessionIsCutOff) {
     }
 }
 
+// Of its own session and of others.
+TEST_F(FairnessTest, WhoGoesOnSayingHelloGetsNoAnswerAndIsCutOff) {
+    const auto greet = [&](std::uint32_t number) {
+        take("vandal", sample::hello(sample_session(kTarget, SessionId{8, 1 + number % 3})));
+        return replies("vandal").size();
+    };
+    std::size_t answers = 0;
+    for (std::uint32_t i = 0; i <= intake_limits::kMisdeedsMax; ++i) {
+        answers += greet(i);
+    }
+    EXPECT_EQ(answers, 1 + intake_limits::kHellosRepeatedMax);
+    EXPECT_TRUE(link_.cut_off.empty());
+    EXPECT_EQ(greet(0), 0U);
+    EXPECT_EQ(link_.cut_off, std::vector<std::string>{"vandal"});
+    EXPECT_EQ(ingest_->counts().peers_cut.of(PeerCut::kHello), 1U);
+}
+
+TEST_F(FairnessTest, ACollectorThatRepeatsItsHelloIsAnswered) {
+    for (std::uint32_t i = 0; i < 2 * intake_limits::kMisdeedsMax; ++i) {
+        say_hello();
+        EXPECT_EQ(reply().type, ReplyType::kWelcome) << i;
+        pass(limits::kAckIntervalNs);
+        replies();
+    }
+    // One that delivers the sessions of its spool, one after the other.
+    for (std::uint64_t i = 1; i <= intake_limits::kTargetSessionsMax / 2; ++i) {
+        take("spool", sample::hello(sample_session(kTarget, SessionId{9, i})));
+        EXPECT_EQ(reply("spool").type, ReplyType::kWelcome);
+        take("spool", sample::bye(SessionId{9, i}, SessionEnd{}));
+        commit();
+        replies("spool");
+    }
+    EXPECT_EQ(ingest_->counts().peers_cut.total(), 0U);
+}
+
+// A peer opens one large session after the other over one connection: those of others stay.
+TEST_F(FairnessTest, WhoOpensManySessionsPushesOutItsOwn) {
+    Ingest::Options options;
+    options.sessions_max = 4;
+    open(nullptr, options);
+    say_hello();
+    EXPECT_EQ(reply().type, ReplyType::kWelcome);
+    for (std::uint64_t i = 1; i <= 8; ++i) {
+        take("many", sample::hello(sample_session(kTarget, SessionId{8, i})));
+        EXPECT_EQ(reply("many").type, ReplyType::kWelcome);
+    }
+    send_batch(1);
+    commit();
+    EXPECT_EQ(reply().type, ReplyType::kAck) << "and not HelloAgain";
+}
+
 TEST_F(FairnessTest, ATargetWithSessionsWithoutEndIsRefused) {
     Ingest::Options options;
     options.cardinality.target_sessions_max = 3;

@@ -36,6 +36,18 @@ struct Overloaded : Handlers... {
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
+// Of the memory for what is known of all sessions targets take a quarter, labels a half, ids the rest.
+Cardinality::Limits bounded(Cardinality::Limits limits, const MemoryPlan& memory) {
+    limits.targets_known_max = std::min(limits.targets_known_max, memory.known_bytes() / 4 / KnownKeys::kKeySizeBytes);
+    limits.labels_known_max = std::min(limits.labels_known_max, memory.known_bytes() / 2 / KnownKeys::kKeySizeBytes);
+    return limits;
+}
+
+SessionTable::Limits table_limits(std::size_t sessions_max, const MemoryPlan& memory) {
+    const std::size_t known_max = memory.known_bytes() / 4 / KnownKeys::kKeySizeBytes;
+    return {sessions_max, memory.sessions_bytes(), std::min<std::size_t>(known_max, intake_limits::kSessionsKnownMax)};
+}
+
 }  // namespace
 
 Ingest::State::State(Options with, Store& into, PeerLink& over)
@@ -44,9 +56,9 @@ Ingest::State::State(Options with, Store& into, PeerLink& over)
       leases{into.leases()},
       link{over},
       credit{options.memory.credit_bytes()},
-      table{{options.sessions_max, options.memory.sessions_bytes()}, credit},
+      table{table_limits(options.sessions_max, options.memory), credit},
       acknowledger{options.incarnation, table, credit, link},
-      cardinality{options.cardinality},
+      cardinality{bounded(options.cardinality, options.memory)},
       images{options.asks_for_symbols ? options.memory.images_bytes() : 0},
       requests{options.incarnation, link} {
     counts.memory_bytes_max = options.memory.size_bytes;
@@ -73,14 +85,16 @@ void Ingest::State::warn(std::string text) {
     log(text);
 }
 
-void Ingest::State::misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes) {
+bool Ingest::State::misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes) {
     static_assert(kReasonCount<PeerCut> <= AbuseLimiter::kSortsMax);
     if (abuse_limiter.is_enough(routing_id, static_cast<std::size_t>(reason), size_bytes)) {
         counts.peers_cut.add(reason);
         warn("a peer was cut off: " + std::string{reason_name(reason)});
         link.cut(routing_id);
         forget_peer(routing_id);
+        return true;
     }
+    return false;
 }
 
 void Ingest::State::forget_peer(const std::string& routing_id) {
@@ -94,7 +108,7 @@ void Ingest::State::refuse_session(const std::string& routing_id, SessionId sess
     counts.sessions_refused.add(why);
     warn("a collector was refused: " + message);
     send(routing_id, encode_refused({session, Seq{0}, reason, message}));
-    misbehaved(routing_id, PeerCut::kRefused, 0);
+    misbehaved(routing_id, PeerCut::kRefused, frame_size_bytes);
 }
 
 void Ingest::State::refuse_batch(Session& session, Seq seq, RefusedReason reason, const std::string& message) {
@@ -205,14 +219,17 @@ Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {
 }
 
 Result<Done> Ingest::State::enter_shards(std::span<const std::uint16_t> shards) {
-    auto records = PERFLEET_TRY(store.all_sessions());
-    for (const SessionRecord& record : records) {
+    return store.visit_sessions([&](const SessionRecord& record) {
         if (std::find(shards.begin(), shards.end(), shard_of(record.target, store.shards())) != shards.end()) {
-            table.remember(record);
-            cardinality.know(record);
+            know(record);
         }
-    }
-    return Done{};
+        return Visit::kContinue;
+    });
+}
+
+void Ingest::State::know(const SessionRecord& stored) {
+    table.remember(stored.session, stored.target);
+    cardinality.know(stored);
 }
 
 void Ingest::State::leave_shard(std::uint16_t shard) {
@@ -284,11 +301,10 @@ Ingest::~Ingest() = default;
 
 Result<std::unique_ptr<Ingest>> Ingest::open(Options options, Store& store, PeerLink& link) {
     auto state = std::make_unique<State>(std::move(options), store, link);
-    auto records = PERFLEET_TRY(store.all_sessions());
-    for (const SessionRecord& record : records) {
-        state->table.remember(record);
-        state->cardinality.know(record);
-    }
+    PERFLEET_TRY(store.visit_sessions([&](const SessionRecord& record) {
+        state->know(record);
+        return Visit::kContinue;
+    }));
     return std::unique_ptr<Ingest>{new Ingest{std::move(state)}};
 }
 

@@ -70,7 +70,12 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
     }
     // Labels that an operator changes are those of later sessions.
     const auto labels = speaker == nullptr ? SessionTable::Labels::kCompared : SessionTable::Labels::kEnrolled;
-    switch (table.identity_of(record, labels)) {
+    auto known = table.identity_of(record, store, labels);
+    if (!known.ok()) {
+        warn("can't read what is stored of a session of '" + record.target_name + "': " + known.error().message);
+        return nullptr;
+    }
+    switch (known->identity) {
         case SessionTable::Identity::kOtherTarget:
             refuse_session(routing_id, record.session, SessionRefusal::kIdentity, RefusedReason::kIdentity,
                            "'" + record.target_name + "' names a session of another target");
@@ -90,12 +95,14 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
             break;
         case SessionTable::Identity::kSame: break;
     }
-    if (SessionPtr known = table.find(record.session); known != nullptr) {
-        return known;
+    if (SessionPtr found = table.find(record.session); found != nullptr) {
+        return found;
     }
-    auto loaded = table.load(record, store);
+    const bool is_stored = known->stored.has_value();
+    const std::string target_name = record.target_name;
+    auto loaded = SessionTable::load(is_stored ? std::move(*known->stored) : std::move(record), is_stored, store);
     if (!loaded) {
-        warn("can't read what is stored of a session of '" + record.target_name + "': " + loaded.error().message);
+        warn("can't read what is stored of a session of '" + target_name + "': " + loaded.error().message);
         return nullptr;
     }
     SessionPtr session = *loaded;
@@ -108,8 +115,22 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
     return session;
 }
 
+bool Ingest::State::is_hello_ignored(const std::string& routing_id, const SessionId& session) {
+    const SessionPtr speaking = table.find_peer(routing_id);
+    // One after the other its collector delivers the sessions that it finds in its spool.
+    if (speaking == nullptr || (speaking->finished && speaking->record.session != session)) {
+        return false;
+    }
+    return misbehaved(routing_id, PeerCut::kHello, frame_size_bytes) ||
+           abuse_limiter.count_of(routing_id, static_cast<std::size_t>(PeerCut::kHello)) >
+               intake_limits::kHellosRepeatedMax;
+}
+
 void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted& hello_untrusted,
                              std::size_t size_bytes, const Now& now) {
+    if (is_hello_ignored(routing_id, hello_untrusted.session)) {
+        return;
+    }
     auto record = admit_hello(hello_untrusted);
     if (!record) {
         refuse_session(routing_id, hello_untrusted.session, session_refusal_of(record.error().code),

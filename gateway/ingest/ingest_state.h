@@ -60,8 +60,8 @@ struct Ingest::State {
     void warn(std::string text);
     [[nodiscard]] bool is_stuck() const { return retry_after_ns != 0; }
     void send(const std::string& routing_id, const Frame& frame) const { link.send(routing_id, frame); }
-    // The peer goes on doing what it must not: at some time it is enough.
-    void misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes);
+    // The peer goes on doing what it must not: at some time it is enough. True: it was cut off.
+    bool misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes);
     void forget_peer(const std::string& routing_id);
     void refuse_session(const std::string& routing_id, SessionId session, SessionRefusal why,
                         protocol::RefusedReason reason, const std::string& message);
@@ -79,6 +79,8 @@ struct Ingest::State {
     // The session of an admitted Hello; null when the answer was a refusal or has to wait.
     SessionPtr open_session(const std::string& routing_id, SessionRecord record, std::size_t size_bytes,
                             const Now& now);
+    // Whether the peer says Hello so often, though it has its Welcome, that it gets no answer.
+    [[nodiscard]] bool is_hello_ignored(const std::string& routing_id, const SessionId& session);
     void on_hello(const std::string& routing_id, const HelloUntrusted& hello_untrusted, std::size_t size_bytes,
                   const Now& now);
     void on_batch(const std::string& routing_id, const BatchUntrusted& batch_untrusted, const Now& now);
@@ -102,6 +104,8 @@ struct Ingest::State {
 
     // -- shards that come and go
     Result<Done> take_shard_news(const Now& now);
+    // A session of the store, of which nothing else is kept in memory.
+    void know(const SessionRecord& stored);
     [[nodiscard]] Result<Done> enter_shards(std::span<const std::uint16_t> shards);
     void leave_shard(std::uint16_t shard);
 

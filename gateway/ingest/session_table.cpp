@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "gateway/admission/admit_hello.h"
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {
@@ -11,12 +10,9 @@ namespace {
 // Seqs of the session's batches that are stored above its watermark: a crash came between the two. Batches follow their
 // buckets, so nothing older than the partition that the watermark lies in can hold one.
 Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
-    auto partitions = PERFLEET_TRY(store.partitions());
     const TargetId target = session.record.target;
+    const auto partitions = PERFLEET_TRY(store.session_partitions(target, session.record.session));
     for (auto partition = partitions.rbegin(); partition != partitions.rend(); ++partition) {
-        if (partition->shard != shard_of(target, store.shards())) {
-            continue;
-        }
         bool reached = false;
         auto visited = store.visit_batches(*partition, target, session.record.session, [&](const BatchRecord& record) {
             reached = reached || record.seq <= session.progress.prefix();
@@ -40,34 +36,32 @@ Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
 
 }  // namespace
 
-void SessionTable::remember(const SessionRecord& record) {
-    if (known_.size() < intake_limits::kSessionsKnownMax) {
-        known_.emplace(record.session, Known{record.target, fingerprint_of(record), fingerprint_of_labels(record)});
-    }
-}
-
-SessionTable::Identity SessionTable::identity_of(const SessionRecord& record, Labels labels) const {
-    const auto verdict = [&](TargetId known_target, bool is_same) {
-        return known_target != record.target ? Identity::kOtherTarget
-               : is_same                     ? Identity::kSame
-                                             : Identity::kOtherRecord;
-    };
-    if (const auto found = sessions_.find(record.session); found != sessions_.end()) {
-        const SessionRecord& known = found->second->record;
+Result<SessionTable::Known> SessionTable::identity_of(const SessionRecord& record, const StoreReader& store,
+                                                      Labels labels) const {
+    const auto compared = [&](const SessionRecord& known) {
+        if (known.target != record.target) {
+            return Identity::kOtherTarget;
+        }
         if (labels == Labels::kCompared || known.labels == record.labels) {
-            return verdict(known.target, known == record);
+            return known == record ? Identity::kSame : Identity::kOtherRecord;
         }
         SessionRecord with_known_labels = record;
         with_known_labels.labels = known.labels;
-        return verdict(known.target, known == with_known_labels);
+        return known == with_known_labels ? Identity::kSame : Identity::kOtherRecord;
+    };
+    if (const auto found = sessions_.find(record.session); found != sessions_.end()) {
+        return Known{compared(found->second->record), std::nullopt};
     }
-    if (const auto found = known_.find(record.session); found != known_.end()) {
-        const Known& known = found->second;
-        const bool has_same_labels =
-            labels == Labels::kEnrolled || known.labels_fingerprint == fingerprint_of_labels(record);
-        return verdict(known.target, known.fingerprint == fingerprint_of(record) && has_same_labels);
+    auto stored = store.session(record.target, record.session);
+    if (!stored.ok() && stored.error().code != ErrorCode::kCorrupt) {
+        return stored.error();
     }
-    return Identity::kFree;
+    if (stored.ok() && stored->has_value()) {
+        const Identity identity = compared(**stored);
+        return Known{identity, std::move(*stored)};
+    }
+    const std::uint64_t target = targets_.find(key_of(record.session));
+    return Known{target != 0 && target != record.target.value ? Identity::kOtherTarget : Identity::kFree, std::nullopt};
 }
 
 SessionPtr SessionTable::find(SessionId id) const {
@@ -80,14 +74,15 @@ SessionPtr SessionTable::find_peer(std::string_view routing_id) const {
     return found == peers_.end() ? nullptr : found->second;
 }
 
-Result<SessionPtr> SessionTable::load(const SessionRecord& record, const StoreReader& store) {
+Result<SessionPtr> SessionTable::load(SessionRecord record, bool is_stored, const StoreReader& store) {
     auto session = std::make_shared<Session>();
-    session->record = record;
-    auto watermark = PERFLEET_TRY(store.watermark(record.target, record.session));
+    session->record = std::move(record);
+    const SessionName name{session->record.target, session->record.session};
+    auto watermark = PERFLEET_TRY(store.watermark(name.target, name.session));
     session->progress = SeqProgress{watermark};
-    session->defined = known_.contains(record.session);
+    session->defined = is_stored;
     if (session->defined || watermark.value > 0) {
-        auto end = PERFLEET_TRY(store.session_end(record.target, record.session));
+        auto end = PERFLEET_TRY(store.session_end(name.target, name.session));
         session->finished = end.has_value();
         if (session->finished) {
             session->monotonicity.take_clock(end->end_point.ticks);
@@ -97,6 +92,12 @@ Result<SessionPtr> SessionTable::load(const SessionRecord& record, const StoreRe
     return session;
 }
 
+void SessionTable::forget(const SessionPtr& session) {
+    size_bytes_ -= session->size_bytes;
+    by_age_.erase(session->age);
+    sessions_.erase(session->record.session);
+}
+
 bool SessionTable::forget_oldest() {
     const auto idle =
         std::find_if(by_age_.begin(), by_age_.end(), [](const SessionPtr& session) { return !session->is_touched; });
@@ -104,12 +105,8 @@ bool SessionTable::forget_oldest() {
         return false;
     }
     const SessionPtr session = *idle;
-    if (!session->routing_id.empty()) {
-        detach(session->routing_id);
-    }
-    size_bytes_ -= session->size_bytes;
-    sessions_.erase(session->record.session);
-    by_age_.erase(idle);
+    stop_speaking(session);
+    forget(session);
     return true;
 }
 
@@ -132,39 +129,45 @@ void SessionTable::attach(const SessionPtr& session, std::string_view routing_id
         return;
     }
     detach(routing_id);
-    if (!session->routing_id.empty()) {
-        detach(session->routing_id);
-    }
+    stop_speaking(session);
     session->routing_id = routing_id;
     peers_.emplace(session->routing_id, session);
 }
 
-void SessionTable::detach(std::string_view routing_id) {
-    const auto found = peers_.find(routing_id);
-    if (found != peers_.end()) {
-        const SessionPtr session = found->second;
-        peers_.erase(found);
+void SessionTable::stop_speaking(const SessionPtr& session) {
+    if (!session->routing_id.empty()) {
+        peers_.erase(session->routing_id);
         session->routing_id.clear();
         credit_.close(session->credit, session->send_limit);
+        by_age_.splice(by_age_.begin(), by_age_, session->age);
+    }
+}
+
+void SessionTable::detach(std::string_view routing_id) {
+    const auto found = peers_.find(routing_id);
+    if (found == peers_.end()) {
+        return;
+    }
+    const SessionPtr session = found->second;
+    stop_speaking(session);
+    if (session->finished && !session->is_touched) {
+        forget(session);
     }
 }
 
 std::vector<std::string> SessionTable::leave_shard(std::uint16_t shard, ShardCount shards) {
     std::vector<std::string> peers;
     for (auto at = by_age_.begin(); at != by_age_.end();) {
-        const SessionPtr session = *at;
+        const SessionPtr session = *at++;
         if (shard_of(session->record.target, shards) != shard) {
-            ++at;
             continue;
         }
         PERFLEET_ASSERT(!session->is_touched);
         if (!session->routing_id.empty()) {
             peers.push_back(session->routing_id);
-            detach(peers.back());
+            stop_speaking(session);
         }
-        size_bytes_ -= session->size_bytes;
-        sessions_.erase(session->record.session);
-        at = by_age_.erase(at);
+        forget(session);
     }
     return peers;
 }

@@ -1,7 +1,8 @@
-// The sessions that the gateway remembers, and which peer speaks for each.
+// The sessions that peers speak for, and which peer speaks for each.
 //
 // Bounded by count and by the size of their descriptions: the least recently heard of are forgotten, and their peers
-// asked to say Hello again. What is stored of a forgotten session is read back then. One thread.
+// asked to say Hello again. What is stored of a session is read when its peer says Hello, so that memory doesn't grow
+// with the age of the store. One thread.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,6 +19,7 @@
 
 #include "gateway/admission/intake_limits.h"
 #include "gateway/ingest/credit_accounts.h"
+#include "gateway/ingest/known_keys.h"
 #include "gateway/ingest/reported_losses.h"
 #include "gateway/ingest/seq_progress.h"
 #include "gateway/ingest/session_monotonicity.h"
@@ -75,31 +78,41 @@ public:
     struct Limits {
         std::size_t sessions_max = limits::kGatewaySessionsMax;
         std::size_t size_bytes_max = 0;
+        std::size_t known_max = intake_limits::kSessionsKnownMax;
     };
 
     // `credit` is borrowed: who stops speaking for a session gives its credit back.
-    SessionTable(const Limits& table_limits, CreditAccounts& credit) : limits_{table_limits}, credit_{credit} {}
+    SessionTable(const Limits& table_limits, CreditAccounts& credit)
+        : limits_{table_limits}, credit_{credit}, targets_{table_limits.known_max} {}
 
-    // A session that the store has, to know it when it comes back as another.
-    void remember(const SessionRecord& record);
+    // The store has this session: no other target may use its id.
+    void remember(SessionId session, TargetId target) { targets_.add(key_of(session), target.value); }
 
-    // Whether `record` may be this session: false when the id is known with another target or description. Labels that
-    // come from an enrolment are no part of it: the session keeps those that it began with.
+    // Whether `record` may be this session: not when the id is known with another target or description. Labels that
+    // come from an enrolment are no part of it: the session keeps those that it began with. Reads the store where the
+    // table doesn't have the session. Errors: those of reading, but for damage: what can't be read isn't known.
     enum class Identity : std::uint8_t { kFree, kSame, kOtherTarget, kOtherRecord };
     enum class Labels : std::uint8_t { kCompared, kEnrolled };
-    [[nodiscard]] Identity identity_of(const SessionRecord& record, Labels labels = Labels::kCompared) const;
+    struct Known {
+        Identity identity = Identity::kFree;
+        std::optional<SessionRecord> stored;  // where only the store has it
+    };
+    [[nodiscard]] Result<Known> identity_of(const SessionRecord& record, const StoreReader& store,
+                                            Labels labels = Labels::kCompared) const;
 
     [[nodiscard]] SessionPtr find(SessionId id) const;
     [[nodiscard]] SessionPtr find_peer(std::string_view routing_id) const;
 
-    // Reads what is stored of the session: how far it came. It must not be in the table.
-    [[nodiscard]] Result<SessionPtr> load(const SessionRecord& record, const StoreReader& store);
+    // Reads how far the session came, if the store has it (`is_stored`). It must not be in the table.
+    [[nodiscard]] static Result<SessionPtr> load(SessionRecord record, bool is_stored, const StoreReader& store);
 
     // Puts it in, forgetting others when there are too many. False: no room, everything else is being stored.
     [[nodiscard]] bool insert(const SessionPtr& session);
 
     // The peer that speaks for it from now on; who did before is forgotten.
     void attach(const SessionPtr& session, std::string_view routing_id);
+    // A session that has ended is forgotten with its peer; others without one are the first to be forgotten, so that a
+    // peer that opens many doesn't push out those of others.
     void detach(std::string_view routing_id);
 
     // Forgets all sessions of its targets, of which none may be in a group; those who spoke for them.
@@ -121,19 +134,17 @@ private:
         using is_transparent = void;
         std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
     };
-    struct Known {
-        TargetId target;
-        std::uint64_t fingerprint = 0;  // without labels
-        std::uint64_t labels_fingerprint = 0;
-    };
+    static std::uint64_t key_of(SessionId session) { return session.high * 0x9e37'79b9'7f4a'7c15ULL ^ session.low; }
 
+    void stop_speaking(const SessionPtr& session);
+    void forget(const SessionPtr& session);
     [[nodiscard]] bool forget_oldest();
 
     Limits limits_;
     CreditAccounts& credit_;
     std::unordered_map<SessionId, SessionPtr, IdHash> sessions_;
     std::unordered_map<std::string, SessionPtr, TextHash, std::equal_to<>> peers_;
-    std::unordered_map<SessionId, Known, IdHash> known_;
+    KnownKeys targets_;             // of stored sessions, by id
     std::list<SessionPtr> by_age_;  // least recently heard of first
     std::size_t size_bytes_ = 0;
 };

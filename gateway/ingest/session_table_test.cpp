@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::session_table_test {
@@ -16,6 +17,14 @@ SessionPtr session_of(std::uint64_t number, std::size_t size_bytes) {
 
 class SessionTableTest : public testing::Test {
 protected:
+    void define(const Session& session) {
+        const SessionRecord& record = session.record;
+        const Partition partition = partition_of(record.target, BucketNumber{1}, 0, store_->shards());
+        EXPECT_TRUE(store_->define(partition, record).ok());
+        table_.remember(record.session, record.target);
+    }
+
+    std::unique_ptr<Store> store_ = make_memory_store();
     CreditAccounts credit_{1 << 20};
     SessionTable table_{{3, 1'000}, credit_};
 };
@@ -52,24 +61,54 @@ TEST_F(SessionTableTest, ASessionIsTheSameWithOtherEnrolledLabelsOnly) {
     using Identity = SessionTable::Identity;
     using Labels = SessionTable::Labels;
     const auto known = session_of(1, 1);
+    const auto identity_of = [&](const SessionRecord& record, Labels labels = Labels::kCompared) {
+        const auto found = table_.identity_of(record, *store_, labels);
+        EXPECT_TRUE(found.ok());
+        return found.ok() ? found->identity : Identity::kFree;
+    };
     const auto expect_known = [&](const char* where) {
         SessionRecord record = known->record;
-        EXPECT_EQ(table_.identity_of(record), Identity::kSame) << where;
+        EXPECT_EQ(identity_of(record), Identity::kSame) << where;
         record.labels.emplace_back("site", "lab");
-        EXPECT_EQ(table_.identity_of(record, Labels::kCompared), Identity::kOtherRecord) << where;
-        EXPECT_EQ(table_.identity_of(record, Labels::kEnrolled), Identity::kSame) << where;
+        EXPECT_EQ(identity_of(record, Labels::kCompared), Identity::kOtherRecord) << where;
+        EXPECT_EQ(identity_of(record, Labels::kEnrolled), Identity::kSame) << where;
         record.events.pop_back();
-        EXPECT_EQ(table_.identity_of(record, Labels::kEnrolled), Identity::kOtherRecord) << where;
+        EXPECT_EQ(identity_of(record, Labels::kEnrolled), Identity::kOtherRecord) << where;
         record.target = TargetId{2};
-        EXPECT_EQ(table_.identity_of(record, Labels::kEnrolled), Identity::kOtherTarget) << where;
+        EXPECT_EQ(identity_of(record, Labels::kEnrolled), Identity::kOtherTarget) << where;
     };
-    EXPECT_EQ(table_.identity_of(known->record), Identity::kFree);
+    EXPECT_EQ(identity_of(known->record), Identity::kFree);
     EXPECT_TRUE(table_.insert(known));
     expect_known("in the table");
-    table_.remember(known->record);
+    define(*known);
     EXPECT_TRUE(table_.insert(session_of(2, 5'000)));
     ASSERT_EQ(table_.find(known->record.session), nullptr);
     expect_known("in the store");
+}
+
+// What a commit that failed had defined may be gone from the store.
+TEST_F(SessionTableTest, AnIdOfWhichTheStoreLostTheRecordIsFreeForItsTarget) {
+    const auto known = session_of(1, 1);
+    table_.remember(known->record.session, known->record.target);
+    EXPECT_EQ(table_.identity_of(known->record, *store_)->identity, SessionTable::Identity::kFree);
+    known->record.target = TargetId{2};
+    EXPECT_EQ(table_.identity_of(known->record, *store_)->identity, SessionTable::Identity::kOtherTarget);
+}
+
+TEST_F(SessionTableTest, ASessionThatHasEndedIsForgottenWithItsPeer) {
+    const auto first = session_of(1, 100);
+    const auto second = session_of(2, 100);
+    for (const SessionPtr& session : {first, second}) {
+        EXPECT_TRUE(table_.insert(session));
+        table_.attach(session, session == first ? "a" : "b");
+        session->finished = true;
+    }
+    second->is_touched = true;
+    table_.detach("a");
+    table_.detach("b");
+    EXPECT_EQ(table_.find(first->record.session), nullptr);
+    EXPECT_EQ(table_.find(second->record.session), second) << "something of it is being stored";
+    EXPECT_EQ(table_.size_bytes(), 100U);
 }
 
 TEST_F(SessionTableTest, OnePeerSpeaksForASessionAndForNoOther) {

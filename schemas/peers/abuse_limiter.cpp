@@ -22,6 +22,11 @@ bool AbuseLimiter::is_enough(std::string_view routing_id, std::size_t type, std:
     return true;
 }
 
+std::uint32_t AbuseLimiter::count_of(std::string_view routing_id, std::size_t type) const {
+    const auto found = peers_.find(routing_id);
+    return found == peers_.end() ? 0 : found->second.at(type).count;
+}
+
 void AbuseLimiter::forget(std::string_view routing_id) {
     if (const auto found = peers_.find(routing_id); found != peers_.end()) {
         peers_.erase(found);

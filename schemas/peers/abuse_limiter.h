@@ -28,6 +28,9 @@ public:
     // One more of this sort, a number below kSortsMax. True: it is enough; the peer is forgotten here.
     [[nodiscard]] bool is_enough(std::string_view routing_id, std::size_t type, std::size_t size_bytes);
 
+    // Of this sort, lately.
+    [[nodiscard]] std::uint32_t count_of(std::string_view routing_id, std::size_t type) const;
+
     void forget(std::string_view routing_id);
 
     // To be called once a second or so: half of everything is forgiven.

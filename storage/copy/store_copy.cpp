@@ -105,20 +105,26 @@ private:
     }
 
     [[nodiscard]] Result<Done> copy_sessions() {
-        auto sessions = PERFLEET_TRY(from_reads_.all_sessions());
-        for (const SessionRecord& session : sessions) {
-            ++report_.sessions.in_source;
-            auto there = PERFLEET_TRY(to_reads_.session(session.target, session.session));
-            const std::string key = session_key(Table::kSession, session.target, session.session);
-            if (there.has_value() && !has_same_meaning(*there, session)) {
-                refuse(describe_key(key) + " has another clock or other events there");
-                continue;
-            }
-            sessions_.insert({session.target, session.session});
-            bool is_new = false;
-            PERFLEET_TRY(put_absent(key, encode_record(session), &is_new));
-            report_.sessions.copied += is_new ? 1 : 0;
+        Result<Done> copied = Done{};
+        auto visited = from_reads_.visit_sessions([&](SessionRecord&& session) {
+            copied = copy_session(session);
+            return copied.ok() ? Visit::kContinue : Visit::kStop;
+        });
+        return copied.ok() ? std::move(visited) : std::move(copied);
+    }
+
+    [[nodiscard]] Result<Done> copy_session(const SessionRecord& session) {
+        ++report_.sessions.in_source;
+        auto there = PERFLEET_TRY(to_reads_.session(session.target, session.session));
+        const std::string key = session_key(Table::kSession, session.target, session.session);
+        if (there.has_value() && !has_same_meaning(*there, session)) {
+            refuse(describe_key(key) + " has another clock or other events there");
+            return Done{};
         }
+        sessions_.insert({session.target, session.session});
+        bool is_new = false;
+        PERFLEET_TRY(put_absent(key, encode_record(session), &is_new));
+        report_.sessions.copied += is_new ? 1 : 0;
         return Done{};
     }
 

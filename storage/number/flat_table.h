@@ -38,6 +38,7 @@ public:
         }
     }
 
+    [[nodiscard]] std::size_t count() const { return used_; }
     [[nodiscard]] std::size_t size_bytes() const { return slots_.capacity() * sizeof(Slot); }
 
 private:

@@ -35,7 +35,9 @@ public:
 
     [[nodiscard]] Result<std::vector<Partition>> partitions() const;
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const;
-    [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const;
+    [[nodiscard]] Result<std::vector<SessionName>> session_names(const Partition& partition) const;
+    [[nodiscard]] Result<Done> visit_sessions(const std::function<Visit(SessionRecord&&)>& visitor) const;
+    [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::map<SessionName, SessionNote>> session_notes() const;
     [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session, Seq first,
@@ -60,9 +62,6 @@ public:
     // What was done to the partition when nothing of it waited: the greatest of kMark… that holds; nothing when
     // something waits.
     [[nodiscard]] Result<std::optional<std::uint64_t>> compaction_mark(const Partition& partition) const;
-    // Of the sessions that the partition's keys name, as far as they can be read; ascending.
-    [[nodiscard]] Result<std::vector<SessionName>> session_names(const Partition& partition) const;
-    [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
     [[nodiscard]] Result<SessionNote> session_note(const SessionName& session) const;  // an empty one where none is
     // With a bucket from `first` to `last`, both included; ascending.
     [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session,
@@ -86,10 +85,9 @@ public:
 private:
     [[nodiscard]] Result<std::vector<Partition>> partitions_with_keys() const;
     [[nodiscard]] Result<std::vector<Partition>> dropped_partitions() const;
-    using SessionRecords = std::map<SessionName, SessionRecord>;
-    [[nodiscard]] Result<bool> add_session_records(const KeyRange& range, SessionRecords& records) const;
+    [[nodiscard]] Result<bool> visit_session_records(const KeyRange& range,
+                                                     const std::function<Visit(SessionRecord&&)>& visitor) const;
     [[nodiscard]] Result<std::vector<SessionName>> sessions_with_batches(const Partition& partition) const;
-    [[nodiscard]] static std::vector<SessionRecord> values_of(SessionRecords&& records);
     // The next item, decoded from its key, or from key and value; nothing at the end. What can't be is noted, and
     // `is_damaged` says that there was a gap.
     template <class Decode>
@@ -134,7 +132,18 @@ public:
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
         return reads_.sessions(partition);
     }
-    [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const override { return reads_.all_sessions(); }
+    [[nodiscard]] Result<std::vector<SessionName>> session_names(const Partition& partition) const override {
+        return reads_.session_names(partition);
+    }
+    [[nodiscard]] Result<Done> visit_sessions(const std::function<Visit(SessionRecord&&)>& visitor) const override {
+        return reads_.visit_sessions(visitor);
+    }
+    [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const override {
+        return reads_.session(target, session);
+    }
+    [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session) const override {
+        return reads_.session_partitions(target, session);
+    }
     [[nodiscard]] Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override {
         return reads_.session_end(target, session);
     }

@@ -47,11 +47,23 @@ public:
     // Ascending. One that can't be read is among them as long as a session is known to be in it.
     [[nodiscard]] virtual Result<std::vector<Partition>> partitions() const = 0;
 
-    // Sessions with rows in the partition, by (target, session).
+    // Sessions with rows in the partition, by (target, session). Their records may be more than fit into memory; names
+    // are also of those whose record is damaged.
     [[nodiscard]] virtual Result<std::vector<SessionRecord>> sessions(const Partition& partition) const = 0;
+    [[nodiscard]] virtual Result<std::vector<SessionName>> session_names(const Partition& partition) const = 0;
 
-    // Every session that was ever defined, also without rows, by (target, session). One record for each.
-    [[nodiscard]] virtual Result<std::vector<SessionRecord>> all_sessions() const = 0;
+    // Every session that was ever defined, also without rows, once each and one in memory at a time; by (target,
+    // session), but for those whose record is damaged and stands in a partition, too: they come last.
+    [[nodiscard]] virtual Result<Done> visit_sessions(const std::function<Visit(SessionRecord&&)>& visitor) const = 0;
+    // All of them at once: they may be more than fit into memory.
+    [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const;
+
+    // The record of one session; nothing where it was never defined.
+    [[nodiscard]] virtual Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const = 0;
+
+    // In which the session was defined, ascending.
+    [[nodiscard]] virtual Result<std::vector<Partition>> session_partitions(TargetId target,
+                                                                            SessionId session) const = 0;
 
     [[nodiscard]] virtual Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const = 0;
 

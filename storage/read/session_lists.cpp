@@ -1,4 +1,5 @@
 // Which sessions there are: KeyedReads' lists of them, also where damage has made holes in them.
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -6,22 +7,23 @@
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
+#include "storage/read/reader.h"
 
 namespace perfleet {
 
 // What is damaged of them is noted and left out; false when something was.
-Result<bool> KeyedReads::add_session_records(const KeyRange& range, SessionRecords& records) const {
+Result<bool> KeyedReads::visit_session_records(const KeyRange& range,
+                                               const std::function<Visit(SessionRecord&&)>& visitor) const {
     bool is_whole = true;
     auto visited = visit_readable(
         *engine_, range,
         [&](std::string_view key, std::string_view value) {
             auto record = decode_session_untrusted(value);
             if (record.ok()) {
-                records.try_emplace({record->target, record->session}, std::move(*record));
-            } else {
-                is_whole = false;
-                notes_->add(at_key(key, record.error()).message);
+                return visitor(std::move(*record));
             }
+            is_whole = false;
+            notes_->add(at_key(key, record.error()).message);
             return Visit::kContinue;
         },
         [&](const DamagedRange& damaged) {
@@ -44,23 +46,16 @@ Result<std::vector<SessionName>> KeyedReads::sessions_with_batches(const Partiti
     return names;
 }
 
-std::vector<SessionRecord> KeyedReads::values_of(SessionRecords&& records) {
-    std::vector<SessionRecord> values;
-    values.reserve(records.size());
-    for (auto& [name, record] : records) {
-        values.push_back(std::move(record));
-    }
-    return values;
-}
-
 // Where the list has a hole, sessions are told by their batches, too.
 Result<std::vector<SessionRecord>> KeyedReads::sessions(const Partition& partition) const {
-    SessionRecords records;
-    auto is_whole = PERFLEET_TRY(add_session_records(partition_sessions_range(partition), records));
-    if (is_whole) {
-        return values_of(std::move(records));
-    }
-    auto names = PERFLEET_TRY(sessions_with_batches(partition));
+    std::map<SessionName, SessionRecord> records;
+    const auto is_whole =
+        PERFLEET_TRY(visit_session_records(partition_sessions_range(partition), [&](SessionRecord&& record) {
+            const SessionName name{record.target, record.session};
+            records.try_emplace(name, std::move(record));
+            return Visit::kContinue;
+        }));
+    const auto names = PERFLEET_TRY(is_whole ? std::vector<SessionName>{} : sessions_with_batches(partition));
     for (const SessionName& name : names) {
         if (!records.contains(name)) {
             auto record = session(name.target, name.session);
@@ -72,41 +67,99 @@ Result<std::vector<SessionRecord>> KeyedReads::sessions(const Partition& partiti
             }
         }
     }
-    return values_of(std::move(records));
+    std::vector<SessionRecord> values;
+    values.reserve(records.size());
+    for (auto& [name, record] : records) {
+        values.push_back(std::move(record));
+    }
+    return values;
 }
 
-// A session's description stands in each of its partitions, too; who has batches and none anywhere is noted.
-Result<std::vector<SessionRecord>> KeyedReads::all_sessions() const {
-    SessionRecords records;
-    auto is_whole = PERFLEET_TRY(add_session_records(all_sessions_range(), records));
-    if (is_whole) {
-        return values_of(std::move(records));
+// A session's record stands in each of its partitions, too; a session with batches and no record anywhere is noted.
+Result<Done> KeyedReads::visit_sessions(const std::function<Visit(SessionRecord&&)>& visitor) const {
+    bool is_stopped = false;
+    const auto visit = [&](SessionRecord&& record) {
+        is_stopped = visitor(std::move(record)) == Visit::kStop;
+        return is_stopped ? Visit::kStop : Visit::kContinue;
+    };
+    const auto is_whole = PERFLEET_TRY(visit_session_records(all_sessions_range(), visit));
+    if (is_whole || is_stopped) {
+        return Done{};
     }
-    auto all = PERFLEET_TRY(partitions());
-    std::set<SessionName> named;
+    // By name, so that memory holds no more of them than are damaged: whether a record was found in a partition.
+    std::map<SessionName, bool> damaged;
+    std::optional<Error> failure;
+    const auto is_damaged = [&](const SessionName& name) {
+        if (!damaged.contains(name)) {
+            const auto record = session(name.target, name.session);
+            if (!record.ok() && !is_damage(record.error())) {
+                failure = record.error();
+            }
+            if (record.ok() && record->has_value()) {
+                return false;
+            }
+        }
+        return true;
+    };
+    const auto all = PERFLEET_TRY(partitions());
     for (const Partition& partition : all) {
-        PERFLEET_TRY(add_session_records(partition_sessions_range(partition), records));
-        auto names = PERFLEET_TRY(sessions_with_batches(partition));
-        named.insert(names.begin(), names.end());
+        PERFLEET_TRY(visit_session_records(partition_sessions_range(partition), [&](SessionRecord&& record) {
+            const SessionName name{record.target, record.session};
+            if (is_damaged(name) && !std::exchange(damaged[name], true)) {
+                return failure ? Visit::kStop : visit(std::move(record));
+            }
+            return Visit::kContinue;
+        }));
+        const auto names = PERFLEET_TRY(sessions_with_batches(partition));
+        for (const SessionName& name : names) {
+            if (is_damaged(name)) {
+                damaged.try_emplace(name, false);
+            }
+        }
+        if (failure || is_stopped) {
+            return failure ? Result<Done>{*failure} : Done{};
+        }
     }
-    for (const SessionName& name : named) {
-        if (!records.contains(name)) {
+    for (const auto& [name, is_found] : damaged) {
+        if (!is_found) {
             notes_->add(describe_key(session_key(Table::kSession, name.target, name.session)) +
                         ": what the session is can't be read, so its rows can't be shown");
         }
     }
-    return values_of(std::move(records));
+    return Done{};
+}
+
+Result<std::vector<SessionRecord>> StoreReader::all_sessions() const {
+    std::map<SessionName, SessionRecord> records;
+    PERFLEET_TRY(visit_sessions([&](SessionRecord&& record) {
+        const SessionName name{record.target, record.session};
+        records.emplace(name, std::move(record));
+        return Visit::kContinue;
+    }));
+    std::vector<SessionRecord> values;
+    values.reserve(records.size());
+    for (auto& [name, record] : records) {
+        values.push_back(std::move(record));
+    }
+    return values;
 }
 
 Result<std::vector<SessionName>> KeyedReads::session_names(const Partition& partition) const {
-    std::vector<SessionName> names;
+    std::set<SessionName> names;
     ReadableCursor at{*engine_, partition_sessions_range(partition)};
-    while (PERFLEET_TRY(at.next_item())) {
-        if (const auto name = decode_partition_session_key(at.key()); name.ok()) {
-            names.push_back(name->name);
+    for (auto step = at.next(); !step.ok() || *step != CursorStep::kEnd; step = at.next()) {
+        if (!step.ok()) {
+            return step.error();
+        }
+        if (*step == CursorStep::kGap) {
+            notes_->add(engine_->damage_in(at.gap().error));
+            const auto with_batches = PERFLEET_TRY(sessions_with_batches(partition));
+            names.insert(with_batches.begin(), with_batches.end());
+        } else if (const auto name = decode_partition_session_key(at.key()); name.ok()) {
+            names.insert(name->name);
         }
     }
-    return names;
+    return std::vector<SessionName>{names.begin(), names.end()};
 }
 
 }  // namespace perfleet

@@ -23,8 +23,8 @@ Result<PartitionDrop> make_partition_drop(const KeyedReads& reads, const Partiti
         return visited.error();
     }
     drop.row_count = PERFLEET_TRY(rows.finish());
-    auto sessions = PERFLEET_TRY(reads.sessions(partition));
-    for (const SessionRecord& session : sessions) {
+    auto sessions = PERFLEET_TRY(reads.session_names(partition));
+    for (const SessionName& session : sessions) {
         drop.changes.changes.deletes.push_back(session_partition_key(session.target, session.session, partition));
     }
     drop.changes.put(dropped_key(partition), encode_record(0));

@@ -23,13 +23,13 @@ public:
     explicit Measure(const Engine& engine) : engine_{engine}, reads_{engine, notes_} {}
 
     [[nodiscard]] Result<StoreSizes> run() {
-        auto sessions = PERFLEET_TRY(reads_.all_sessions());
-        for (const SessionRecord& session : sessions) {
+        PERFLEET_TRY(reads_.visit_sessions([&](SessionRecord&& session) {
             std::vector<std::string>& names = events_[{session.target, session.session}];
-            for (const EventRecord& event : session.events) {
-                names.push_back(event.name);
+            for (EventRecord& event : session.events) {
+                names.push_back(std::move(event.name));
             }
-        }
+            return Visit::kContinue;
+        }));
         PERFLEET_TRY(visit_readable(
             engine_, everything(),
             [&](std::string_view key, std::string_view value) {

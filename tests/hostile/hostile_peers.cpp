@@ -1,7 +1,7 @@
 // Peers that do what they must not, each sort on a thread and a connection of its own, until the time is over. `run`
 // starts it against a gateway beside honest ones.
 //
-//   hostile_peers --gateway ENDPOINT [--seconds N] [--seed N]
+//   hostile_peers --gateway ENDPOINT [--seconds N] [--seed N] [--only TYPE]
 //
 // Prints how many messages each sort sent. They speak without keys, as a local user or somebody enrolled could.
 #include <zmq.h>
@@ -180,6 +180,18 @@ void flood_labels(Socket& socket, Random& random, std::uint64_t turn) {
     socket.read_all();
 }
 
+// Nearly as large as a Hello may be.
+sample::Frame large_hello(TargetId target, SessionId session) {
+    SessionRecord record = sample_session(target, session);
+    EventRecord event = record.events.front();
+    event.format = std::string(4'000, 'f');
+    for (std::size_t size_bytes = 0; size_bytes < limits::kHelloSizeBytesMax * 15 / 16; size_bytes += 4'200) {
+        event.name = "tracepoint:" + std::to_string(record.events.size());
+        record.events.push_back(event);
+    }
+    return sample::hello(record);
+}
+
 void never_read(Socket& socket, Random&, std::uint64_t) { socket.send(sample::probe()); }
 
 void send_in_parts(Socket& socket, Random& random, std::uint64_t turn) {
@@ -223,7 +235,7 @@ std::uint64_t misbehave(void* context, const std::string& gateway, const Type& t
     return sent;
 }
 
-int run(const std::string& gateway, double seconds, std::uint64_t seed) {
+int run(const std::string& gateway, double seconds, std::uint64_t seed, std::string_view only) {
     const sample::Frame large = sample::batch(good_batch(TargetId{700}, SessionId{0xbad, 99}, 1, 16'000));
     std::vector<Type> types = {{"noise", send_noise},       {"broken", send_broken_messages},
                                {"bombs", send_bombs},       {"lies", send_lies},
@@ -234,6 +246,14 @@ int run(const std::string& gateway, double seconds, std::uint64_t seed) {
                              flood(socket, TargetId{700 + number}, SessionId{0xbad, 100 + number}, turn, large);
                          }});
     }
+    for (std::uint64_t number = 0; number < 4; ++number) {
+        types.push_back({"hellos", [hello = large_hello(TargetId{800 + number}, SessionId{0xbad, 200 + number})](
+                                       Socket& socket, Random&, std::uint64_t) {
+                             socket.send(hello);
+                             socket.read_all();
+                         }});
+    }
+    std::erase_if(types, [&](const Type& type) { return !only.empty() && type.name != only; });
     void* context = zmq_ctx_new();
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     std::vector<std::uint64_t> sent(types.size());
@@ -260,6 +280,7 @@ int main(int argc, char** argv) {
     std::string gateway;
     double seconds = 10;
     std::uint64_t seed = 1;
+    std::string only;
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string_view name = argv[i];
         if (name == "--gateway") {
@@ -268,14 +289,16 @@ int main(int argc, char** argv) {
             seconds = std::strtod(argv[i + 1], nullptr);
         } else if (name == "--seed") {
             seed = std::strtoull(argv[i + 1], nullptr, 10);
+        } else if (name == "--only") {
+            only = argv[i + 1];
         } else {
             gateway.clear();
             break;
         }
     }
     if (gateway.empty() || argc % 2 == 0) {
-        std::fprintf(stderr, "usage: hostile_peers --gateway ENDPOINT [--seconds N] [--seed N]\n");
+        std::fprintf(stderr, "usage: hostile_peers --gateway ENDPOINT [--seconds N] [--seed N] [--only TYPE]\n");
         return 2;
     }
-    return perfleet::run(gateway, seconds, seed);
+    return perfleet::run(gateway, seconds, seed, only);
 }

@@ -32,7 +32,18 @@ public:
     Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
         return store_.sessions(partition);
     }
-    Result<std::vector<SessionRecord>> all_sessions() const override { return store_.all_sessions(); }
+    Result<std::vector<SessionName>> session_names(const Partition& partition) const override {
+        return store_.session_names(partition);
+    }
+    Result<Done> visit_sessions(const std::function<Visit(SessionRecord&&)>& visitor) const override {
+        return store_.visit_sessions(visitor);
+    }
+    Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const override {
+        return store_.session(target, session);
+    }
+    Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session) const override {
+        return store_.session_partitions(target, session);
+    }
     Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override {
         return store_.session_end(target, session);
     }
