@@ -23,8 +23,8 @@ namespace {
 constexpr BucketNumber kBucket{400'000};
 constexpr std::size_t kMemoryMib = 128;
 constexpr std::size_t kProgramMib = 64;       // what the program takes beside --memory
-constexpr std::uint64_t kSessionCount = 240;  // together more than both
-constexpr std::uint64_t kReturningCount = 24;
+constexpr std::uint64_t kSessionCount = 200;  // together more than both
+constexpr std::uint64_t kReturningCount = 12;
 constexpr std::uint64_t kStoredBatches = 2;
 constexpr const char* kTargetName = "board-7";
 
@@ -80,7 +80,7 @@ std::size_t resident_mib_max(pid_t pid) {
 class OldStore : public testing::TestWithParam<bool> {
 protected:
     [[nodiscard]] std::vector<std::string> options() const {
-        std::vector<std::string> words{"--memory", std::to_string(kMemoryMib) + "m"};
+        std::vector<std::string> words{"--memory", std::to_string(kMemoryMib) + "m", "--stop-within", "200"};
         if (GetParam()) {
             words.insert(words.end(), {"--key", keys_.secret("gateway"), "--collectors", keys_.folder()});
         }
