@@ -12,7 +12,7 @@ class FileClock {
 public:
     explicit FileClock(const Scan& scan) : scan_{scan} {
         for (std::size_t index = 1; index < scan.sessions().size(); ++index) {
-            if (scan.sessions()[index].record.start_point.utc_ns < first().record.start_point.utc_ns) {
+            if (scan.sessions()[index].began() < first().began()) {
                 first_index_ = index;
             }
         }

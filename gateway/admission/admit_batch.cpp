@@ -7,8 +7,10 @@
 
 #include "gateway/admission/intake_limits.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/clock_claim.h"
 #include "schemas/vocabulary/kinds.h"
 #include "storage/block/batch_blocks.h"
+#include "storage/clock/clock_map.h"
 
 namespace perfleet {
 namespace {
@@ -160,8 +162,14 @@ Result<SessionEnd> admit_bye(const ByeUntrusted& bye_untrusted, const SessionRec
     }
     PERFLEET_TRY(check_counts(bye.counts, session));
     PERFLEET_TRY(check_ranges(bye.dropped, bye.last_seq.value));
-    return SessionEnd{
+    SessionEnd end{
         bye.last_seq, {bye.counts.begin(), bye.counts.end()}, {bye.dropped.begin(), bye.dropped.end()}, bye.end_point};
+    if (!is_claim(end.end_point.utc_ns)) {
+        const ClockMap clock{session.ticks_per_second, {session.start_point}};
+        end.end_point.utc_ns = clock.utc_of(end.end_point.ticks);
+        end.end_point.uncertainty_ns = session.start_point.uncertainty_ns;
+    }
+    return end;
 }
 
 }  // namespace perfleet

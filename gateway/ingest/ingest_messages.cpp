@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/admission/admit_hello.h"
+#include "gateway/admission/receipt.h"
 #include "gateway/ingest/enrolled_identity.h"
 #include "gateway/ingest/ingest_state.h"
 #include "gateway/ingest/partition_choice.h"
@@ -42,7 +43,7 @@ void Ingest::State::give_session(const std::string& routing_id, SessionRecord& r
     const SessionPtr session = table.find_peer(routing_id);
     if (session != nullptr && session->granted && !session->monotonicity.has_batches()) {
         record.session = session->record.session;
-        if (record == session->record) {
+        if (record.labels == session->record.labels && are_of_one_session(record, session->record)) {
             return;
         }
     }
@@ -62,8 +63,8 @@ bool Ingest::State::is_here(const std::string& routing_id, const SessionRecord& 
     return false;
 }
 
-SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRecord record, std::size_t size_bytes,
-                                       const Now& now) {
+SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRecord record, Ticks clock,
+                                       std::size_t size_bytes, const Now& now) {
     const bool granted = record.session.is_none();
     if (granted) {
         give_session(routing_id, record);
@@ -99,6 +100,9 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
         return found;
     }
     const bool is_stored = known->stored.has_value();
+    if (!is_stored) {
+        take_receipt(record, clock, now.utc);
+    }
     const std::string target_name = record.target_name;
     auto loaded = SessionTable::load(is_stored ? std::move(*known->stored) : std::move(record), is_stored, store);
     if (!loaded) {
@@ -147,7 +151,7 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
     if (!is_here(routing_id, *record)) {
         return;
     }
-    const SessionPtr session = open_session(routing_id, std::move(*record), size_bytes, now);
+    const SessionPtr session = open_session(routing_id, std::move(*record), hello_untrusted.clock, size_bytes, now);
     if (session == nullptr) {
         return;
     }
@@ -186,13 +190,14 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
 }
 
 void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted& batch_untrusted, const Now& now) {
-    const BatchUntrusted& batch = batch_untrusted;
+    BatchUntrusted batch = batch_untrusted;
     const Seq seq = batch.header.seq;
     const SessionPtr session = session_of(routing_id, batch.header.session);
     if (session == nullptr) {
         counts.batches_ignored.add(BatchIgnored::kNoSession);
         return;
     }
+    move_into_session(batch, session->record);
     if (seq.value == 0) {
         counts.messages_malformed.add(MessageMalformed::kSeq);
         misbehaved(routing_id, PeerCut::kMalformed, batch.size_bytes);

@@ -76,8 +76,9 @@ struct Ingest::State {
     void give_session(const std::string& routing_id, SessionRecord& record);
     // Whether the target's shard is this gateway's; if not its collector is told whose it is.
     [[nodiscard]] bool is_here(const std::string& routing_id, const SessionRecord& record);
-    // The session of an admitted Hello; null when the answer was a refusal or has to wait.
-    SessionPtr open_session(const std::string& routing_id, SessionRecord record, std::size_t size_bytes,
+    // The session of an admitted Hello, where its clock read `clock`; null when the answer was a refusal or has to
+    // wait.
+    SessionPtr open_session(const std::string& routing_id, SessionRecord record, Ticks clock, std::size_t size_bytes,
                             const Now& now);
     // Whether the peer says Hello so often, though it has its Welcome, that it gets no answer.
     [[nodiscard]] bool is_hello_ignored(const std::string& routing_id, const SessionId& session);

@@ -260,7 +260,9 @@ TEST_F(IngestBatch, DefinesTheSessionBeforeItsRows) {
     const auto sessions = store_->sessions(partition_of(kTarget, kSampleBucket));
     ASSERT_TRUE(sessions.ok());
     ASSERT_EQ(sessions->size(), 1U);
-    EXPECT_EQ(sessions->front(), sample_session(kTarget, kSession));
+    SessionRecord expected = sample_session(kTarget, kSession);
+    expected.received = UtcNs{kSampleUtcNs};
+    EXPECT_EQ(sessions->front(), expected);
 }
 
 TEST_F(IngestBatch, IsStoredOnceHoweverOftenItComes) {
@@ -641,7 +643,7 @@ TEST_F(IngestBye, IsFinishedOnceItIsDurable) {
     say_hello();
     send_batch(1);
     const SessionEnd end{
-        Seq{1}, {{{Kind::kSample, EventNumber{0}}, CountName::kProduced, 2}}, {}, {Ticks{9}, UtcNs{10}, 11}};
+        Seq{1}, {{{Kind::kSample, EventNumber{0}}, CountName::kProduced, 2}}, {}, {Ticks{9}, UtcNs{kSampleUtcNs}, 11}};
     replies();
     take("peer", sample::bye(kSession, end));
     EXPECT_TRUE(replies().empty());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gateway/admission/receipt.h"
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {
@@ -42,12 +43,8 @@ Result<SessionTable::Known> SessionTable::identity_of(const SessionRecord& recor
         if (known.target != record.target) {
             return Identity::kOtherTarget;
         }
-        if (labels == Labels::kCompared || known.labels == record.labels) {
-            return known == record ? Identity::kSame : Identity::kOtherRecord;
-        }
-        SessionRecord with_known_labels = record;
-        with_known_labels.labels = known.labels;
-        return known == with_known_labels ? Identity::kSame : Identity::kOtherRecord;
+        const bool has_same_labels = labels == Labels::kEnrolled || known.labels == record.labels;
+        return has_same_labels && are_of_one_session(known, record) ? Identity::kSame : Identity::kOtherRecord;
     };
     if (const auto found = sessions_.find(record.session); found != sessions_.end()) {
         return Known{compared(found->second->record), std::nullopt};

@@ -57,6 +57,9 @@ struct ScannedSession {
     bool is_damaged = false;     // batch records of it can't be read, or may be lost with write-ahead logs
     std::optional<BucketNumber> last_expired_bucket = std::nullopt;
     SessionNote note{};
+
+    // As far as its clock points tell: a clock that was set later tells it of before.
+    [[nodiscard]] UtcNs began() const { return clock.utc_of(record.start_point.ticks); }
 };
 
 // The dictionary of a partition, as one of an epoch.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "query-engine/scan/row_cursor.h"
+#include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/testing/tampered_store.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "storage/store/memory_store.h"
@@ -398,6 +399,29 @@ TEST_F(ScanOfCompacted, DefinitionsThatContradictEachOtherAreAnErrorThatNamesThe
     const auto dictionary = Scan::open(*store_, {})->dictionary(0, EpochNumber{0});
     ASSERT_FALSE(dictionary.ok());
     EXPECT_NE(dictionary.error().message.find("batch 2"), std::string::npos) << dictionary.error().message;
+}
+
+TEST(SessionChoice, TheLastIsTheOneThatCameLastHoweverOldItIs) {
+    NotedSessions sessions;
+    const auto add = [&](std::uint64_t number, std::int64_t start_s, std::int64_t received_s) {
+        SessionRecord record = sample_session(TargetId{5}, SessionId{number, 0});
+        record.start_point.utc_ns = UtcNs{start_s * kNsPerSecond};
+        record.received = UtcNs{received_s * kNsPerSecond};
+        sessions.emplace(SessionName{record.target, record.session}, NotedSession{record, {}});
+    };
+    add(9, 1'700'000'000, 1'700'000'001);
+    add(2, 1'500'000'000, 1'700'000'700);  // of a file of long ago
+    add(3, 1'700'000'300, 1'700'000'300);
+    add(4, 1'700'000'500, 0);  // of a store that doesn't know
+    const auto chosen = [&](const std::string& wanted) {
+        NotedSessions all = sessions;
+        EXPECT_TRUE(choose_session(wanted, all).ok());
+        return all.begin()->first.session.high;
+    };
+    EXPECT_EQ(chosen("last"), 2U);
+    EXPECT_EQ(chosen("last~1"), 4U);
+    EXPECT_EQ(chosen("last~2"), 3U);
+    EXPECT_EQ(chosen("last~3"), 9U);
 }
 
 TEST_F(ScanTest, CancelledScanEndsAsCancelled) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,17 +44,17 @@ bool leave_out_large_texts(SessionRecord& record) {
     return true;
 }
 
-// By start, of those that aren't removed.
-std::vector<SessionName> by_start(const NotedSessions& sessions) {
-    std::vector<std::pair<std::int64_t, SessionName>> starts;
+// As they came, of those that aren't removed.
+std::vector<SessionName> in_order(const NotedSessions& sessions) {
+    std::vector<std::tuple<UtcNs, UtcNs, SessionName>> times;
     for (const auto& [name, session] : sessions) {
         if (!session.note.is_removed) {
-            starts.emplace_back(session.record.start_point.utc_ns.value, name);
+            times.emplace_back(session.record.came(), session.record.start_point.utc_ns, name);
         }
     }
-    std::sort(starts.begin(), starts.end());
+    std::sort(times.begin(), times.end());
     std::vector<SessionName> names;
-    for (const auto& [start, name] : starts) {
+    for (const auto& [came, start, name] : times) {
         names.push_back(name);
     }
     return names;
@@ -89,7 +90,7 @@ Result<Done> choose_from_last(const std::string& wanted, NotedSessions& sessions
         }
         before = *number;
     }
-    const std::vector<SessionName> names = by_start(sessions);
+    const std::vector<SessionName> names = in_order(sessions);
     if (before >= names.size()) {
         return Error{ErrorCode::kNotFound,
                      "--session " + wanted + ": " +
@@ -175,7 +176,7 @@ Result<Done> choose_session(const std::string& wanted, NotedSessions& sessions) 
     if (wanted == "last" || wanted.starts_with("last~")) {
         return choose_from_last(wanted, sessions);
     }
-    const std::vector<SessionName> names = by_start(sessions);
+    const std::vector<SessionName> names = in_order(sessions);
     const auto named = std::find_if(names.rbegin(), names.rend(), [&](const SessionName& name) {
         return sessions.at(name).note.given_name == wanted;
     });

@@ -32,8 +32,9 @@ using NotedSessions = std::map<SessionName, NotedSession>;
 // About what the records take.
 [[nodiscard]] std::size_t size_bytes_of(const NotedSessions& sessions);
 
-// Leaves the one that `wanted` names, or all where it is empty. Of several with the same given name that is the one
-// that began last. Removed ones can't be named. Errors: kNotFound, kUsage.
+// Leaves the one that `wanted` names, or all where it is empty. `last` is the one
+// that was received last, or imported; so it is of several with the same given name. Removed ones can't be named.
+// Errors: kNotFound, kUsage.
 [[nodiscard]] Result<Done> choose_session(const std::string& wanted, NotedSessions& sessions);
 
 }  // namespace perfleet

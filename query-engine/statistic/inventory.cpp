@@ -18,7 +18,7 @@ namespace {
 // The last moment that the session is known of.
 UtcNs last_seen(const ScannedSession& session) {
     if (session.end) {
-        return session.end->end_point.utc_ns;
+        return session.clock.utc_of(session.end->end_point.ticks);
     }
     Ticks last = session.record.start_point.ticks;
     for (const BatchRecord& batch : session.batches) {
@@ -26,7 +26,7 @@ UtcNs last_seen(const ScannedSession& session) {
             last = std::max(last, rows.last_ticks);
         }
     }
-    return std::max(session.clock.utc_of(last), session.record.start_point.utc_ns);
+    return std::max(session.clock.utc_of(last), session.began());
 }
 
 std::uint64_t stored_rows(const ScannedSession& session) {
@@ -140,16 +140,17 @@ std::vector<std::size_t> sessions_by_start(const Scan& scan) {
         const ScannedSession& session = scan.sessions()[i];
         const Selection& selection = scan.selection();
         const bool is_before = selection.from && last_seen(session) < *selection.from;
-        const bool is_after = selection.to && session.record.start_point.utc_ns >= *selection.to;
+        const bool is_after = selection.to && session.began() >= *selection.to;
         if (!is_before && !is_after) {
             indices.push_back(i);
         }
     }
     std::sort(indices.begin(), indices.end(), [&](std::size_t a, std::size_t b) {
-        const SessionRecord& first = scan.sessions()[a].record;
-        const SessionRecord& second = scan.sessions()[b].record;
-        return std::tie(first.start_point.utc_ns, first.session, first.target) <
-               std::tie(second.start_point.utc_ns, second.session, second.target);
+        const auto place = [&](std::size_t index) {
+            const ScannedSession& session = scan.sessions()[index];
+            return std::tuple{session.began(), session.record.session, session.record.target};
+        };
+        return place(a) < place(b);
     });
     return indices;
 }
@@ -167,10 +168,12 @@ Answer make_targets(const Scan& scan) {
         const ScannedSession& session = scan.sessions()[i];
         Target& target = targets[session.record.target];
         if (target.newest == nullptr) {
-            target.first = session.record.start_point.utc_ns;
+            target.first = session.began();
             target.last = last_seen(session);
         }
-        target.newest = &session.record;
+        if (target.newest == nullptr || target.newest->came() <= session.record.came()) {
+            target.newest = &session.record;
+        }
         target.session_count += session.note.is_removed ? 0 : 1;
         target.last = std::max(target.last, last_seen(session));
     }
@@ -197,7 +200,10 @@ Answer make_targets(const Scan& scan) {
 
 Result<Answer> make_sessions(const Scan& scan) {
     PERFLEET_TRY(scan.store().damage().empty() ? Done{} : find_damaged_blocks(scan));
-    const std::vector<std::size_t> indices = sessions_by_start(scan);
+    std::vector<std::size_t> indices = sessions_by_start(scan);
+    std::stable_sort(indices.begin(), indices.end(), [&](std::size_t a, std::size_t b) {
+        return scan.sessions()[a].record.came() < scan.sessions()[b].record.came();
+    });
     Answer answer;
     answer.columns = {{"session", ""}, {"name", "", true}, {"target", ""},  {"arch", ""},
                       {"start", ""},   {"end", ""},        {"state", ""},   {"events", ""},
@@ -211,12 +217,11 @@ Result<Answer> make_sessions(const Scan& scan) {
         const auto changes = PERFLEET_TRY(read_changes(scan, i));
         const char* const state = session.end ? "ended" : are_all_stopped(changes, events.size()) ? "stopped" : "open";
         const std::string& name = session.note.given_name;
-        answer.rows.push_back(
-            {session_hex(session.record.session), name.empty() ? AnswerValue{} : AnswerValue{name},
-             session.record.target_name, session.record.architecture, format_time(session.record.start_point.utc_ns),
-             session.end ? format_time(session.end->end_point.utc_ns) : std::string{}, std::string{state},
-             events_text(events), stored_rows(session), std::uint64_t{session.batches.size()},
-             session.record.collector_version, labels_text(session.record)});
+        answer.rows.push_back({session_hex(session.record.session), name.empty() ? AnswerValue{} : AnswerValue{name},
+                               session.record.target_name, session.record.architecture, format_time(session.began()),
+                               session.end ? format_time(last_seen(session)) : std::string{}, std::string{state},
+                               events_text(events), stored_rows(session), std::uint64_t{session.batches.size()},
+                               session.record.collector_version, labels_text(session.record)});
     }
     answer.ledger = ledger_of(scan, indices, answer.warnings);
     drop_repeated(answer.warnings);

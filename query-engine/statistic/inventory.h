@@ -11,8 +11,9 @@ namespace perfleet {
 // A row a target, ascending by (name, id).
 [[nodiscard]] Answer make_targets(const Scan& scan);
 
-// A row a session, ascending by (start, session). Its state: `ended`; `stopped`, when an operator has stopped all of
-// its events; `open` otherwise. The ledger as make_losses(). Errors: those of the store.
+// A row a session, in the order in which they were received or imported: `last` stands last. Its state: `ended`;
+// `stopped`, when an operator has stopped all of its events; `open` otherwise. The ledger as make_losses(). Errors:
+// those of the store.
 [[nodiscard]] Result<Answer> make_sessions(const Scan& scan);
 
 // A row a session and series, in the order of the sessions: the ledger by reason, and what was counted beside it. Reads

@@ -36,10 +36,10 @@ TEST(ClockMap, ExtremesSaturate) {
     const ClockMap late{1, {{Ticks{kTicksMax}, UtcNs{0}, 0}}};
     EXPECT_EQ(late.utc_of(Ticks{0}), UtcNs{std::numeric_limits<std::int64_t>::min()});
     const ClockMap steep{1'000,
-                         {{Ticks{0}, UtcNs{std::numeric_limits<std::int64_t>::min()}, 0},
+                         {{Ticks{0}, UtcNs{3'000'000'000'000'000'000}, 0},
                           {Ticks{kTicksMax}, UtcNs{std::numeric_limits<std::int64_t>::max()}, 0}}};
     EXPECT_EQ(steep.utc_of(Ticks{kTicksMax}), UtcNs{std::numeric_limits<std::int64_t>::max()});
-    EXPECT_EQ(steep.utc_of(Ticks{kTicksMax / 2 + 1}), UtcNs{0});
+    EXPECT_EQ(steep.utc_of(Ticks{kTicksMax / 2 + 1}), UtcNs{6'111'686'018'427'387'903});
     EXPECT_EQ(ClockMap(0, {}).utc_of(Ticks{7}), UtcNs{7});
 }
 
@@ -62,6 +62,45 @@ TEST(ClockMap, RoundsDownBeforeTheFirstPoint) {
     EXPECT_EQ(thirds.utc_of(Ticks{9}), UtcNs{-333'333'334});
     EXPECT_EQ(thirds.utc_of(Ticks{8}), UtcNs{-666'666'667});
     EXPECT_EQ(thirds.utc_of(Ticks{7}), UtcNs{-1'000'000'000});
+}
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kToday = 1'700'000'000 * kSecond;
+
+Ticks second(std::uint64_t count) { return Ticks{count * static_cast<std::uint64_t>(kSecond)}; }
+
+TEST(ClockMap, PointsOfAClockThatKnewNoTimeDontCount) {
+    const ClockPoint unset{second(10), UtcNs{5 * kSecond}, 0};
+    const ClockPoint set{second(40), UtcNs{kToday}, 0};
+    const ClockMap clock{1'000'000'000, {unset, {second(20), UtcNs{15 * kSecond}, 0}, set}};
+    EXPECT_EQ(clock.points().size(), 1U);
+    EXPECT_EQ(clock.utc_of(second(10)), UtcNs{kToday - 30 * kSecond});
+    EXPECT_EQ(clock.utc_of(second(25)), UtcNs{kToday - 15 * kSecond});
+    EXPECT_EQ(clock.ticks_of(UtcNs{kToday - 15 * kSecond}), second(25));
+    EXPECT_EQ(ClockMap(1'000'000'000, {unset}).utc_of(second(11)), UtcNs{6 * kSecond}) << "nothing else is known";
+}
+
+TEST(ClockMap, PointsFromBeforeTheClockWasSetBackDontCount) {
+    const ClockMap clock{1'000'000'000,
+                         {{second(10), UtcNs{kToday + 7'200 * kSecond}, 0},
+                          {second(70), UtcNs{kToday + 7'260 * kSecond}, 0},
+                          {second(80), UtcNs{kToday + 70 * kSecond}, 0}}};
+    EXPECT_EQ(clock.utc_of(second(10)), UtcNs{kToday});
+    EXPECT_EQ(clock.utc_of(second(70)), UtcNs{kToday + 60 * kSecond});
+    EXPECT_EQ(clock.utc_of(second(90)), UtcNs{kToday + 80 * kSecond});
+}
+
+TEST(ClockMap, WhereUtcRanOnByItselfTicksLeadUpToThePointBehind) {
+    // A suspend of an hour, seen at once; what was between it and the point before is of the time before.
+    const ClockMap clock{1'000'000'000,
+                         {{second(10), UtcNs{kToday}, 0}, {second(40), UtcNs{kToday + 3'630 * kSecond}, 0}}};
+    EXPECT_EQ(clock.utc_of(second(39)), UtcNs{kToday + 29 * kSecond});
+    EXPECT_EQ(clock.utc_of(second(40)), UtcNs{kToday + 3'630 * kSecond});
+    EXPECT_EQ(clock.ticks_of(UtcNs{kToday + 29 * kSecond}), second(39));
+    EXPECT_EQ(clock.ticks_of(UtcNs{kToday + 1'800 * kSecond}), second(40)) << "nothing happened then";
+    // One that runs at another rate than it says is no such clock.
+    const ClockMap slow{1'000'000'000, {{second(0), UtcNs{kToday}, 0}, {second(40), UtcNs{kToday + 80 * kSecond}, 0}}};
+    EXPECT_EQ(slow.utc_of(second(20)), UtcNs{kToday + 40 * kSecond});
 }
 
 TEST(ClockMap, NeverDecreasesWhateverThePoints) {
@@ -106,13 +145,16 @@ TEST(ClockMap, TicksOfIsWhatASearchFindsAlsoAtTheEndsAndWherePointsAgree) {
     for (int round = 0; round < 2'000; ++round) {
         const bool is_narrow = round % 2 == 0;  // points near each other, several of one time
         const auto any_utc = [&] {
-            return UtcNs{is_narrow ? static_cast<std::int64_t>(random() % 200) : static_cast<std::int64_t>(random())};
+            return UtcNs{is_narrow        ? static_cast<std::int64_t>(random() % 200)
+                         : round % 4 == 1 ? kToday + static_cast<std::int64_t>(random() % 500) * kSecond
+                                          : static_cast<std::int64_t>(random())};
         };
         std::vector<ClockPoint> points(random() % 6);
         for (ClockPoint& point : points) {
-            point = {Ticks{is_narrow ? random() % 100 : random()}, any_utc(), 0};
+            point = {Ticks{is_narrow ? random() % 100 : round % 4 == 1 ? random() % 400'000 : random()}, any_utc(), 0};
         }
-        const ClockMap clock{is_narrow ? random() % 3'000'000'000 : random(), points};
+        const std::uint64_t any_rate = is_narrow ? random() % 3'000'000'000 : random();
+        const ClockMap clock{round % 4 == 1 ? 1'000 : any_rate, points};
         std::vector<UtcNs> times{UtcNs{kMin}, UtcNs{kMin + 1}, UtcNs{0}, UtcNs{kMax - 1}, UtcNs{kMax}, any_utc()};
         for (const ClockPoint& point : clock.points()) {
             for (const std::int64_t step : {-1, 0, 1}) {

@@ -114,6 +114,7 @@ std::string encode_record(const SessionRecord& session) {
     writer.clock_point(session.start_point);
     write_host(writer, session.host);
     writer.text(session.collector_version);
+    writer.signed_varint(session.received.value);
     return writer.finish();
 }
 
@@ -136,6 +137,7 @@ Result<SessionRecord> decode_session_untrusted(std::string_view bytes) {
     session.start_point = reader.clock_point();
     session.host = read_host(reader);
     session.collector_version = reader.text();
+    session.received.value = reader.signed_varint();
     return finish(reader, std::move(session));
 }
 

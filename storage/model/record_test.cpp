@@ -142,6 +142,7 @@ TEST(Record, OfASessionHasTheGoldenBytes) {
     session.start_point = {Ticks{8}, UtcNs{9}, 10};
     session.host = {"o", "d", "i", 11, 12, 13, {"x", "y"}, 14, "p", "q"};
     session.collector_version = "w";
+    session.received = UtcNs{-11};
     EXPECT_EQ(body_hex(encode_record(session)),
               "01"
               "02"

@@ -49,6 +49,10 @@ struct SessionRecord {
     ClockPoint start_point;
     HostRecord host;
     std::string collector_version;
+    UtcNs received;  // when it was first heard of, by the receiver's clock; 0: not known
+
+    // What puts sessions into the order in which they came.
+    [[nodiscard]] UtcNs came() const { return received.value != 0 ? received : start_point.utc_ns; }
 
     // Null where no event has this number: of series without one, and of what was damaged.
     [[nodiscard]] const EventRecord* event_at(EventNumber number) const {

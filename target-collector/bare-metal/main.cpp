@@ -124,6 +124,7 @@ Place<SmallCollector> collector;
 std::uint64_t ticks_per_second = 0;
 std::uint64_t begun_ticks = 0;
 std::uint64_t sample_counts[2];
+std::uint64_t missed_counts[2];  // likewise
 std::uint64_t circles_measured = 0;
 std::uint64_t seconds_reported = 0;
 std::uint64_t acknowledged_reported = 0;
@@ -290,6 +291,14 @@ void take_sample(EventNumber event) {
     ++sample_counts[event.value];
 }
 
+// The board's counters go on while its processor, or the host below QEMU, does something else.
+void count_missed(EventNumber event) {
+    if (const std::uint64_t missed = sampler->take_missed(); missed != 0) {
+        collector->count_lost({Kind::kSample, event}, CountName::kLostTimerLate, missed);
+        missed_counts[event.value] += missed;
+    }
+}
+
 void pass_on_trace() {
     while (trace.taken != trace.written) {
         const Trace::Entry entry = trace.entries[trace.taken % Trace::kEntriesMax];
@@ -398,6 +407,8 @@ void print_value(std::string_view name, std::uint64_t value) {
     print("\nsampled");
     print_value("timer", sample_counts[0]);
     print_value("cycles", sample_counts[1]);
+    print_value("timer_missed", missed_counts[0]);
+    print_value("cycles_missed", missed_counts[1]);
     print_value("circles", circles_measured);
     print_value("traced", trace.taken);
     print_value("untraced", trace.lost);
@@ -423,7 +434,9 @@ extern "C" Context* handle_exception(Context* context, std::uint64_t is_interrup
     if (is_interrupt != 0) {
         const Sampler::Cause cause = sampler->take_interrupt();
         if (cause != Sampler::Cause::kNone) {
-            take_sample(cause == Sampler::Cause::kTimer ? kTimerEvent : kCyclesEvent);
+            const EventNumber event = cause == Sampler::Cause::kTimer ? kTimerEvent : kCyclesEvent;
+            take_sample(event);
+            count_missed(event);
         }
         pass_on_trace();
         pass_on_utilisation();

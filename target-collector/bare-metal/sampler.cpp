@@ -66,21 +66,30 @@ void Sampler::stop() {
     synchronise();
 }
 
-void Sampler::arm_timer() {
+std::uint64_t Sampler::arm_timer() {
     // Absolute, so that a late interrupt doesn't shift those after it; what is over already is left out.
     const std::uint64_t now = counter();
-    do {
-        timer_at_ticks_ += timer_period_.next();
-    } while (timer_at_ticks_ <= now);
+    std::uint64_t left_out = 0;
+    for (timer_at_ticks_ += timer_period_.next(); timer_at_ticks_ <= now; timer_at_ticks_ += timer_period_.next()) {
+        ++left_out;
+    }
     PERFLEET_WRITE_REGISTER(cntp_cval_el0, timer_at_ticks_);
     synchronise();
+    return left_out;
 }
 
-void Sampler::arm_cycles(std::uint64_t period) {
+std::uint64_t Sampler::take_missed() {
+    const std::uint64_t missed = missed_;
+    missed_ = 0;
+    return missed;
+}
+
+std::uint64_t Sampler::arm_cycles(std::uint64_t period) {
     // From the overflow on, so that a late interrupt shifts no other.
     const std::uint64_t since = PERFLEET_READ_REGISTER(pmccntr_el0);
     PERFLEET_WRITE_REGISTER(pmccntr_el0, (since < period ? since : 0) + pmu::overflow_start(64, period));
     synchronise();
+    return since / period;
 }
 
 void Sampler::take_turn() {
@@ -132,12 +141,13 @@ Sampler::Cause Sampler::take_interrupt() {
     }
     Cause cause = Cause::kNone;
     if (number == kTimerInterrupt) {
-        arm_timer();
+        const std::uint64_t left_out = arm_timer();
         cause = is_timer_sampling_ ? Cause::kTimer : Cause::kNone;
+        missed_ = is_timer_sampling_ ? left_out : 0;
     } else if (number == kCyclesInterrupt) {
         // In this order: cleared after it was loaded, an overflow in between would be lost, and sampling end for good.
         PERFLEET_WRITE_REGISTER(pmovsclr_el0, kCycleCounter);
-        arm_cycles(is_in_step_ ? fixed_cycles_ : cycles_period_.next());
+        missed_ = arm_cycles(is_in_step_ ? fixed_cycles_ : cycles_period_.next());
         cause = Cause::kCycles;
     }
     write_device(kEndOfInterrupt, acknowledged);

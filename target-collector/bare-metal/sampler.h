@@ -40,14 +40,19 @@ public:
 
     // The interrupt that is there, taken and armed anew; kNone: none, or none of ours.
     [[nodiscard]] Cause take_interrupt();
+    // Periods that were over before the interrupt of one before them was taken, since this was called last: samples
+    // that the counters call for and nobody took.
+    [[nodiscard]] std::uint64_t take_missed();
 
 private:
-    void arm_timer();
-    void arm_cycles(std::uint64_t period);
+    // How many periods it left out.
+    std::uint64_t arm_timer();
+    std::uint64_t arm_cycles(std::uint64_t period);
 
     JitteredPeriod timer_period_;
     JitteredPeriod cycles_period_;
     std::uint64_t timer_at_ticks_ = 0;
+    std::uint64_t missed_ = 0;
     bool is_timer_sampling_ = true;
     bool is_in_step_ = false;
     std::uint64_t turns_ = 0;

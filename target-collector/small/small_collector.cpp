@@ -2,6 +2,7 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/clock_claim.h"
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/named_row.h"
 #include "schemas/wire/protocol.h"
@@ -46,6 +47,7 @@ SmallCollector::SmallCollector(const SmallTarget& target, NetworkDriver& driver)
                 batches_,
                 losses_} {
     PERFLEET_ASSERT(target.clock.ticks_per_second > 0);
+    uncertainty_ns_ = target.start_point.uncertainty_ns;
     utc_offset_ns_ = target.start_point.utc_ns.value - static_cast<std::int64_t>(ns_of(target.start_point.ticks));
     begin_epoch(target.start_point.ticks);
 }
@@ -77,10 +79,16 @@ UtcNs SmallCollector::utc_of(Ticks ticks) const {
     return UtcNs{static_cast<std::int64_t>(ns_of(ticks)) + utc_offset_ns_};
 }
 
-void SmallCollector::take_up_welcome(Ticks now) {
-    if (status().gateway_utc != gateway_utc_) {
-        gateway_utc_ = status().gateway_utc;
-        utc_offset_ns_ = gateway_utc_.value - static_cast<std::int64_t>(ns_of(now));
+// From what the Hello told the gateway makes the same of the session's start: the two don't contradict each other.
+void SmallCollector::take_up_welcome() {
+    if (status().gateway_utc == gateway_utc_) {
+        return;
+    }
+    gateway_utc_ = status().gateway_utc;
+    const UtcNs own = utc_of(status().hello_clock);
+    if (!is_claim(own) || are_at_odds(own, gateway_utc_)) {
+        utc_offset_ns_ = gateway_utc_.value - static_cast<std::int64_t>(ns_of(status().hello_clock));
+        uncertainty_ns_ = static_cast<std::uint64_t>(kReceiptUncertaintyNs);
     }
 }
 
@@ -114,11 +122,11 @@ void SmallCollector::step(Ticks now) {
     driver_.tick(now_ns);
     delivery_.advance_clock(latest_sample_ > now ? latest_sample_ : now);
     (void)delivery_.step(now_ns);
-    take_up_welcome(now);
+    take_up_welcome();
     take_up_session(now);
     take_request(now);
     if (is_finishing_) {
-        (void)sealer_.finish({now, utc_of(now), target_.start_point.uncertainty_ns});
+        (void)sealer_.finish({now, utc_of(now), uncertainty_ns_});
         return;
     }
     sealer_.tick(now, utc_of(now));

@@ -77,7 +77,7 @@ private:
     [[nodiscard]] std::span<std::byte> write_hello_message();
     [[nodiscard]] std::uint64_t ns_of(Ticks ticks) const;
     [[nodiscard]] UtcNs utc_of(Ticks ticks) const;
-    void take_up_welcome(Ticks now);
+    void take_up_welcome();
     void take_up_session(Ticks now);
     void take_request(Ticks now);
     void begin_epoch(Ticks now);
@@ -95,6 +95,7 @@ private:
     Ticks latest_sample_;
     UtcNs gateway_utc_;               // as the delivery told it last
     std::int64_t utc_offset_ns_ = 0;  // UTC less the session's clock in ns
+    std::uint64_t uncertainty_ns_ = 0;
     StackTable stacks_;
     SizedCountTable<kCountsMax> counts_;
     SizedCountTable<kCountsMax> wire_losses_;

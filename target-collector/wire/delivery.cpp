@@ -227,6 +227,7 @@ void DeliveryCore::handle_welcome(const Reply& reply) {
     status_.welcomed = true;
     status_.is_deferred = false;
     status_.gateway_utc = reply.utc_ns;
+    status_.hello_clock = hello_clock_;
     acknowledge(reply.prefix);
     if (is_other_gateway || !was_welcomed) {
         // What was under way may be lost. A gateway that knows less than the one before gets all that is still here.
@@ -505,6 +506,7 @@ bool DeliveryCore::say_hello(std::uint64_t now_ns) {
     is_hello_due_ = false;
     status_.is_deferred = false;
     hello_sent_ns_ = now_ns;
+    hello_clock_ = clock_;
     return true;
 }
 

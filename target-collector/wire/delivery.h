@@ -112,7 +112,8 @@ public:
         bool is_deferred = false;          // reason likewise: asked again after kRetryDeferredNs, or when it reconnects
         std::uint16_t refused_reason = 0;  // protocol::RefusedReason
         bool finished = false;             // the Bye is acknowledged: everything is durable or resolved
-        UtcNs gateway_utc;                 // at the last Welcome; 0 before
+        UtcNs gateway_utc;                 // when it read the Hello that it welcomed last; 0 before
+        Ticks hello_clock;                 // what advance_clock() said when that was sent
     };
 
     // `batches` (from the sealer) and `losses` (to the sealer) are borrowed, like everything in Options.
@@ -215,6 +216,7 @@ private:
     DurationHistogram acknowledged_after_;
     std::uint64_t now_ns_ = 0;  // of the step
     Ticks clock_;
+    Ticks hello_clock_;  // when the last Hello was sent
 
     bool is_hello_due_ = true;
     std::uint64_t hello_sent_ns_ = 0;

@@ -98,7 +98,7 @@ std::vector<Answered> worth_telling(const std::vector<Answered>& answers) {
             return other.session.target == answer.session.target;
         });
         const Answered*& last = absent[answer.session.target];
-        if (!is_there && (last == nullptr || last->session.start_point.utc_ns < answer.session.start_point.utc_ns)) {
+        if (!is_there && (last == nullptr || last->session.came() < answer.session.came())) {
             last = &answer;
         }
     }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,7 +52,7 @@ struct SessionContent {
     SessionRecord record;
     std::string given_name;
     bool is_ended = false;
-    UtcNs last;  // when it ended, or the end of the last hour with rows of it
+    UtcNs last;  // when it ended, or the end of the last hour with rows of it; not before it came
     std::uint64_t row_count = 0;
     std::uint64_t size_bytes = 0;  // as far as it was asked for: that reads all of it
 };
@@ -69,7 +70,7 @@ Result<std::unique_ptr<StoreReader>> open_reader(const SessionsOptions& options)
     return open_data(query);
 }
 
-// By start, without those that were removed before.
+// As they came, without those that were removed before.
 Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const NotedSessions& sessions) {
     std::map<SessionName, std::pair<std::uint64_t, BucketNumber>> rows;
     const auto partitions = PERFLEET_TRY(store.partitions());
@@ -107,10 +108,14 @@ Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const 
             content.is_ended = true;
             content.last = end->end_point.utc_ns;
         }
+        content.last = std::max(content.last, session.record.came());  // what is imported today is of today
         contents.push_back(std::move(content));
     }
     std::sort(contents.begin(), contents.end(), [](const SessionContent& a, const SessionContent& b) {
-        return std::pair{a.record.start_point.utc_ns, a.name} < std::pair{b.record.start_point.utc_ns, b.name};
+        const auto place = [](const SessionContent& content) {
+            return std::tuple{content.record.came(), content.record.start_point.utc_ns, content.name};
+        };
+        return place(a) < place(b);
     });
     return contents;
 }

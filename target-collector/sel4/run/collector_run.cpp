@@ -11,8 +11,7 @@ constexpr std::uint64_t kFarewellSeconds = 30;    // for what isn't acknowledged
 constexpr std::uint64_t kRecordsPerTick = 1'024;  // of the log
 // A counter of 32 bits wraps in 215 ms at 20 events a nanosecond: by then it was read, at any period that is allowed.
 constexpr std::uint64_t kTicksPerCounterRead = 16;
-// Records that looking for records makes: the kernel logs those calls, too.
-constexpr std::uint64_t kRecordsOfOwnCalls = 8;
+constexpr int kLooksAtTheEnd = 2;  // the first takes what was known, the second what was logged meanwhile
 
 }  // namespace
 
@@ -91,11 +90,9 @@ void CollectorRun::end_ticks() {
 }
 
 void CollectorRun::finish() {
-    follow_log();
-    while (log_ && log_->poll(kRecordsPerTick, sink_of_mode()) > kRecordsOfOwnCalls) {
-    }
     pass_round_trips();
     pass_second(kernel_.now());
+    finish_log();
     collector_.finish();
     const Ticks stopped = kernel_.now();
     while (!collector_.is_finished() && kernel_.now().value - stopped.value < kFarewellSeconds * cycles_per_second_) {
@@ -150,6 +147,20 @@ void CollectorRun::follow_log() {
     if (log_) {
         (void)log_->poll(kRecordsPerTick, sink_of_mode());
     }
+}
+
+// The kernel logs each look, too: there is always something more.
+void CollectorRun::finish_log() {
+    if (!log_) {
+        return;
+    }
+    for (int look = 0; look < kLooksAtTheEnd; ++look) {
+        do {
+            (void)log_->poll(kRecordsPerTick, sink_of_mode());
+            collector_.step(kernel_.now());
+        } while (log_->has_more());
+    }
+    log_->finish(sink_of_mode());
 }
 
 void CollectorRun::pass_round_trips() {

@@ -78,6 +78,7 @@ private:
     [[nodiscard]] RowSink& sink_of_mode();
     void take_samples(ThreadSampler& sampler, EventNumber event, Ticks now);
     void follow_log();
+    void finish_log();
     void pass_round_trips();
     void read_counters();
     void pass_second(Ticks now);

@@ -84,6 +84,16 @@ std::span<const std::byte> LogFollower::poll(std::uint64_t record_count_max) {
     return take(end_, record_count_max);
 }
 
+std::uint64_t LogFollower::count_unread() {
+    PERFLEET_ASSERT(!has_more());
+    const std::uint64_t index = kernel_.finalize_log();
+    if (is_entries_ && index >= capacity_) {
+        ++counts_.saturations;
+        ++counts_.lost;
+    }
+    return index - read_;
+}
+
 // Whether that entry was logged after the one before it.
 bool LogFollower::is_later(std::uint64_t record) const {
     if (record == 0) {

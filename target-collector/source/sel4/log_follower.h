@@ -37,6 +37,13 @@ public:
     // twice or three times where it begins anew, and not at all while there are records that it knows of.
     [[nodiscard]] std::span<const std::byte> poll(std::uint64_t record_count_max);
 
+    // Records that it knows of are there, so that poll() doesn't look for others.
+    [[nodiscard]] bool has_more() const { return read_ != end_ || is_behind_reset_; }
+
+    // At the end, once has_more() is false: how many the kernel has logged since poll() looked last, by its own index.
+    // Nothing may follow. Enters the kernel once.
+    [[nodiscard]] std::uint64_t count_unread();
+
     struct Counts {
         std::uint64_t records = 0;      // handed out
         std::uint64_t resets = 0;       // times that the log began anew

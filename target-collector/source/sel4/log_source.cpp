@@ -71,9 +71,21 @@ void LogSource::pass_tracepoints(std::span<const std::byte> records, RowSink& si
     }
 }
 
-void LogSource::pass_losses(RowSink& sink) {
+void LogSource::finish(RowSink& sink) {
+    const std::uint64_t unread = follower_.count_unread();
+    if (unread > 0) {
+        sink.count_lost(first_series(), CountName::kLostUnflushed, unread);
+    }
+    pass_losses(sink);
+}
+
+Series LogSource::first_series() const {
     const bool is_entries = kernel_.features().mode == BenchmarkMode::kKernelEntries;
-    const Series series{is_entries ? Kind::kKernelEntry : Kind::kTracepoint, first_event_};
+    return {is_entries ? Kind::kKernelEntry : Kind::kTracepoint, first_event_};
+}
+
+void LogSource::pass_losses(RowSink& sink) {
+    const Series series = first_series();
     if (counts().lost > passed_.lost) {
         sink.count_lost(series, CountName::kLostSaturated, counts().lost - passed_.lost);
     }

@@ -29,12 +29,19 @@ public:
     // are given that at which they were found.
     std::uint64_t poll(std::uint64_t record_count_max, RowSink& sink);
 
+    [[nodiscard]] bool has_more() const { return follower_.has_more(); }
+
+    // At the end, once has_more() is false: what the kernel has logged since, by its own index, is lost as unflushed.
+    void finish(RowSink& sink);
+
     [[nodiscard]] const LogFollower::Counts& counts() const { return follower_.counts(); }
 
 private:
     void pass_entries(std::span<const std::byte> records, RowSink& sink);
     void pass_tracepoints(std::span<const std::byte> records, RowSink& sink);
     void pass_losses(RowSink& sink);
+    // Of what is lost before more is known of it.
+    [[nodiscard]] Series first_series() const;
 
     KernelInterface& kernel_;
     EventNumber first_event_;

@@ -89,5 +89,50 @@ TEST(LogSource, WhatAFullBufferSwallowedIsLostInTheLedger) {
                                                                      {{kUnknownIds, CountName::kThrottled}, 1}}));
 }
 
+// By the log's own index: all that it counted is a row or a loss.
+TEST(LogSource, WhatIsLoggedBehindTheLastLookIsLostInTheLedger) {
+    for (const auto mode : {BenchmarkMode::kKernelEntries, BenchmarkMode::kTracepoints}) {
+        for (const std::uint64_t late_count : {0U, 1U, 29U}) {
+            SimulatedKernel kernel{features_of(mode, Architecture::kAarch64, PathNumbering::kSince14)};
+            const bool is_entries = mode == BenchmarkMode::kKernelEntries;
+            const auto log = [&](std::uint64_t count) {
+                for (std::uint64_t i = 0; i < count; ++i) {
+                    is_entries ? kernel.log_entry(1, 0) : kernel.log_tracepoint(0, 1);
+                }
+            };
+            LogSource source{kernel, kFirst};
+            ASSERT_TRUE(source.start().ok());
+            log(500);
+            KeptRows kept;
+            do {
+                (void)source.poll(100, kept);
+            } while (source.has_more());
+            log(late_count);
+            const std::uint64_t logged = kernel.logged.size();  // the last look logs itself, behind that
+            source.finish(kept);
+            const auto lost = kept.counted.find({is_entries ? kEntries : kUnknownIds, CountName::kLostUnflushed});
+            EXPECT_EQ(kept.rows.size() + (lost == kept.counted.end() ? 0 : lost->second), logged);
+        }
+    }
+}
+
+TEST(LogSource, ALogThatFilledBehindTheLastLookIsSaturated) {
+    for (const auto mode : {BenchmarkMode::kKernelEntries, BenchmarkMode::kTracepoints}) {
+        SimulatedKernel kernel{features_of(mode, Architecture::kAarch64, PathNumbering::kSince14)};
+        const bool is_entries = mode == BenchmarkMode::kKernelEntries;
+        LogSource source{kernel, kFirst};
+        ASSERT_TRUE(source.start().ok());
+        for (std::uint64_t i = 0; i < kernel.capacity() + 7; ++i) {
+            is_entries ? kernel.log_entry(1, 0) : kernel.log_tracepoint(0, 1);
+        }
+        KeptRows kept;
+        source.finish(kept);
+        const Series series = is_entries ? kEntries : kUnknownIds;
+        const std::uint64_t unflushed = kept.counted.at({series, CountName::kLostUnflushed});
+        EXPECT_EQ(unflushed, kernel.capacity() + (is_entries ? 0 : 7));
+        EXPECT_EQ(kept.counted.contains({series, CountName::kThrottled}), is_entries) << "how many is unknown";
+    }
+}
+
 }  // namespace
 }  // namespace perfleet::sel4::log_source_test

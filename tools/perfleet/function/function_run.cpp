@@ -73,6 +73,7 @@ public:
         record.collector_version = PERFLEET_VERSION;
         record = PERFLEET_TRY(admit_own(record));
         const ClockPoint start = record.start_point;
+        record.received = start.utc_ns;
         auto writer =
             PERFLEET_TRY(destination.begin(std::move(record), UtcNs{std::numeric_limits<std::int64_t>::max()}));
         std::unique_ptr<CallStore> calls{new CallStore{std::move(writer)}};

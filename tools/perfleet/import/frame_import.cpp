@@ -1,5 +1,7 @@
 #include "tools/perfleet/import/frame_import.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -11,7 +13,9 @@
 #include "gateway/admission/admit_hello.h"
 #include "gateway/admission/decode.h"
 #include "gateway/admission/image_intake.h"
+#include "gateway/admission/receipt.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/clock_claim.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/wire/frame_file.h"
 #include "tools/perfleet/import/run_hash.h"
@@ -72,6 +76,38 @@ Result<SessionId> session_of_content(const std::string& path) {
         has_batch = message.ok() && std::holds_alternative<BatchUntrusted>(*message);
     }
     return SessionId{high.value(), low.value()};
+}
+
+// The last moment that a file of frames names, by its session's clock. What can't be read says nothing.
+Result<Ticks> last_ticks_of(const std::string& path) {
+    auto frames = PERFLEET_TRY(Frames::open(path));
+    Decoder decoder;
+    Ticks last;
+    for (;;) {
+        const auto frame = PERFLEET_TRY(frames.next());
+        if (frame.empty()) {
+            return last;
+        }
+        const auto message = decoder.decode(frame);
+        if (message.ok() && std::holds_alternative<BatchUntrusted>(*message)) {
+            for (const SeriesView& rows : std::get<BatchUntrusted>(*message).series) {
+                last = std::max(last, rows.last_ticks);
+            }
+        } else if (message.ok() && std::holds_alternative<ByeUntrusted>(*message)) {
+            last = std::max(last, std::get<ByeUntrusted>(*message).end_point.ticks);
+        }
+    }
+}
+
+// A target without a clock: its run ended when its file was written last.
+Result<Done> take_end_of_file(const std::string& path, UtcNs now, SessionRecord& record) {
+    struct stat status {};
+    const bool is_known = ::stat(path.c_str(), &status) == 0;
+    const UtcNs modified{status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec};
+    const auto last = PERFLEET_TRY(last_ticks_of(path));
+    take_receipt(record, last, is_known ? std::min(modified, now) : now);
+    record.received = now;
+    return Done{};
 }
 
 // The session of one file on its way into the store.
@@ -149,6 +185,7 @@ private:
             record.session = session;
         }
         take_offers(hello.image_offers);
+        PERFLEET_TRY(is_claim(record.start_point.utc_ns) ? Done{} : take_end_of_file(path_, now_, record));
         writer_.emplace(std::move(record), now_, store_,
                         imported_.is_given ? "; another run is imported with --new-session" : "");
         return Done{};

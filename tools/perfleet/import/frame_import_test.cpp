@@ -38,13 +38,14 @@ public:
 };
 
 // The file of a run: samples a millisecond apart, of this weight from the 500th on.
-std::string file_of_run(SessionId session, int sample_count = 1'000, std::uint64_t late_weight = 1) {
+std::string file_of_run(SessionId session, int sample_count = 1'000, std::uint64_t late_weight = 1,
+                        UtcNs start = kNow) {
     SmallTarget target;
     target.target = TargetId{7};
     target.name = "board";
     target.session = session;
     target.clock = {.name = "ticks", .ticks_per_second = kNsPerSecond};
-    target.start_point = {Ticks{1'000}, kNow, 0};
+    target.start_point = {Ticks{1'000}, start, 0};
     target.events = {&kTimer, 1};
     target.images = {&kImage, 1};
     TextStream stream;
@@ -125,6 +126,25 @@ TEST_F(FrameImport, ASessionWithAnIdKeepsItAndComesInOnce) {
     const auto end = store_->session_end(TargetId{7}, kOwn);
     ASSERT_TRUE(end->has_value());
     EXPECT_EQ(store_->watermark(TargetId{7}, kOwn).value(), (*end)->last_seq);
+}
+
+TEST_F(FrameImport, ARunOfATargetWithoutAClockEndedWhenItsFileWasWritten) {
+    for (const std::uint64_t time : {1U, 2U}) {
+        const auto imported = import(file_of_run(kOwn, 1'000, 1, UtcNs{0}));
+        ASSERT_TRUE(imported.ok()) << imported.error().message;
+        EXPECT_EQ(imported->batches_stored > 0, time == 1);
+        const SessionRecord session = store_->all_sessions()->at(0);
+        const SessionEnd end = store_->session_end(TargetId{7}, kOwn)->value();
+        // Written after kNow, which was when it was imported.
+        EXPECT_EQ(end.end_point.utc_ns, kNow);
+        EXPECT_EQ(session.start_point.utc_ns.value,
+                  kNow.value - static_cast<std::int64_t>(end.end_point.ticks.value - session.start_point.ticks.value));
+        EXPECT_EQ(session.received, kNow);
+        for (const Partition& partition : *store_->partitions()) {
+            EXPECT_EQ(partition.bucket, bucket_of(session.start_point.utc_ns));
+        }
+    }
+    EXPECT_EQ(stored_samples(), (std::map<SessionId, std::uint64_t>{{kOwn, 1'000}}));
 }
 
 TEST_F(FrameImport, ASessionWithoutAnIdIsGivenOneAndComesInOnce) {

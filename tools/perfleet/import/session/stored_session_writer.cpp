@@ -5,12 +5,21 @@
 #include <utility>
 #include <variant>
 
+#include "gateway/admission/receipt.h"
 #include "tools/perfleet/import/import_limits.h"
 
 namespace perfleet {
 
 StoredSessionWriter::StoredSessionWriter(SessionRecord record, UtcNs now, Store& store, std::string conflict_hint)
-    : SessionWriter{std::move(record)}, now_{now}, store_{store}, conflict_hint_{std::move(conflict_hint)} {}
+    : SessionWriter{std::move(record)}, now_{now}, store_{store}, conflict_hint_{std::move(conflict_hint)} {
+    const auto before = store_.session(record_.target, record_.session);
+    if (before.ok() && before->has_value()) {
+        record_.start_point = (*before)->start_point;
+        record_.received = (*before)->received;
+    } else if (record_.received.value == 0) {
+        record_.received = now;
+    }
+}
 
 Result<Done> StoredSessionWriter::put(const SealedRecord& /*header*/, std::span<const std::byte> message) {
     const auto decoded = PERFLEET_TRY(decoder_.decode(message));
@@ -26,7 +35,9 @@ Result<Done> StoredSessionWriter::end(const SessionEnd& end) {
     return sync();
 }
 
-Result<Done> StoredSessionWriter::put(const BatchUntrusted& batch) {
+Result<Done> StoredSessionWriter::put(const BatchUntrusted& batch_untrusted) {
+    BatchUntrusted batch = batch_untrusted;
+    move_into_session(batch, record_);
     auto admitted = PERFLEET_TRY(admission_.admit(batch, record_));
     if (lies_ahead(admitted.record.bucket, now_)) {
         return Error{ErrorCode::kInvalid, "a batch of the future, by this machine's clock"};

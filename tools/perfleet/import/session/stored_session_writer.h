@@ -23,7 +23,7 @@ public:
 
     // The same for messages that were read already. Batches come in the order of seq: what is missing below the last
     // was dropped by the collector. Durable after sync().
-    [[nodiscard]] Result<Done> put(const BatchUntrusted& batch);
+    [[nodiscard]] Result<Done> put(const BatchUntrusted& batch_untrusted);
     [[nodiscard]] Result<Done> end(const ByeUntrusted& bye);
     [[nodiscard]] Result<Done> sync();
 
