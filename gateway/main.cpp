@@ -137,15 +137,6 @@ Result<std::unique_ptr<SymbolFetch>> start_symbol_fetch(const Arguments& argumen
     return SymbolFetch::start({(own.parent_path() / "perfleet").string(), arguments.data, arguments.debuginfod, sink});
 }
 
-// What was seen while the store was opened and its sessions were read; a look at every byte is for `inspect --verify`.
-void log_damage(const Arguments& arguments, const Store& store, const LogSink& sink) {
-    for (const std::string& damage : store.damage()) {
-        sink({LogLevel::kWarning, "store",
-              damage + "; the rest is there, and what comes is stored. `perfleet inspect --verify --data " +
-                  arguments.data + "` lists what is lost"});
-    }
-}
-
 // From then on this gateway has its part of a store that it shares with others.
 Result<Done> share_store(const Arguments& arguments, const Gateway& gateway, Store& store) {
     if (store.leases() == nullptr) {
@@ -283,7 +274,6 @@ int run(const Arguments& arguments) {
     if (auto joined = share_store(arguments, **gateway, **store); !joined) {
         return fail(*log, joined.error());
     }
-    log_damage(arguments, **store, sink);
     const auto queries = start_queries(arguments, sink);
     if (!queries) {
         return fail(*log, queries.error());

@@ -289,6 +289,9 @@ void ConfigFiles::load() {
             continue;
         }
         read_.push_back(file);
+        if (std::filesystem::is_directory(file, error)) {
+            fail(file, 1, "is a folder, not a file");
+        }
         try {
             Reader reader{*this, file, {}};
             reader.read(toml::parse_file(file), app_);

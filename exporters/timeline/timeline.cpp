@@ -177,12 +177,17 @@ private:
         names_->name_epoch(dictionary, all);
         made.nodes.assign(stack_count, 0);
         made.nodes[0] = node_of(0, frame_of(dictionary, kEmptyStack));
-        // A stack's caller has a smaller number, but for damaged definitions, whose chains end there.
+        // A stack's caller has a smaller number, but for the mark of cut chains.
+        const auto make = [&](StackNumber stack) {
+            const StackNumber caller = caller_of(dictionary, stack);
+            made.nodes[stack.value] =
+                node_of(caller == kEmptyStack ? 0 : made.nodes[caller.value], frame_of(dictionary, stack));
+        };
+        if (dictionary.cut_mark() != kEmptyStack) {
+            make(dictionary.cut_mark());
+        }
         for (std::uint32_t number = 1; number < stack_count; ++number) {
-            const StackNumber stack{number};
-            const std::uint32_t parent = dictionary.stack(stack).parent.value;
-            const std::uint32_t caller = parent == 0 || parent >= number ? 0 : made.nodes[parent];
-            made.nodes[number] = node_of(caller, frame_of(dictionary, stack));
+            make(StackNumber{number});
         }
         update_memory();
     }

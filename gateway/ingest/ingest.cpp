@@ -293,6 +293,17 @@ void Ingest::State::go_round(const Now& now) {
     }
     warning_count = 0;
     last_round_ns = now.monotonic_ns;
+    report_damage();
+}
+
+void Ingest::State::report_damage() {
+    for (std::string& damage : store.damage()) {
+        if (reported_damage.insert(damage).second) {
+            log({LogLevel::kWarning, "store",
+                 damage + "; the rest is there, and what comes is stored. Symbols that were lost are asked for again; "
+                          "`perfleet inspect --verify` lists what is lost"});
+        }
+    }
 }
 
 Ingest::Ingest(std::unique_ptr<State> state) : state_{std::move(state)} {}
@@ -305,6 +316,7 @@ Result<std::unique_ptr<Ingest>> Ingest::open(Options options, Store& store, Peer
         state->know(record);
         return Visit::kContinue;
     }));
+    state->report_damage();
     return std::unique_ptr<Ingest>{new Ingest{std::move(state)}};
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -50,6 +51,8 @@ struct Ingest::State {
     std::uint64_t retry_after_ns = 0;  // 0: the store works
     std::string store_trouble;         // why it doesn't
     std::uint64_t warning_count = 0;   // since the last round
+    std::set<std::string>
+        reported_damage{};  // a store names no more of it than DamageNotes::kMax, each time it is opened
     GatewayCounts counts;
 
     State(Options with, Store& into, PeerLink& over);
@@ -127,6 +130,8 @@ struct Ingest::State {
     Result<Done> wait_for_store(const Error& error, const Now& now);
     // Repeats acknowledgements to everybody who is there, for any may have been lost, and looks after images.
     void go_round(const Now& now);
+    // Logs what of the store was found damaged since.
+    void report_damage();
 };
 
 }  // namespace perfleet

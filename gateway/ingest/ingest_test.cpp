@@ -8,6 +8,7 @@
 #include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
 #include "storage/store/memory_store.h"
+#include "storage/store/testing/store_over.h"
 
 namespace perfleet::ingest_test {
 namespace {
@@ -709,6 +710,26 @@ TEST_F(IngestBye, WithACountOfAnUnknownEventRefusesTheSession) {
     EXPECT_EQ(refused.seq, 0U);
     commit();
     EXPECT_FALSE(store_->session_end(kTarget, kSession).value().has_value());
+}
+
+// What is damaged before it starts, and what it meets while it runs, is logged, each once.
+TEST_F(IngestTest, LogsDamageOfTheStoreOnce) {
+    class DamagedStore final : public StoreOver {
+    public:
+        using StoreOver::StoreOver;
+        std::vector<std::string> damage() const override { return found; }
+        std::vector<std::string> found{"000007.sst is damaged"};
+    };
+    DamagedStore store{*store_};
+    open(&store);
+    store.found.emplace_back("000009.sst is damaged");
+    for (int round = 0; round < 3; ++round) {
+        pass(limits::kAckIntervalNs);
+    }
+    ASSERT_EQ(logged_.size(), 2U);
+    EXPECT_NE(logged_[0].find("000007.sst is damaged; "), std::string::npos) << logged_[0];
+    EXPECT_NE(logged_[1].find("000009.sst is damaged; "), std::string::npos) << logged_[1];
+    EXPECT_NE(logged_[1].find("asked for again"), std::string::npos) << logged_[1];
 }
 
 }  // namespace

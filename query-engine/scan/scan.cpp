@@ -11,6 +11,7 @@
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/session_ledger.h"
+#include "schemas/vocabulary/call_chain_limits.h"
 
 namespace perfleet {
 namespace {
@@ -379,20 +380,36 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
                 shares.ok() ? Result<std::uint64_t>{shares->expected_row_count()} : shares.error();
             if (const Result<Done> added = shares.ok() ? dictionary->add(*block) : Done{}; !added.ok()) {
                 row_count = at_block(sessions_[session_index].record, blocks.place(), added.error());
-                if (added.error().code != ErrorCode::kCorrupt) {  // a contradiction; damage is shown as undefined
-                    return Error{row_count.error()};
-                }
             }
             blocks.take(row_count);
         }
         blocks.finish();
     }
-    if (const Result<Done> finished = dictionary->finish(); !finished.ok()) {
-        return Error{finished.error().code, "store: session " + session_hex(sessions_[session_index].record.session) +
-                                                ", epoch " + std::to_string(epoch.value) + ": " +
-                                                finished.error().message};
+    if (const DefinitionFaults faults = dictionary->finish(); !faults.ok()) {
+        note_faults(session_index, epoch, faults);
     }
     return std::shared_ptr<const EpochDictionary>{std::move(dictionary)};
+}
+
+void Scan::note_left_out(std::size_t session_index, const std::string& what) const {
+    const ScannedSession& session = sessions_[session_index];
+    damage_->add_note(session_index, "session " + session_hex(session.record.session) + " of " +
+                                         session.record.target_name + ": " + what);
+}
+
+void Scan::note_faults(std::size_t session_index, EpochNumber epoch, const DefinitionFaults& faults) const {
+    const std::string place = "session " + session_hex(sessions_[session_index].record.session) + ", epoch " +
+                              std::to_string(epoch.value) + ": ";
+    if (faults.cut_count != 0) {
+        damage_->add_note(session_index, place + "the callers of " + std::to_string(faults.cut_count) +
+                                             " frames, more than " + std::to_string(limits::kStackChainMax) +
+                                             " in a call chain; " + std::string{kCutChainName} + " stands for them");
+    }
+    if (faults.conflicting_count != 0) {
+        damage_->add_note(session_index, place + std::to_string(faults.conflicting_count) +
+                                             " definitions of a stack, image or string that its collector had defined "
+                                             "otherwise; the first definition stands");
+    }
 }
 
 std::vector<Series> Scan::ledger_series(std::size_t session_index) const {

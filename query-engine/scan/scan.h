@@ -199,6 +199,9 @@ public:
     // Whether the series is of the selected event; always, when none is selected.
     [[nodiscard]] bool is_selected(std::size_t session_index, Series series) const;
 
+    // What an answer leaves out of the session, and why: a warning of its ledgers.
+    void note_left_out(std::size_t session_index, const std::string& what) const;
+
     [[nodiscard]] const StoreReader& store() const { return *store_; }
 
 private:
@@ -256,6 +259,7 @@ private:
                                            const BlockView& block, const RowsLeft* left) const;
     // The epoch's hour, since the scan was opened.
     [[nodiscard]] bool was_dropped(std::size_t session_index, EpochNumber epoch) const;
+    void note_faults(std::size_t session_index, EpochNumber epoch, const DefinitionFaults& faults) const;
     // Tells the damage when fewer rows were seen than the batch records name.
     void count_unseen(std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft* left,
                       std::uint64_t row_count) const;

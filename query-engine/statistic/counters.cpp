@@ -401,14 +401,19 @@ Result<Answer> make_counters(const Scan& scan, const CounterOptions& options) {
     answer.columns.push_back({"covered_from", "", true});
     answer.columns.push_back({"covered_to", "", true});
     AnswerLedger ledger{scan};
+    std::optional<Error> without_ratio;
     for (const std::size_t i : sessions_by_start(scan)) {
         const ScannedSession& session = scan.sessions()[i];
         const auto all = PERFLEET_TRY(read_session(scan, i, ledger, answer.warnings));
         if (!options.ratio) {
             add_totals(scan, session, all, answer);
         } else if (Result<Done> added = add_ratio(scan, session, all, *options.ratio, answer); !added.ok()) {
-            return std::move(added).error();
+            answer.warnings.push_back(added.error().message);
+            without_ratio = std::move(added).error();
         }
+    }
+    if (answer.rows.empty() && without_ratio) {
+        return *without_ratio;
     }
     if (options.ratio && answer.rows.empty()) {
         return usage("--ratio " + options.ratio->first + "/" + options.ratio->second +

@@ -189,8 +189,9 @@ Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint6
                 return !is_accumulated && has_value ? Visit::kStop : Visit::kContinue;
             }));
             if (groups.size() > kGroupsMax) {
-                return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kGroupsMax) + " groups of " +
-                                                       source.event + ": choose a session with --session"};
+                scan.note_left_out(index, "more than " + std::to_string(kGroupsMax) + " groups of " + source.event +
+                                              ": they are left out");
+                continue;
             }
             if (!is_accumulated && has_value) {
                 sources.push_back(source);

@@ -180,8 +180,8 @@ private:
     void take(const Result<Done>& done) {
         if (!done.ok() && !failure_) {
             failure_ = Error{ErrorCode::kTooLarge,
-                             "inlined functions and source lines make more call chains than a "
-                             "query holds: select less (--from, --until, --comm)"};
+                             "inlined functions and source lines make more call chains than an "
+                             "epoch may have: they are left out"};
         }
     }
 
@@ -254,22 +254,14 @@ Result<Done> SourceExpansion::visit(const Scan& scan, const StackCountOptions& o
     if (!options_.any()) {
         return visit_stack_counts(scan, options, visitor);
     }
-    std::optional<Error> failure;
-    Result<Done> visited = visit_stack_counts(scan, options, [&](const EpochStackCounts& epoch) {
-        if (failure) {
-            return;
-        }
+    return visit_stack_counts(scan, options, [&](const EpochStackCounts& epoch) {
         const Result<EpochStackCounts> expanded = expand(epoch);
-        if (expanded.ok()) {
-            visitor(*expanded);
-        } else {
-            failure = expanded.error();
+        if (!expanded.ok()) {
+            scan.note_left_out(epoch.session_index,
+                               "epoch " + std::to_string(epoch.epoch.value) + ": " + expanded.error().message);
         }
+        visitor(expanded.ok() ? *expanded : epoch);
     });
-    if (visited.ok() && failure) {
-        return *failure;
-    }
-    return visited;
 }
 
 }  // namespace perfleet

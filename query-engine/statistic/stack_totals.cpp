@@ -36,6 +36,11 @@ void StackTotals::take_up(const EpochDictionary& dictionary, std::span<const Sta
     } else {
         std::sort(found_.begin(), found_.end());
     }
+    // The mark of cut chains is a caller of nodes with smaller numbers.
+    if (const std::uint32_t mark = dictionary.cut_mark().value; mark != 0 && places_[mark] != 0) {
+        const auto at = std::lower_bound(found_.begin(), found_.end(), mark);
+        std::rotate(found_.begin(), at, at + 1);
+    }
 }
 
 std::span<const NodeTotal> StackTotals::of(const EpochDictionary& dictionary, std::span<const StackCount> counts) {
@@ -45,13 +50,19 @@ std::span<const NodeTotal> StackTotals::of(const EpochDictionary& dictionary, st
     }
     take_up(dictionary, counts);
     nodes_.reserve(found_.size());
-    auto count = counts.begin();
+    auto next = counts.begin();
     for (const std::uint32_t number : found_) {
         const StackNumber node{number};
+        const bool is_mark = node != kEmptyStack && node == dictionary.cut_mark();
+        auto count = is_mark
+                         ? std::lower_bound(counts.begin(), counts.end(), node,
+                                            [](const StackCount& one, StackNumber mark) { return one.stack < mark; })
+                         : next;
         std::uint64_t self = 0;
         for (; count != counts.end() && count->stack == node; ++count) {
             self += count->value;
         }
+        next = is_mark ? next : count;
         nodes_.push_back({node, node == kEmptyStack ? kEmptyStack : caller_of(dictionary, node), self, self});
         places_[number] = static_cast<std::uint32_t>(nodes_.size());
     }

@@ -30,7 +30,20 @@ EpochDictionary random_dictionary(std::uint32_t node_count, std::uint32_t functi
         const auto block = parse_block_untrusted(series.block);
         EXPECT_TRUE(block.ok() && dictionary.add(*block).ok());
     }
-    EXPECT_TRUE(dictionary.finish().ok());
+    static_cast<void>(dictionary.finish());
+    return dictionary;
+}
+
+// As the above, with chains that are cut: a caller may have any number.
+EpochDictionary cut_dictionary(std::uint32_t node_count) {
+    std::mt19937_64 random{node_count};
+    EpochDictionary dictionary;
+    for (std::uint32_t number = 1; number <= node_count; ++number) {
+        const std::uint64_t parent = random() % 8 == 0 ? random() % (node_count + 1) : number - 1;
+        EXPECT_TRUE(
+            dictionary.define_stack(StackNumber{number}, {StackNumber{static_cast<std::uint32_t>(parent)}, {}}).ok());
+    }
+    EXPECT_FALSE(dictionary.finish().ok());
     return dictionary;
 }
 
@@ -50,9 +63,11 @@ std::vector<StackCount> random_counts(std::uint32_t node_count, std::size_t stac
 
 TEST(StackTotals, AreWhatCountingChainByChainGives) {
     StackTotals totals;
-    for (const std::uint32_t node_count : {1U, 40U, 2'000U}) {
+    for (const auto& [node_count, is_cut] : {std::pair{1U, false}, std::pair{40U, false}, std::pair{40U, true},
+                                             std::pair{2'000U, false}, std::pair{2'000U, true}}) {
         for (const std::size_t stack_count : {1U, 30U, 3'000U}) {  // few of the nodes are met, or nearly all
-            const EpochDictionary dictionary = random_dictionary(node_count, 30, node_count);
+            const EpochDictionary dictionary =
+                is_cut ? cut_dictionary(node_count) : random_dictionary(node_count, 30, node_count);
             const std::vector<StackCount> counts = random_counts(node_count, stack_count, stack_count);
             std::map<StackNumber, std::pair<std::uint64_t, std::uint64_t>> expected;
             std::vector<StackNumber> chain;

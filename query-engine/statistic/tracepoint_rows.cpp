@@ -61,9 +61,15 @@ Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::si
                 }
             }
             if (rows.size() > kTracepointRowsMax) {
+                if (scan.sessions().size() > 1) {
+                    scan.note_left_out(session_index, "more than " + std::to_string(kTracepointRowsMax) +
+                                                          " tracepoint rows, whose order matters here: they are left "
+                                                          "out (--from and --until select fewer)");
+                    return std::vector<TracepointRow>{};
+                }
                 return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kTracepointRowsMax) +
                                                        " tracepoint rows, whose order matters here: narrow them with "
-                                                       "--session, --from and --until"};
+                                                       "--from and --until"};
             }
         }
         PERFLEET_TRY(blocks.status());

@@ -106,8 +106,9 @@ private:
                     window.threads.push_back(std::move(figures));
                 }
                 if (window.threads.size() > kThreadsMax) {
-                    return Error{ErrorCode::kTooLarge,
-                                 "more than " + std::to_string(kThreadsMax) + " threads in a window"};
+                    scan_.note_left_out(index, "more than " + std::to_string(kThreadsMax) +
+                                                   " threads in a window: it and those behind it are left out");
+                    return Done{};
                 }
             }
         }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "schemas/vocabulary/batch_limits.h"
 
@@ -15,3 +16,10 @@ inline constexpr std::uint32_t kCallChainDepthMax = 640;
 static_assert(kCallChainDepthMax < kStackChainMax);
 
 }  // namespace perfleet::limits
+
+namespace perfleet {
+
+// Name of the image of a frame that stands for all callers beyond a limit.
+inline constexpr std::string_view kCutChainName = "[truncated: depth]";
+
+}  // namespace perfleet

@@ -1,10 +1,14 @@
 #include "schemas/vocabulary/file_io.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
+#include <string_view>
 #include <utility>
 
 #include "schemas/vocabulary/file_descriptor.h"
@@ -69,6 +73,33 @@ std::optional<std::string> read_rest(int fd, std::size_t size_bytes_max) {
         text.resize(size_bytes);
         return got == room.size() || errno == 0 ? std::optional{std::move(text)} : std::nullopt;
     }
+}
+
+Result<std::string> follow_own_links(const std::string& path) {
+    constexpr int kLinksMax = 40;  // as the kernel
+    std::string place = path;
+    for (int i = 0; i < kLinksMax; ++i) {
+        struct stat status {};
+        if (::lstat(place.c_str(), &status) != 0) {
+            return errno == ENOENT ? Result<std::string>{std::move(place)} : error_from_errno(errno, place);
+        }
+        if (!S_ISLNK(status.st_mode)) {
+            return place;
+        }
+        if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+            return Error{ErrorCode::kPermission, place + ": is a symbolic link of another user (" +
+                                                     std::to_string(status.st_uid) +
+                                                     "), which isn't followed; remove it, or name another file"};
+        }
+        std::array<char, PATH_MAX> target{};
+        const ssize_t size = ::readlink(place.c_str(), target.data(), target.size());
+        if (size < 0) {
+            return error_from_errno(errno, place);
+        }
+        const std::string_view to{target.data(), static_cast<std::size_t>(size)};
+        place = to.starts_with('/') ? std::string{to} : place.substr(0, place.rfind('/') + 1) + std::string{to};
+    }
+    return error_from_errno(ELOOP, path);
 }
 
 Result<Done> sync_folder(const std::string& path) {

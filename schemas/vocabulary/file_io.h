@@ -20,6 +20,11 @@ namespace perfleet {
 // Reads to the end of the file, or one byte more than `size_bytes_max` if it is longer. Empty: it can't be read.
 [[nodiscard]] std::optional<std::string> read_rest(int fd, std::size_t size_bytes_max);
 
+// Where a name leads whose last part may be a symbolic link, or several. A link that neither this user nor root made
+// isn't followed: whoever may write to a folder like /tmp would choose which file is written. A name that leads nowhere
+// is given as it is. Errors: kPermission (such a link), those of lstat(2) and readlink(2).
+[[nodiscard]] Result<std::string> follow_own_links(const std::string& path);
+
 // Names that were created, renamed and deleted in a folder are on disk. Errors: those of open(2) and fsync(2).
 [[nodiscard]] Result<Done> sync_folder(const std::string& path);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
@@ -20,24 +21,22 @@ Error refusal(std::string_view what, std::uint64_t number, std::string_view why)
                  "dictionary: " + std::string{what} + " " + std::to_string(number) + " " + std::string{why}};
 }
 
-// Numbers are checked against their ColumnRule when rows are decoded, which bounds the size.
+// Numbers are checked against their ColumnRule when rows are decoded, which bounds the size. Whether it is the first
+// definition of the number, or says the same as the first.
 template <class Definition>
-Result<Done> define(std::vector<Definition>& definitions, std::vector<bool>& defined, std::uint64_t number,
-                    Definition definition, std::string_view what) {
+bool define(std::vector<Definition>& definitions, std::vector<bool>& defined, std::uint64_t number,
+            Definition definition) {
     const auto index = static_cast<std::size_t>(number);
     if (index >= definitions.size()) {
         definitions.resize(index + 1);
         defined.resize(index + 1);
     }
     if (defined[index]) {
-        if (definitions[index] != definition) {
-            return refusal(what, number, "is defined twice, with different content");
-        }
-        return Done{};
+        return definitions[index] == definition;
     }
     definitions[index] = std::move(definition);
     defined[index] = true;
-    return Done{};
+    return true;
 }
 
 }  // namespace
@@ -48,11 +47,7 @@ bool is_kernel(const ImageDefinition& image) {
     return (image.flags & image_flags::kKernel) != 0 && !is_kernel_module(image);
 }
 
-StackNumber caller_of(const EpochDictionary& dictionary, StackNumber node) {
-    // Callers are defined before what they call; a node whose definition was lost has none.
-    const StackNumber caller = dictionary.stack(node).parent;
-    return caller < node ? caller : kEmptyStack;
-}
+StackNumber caller_of(const EpochDictionary& dictionary, StackNumber node) { return dictionary.stack(node).parent; }
 
 void EpochDictionary::expect_stacks(std::uint64_t count) {
     stacks_.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(count, limits::kStackNodesMax)) + 1);
@@ -79,7 +74,8 @@ Result<Done> EpochDictionary::define_stack(StackNumber number, const StackNode& 
     if (number.value > limits::kStackNodesMax) {
         return refusal("stack", number.value, "is beyond the most of an epoch");
     }
-    return define(stacks_, stack_defined_, number.value, node, "stack");
+    conflicting_count_ += define(stacks_, stack_defined_, number.value, node) ? 0 : 1;
+    return Done{};
 }
 
 Result<Done> EpochDictionary::define_image(ImageNumber number, ImageDefinition image) {
@@ -89,7 +85,8 @@ Result<Done> EpochDictionary::define_image(ImageNumber number, ImageDefinition i
     if (is_kernel(image) && (!last_kernel_ || *last_kernel_ < number)) {
         last_kernel_ = number;
     }
-    return define(images_, image_defined_, number.value, std::move(image), "image");
+    conflicting_count_ += define(images_, image_defined_, number.value, std::move(image)) ? 0 : 1;
+    return Done{};
 }
 
 Result<Done> EpochDictionary::add_stacks() {
@@ -126,35 +123,50 @@ Result<Done> EpochDictionary::add_strings() {
         if (numbers[row] == kEmptyString.value) {
             return refusal("string", 0, "is the empty one and can't be defined");
         }
-        PERFLEET_TRY(define(strings_, string_defined_, numbers[row],
-                            std::string{rows_.bytes(ColumnId::kNameBytes, row)}, "string"));
+        const bool is_first =
+            define(strings_, string_defined_, numbers[row], std::string{rows_.bytes(ColumnId::kNameBytes, row)});
+        conflicting_count_ += is_first ? 0 : 1;
     }
     return Done{};
 }
 
-// Walks up from each node as far as a node of known depth. A cycle has no end, so it is a chain that is too long.
-Result<Done> EpochDictionary::finish() {
-    std::vector<std::uint32_t> depths(stacks_.size(), 0);  // nodes from here to the root; 0: not known yet
-    std::vector<std::size_t> path;
-    for (std::size_t start = 0; start < stacks_.size(); ++start) {
-        path.clear();
-        std::size_t at = start;
-        while (at < stacks_.size() && stack_defined_[at] && depths[at] == 0 && path.size() <= limits::kStackChainMax) {
-            path.push_back(at);
-            at = stacks_[at].parent.value;
+// Callers have smaller numbers, so one walk meets each node behind its caller.
+DefinitionFaults EpochDictionary::finish() {
+    DefinitionFaults faults{conflicting_count_, 0};
+    std::vector<std::uint16_t> depths(stacks_.size(), 1);  // nodes from here to the root; one that isn't defined is one
+    static_assert(limits::kStackChainMax < UINT16_MAX);
+    const auto node_count = static_cast<std::uint32_t>(stacks_.size());
+    for (std::uint32_t number = 1; number < node_count; ++number) {
+        const std::uint32_t caller = stacks_[number].parent.value;
+        if (!stack_defined_[number] || caller == kEmptyStack.value) {
+            continue;
         }
-        std::uint32_t depth = at < stacks_.size() && path.size() <= limits::kStackChainMax ? depths[at] : 0;
-        if (path.size() + depth > limits::kStackChainMax) {
-            const bool is_own_ancestor = std::find(path.begin() + 1, path.end(), start) != path.end();
-            return refusal("stack", start,
-                           is_own_ancestor ? "is its own ancestor"
-                                           : "has more than " + std::to_string(limits::kStackChainMax) + " ancestors");
+        if (caller < number && depths[caller] < limits::kStackChainMax) {
+            depths[number] = static_cast<std::uint16_t>(depths[caller] + 1);
+            continue;
         }
-        for (auto node = path.rbegin(); node != path.rend(); ++node) {
-            depths[*node] = ++depth;
-        }
+        define_cut_mark();
+        stacks_[number].parent = cut_mark_;
+        depths[number] = 2;
+        ++faults.cut_count;
     }
-    return Done{};
+    return faults;
+}
+
+void EpochDictionary::define_cut_mark() {
+    if (cut_mark_ != kEmptyStack) {
+        return;
+    }
+    const ImageDefinition mark{image_flags::kUnknown, 0, 0, {}, std::string{kCutChainName}};
+    std::size_t image = 0;
+    while (image < images_.size() && !(image_defined_[image] && images_[image] == mark)) {
+        ++image;
+    }
+    const bool has_image = image < limits::kImagesMax && define(images_, image_defined_, image, mark);
+    cut_mark_ = StackNumber{static_cast<std::uint32_t>(stacks_.size())};
+    static_cast<void>(
+        define(stacks_, stack_defined_, cut_mark_.value,
+               {kEmptyStack, Frame{has_image ? ImageNumber{static_cast<std::uint32_t>(image)} : kUndefinedImage, 0}}));
 }
 
 std::size_t EpochDictionary::size_bytes() const {

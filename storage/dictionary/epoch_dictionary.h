@@ -1,10 +1,11 @@
 // The dictionary of one epoch of one session: what its stack, image and string numbers mean. Made from the epoch's
 // definition blocks; numbers are array indices.
 //
-// Built by one thread, then read by many. Input is untrusted (it comes from disk): a number outside the limits, a node
-// that is its own ancestor, a chain of more than limits::kStackChainMax nodes, or a number defined twice with different
-// content is kInvalid; the same definition again is fine. After an error the dictionary is not to be used. Memory: at
-// most what the limits of an epoch allow.
+// Built by one thread, then read by many. Input is untrusted (it comes from disk, from whatever a collector sent):
+// where definitions contradict each other the dictionary can still be used, and finish() counts what was wrong. Of a
+// number that is defined twice with different content the first definition stands. A chain of more than
+// limits::kStackChainMax nodes, or with a caller that isn't numbered before its callee, is cut: a node in the image
+// kCutChainName takes the place of the callers. Memory: at most what the limits of an epoch allow.
 #pragma once
 
 #include <cstdint>
@@ -52,9 +53,18 @@ struct ImageDefinition {
 // The image of nodes that aren't defined.
 inline constexpr ImageNumber kUndefinedImage{0xffff'ffff};
 
+// What definitions say that can't be.
+struct DefinitionFaults {
+    std::uint64_t conflicting_count = 0;  // definitions of a number that was defined with other content before
+    std::uint64_t cut_count = 0;          // nodes that lost their callers
+
+    [[nodiscard]] bool ok() const { return conflicting_count == 0 && cut_count == 0; }
+};
+
 class EpochDictionary;
 
-// The node that called `node`; kEmptyStack where there is none, or where its definition was lost.
+// The node that called `node`; kEmptyStack where there is none, or where its definition was lost. After finish(): it
+// has a smaller number, but for the mark of cut chains.
 [[nodiscard]] StackNumber caller_of(const EpochDictionary& dictionary, StackNumber node);
 
 class EpochDictionary {
@@ -62,19 +72,23 @@ public:
     // So many stacks are to come, as far as is known: room for them is made once. More or fewer may come.
     void expect_stacks(std::uint64_t count);
 
-    // Takes up the rows of a block of kind stack, image or string. Order: any.
+    // Takes up the rows of a block of kind stack, image or string. Order: of conflicting definitions the first stands.
+    // Errors: a block that can't be decoded, of which nothing is taken.
     [[nodiscard]] Result<Done> add(const BlockView& block);
 
-    // Likewise, one definition.
+    // Likewise, one definition. Errors: kInvalid, a number outside the limits.
     [[nodiscard]] Result<Done> define_stack(StackNumber number, const StackNode& node);
     [[nodiscard]] Result<Done> define_image(ImageNumber number, ImageDefinition image);
 
     // Of a kernel module: to which kernel it belongs. Where none is told it is the last image that is a kernel.
     void set_kernel(ImageNumber module, ImageNumber kernel);
 
-    // To be called once after the last of these: checks that every chain ends, so that following parents from any node
-    // takes at most limits::kStackChainMax steps. A parent or image whose definition was lost is no error: see below.
-    [[nodiscard]] Result<Done> finish();
+    // To be called once after the last of these: cuts chains, so that following parents from any node takes at most
+    // limits::kStackChainMax steps. A parent or image whose definition was lost is no fault: see below.
+    DefinitionFaults finish();
+
+    // The node that stands for the callers that were cut, defined behind all others; kEmptyStack where none was.
+    [[nodiscard]] StackNumber cut_mark() const { return cut_mark_; }
 
     // A number that isn't defined (its definition was lost) gives an empty string, an image named "[undefined]" with
     // flag kUnknown, a node without parent in the image kUndefinedImage: never a crash.
@@ -96,6 +110,7 @@ private:
     [[nodiscard]] Result<Done> add_stacks();
     [[nodiscard]] Result<Done> add_images();
     [[nodiscard]] Result<Done> add_strings();
+    void define_cut_mark();
 
     DecodedRows rows_;  // of the last add(), for its capacity
     std::vector<StackNode> stacks_;
@@ -106,6 +121,8 @@ private:
     std::optional<ImageNumber> last_kernel_;
     std::vector<std::string> strings_;
     std::vector<bool> string_defined_;
+    std::uint64_t conflicting_count_ = 0;
+    StackNumber cut_mark_ = kEmptyStack;
 };
 
 }  // namespace perfleet

@@ -175,7 +175,9 @@ Result<EpochDictionary> epoch_dictionary_of(const PartitionDictionary& dictionar
         const Frame frame{ImageNumber{node.image}, node.offset};
         PERFLEET_TRY(numbers.define_stack(StackNumber{i + 1}, {StackNumber{node.parent}, frame}));
     }
-    PERFLEET_TRY(numbers.finish());
+    if (!numbers.finish().ok()) {
+        return Error{ErrorCode::kInvalid, "dictionary of a partition: a chain of too many nodes"};
+    }
     return numbers;
 }
 

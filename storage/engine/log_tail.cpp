@@ -1,16 +1,18 @@
 #include "storage/engine/log_tail.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <system_error>
 #include <vector>
 
 #include "schemas/columns/crc32c.h"
+#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/vocabulary/file_io.h"
 #include "storage/engine/synced_log.h"
 
 namespace perfleet {
@@ -18,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kLogSizeBytesMax = std::size_t{1} << 40U;  // no log is as large
 constexpr std::size_t kLogBlockSizeBytes = 32'768;
 constexpr std::size_t kLogHeaderSizeBytes = 7;
 constexpr std::size_t kBatchHeaderSizeBytes = 12;
@@ -237,12 +240,12 @@ Result<std::optional<LogDamage>> find_log_damage(const std::string& directory) {
     auto logs = PERFLEET_TRY(logs_of(directory));
     LogScan scan;
     for (const fs::path& path : logs) {
-        std::ifstream file{path, std::ios::binary};
-        if (!file) {
-            return error_from_errno(errno, path.string());
+        const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+        const auto log = file ? read_rest(file.get(), kLogSizeBytesMax) : std::nullopt;
+        if (!log) {
+            return error_from_errno(errno, path.string() + ": can't read the write-ahead log");
         }
-        const std::string log{std::istreambuf_iterator<char>{file}, {}};
-        scan.read(path.filename().string(), log);
+        scan.read(path.filename().string(), *log);
     }
     std::optional<LogDamage> damage = scan.damage();
     for (const SyncedLog& synced : read_synced_logs(directory)) {

@@ -174,6 +174,15 @@ TEST_F(LogTail, HoldsGroupsThatAreLargerThanABlock) {
     EXPECT_EQ(damage(), at_large + " promised");
 }
 
+TEST_F(LogTail, ThatIsAFolderIsAnErrorWithItsName) {
+    write(1, first_);
+    fs::create_directory(path(2));
+    for (const auto& found : {find_log_damage(folder_->path()).error(), cut_log_tail(folder_->path()).error()}) {
+        EXPECT_NE(found.message.find(path(2).string()), std::string::npos) << found.message;
+        EXPECT_NE(found.message.find("Is a directory"), std::string::npos) << found.message;
+    }
+}
+
 TEST_F(LogTail, OfSoundLogsIsNotCutOff) {
     write(1, first_ + second_);
     const auto skips = cut_log_tail(folder_->path());

@@ -162,7 +162,9 @@ Result<EpochDictionary> dictionary_of(const DayRollup& rollup) {
         const Frame frame{ImageNumber{node.image}, node.offset};
         PERFLEET_TRY(dictionary.define_stack(StackNumber{i + 1}, {StackNumber{node.parent}, frame}));
     }
-    PERFLEET_TRY(dictionary.finish());
+    if (!dictionary.finish().ok()) {
+        return Error{ErrorCode::kInvalid, "rollup of a day: a chain of too many nodes"};
+    }
     return dictionary;
 }
 

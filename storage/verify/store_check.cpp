@@ -445,14 +445,6 @@ private:
     void finish_partition() {
         finish_damaged_block(nullptr);
         add_missing_blocks();
-        for (auto& [name, dictionary] : dictionaries_) {
-            const auto& [target, session, epoch] = name;
-            if (auto finished = dictionary.finish(); !finished.ok()) {
-                add({"dictionary of epoch " + std::to_string(epoch.value) + " of " +
-                         describe_key(session_key(Table::kSession, target, session)),
-                     finished.error().message, "the names and call chains of the epoch's rows", 0});
-            }
-        }
         dictionaries_.clear();
         partition_dictionary_.reset();
         named_.clear();
@@ -497,6 +489,9 @@ Result<std::uint64_t> check_files(const std::string& directory, bool verify, con
     }
     if (verify) {
         auto damage = find_log_damage(directory);
+        if (!damage.ok()) {
+            check.damage.push_back({directory, damage.error().message, "what the log held", 0});
+        }
         if (damage.ok() && damage->has_value() && (*damage)->was_synced) {
             check.damage.push_back(
                 {(*damage)->file, describe_log_loss(directory, **damage), "what it held from there on", 0});

@@ -48,8 +48,9 @@ struct StoreCheck {
 inline constexpr std::size_t kStoreDamageMax = 10'000;
 
 // With `verify` table files and logs are checked, every record and block is decoded in full, each batch's seal is
-// computed from its blocks again, and each epoch's dictionary is put together. Without, damage is listed as far as it
-// hinders listing. Errors: kNotFound, kPermission, kInvalid (no folder of a store); a damaged store is no error.
+// computed from its blocks again, and each epoch's dictionary is put together (definitions of a collector that
+// contradict each other are no damage). Without, damage is listed as far as it hinders listing. Errors: kNotFound,
+// kPermission, kInvalid (no folder of a store); a damaged store is no error.
 [[nodiscard]] Result<StoreCheck> check_store(const std::string& where, bool verify,
                                              const ProgressReport& progress = {});
 

@@ -385,6 +385,7 @@ Result<CollectorSummary> LinuxCollector::run() {
     summary.session_refused = outcome.session_refused;
     summary.is_rest_in_file = is_rest_in_file;
     summary.earlier_sessions = left.sessions_left;
+    summary.damaged_spool_files = disk_spool_ != nullptr ? disk_spool_->damaged_count() : 0;
     summary.run_status = run_status_;
     summary.own_cpu_ns =
         thread_cpu_ns() - cpu_before_ns_ + source_->own_cpu_ns() + outcome.cpu_ns + left.cpu_ns + symbols_.cpu_ns();

@@ -93,13 +93,14 @@ struct CollectorSummary {
     std::vector<std::pair<CountName, std::uint64_t>> lost_by_reason;  // the others of rows_lost
     std::uint64_t batches_sealed = 0;
     std::uint64_t batches_dropped = 0;
-    std::uint64_t batches_kept = 0;        // in the spool folder: the next run delivers them; or in the file
-    bool is_rest_in_file = false;          // what isn't acknowledged is in CollectorOptions::unacknowledged_file
-    std::uint64_t earlier_sessions = 0;    // of earlier runs, still in the spool folder
-    bool everything_acknowledged = false;  // of this session
-    bool is_rest_kept = false;             // what isn't acknowledged is in the spool folder
-    bool session_refused = false;          // the gateway will never take this session
-    std::uint64_t own_cpu_ns = 0;          // of all threads, open() included when run() is called by the same thread
+    std::uint64_t batches_kept = 0;         // in the spool folder: the next run delivers them; or in the file
+    bool is_rest_in_file = false;           // what isn't acknowledged is in CollectorOptions::unacknowledged_file
+    std::uint64_t earlier_sessions = 0;     // of earlier runs, still in the spool folder
+    std::uint64_t damaged_spool_files = 0;  // of earlier runs: batches or counts in them are lost
+    bool everything_acknowledged = false;   // of this session
+    bool is_rest_kept = false;              // what isn't acknowledged is in the spool folder
+    bool session_refused = false;           // the gateway will never take this session
+    std::uint64_t own_cpu_ns = 0;           // of all threads, open() included when run() is called by the same thread
 };
 
 class Collector {

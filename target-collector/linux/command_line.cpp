@@ -527,6 +527,9 @@ std::string summary_line(const CollectorSummary& summary) {
     if (summary.earlier_sessions > 0) {
         line += "; of earlier runs, too, sessions wait in the spool: " + std::to_string(summary.earlier_sessions);
     }
+    if (summary.damaged_spool_files > 0) {
+        line += "; damaged files of earlier runs in the spool: " + std::to_string(summary.damaged_spool_files);
+    }
     char session[80];
     std::snprintf(session, sizeof(session), "%.3f s of own CPU; session %016llx%016llx",
                   static_cast<double>(summary.own_cpu_ns) / 1e9, static_cast<unsigned long long>(summary.session.high),

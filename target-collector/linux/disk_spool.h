@@ -35,6 +35,8 @@ public:
     // Takes the file of a session that never began away.
     ~DiskSpool();
 
+    // Files of earlier runs with damage.
+    [[nodiscard]] std::uint64_t damaged_count() const { return folder_->damaged_count(); }
     [[nodiscard]] bool has_left() const { return !folder_->orphans().empty(); }
     // Over this connection; begins with start().
     void deliver_orphans(std::unique_ptr<WaitingDriver> driver);

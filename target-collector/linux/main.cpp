@@ -165,7 +165,8 @@ int run(int argc, char** argv) {
     }
     log.write({LogLevel::kNotice, "end", summary_line(*summary)});
     const bool nothing_is_lost =
-        summary->everything_acknowledged || (summary->is_rest_kept && !summary->session_refused);
+        (summary->everything_acknowledged || (summary->is_rest_kept && !summary->session_refused)) &&
+        summary->damaged_spool_files == 0;
     return nothing_is_lost ? summary->command_exit_status : kExitFailure;
 }
 

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <bit>
+#include <cstring>
 
+#include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/message/count_table.h"
@@ -16,6 +18,10 @@ constexpr std::size_t kPointsOffset = 8;
 constexpr std::size_t kPointSizeBytes = 24;
 constexpr std::size_t kCountsOffset = 64;
 constexpr std::size_t kKeyOffset = 8;
+constexpr std::size_t kCopyBodyOffset = kLiveCountsCopyOffset + 8;
+constexpr std::size_t kCopiesOffset = kCopyBodyOffset + kPointSizeBytes;
+// More than any source counts from one clock point to the next.
+constexpr std::uint64_t kGrowthMax = std::uint64_t{1} << 26U;
 
 constexpr std::size_t kOverflowEntriesMax = CountTable::kOverflowEntriesMax;
 
@@ -53,6 +59,12 @@ void LiveCounts::set_last_seen(const ClockPoint& point) {
     store_little_endian(at + 8, point.utc_ns.value);
     store_little_endian(at + 16, point.uncertainty_ns);
     store_word(memory_, number);
+    const std::size_t size_bytes = count_ * kKeptCountSizeBytes;
+    std::memcpy(memory_ + kCopyBodyOffset, at, kPointSizeBytes);
+    std::memcpy(memory_ + kCopiesOffset, memory_ + kCountsOffset, size_bytes);
+    store_little_endian(memory_ + kLiveCountsCopyOffset, static_cast<std::uint32_t>(count_));
+    store_little_endian(memory_ + kLiveCountsCopyOffset + 4,
+                        crc32c(0, std::span{memory_ + kCopyBodyOffset, kPointSizeBytes + size_bytes}));
 }
 
 void LiveCounts::count(Series series, CountName name, std::uint64_t value) {
@@ -88,16 +100,32 @@ Checked<Done> read_live_counts(std::span<const std::byte> memory_untrusted, Live
     if (const auto number = load_little_endian<std::uint64_t>(memory); number != 0) {
         into.last_seen = load_point(memory + kPointsOffset + kPointSizeBytes * (number % 2));
     }
+    std::size_t copied = load_little_endian<std::uint32_t>(memory + kLiveCountsCopyOffset);
+    if (copied > limits::kCountsMax ||
+        load_little_endian<std::uint32_t>(memory + kLiveCountsCopyOffset + 4) !=
+            crc32c(0, memory_untrusted.subspan(kCopyBodyOffset, kPointSizeBytes + copied * kKeptCountSizeBytes))) {
+        copied = 0;  // its writer was killed in the middle, or it is damaged
+    } else {
+        into.last_seen = load_point(memory + kCopyBodyOffset);
+    }
     for (std::size_t i = 0; i < limits::kCountsMax; ++i) {
-        const std::size_t offset = kCountsOffset + i * kKeptCountSizeBytes;
-        if (load_little_endian<std::uint64_t>(memory + offset + kKeyOffset) == 0) {
-            break;
+        const std::byte* const at = memory + kCountsOffset + i * kKeptCountSizeBytes;
+        CountEntry copy;
+        const bool has_copy = i < copied && load_kept_count(memory + kCopiesOffset + i * kKeptCountSizeBytes, copy);
+        if (!has_copy && load_little_endian<std::uint64_t>(at + kKeyOffset) == 0) {
+            continue;
         }
         CountEntry entry;
-        if (!load_kept_count(memory + offset, entry)) {
-            return Fault{ErrorCode::kCorrupt, offset, load_little_endian<std::uint64_t>(memory + offset + kKeyOffset)};
+        bool is_whole = load_kept_count(at, entry);
+        if (is_whole && copied != 0) {
+            is_whole = entry.value - copy.value < kGrowthMax &&
+                       (!has_copy || (entry.series == copy.series && entry.name == copy.name));
         }
-        into.counts.add(entry.series, entry.name, entry.value);
+        if (is_whole || has_copy) {
+            const CountEntry& known = is_whole ? entry : copy;
+            into.counts.add(known.series, known.name, known.value);
+        }
+        into.damaged_count += is_whole ? 0 : 1;
     }
     return Done{};
 }

@@ -4,10 +4,13 @@
 //   byte 0    u64 number of the last clock point; it stands at 8 + 24 × (number % 2). 0: none yet
 //   byte 8    ClockPoint[2]: u64 ticks | i64 utc_ns | u64 uncertainty_ns
 //   byte 56   u64 0
-//   byte 64   limits::kCountsMax counts of 16 bytes (kept_count.h); the first without a name ends them
+//   byte 64   limits::kCountsMax counts of 16 bytes (kept_count.h); those without a name are free
+//   byte 16448  u32 count_count | u32 checksum of what follows: a copy, made at each clock point
+//   byte 16456  ClockPoint | count_count counts of 16 bytes
 //
-// Little-endian. There is no checksum, for each count changes alone, by one store. The layout is part of the spool's
-// format (target-collector/spool/FORMAT.md): it must not change.
+// Little-endian. The counts have no checksum, for each changes alone, by one store; one that is damaged differs from
+// its copy by more than can be counted between two clock points, and the copy stands for it. The layout is part of the
+// spool's format (target-collector/spool/FORMAT.md): it must not change.
 //
 // Freestanding; one thread writes. Reading back: read_live_counts().
 #pragma once
@@ -26,7 +29,9 @@
 
 namespace perfleet {
 
-inline constexpr std::size_t kLiveCountsSizeBytes = 64 + limits::kCountsMax * kKeptCountSizeBytes;
+inline constexpr std::size_t kLiveCountsCopyOffset = 64 + limits::kCountsMax * kKeptCountSizeBytes;
+inline constexpr std::size_t kLiveCountsSizeBytes =
+    kLiveCountsCopyOffset + 32 + limits::kCountsMax * kKeptCountSizeBytes;
 
 class LiveCounts {
 public:
@@ -44,7 +49,7 @@ public:
         }
     }
 
-    // The session was alive then.
+    // The session was alive then. Copies the counts.
     void set_last_seen(const ClockPoint& point);
 
 private:
@@ -60,10 +65,11 @@ private:
 
 struct LiveCountsRead {
     SessionCounts counts;
-    ClockPoint last_seen;  // all 0: none
+    ClockPoint last_seen;             // all 0: none
+    std::uint32_t damaged_count = 0;  // of counts for which their copy stands, or that are left out
 };
 
-// Faults: kTruncated, kCorrupt (a count that can't be: its offset).
+// Faults: kTruncated.
 [[nodiscard]] Checked<Done> read_live_counts(std::span<const std::byte> memory_untrusted, LiveCountsRead& into);
 
 }  // namespace perfleet

@@ -54,15 +54,49 @@ TEST_F(LiveCountsTest, GivesTheSameAsACountTableEvenWhenItIsFull) {
               std::vector<CountEntry>(book->entries().begin(), book->entries().end()));
 }
 
-TEST_F(LiveCountsTest, NamesACountThatCannotBe) {
-    counts_.attach(bytes());
-    counts_.add({Kind::kSample, EventNumber{7}}, CountName::kProduced, 8);
-    memory_[9] = 0xff'0007'0001;
-    const auto done = read_live_counts(bytes(), *read_);
-    ASSERT_FALSE(done.ok());
-    EXPECT_EQ(done.error().code, ErrorCode::kCorrupt);
-    EXPECT_EQ(done.error().where, 64U);
+constexpr Series kSamples{Kind::kSample, EventNumber{7}};
+constexpr Series kTasks{Kind::kTask, kNoEvent};
+
+TEST_F(LiveCountsTest, ADamagedCountIsLeftOutOrItsCopyStands) {
+    for (const bool has_copy : {false, true}) {
+        for (std::size_t bit = 0; bit < 128; ++bit) {
+            memory_.assign(memory_.size(), 0);
+            LiveCounts counts;
+            counts.attach(bytes());
+            counts.add(kSamples, CountName::kProduced, 8);
+            counts.add(kTasks, CountName::kProduced, 5);
+            if (has_copy) {
+                counts.set_last_seen({Ticks{1}, UtcNs{2}, 3});
+                counts.add(kTasks, CountName::kProduced, 1);
+            }
+            memory_[8 + bit / 64] ^= std::uint64_t{1} << bit % 64;
+            *read_ = {};
+            ASSERT_TRUE(read_live_counts(bytes(), *read_).ok());
+            EXPECT_EQ(read_->counts.get(kTasks, CountName::kProduced), has_copy ? 6U : 5U);
+            if (has_copy && bit >= 26) {
+                EXPECT_EQ(read_->damaged_count, 1U) << bit;
+                EXPECT_EQ(read_->counts.get(kSamples, CountName::kProduced), 8U) << bit;
+            }
+        }
+    }
     EXPECT_EQ(read_live_counts(bytes().first(100), *read_).error().code, ErrorCode::kTruncated);
+}
+
+// Where the copy is damaged, or its writer was killed, the counts stand for themselves.
+TEST_F(LiveCountsTest, ADamagedCopyIsPassedOver) {
+    counts_.attach(bytes());
+    counts_.add(kSamples, CountName::kProduced, 8);
+    counts_.set_last_seen({Ticks{1}, UtcNs{2}, 3});
+    counts_.add(kSamples, CountName::kProduced, 2);
+    for (std::size_t at = kLiveCountsCopyOffset; at < kLiveCountsCopyOffset + 48; ++at) {
+        bytes()[at] ^= std::byte{0x40};
+        *read_ = {};
+        ASSERT_TRUE(read_live_counts(bytes(), *read_).ok());
+        bytes()[at] ^= std::byte{0x40};
+        EXPECT_EQ(read_->counts.get(kSamples, CountName::kProduced), 10U) << at;
+        EXPECT_EQ(read_->damaged_count, 0U);
+        EXPECT_EQ(read_->last_seen, (ClockPoint{Ticks{1}, UtcNs{2}, 3}));
+    }
 }
 
 }  // namespace

@@ -64,4 +64,12 @@ void resolve_stack(std::span<const std::uint64_t> words, const MappingList& mapp
     }
 }
 
+void mark_outer_end(ResolvedStack& stack, ImageIndex mark) {
+    if (stack.frame_count == stack.frames.size()) {
+        --stack.frame_count;
+        ++stack.truncated_count;
+    }
+    stack.frames[stack.frame_count++] = {mark, 0};
+}
+
 }  // namespace perfleet

@@ -43,4 +43,8 @@ void resolve_stack(std::span<const std::uint64_t> words, const MappingList& mapp
                    ImageIndex unknown_image, UnmappedFrames unmapped, ResolvedStack& stack,
                    const FindInterpretedFrame& find_interpreted = nullptr);
 
+// Puts `mark`, an image that stands for callers that are left out, at the outer end: in place of the outermost frame,
+// which counts as truncated, where there is no room for it.
+void mark_outer_end(ResolvedStack& stack, ImageIndex mark);
+
 }  // namespace perfleet

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/batch_limits.h"
@@ -16,7 +17,92 @@ constexpr std::uint64_t kHoleSizeBytesMax = std::uint64_t{1} << 30U;  // what on
 }  // namespace
 
 RecordWalk::RecordWalk(std::span<const std::byte> records, SpoolReading& into)
-    : records_{records}, into_{into}, bytes_to_read_{2 * records.size() + limits::kBatchSizeBytesMax} {}
+    : records_{records}, into_{into}, bytes_to_read_{4 * records.size() + limits::kBatchSizeBytesMax} {}
+
+bool RecordWalk::walk_kept() {
+    const DeliverySpool::Places places = into_.entry.places;
+    if (places.used_bytes > 0 && !(places.is_wrapped ? walk(places.tail, places.wrap_end) && walk(0, places.head)
+                                                     : walk(places.tail, places.head))) {
+        return false;
+    }
+    take_next();
+    return true;
+}
+
+// A record is written before the entry that keeps it: behind the last one, or where the ring begins anew.
+void RecordWalk::take_next() {
+    DeliverySpool::Places& places = into_.entry.places;
+    if (places.used_bytes == 0) {
+        places.tail = places.head;
+        places.is_wrapped = false;
+    } else if (last_seq_ != into_.entry.last_sealed) {
+        return;
+    }
+    const auto next_at = [&](std::uint64_t at, std::uint64_t end) {
+        const auto found = whole_record_at(at, end);
+        return found && found->seq.value == into_.entry.last_sealed.value + 1 ? found : std::nullopt;
+    };
+    for (;;) {
+        auto found = next_at(places.head, places.is_wrapped ? places.tail : records_.size());
+        if (!found && !places.is_wrapped && places.used_bytes > 0 && (found = next_at(0, places.tail))) {
+            places.is_wrapped = true;
+            places.wrap_end = std::exchange(places.head, 0);
+        }
+        if (!found) {
+            return;
+        }
+        const std::uint64_t size_bytes = DeliverySpool::size_bytes_of(found->series_count, found->message_size_bytes);
+        take(*found, places.head);
+        into_.entry.last_sealed = found->seq;
+        places.head += size_bytes;
+        places.used_bytes += size_bytes;
+    }
+}
+
+std::vector<RecordWalk::Run> RecordWalk::find_runs() {
+    std::vector<Run> runs;
+    for (std::uint64_t at = 0; at < records_.size();) {
+        const auto found = whole_record_at(at, records_.size());
+        if (!found) {
+            at += kRecordAlignment;
+            continue;
+        }
+        const std::uint64_t begin = at;
+        at += DeliverySpool::size_bytes_of(found->series_count, found->message_size_bytes);
+        if (runs.empty() || found->seq <= runs.back().last) {
+            runs.push_back({begin, at, found->seq, found->seq});
+        }
+        runs.back().end = at;
+        runs.back().last = found->seq;
+    }
+    return runs;
+}
+
+// The newest records stand from the beginning on, and behind them what is left of the round before.
+void RecordWalk::find_places() {
+    const std::vector<Run> runs = find_runs();
+    JournalEntry& entry = into_.entry;
+    entry.places = {};
+    if (runs.empty()) {
+        entry.first_kept = Seq{entry.last_sealed.value + 1};
+        return;
+    }
+    const Run& newest = runs.front();
+    const bool is_wrapped = runs.size() > 1 && runs[1].last < newest.first;
+    const Run& oldest = is_wrapped ? runs[1] : newest;
+    entry.first_kept = oldest.first;
+    entry.last_sealed = newest.last;
+    entry.places.tail = oldest.begin;
+    entry.places.head = newest.end;
+    entry.places.is_wrapped = is_wrapped;
+    entry.places.wrap_end = is_wrapped ? oldest.end : 0;
+    entry.places.used_bytes = is_wrapped ? oldest.end - oldest.begin + newest.end : newest.end - newest.begin;
+}
+
+Seq RecordWalk::newest_seq() {
+    const std::vector<Run> runs = find_runs();
+    return runs.empty() ? Seq{} : runs.front().last;
+}
 
 bool RecordWalk::walk(std::uint64_t begin, std::uint64_t end) {
     std::uint64_t at = begin;
@@ -40,14 +126,22 @@ bool RecordWalk::walk(std::uint64_t begin, std::uint64_t end) {
 }
 
 std::optional<SpooledBatch> RecordWalk::record_at(std::uint64_t at, std::uint64_t end) {
-    if (end - at < sizeof(SpooledBatch)) {
+    auto found = whole_record_at(at, end);
+    if (found &&
+        (found->seq <= last_seq_ || found->seq < into_.entry.first_kept || found->seq > into_.entry.last_sealed)) {
+        return {};
+    }
+    return found;
+}
+
+std::optional<SpooledBatch> RecordWalk::whole_record_at(std::uint64_t at, std::uint64_t end) {
+    if (end < at || end - at < sizeof(SpooledBatch)) {
         return {};
     }
     SpooledBatch head;
     std::memcpy(static_cast<void*>(&head), records_.data() + at, offsetof(SpooledBatch, sent_ns));
     if (head.magic != SpooledBatch::kMagic || head.head_checksum != DeliverySpool::head_checksum_of(head) ||
         head.series_count > limits::kBatchSeriesMax || head.message_size_bytes > limits::kBatchSizeBytesMax ||
-        head.seq <= last_seq_ || head.seq < into_.entry.first_kept || head.seq > into_.entry.last_sealed ||
         DeliverySpool::size_bytes_of(head.series_count, head.message_size_bytes) > end - at ||
         !is_content_whole(head, at)) {
         return {};

@@ -74,9 +74,11 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::create(const std::string& folder, 
         ::unlink(unfinished.c_str());
         return std::move(done).error();
     }
-    std::copy(hello.begin(), hello.end(), file->bytes_.begin() + kSpoolHelloOffset);
+    for (const std::uint64_t offset : {std::uint64_t{kSpoolHelloOffset}, head.hello_copy_offset()}) {
+        std::copy(hello.begin(), hello.end(), file->bytes_.begin() + static_cast<std::ptrdiff_t>(offset));
+    }
     DeliveryJournal(file->journal()).write({});
-    write_spool_head(head, file->bytes_.first(kSpoolHeadSizeBytes));
+    file->write_heads();
     if (::fdatasync(file->fd_.get()) != 0 || ::rename(unfinished.c_str(), path.c_str()) != 0 || !sync_folder(folder)) {
         const int error = errno;
         ::unlink(unfinished.c_str());
@@ -97,11 +99,14 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::open(const std::string& path) {
         return Error{ErrorCode::kInvalid, "spool file '" + path + "' is no ordinary file"};
     }
     std::array<std::byte, kSpoolHeadSizeBytes> bytes{};
+    std::array<std::byte, kSpoolHeadSizeBytes> copy{};
     const ssize_t got = ::pread(file->fd_.get(), bytes.data(), bytes.size(), 0);
-    if (got < 0) {
+    const ssize_t got_copy = ::pread(file->fd_.get(), copy.data(), copy.size(), kSpoolHeadCopyOffset);
+    if (got < 0 || got_copy < 0) {
         return error_from_errno(errno, "can't read the spool file '" + path + "'");
     }
-    const auto head = read_spool_head(std::span{bytes}.first(static_cast<std::size_t>(got)));
+    const auto head = read_spool_head(std::span{bytes}.first(static_cast<std::size_t>(got)),
+                                      std::span{copy}.first(static_cast<std::size_t>(got_copy)));
     if (!head.ok()) {
         return unreadable(head.error(), path);
     }
@@ -112,7 +117,13 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::open(const std::string& path) {
         }
     }
     PERFLEET_TRY(file->map());
+    file->write_heads();
     return file;
+}
+
+void SpoolFile::write_heads() const {
+    write_spool_head(head_, bytes_.first(kSpoolHeadSizeBytes));
+    write_spool_head(head_, bytes_.subspan(kSpoolHeadCopyOffset, kSpoolHeadSizeBytes));
 }
 
 SpoolFile::~SpoolFile() {

@@ -31,8 +31,9 @@ public:
     [[nodiscard]] static Result<std::unique_ptr<SpoolFile>> create(const std::string& folder, SpoolHead head,
                                                                    std::span<const std::byte> hello);
 
-    // One that stands there. A file that was cut short gets its length back, filled with zeros. Errors: kInvalid (no
-    // spool file), kUnsupported (of a newer version), kCorrupt, kTruncated, kTooLarge, kIo; all name the file.
+    // One that stands there. A file that was cut short gets its length back, filled with zeros; a damaged head is made
+    // from its copy. Errors: kInvalid (no spool file), kUnsupported (of a newer version), kCorrupt, kTruncated,
+    // kTooLarge, kIo; all name the file.
     [[nodiscard]] static Result<std::unique_ptr<SpoolFile>> open(const std::string& path);
 
     SpoolFile(const SpoolFile&) = delete;
@@ -62,6 +63,7 @@ public:
 private:
     SpoolFile(std::string path, FileDescriptor fd) : path_{std::move(path)}, fd_{std::move(fd)} {}
     [[nodiscard]] Result<Done> map();
+    void write_heads() const;
     void punch(std::uint64_t begin, std::uint64_t end) const;
 
     std::string path_;

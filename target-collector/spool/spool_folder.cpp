@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 
 #include "schemas/wire/delivery_limits.h"
 #include "target-collector/spool/orphan_session.h"
@@ -43,6 +44,62 @@ Result<std::vector<std::string>> files_in(const std::string& folder, std::string
     return paths;
 }
 
+// What stands in the folder is delivered in the target's name, and what is written there tells of the target: nobody
+// else may put files there, or another folder in its place.
+Result<Done> check_is_own(const std::string& path) {
+    std::error_code unknown;
+    std::filesystem::path place = std::filesystem::canonical(path, unknown);
+    if (unknown) {
+        return error_from_errno(unknown.value(), "can't use the spool folder '" + path + "'");
+    }
+    const auto refusal = [&](const std::string& why, const std::string& way_out) {
+        return Error{ErrorCode::kPermission, "the spool folder '" + path + "' isn't this user's alone: " + why + "; " +
+                                                 way_out + ", or name a folder that perfleet makes itself"};
+    };
+    for (bool is_spool = true;; is_spool = false) {
+        struct stat status {};
+        if (::stat(place.c_str(), &status) != 0) {
+            return error_from_errno(errno, "can't use the spool folder '" + path + "'");
+        }
+        const bool is_owner = status.st_uid == ::geteuid() || (status.st_uid == 0 && !is_spool);
+        if (is_spool && !is_owner) {
+            return refusal("it belongs to user " + std::to_string(status.st_uid), "give it to this one (chown)");
+        }
+        const bool may_others_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+        if (may_others_write && (is_spool || (status.st_mode & S_ISVTX) == 0)) {
+            return refusal("others may write to '" + place.string() + "'", "chmod go-w '" + place.string() + "'");
+        }
+        if (place == place.root_path()) {
+            return Done{};
+        }
+        place = place.parent_path();
+    }
+}
+
+std::string damage_text(const SpoolReading& reading) {
+    std::string text;
+    if (reading.is_journal_lost) {
+        text =
+            "its journal is lost; all " + std::to_string(reading.batch_count) +
+            " batches that stand in it are delivered, and rows of others that the gateway doesn't have are `missing` "
+            "in its ledger";
+    }
+    if (!reading.holes.empty()) {
+        std::uint64_t lost_bytes = 0;
+        for (const SpoolHole& hole : reading.holes) {
+            lost_bytes += hole.size_bytes;
+        }
+        text += (text.empty() ? "" : "; ") + std::to_string(reading.holes.size()) + " places (" +
+                std::to_string(lost_bytes) + " bytes) hold no whole batch: their rows are counted as " +
+                (reading.is_journal_lost ? "missing" : "killed");
+    }
+    if (reading.damaged_count_count != 0) {
+        text += (text.empty() ? "" : "; ") + std::to_string(reading.damaged_count_count) +
+                " counts are damaged: what was counted before stands for them, and is a lower bound";
+    }
+    return text;
+}
+
 std::string mib(std::uint64_t size_bytes) { return std::to_string((size_bytes + (1U << 20U) - 1) >> 20U) + " MiB"; }
 
 }  // namespace
@@ -58,6 +115,7 @@ Result<std::unique_ptr<SpoolFolder>> SpoolFolder::open(const std::string& path, 
     if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST) {
         return error_from_errno(errno, "can't make the spool folder '" + path + "'");
     }
+    PERFLEET_TRY(check_is_own(path));
     std::unique_ptr<SpoolFolder> folder(new SpoolFolder(path));
     PERFLEET_TRY(folder->lock());
     PERFLEET_TRY(folder->look(size_bytes, log));
@@ -106,17 +164,15 @@ Result<Done> SpoolFolder::look(std::size_t size_bytes, const LogText& log) {
             return std::move(left).error();
         }
         if (!left.ok()) {
-            log(left.error().message + "; it is left as it is");
+            ++damaged_count_;
+            log(left.error().message +
+                "; it is left as it is, and its batches aren't delivered: move it out of the folder to give them up");
             continue;
         }
         const SpoolReading& reading = (*left)->reading();
-        if (!reading.holes.empty()) {
-            std::uint64_t lost_bytes = 0;
-            for (const SpoolHole& hole : reading.holes) {
-                lost_bytes += hole.size_bytes;
-            }
-            log("spool file '" + path + "' is damaged in " + std::to_string(reading.holes.size()) + " places (" +
-                std::to_string(lost_bytes) + " bytes): batches there are lost, their rows are counted as killed");
+        if (reading.is_damaged()) {
+            ++damaged_count_;
+            log("spool file '" + path + "' is damaged: " + damage_text(reading));
         }
         (*left)->file().give_back_around(reading.entry.places);
         found.push_back({path, reading.head.ordinal, (*left)->delivery().status().spool_used_bytes});

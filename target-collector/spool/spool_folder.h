@@ -31,8 +31,8 @@ public:
     // Makes the folder if it isn't there (its parent is), locks it, and looks at what earlier runs left. What they left
     // may take half of `size_bytes`: of more, the oldest batches of the oldest session are dropped, and counted as the
     // spool's bound. `log` is told of that, of damage, and of files that can't be delivered; those stay. Errors:
-    // kBusy (another collector uses it), kUnsupported (a file of a newer version), kPermission, kIo; all name the
-    // place.
+    // kBusy (another collector uses it), kUnsupported (a file of a newer version), kPermission (also where others may
+    // write to it), kIo; all name the place.
     [[nodiscard]] static Result<std::unique_ptr<SpoolFolder>> open(const std::string& path, std::size_t size_bytes,
                                                                    const LogText& log);
     SpoolFolder(const SpoolFolder&) = delete;
@@ -42,6 +42,9 @@ public:
 
     // Files of ended sessions, oldest first (OrphanSession::open()).
     [[nodiscard]] const std::vector<std::string>& orphans() const { return orphans_; }
+
+    // Files with damage, whether what is left of them can be delivered or not.
+    [[nodiscard]] std::uint64_t damaged_count() const { return damaged_count_; }
 
     // The file of a new session, with all room that is left. Errors: SpoolFile::create()'s.
     [[nodiscard]] Result<std::unique_ptr<SpoolFile>> create(SessionId session, std::span<const std::byte> hello);
@@ -55,6 +58,7 @@ private:
     std::string path_;
     FileDescriptor lock_;
     std::vector<std::string> orphans_;
+    std::uint64_t damaged_count_ = 0;
     std::uint64_t next_ordinal_ = 1;
     std::uint64_t free_bytes_ = 0;
 };

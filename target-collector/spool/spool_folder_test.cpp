@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "schemas/columns/crc32c.h"
 #include "schemas/wire/delivery_limits.h"
 #include "target-collector/spool/orphan_session.h"
 #include "target-collector/spool/testing/spool_fixture.h"
@@ -72,6 +76,30 @@ TEST(SpoolFolder, IsMadeForItsOwnerAlone) {
     EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
+TEST(SpoolFolder, InWhichOthersMayWriteIsRefused) {
+    const TemporaryFolder place;
+    const auto message_of = [](const std::string& path) {
+        const auto folder = SpoolFolder::open(path, kSizeBytes, [](std::string_view) {});
+        EXPECT_TRUE(folder.ok() || folder.error().code == ErrorCode::kPermission);
+        return folder.ok() ? std::string{} : folder.error().message;
+    };
+    const std::string spool = place / "spool";
+    EXPECT_EQ(message_of(spool), "");
+    for (const mode_t mode : {0720U, 0702U, 01777U}) {
+        ASSERT_EQ(::chmod(spool.c_str(), mode), 0);
+        EXPECT_NE(message_of(spool).find("chmod go-w '" + spool + "'"), std::string::npos) << message_of(spool);
+    }
+    ASSERT_EQ(::chmod(spool.c_str(), 0700), 0);
+    ASSERT_EQ(::chmod(place.path().c_str(), 0777), 0);
+    EXPECT_NE(message_of(spool).find("others may write to '" + place.path() + "'"), std::string::npos);
+    ASSERT_EQ(::chmod(place.path().c_str(), 01777), 0);
+    EXPECT_EQ(message_of(spool), "") << "as /tmp: nobody else can put another folder in its place";
+    if (::geteuid() == 0) {
+        ASSERT_EQ(::chown(spool.c_str(), 65'534, 65'534), 0);
+        EXPECT_NE(message_of(spool).find("belongs to user 65534"), std::string::npos);
+    }
+}
+
 TEST(SpoolFolder, NamesAPlaceThatCannotBe) {
     const TemporaryFolder place;
     const auto none = SpoolFolder::open(place / "missing/spool", kSizeBytes, [](std::string_view) {});
@@ -119,8 +147,14 @@ TEST(SpoolFolder, RefusesANewerVersionByName) {
     leave_session(place.path(), 1, 1);
     {
         std::fstream file(place / name_of(1), std::ios::in | std::ios::out | std::ios::binary);
-        file.seekp(8);
-        file.put('\2');
+        std::array<char, kSpoolHeadSizeBytes> head{};
+        file.read(head.data(), head.size());
+        head[8] = 2;
+        const auto bytes = std::as_bytes(std::span{head});
+        const std::uint32_t checksum = crc32c(crc32c(0, bytes.first(12)), bytes.subspan(16));
+        std::memcpy(head.data() + 12, &checksum, sizeof checksum);
+        file.seekp(0);
+        file.write(head.data(), head.size());
     }
     const auto folder = SpoolFolder::open(place.path(), kSizeBytes, [](std::string_view) {});
     ASSERT_FALSE(folder.ok());
@@ -129,19 +163,20 @@ TEST(SpoolFolder, RefusesANewerVersionByName) {
     EXPECT_NE(folder.error().message.find("version 2"), std::string::npos) << folder.error().message;
 }
 
-TEST(SpoolFolder, AFileWithoutAWholeJournalIsNamedAndStays) {
+TEST(SpoolFolder, AFileWithoutAWholeHelloIsNamedAndStays) {
     const TemporaryFolder place;
     leave_session(place.path(), 1, 3);
     {
         std::fstream file(place / name_of(1), std::ios::in | std::ios::out | std::ios::binary);
-        for (const std::size_t slot : {kSpoolJournalOffset, kSpoolJournalOffset + kJournalSlotSizeBytes}) {
-            file.seekp(static_cast<std::streamoff>(slot + 12));
+        for (const std::size_t hello : {kSpoolHelloOffset, kSpoolHelloOffset + kSpoolPageSizeBytes}) {
+            file.seekp(static_cast<std::streamoff>(hello + 12));
             file << "torn";
         }
     }
     std::vector<std::string> logged;
     const auto folder = open_folder(place.path(), kSizeBytes, &logged);
     EXPECT_TRUE(folder->orphans().empty());
+    EXPECT_EQ(folder->damaged_count(), 1U);
     ASSERT_EQ(logged.size(), 1U);
     EXPECT_NE(logged[0].find(name_of(1)), std::string::npos);
     EXPECT_TRUE(std::filesystem::exists(place / name_of(1)));

@@ -1,5 +1,6 @@
 #include "target-collector/spool/spool_reading.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -75,7 +76,7 @@ void finalise(SpoolReading& reading, const SessionCounts& counted, const RowCoun
         account(series, rows);
     }
     for (const auto& [series, rows] : produced) {
-        if (const std::uint64_t known = accounted[series]; rows > known) {
+        if (const std::uint64_t known = accounted[series]; rows > known && !reading.entry.is_rest_unknown) {
             reading.final_counts.add(series, CountName::kLostKilled, rows - known);
             reading.rows_killed += is_definition(series.kind) ? 0 : rows - known;
         }
@@ -88,6 +89,34 @@ void finalise(SpoolReading& reading, const SessionCounts& counted, const RowCoun
     if (!reading.entry.has_final) {
         reading.final_counts.add(kOverflowSeries, CountName::kUncleanEnd, 1);
     }
+}
+
+// Finds the records that the journal says are kept, and those that were written behind its newest whole entry. Where no
+// entry is whole, or it is older than the records that stand in its places, all whole records count as kept: a gateway
+// that has one of them already says so.
+Checked<RowCounts> read_records(std::span<const std::byte> journal, std::span<const std::byte> records,
+                                SpoolReading& reading) {
+    const bool has_entry = read_journal(journal, reading.entry).ok();
+    if (has_entry && are_possible(reading.entry.places, records.size())) {
+        RecordWalk walk(records, reading);
+        if (walk.walk_kept() && (reading.holes.empty() || walk.newest_seq() <= reading.entry.last_sealed)) {
+            return RowCounts{walk.rows_kept()};
+        }
+    }
+    if (!has_entry) {
+        reading.entry = JournalEntry{};
+        reading.entry.number = 1;
+    }
+    reading.is_journal_lost = true;
+    reading.entry.is_rest_unknown = true;
+    reading.holes.clear();
+    reading.batch_count = 0;
+    RecordWalk walk(records, reading);
+    walk.find_places();
+    if (!are_possible(reading.entry.places, records.size()) || !walk.walk_kept()) {
+        return Fault{ErrorCode::kCorrupt, kSpoolJournalOffset, reading.entry.places.used_bytes};
+    }
+    return RowCounts{walk.rows_kept()};
 }
 
 }  // namespace
@@ -106,23 +135,20 @@ void write_spool_head(const SpoolHead& head, std::span<std::byte> into) {
     store_little_endian(at + kChecksumOffset, checksum_of(into));
 }
 
-Checked<SpoolHead> read_spool_head(std::span<const std::byte> file_untrusted) {
-    if (file_untrusted.size() < kChecksumOffset) {
-        return Fault{ErrorCode::kTruncated, file_untrusted.size(), kSpoolHeadSizeBytes};
+Checked<SpoolHead> read_spool_head(std::span<const std::byte> head_untrusted) {
+    if (head_untrusted.size() < kSpoolHeadSizeBytes) {
+        return Fault{ErrorCode::kTruncated, head_untrusted.size(), kSpoolHeadSizeBytes};
     }
-    const std::byte* const at = file_untrusted.data();
+    const std::byte* const at = head_untrusted.data();
     if (std::memcmp(at, kMagic.data(), kMagic.size()) != 0) {
         return Fault{ErrorCode::kInvalid, 0, load_little_endian<std::uint64_t>(at)};
     }
+    if (const auto checksum = load_little_endian<std::uint32_t>(at + kChecksumOffset);
+        checksum != checksum_of(head_untrusted)) {
+        return Fault{ErrorCode::kCorrupt, kChecksumOffset, checksum};
+    }
     if (const auto version = load_little_endian<std::uint32_t>(at + kVersionOffset); version != kSpoolVersion) {
         return Fault{ErrorCode::kUnsupported, kVersionOffset, version};
-    }
-    if (file_untrusted.size() < kSpoolHeadSizeBytes) {
-        return Fault{ErrorCode::kTruncated, file_untrusted.size(), kSpoolHeadSizeBytes};
-    }
-    if (const auto checksum = load_little_endian<std::uint32_t>(at + kChecksumOffset);
-        checksum != checksum_of(file_untrusted)) {
-        return Fault{ErrorCode::kCorrupt, kChecksumOffset, checksum};
     }
     SpoolHead head;
     head.ordinal = load_little_endian<std::uint64_t>(at + 16);
@@ -137,41 +163,48 @@ Checked<SpoolHead> read_spool_head(std::span<const std::byte> file_untrusted) {
     return head;
 }
 
+Checked<SpoolHead> read_spool_head(std::span<const std::byte> head_untrusted,
+                                   std::span<const std::byte> copy_untrusted) {
+    auto first = read_spool_head(head_untrusted);
+    if (first.ok() || first.error().code == ErrorCode::kUnsupported) {
+        return first;
+    }
+    auto copy = read_spool_head(copy_untrusted);
+    return copy.ok() || copy.error().code == ErrorCode::kUnsupported ? std::move(copy) : std::move(first);
+}
+
 Checked<std::unique_ptr<SpoolReading>> read_spool(std::span<const std::byte> file_untrusted) {
-    const auto head = PERFLEET_TRY(read_spool_head(file_untrusted));
-    if (file_untrusted.size() < head.file_size_bytes()) {
-        return Fault{ErrorCode::kTruncated, file_untrusted.size(), head.file_size_bytes()};
+    const std::size_t size_bytes = file_untrusted.size();
+    const auto part = [&](std::size_t offset) {
+        return file_untrusted.subspan(std::min(offset, size_bytes),
+                                      std::min(kSpoolHeadSizeBytes, size_bytes - std::min(offset, size_bytes)));
+    };
+    const auto head = PERFLEET_TRY(read_spool_head(part(0), part(kSpoolHeadCopyOffset)));
+    if (size_bytes < head.file_size_bytes()) {
+        return Fault{ErrorCode::kTruncated, size_bytes, head.file_size_bytes()};
     }
     auto reading = std::make_unique<SpoolReading>();
     reading->head = head;
-    reading->hello = file_untrusted.subspan(kSpoolHelloOffset, head.hello_size_bytes);
-    // The fields that are set at every sending must be there.
-    std::vector<std::byte> hello(reading->hello.begin(), reading->hello.end());
-    if (crc32c(0, hello) != head.hello_checksum || !set_hello_state(hello, head.session, Seq{1}).ok()) {
+    for (const std::uint64_t offset : {std::uint64_t{kSpoolHelloOffset}, head.hello_copy_offset()}) {
+        // The fields that are set at every sending must be there.
+        const auto bytes = file_untrusted.subspan(offset, head.hello_size_bytes);
+        std::vector<std::byte> hello(bytes.begin(), bytes.end());
+        if (crc32c(0, hello) == head.hello_checksum && set_hello_state(hello, head.session, Seq{1}).ok()) {
+            reading->hello = bytes;
+            break;
+        }
+    }
+    if (reading->hello.empty()) {
         return Fault{ErrorCode::kCorrupt, kSpoolHelloOffset, head.hello_checksum};
     }
-    if (const auto done = read_journal(file_untrusted.subspan(kSpoolJournalOffset, kJournalSizeBytes), reading->entry);
-        !done.ok()) {
-        return Fault{done.error().code, kSpoolJournalOffset + done.error().where, done.error().value};
-    }
     const auto counts = std::make_unique<LiveCountsRead>();
-    if (const auto done = read_live_counts(file_untrusted.subspan(kSpoolCountsOffset, kLiveCountsSizeBytes), *counts);
-        !done.ok()) {
-        return Fault{done.error().code, kSpoolCountsOffset + done.error().where, done.error().value};
-    }
+    PERFLEET_TRY(read_live_counts(file_untrusted.subspan(kSpoolCountsOffset, kLiveCountsSizeBytes), *counts));
+    reading->damaged_count_count = counts->damaged_count;
     const auto records = file_untrusted.subspan(head.records_offset(), head.records_size_bytes);
-    const DeliverySpool::Places& places = reading->entry.places;
-    RecordWalk walk(records, *reading);
-    bool is_possible = are_possible(places, records.size());
-    if (is_possible && places.used_bytes > 0) {
-        is_possible = places.is_wrapped ? walk.walk(places.tail, places.wrap_end) && walk.walk(0, places.head)
-                                        : walk.walk(places.tail, places.head);
-    }
-    if (!is_possible) {
-        return Fault{ErrorCode::kCorrupt, kSpoolJournalOffset, places.used_bytes};
-    }
+    const auto rows_kept =
+        PERFLEET_TRY(read_records(file_untrusted.subspan(kSpoolJournalOffset, kJournalSizeBytes), records, *reading));
     reading->end_point = reading->entry.has_final ? reading->entry.end_point : counts->last_seen;
-    finalise(*reading, counts->counts, walk.rows_kept());
+    finalise(*reading, counts->counts, rows_kept);
     return reading;
 }
 

@@ -23,10 +23,12 @@ namespace perfleet {
 
 inline constexpr std::uint32_t kSpoolVersion = 1;
 inline constexpr std::size_t kSpoolCountsOffset = 4'096;
-inline constexpr std::size_t kSpoolJournalOffset = 24'576;
+inline constexpr std::size_t kSpoolHeadSizeBytes = 64;
+inline constexpr std::size_t kSpoolJournalOffset = 40'960;
+inline constexpr std::size_t kSpoolHeadCopyOffset = kSpoolJournalOffset - kSpoolHeadSizeBytes;
 inline constexpr std::size_t kSpoolHelloOffset = kSpoolJournalOffset + kJournalSizeBytes;
 inline constexpr std::size_t kSpoolPageSizeBytes = 4'096;  // parts begin at its multiples
-static_assert(kSpoolCountsOffset + kLiveCountsSizeBytes <= kSpoolJournalOffset);
+static_assert(kSpoolCountsOffset + kLiveCountsSizeBytes <= kSpoolHeadCopyOffset);
 
 struct SpoolHead {
     std::uint64_t ordinal = 0;  // sessions of a folder, in the order in which they began
@@ -35,21 +37,24 @@ struct SpoolHead {
     std::uint32_t hello_checksum = 0;  // crc32c, as it was written
     std::uint64_t records_size_bytes = 0;
 
-    [[nodiscard]] std::uint64_t records_offset() const {
-        return (kSpoolHelloOffset + hello_size_bytes + kSpoolPageSizeBytes - 1) / kSpoolPageSizeBytes *
-               kSpoolPageSizeBytes;
-    }
+    [[nodiscard]] std::uint64_t hello_copy_offset() const { return kSpoolHelloOffset + hello_room_bytes(); }
+    [[nodiscard]] std::uint64_t records_offset() const { return kSpoolHelloOffset + 2 * hello_room_bytes(); }
     [[nodiscard]] std::uint64_t file_size_bytes() const { return records_offset() + records_size_bytes; }
+    [[nodiscard]] std::uint64_t hello_room_bytes() const {
+        return (hello_size_bytes + kSpoolPageSizeBytes - 1) / kSpoolPageSizeBytes * kSpoolPageSizeBytes;
+    }
 };
-
-inline constexpr std::size_t kSpoolHeadSizeBytes = 64;
 
 // `into`: kSpoolHeadSizeBytes.
 void write_spool_head(const SpoolHead& head, std::span<std::byte> into);
 
-// Faults: kTruncated, kInvalid (no spool file), kUnsupported (value: its version), kCorrupt (checksum), kTooLarge
-// (sizes that no collector writes).
-[[nodiscard]] Checked<SpoolHead> read_spool_head(std::span<const std::byte> file_untrusted);
+// Faults: kTruncated, kInvalid (no spool file), kUnsupported (value: its version; its checksum is right), kCorrupt
+// (checksum), kTooLarge (sizes that no collector writes).
+[[nodiscard]] Checked<SpoolHead> read_spool_head(std::span<const std::byte> head_untrusted);
+
+// Of the copy where the first is damaged.
+[[nodiscard]] Checked<SpoolHead> read_spool_head(std::span<const std::byte> head_untrusted,
+                                                 std::span<const std::byte> copy_untrusted);
 
 // -- what it holds ----------------------------------------------------------------------------------------------------
 
@@ -71,10 +76,16 @@ struct SpoolReading {
     SessionCounts final_counts;
     ClockPoint end_point;
     std::uint64_t rows_killed = 0;  // definitions not counted
+    // The journal is lost: the records were found by themselves, what became of the session's other rows isn't known,
+    // and none of them counts as killed. A gateway counts as missing those of them that it doesn't have.
+    bool is_journal_lost = false;
+    std::uint32_t damaged_count_count = 0;  // of live counts
+
+    [[nodiscard]] bool is_damaged() const { return !holes.empty() || is_journal_lost || damaged_count_count != 0; }
 };
 
-// `file_untrusted` is as long as its head says. Faults as of read_spool_head(); kTruncated, kCorrupt (hello, journal or
-// counts can't be understood; `where` is their offset).
+// `file_untrusted` is as long as its head says. Faults as of read_spool_head(); kTruncated, kCorrupt (neither Hello
+// nor its copy is whole; `where` is its offset).
 [[nodiscard]] Checked<std::unique_ptr<SpoolReading>> read_spool(std::span<const std::byte> file_untrusted);
 
 // Fills the holes with records that count as resolved, so that others can go from record to record. `records` is that

@@ -94,6 +94,7 @@ void DeliveryCore::restore(const Options& options) {
     end_point_ = options.end_point;
     has_final_ = true;
     has_ended_itself_ = left.has_final;
+    is_rest_unknown_ = left.is_rest_unknown;
     status_.last_sealed = left.last_sealed;
     for (SpooledBatch* batch = spool_.front(); batch != nullptr; batch = spool_.next(batch)) {
         // An entry that was never written can't know it refused: its rows weren't counted.
@@ -116,7 +117,8 @@ void DeliveryCore::write_journal() {
     const SpooledBatch* const front = spool_.front();
     const Seq first_kept = front != nullptr ? front->seq : Seq{0};
     journal_->write({spool_.places(), status_.last_sealed, losses_.last_dropped(), first_kept, has_ended_itself_,
-                     end_point_, losses_.ranges(), losses_.acknowledged(), losses_.since_drop(), losses_.counts()});
+                     is_rest_unknown_, end_point_, losses_.ranges(), losses_.acknowledged(), losses_.since_drop(),
+                     losses_.counts()});
     is_journal_due_ = false;
 }
 

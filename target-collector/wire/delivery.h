@@ -241,6 +241,7 @@ private:
     bool is_late_offered_ = false;       // since the last Welcome
 
     bool has_final_ = false;
+    bool is_rest_unknown_ = false;   // DeliveryState's
     bool has_ended_itself_ = false;  // the journal says so; not of a session that another process left
     bool has_given_up_ = false;
     bool was_bye_sent_ = false;

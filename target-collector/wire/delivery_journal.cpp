@@ -16,6 +16,7 @@ constexpr std::size_t kRangeSizeBytes = 16;
 constexpr std::uint64_t kSeqMax = ~std::uint64_t{0} / 2;  // no session ever comes there
 constexpr std::uint32_t kFlagWrapped = 1;
 constexpr std::uint32_t kFlagFinal = 2;
+constexpr std::uint32_t kFlagRestUnknown = 4;
 
 static_assert(kRangesOffset + limits::kDroppedRangesMax * kRangeSizeBytes +
                   3 * limits::kCountsMax * kKeptCountSizeBytes <=
@@ -83,6 +84,7 @@ bool load_body(std::span<const std::byte> slot, JournalEntry& into) {
     into.last_dropped = Seq{word(56)};
     into.end_point = {Ticks{word(64)}, UtcNs{static_cast<std::int64_t>(word(72))}, word(80)};
     into.has_final = (half(88) & kFlagFinal) != 0;
+    into.is_rest_unknown = (half(88) & kFlagRestUnknown) != 0;
     if (into.last_sealed.value > kSeqMax || half(108) > into.last_sealed.value) {
         return false;
     }
@@ -125,7 +127,8 @@ void DeliveryJournal::write(const DeliveryState& state) {
     store(64, state.end_point.ticks.value);
     store(72, state.end_point.utc_ns.value);
     store(80, state.end_point.uncertainty_ns);
-    store(88, (state.places.is_wrapped ? kFlagWrapped : 0) | (state.has_final ? kFlagFinal : 0));
+    store(88, (state.places.is_wrapped ? kFlagWrapped : 0) | (state.has_final ? kFlagFinal : 0) |
+                  (state.is_rest_unknown ? kFlagRestUnknown : 0));
     store(92, static_cast<std::uint32_t>(state.ranges.size()));
     store(96, static_cast<std::uint32_t>(state.acknowledged.size()));
     store(100, static_cast<std::uint32_t>(state.since_drop.size()));

@@ -8,7 +8,8 @@
 //   byte 16   u64 tail | u64 head | u64 wrap_end | u64 used_bytes        of the spool (delivery_spool.h)
 //   byte 48   u64 last_sealed | u64 last_dropped
 //   byte 64   u64 end_ticks | i64 end_utc_ns | u64 end_uncertainty_ns    when the source had finished
-//   byte 88   u32 flags           1: the spool is wrapped; 2: the source had finished, everything sealed is here
+//   byte 88   u32 flags           1: the spool is wrapped; 2: the source had finished, everything sealed is here;
+//                                 4: entries before were lost, and with them counts of acknowledged and lost rows
 //   byte 92   u32 range_count | u32 acknowledged_count | u32 since_drop_count | u32 lost_count
 //   byte 108  u32 kept_seqs       the oldest kept batch is last_sealed + 1 − this; 0: none is kept
 //   byte 112  range_count × { u64 first, u64 last }: dropped, not yet named in an acknowledged batch
@@ -49,7 +50,8 @@ struct DeliveryState {
     Seq last_dropped;  // oldest batch dropped at the bound; 0: none
     Seq first_kept;    // of the records at `places`; 0: none
     bool has_final = false;
-    ClockPoint end_point;  // has_final
+    bool is_rest_unknown = false;  // counts are incomplete
+    ClockPoint end_point;          // has_final
     std::span<const SeqRange> ranges;
     std::span<const CountEntry> acknowledged;
     std::span<const CountEntry> since_drop;
@@ -82,6 +84,7 @@ struct JournalEntry {
     Seq last_dropped;
     Seq first_kept;  // last_sealed + 1: none
     bool has_final = false;
+    bool is_rest_unknown = false;
     ClockPoint end_point;
     std::array<SeqRange, limits::kDroppedRangesMax> ranges{};
     std::size_t range_count = 0;

@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <utility>
@@ -51,16 +53,35 @@ bool is_file_with_content(const std::string& path) {
            std::memcmp(content.data(), header.data(), header.size()) != 0;
 }
 
+// A new file takes the place of one that is there, so that its other names and its owner have nothing to do with it.
+Result<FileDescriptor> open_output(const std::string& path) {
+    struct stat status {};
+    const bool is_there = ::stat(path.c_str(), &status) == 0;
+    FileDescriptor fd;
+    if (is_there && !S_ISREG(status.st_mode)) {
+        fd.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    } else if (!is_there) {
+        fd.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    } else {
+        const std::string place = PERFLEET_TRY(follow_own_links(path));
+        std::string made = place + ".XXXXXX";
+        fd.reset(::mkostemp(made.data(), O_CLOEXEC));
+        if (fd && std::rename(made.c_str(), place.c_str()) != 0) {
+            const int error = errno;
+            ::unlink(made.c_str());
+            return error_from_errno(error, path);
+        }
+    }
+    return fd ? Result<FileDescriptor>{std::move(fd)} : error_from_errno(errno, path);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FileDriver>> FileDriver::create(const std::string& path, bool is_forced) {
     if (!is_forced && is_file_with_content(path)) {
         return Error{ErrorCode::kUsage, path + ": the file exists; name another one, or add --force to replace it"};
     }
-    FileDescriptor fd{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
-    if (!fd) {
-        return error_from_errno(errno, path);
-    }
+    FileDescriptor fd = PERFLEET_TRY(open_output(path));
     std::unique_ptr<FileDriver> driver{new FileDriver{path, std::move(fd)}};
     const auto header = frame_file::header();
     if (!driver->append(header)) {

@@ -32,7 +32,7 @@ namespace perfleet {
 class FileDriver final : public NetworkDriver {
 public:
     // Creates `path`, for its owner alone. A file with content is replaced only if `is_forced`; otherwise kUsage.
-    // Errors as of open(2), naming the path.
+    // Another user's link isn't followed: kPermission. Errors as of open(2), naming the path.
     [[nodiscard]] static Result<std::unique_ptr<FileDriver>> create(const std::string& path, bool is_forced);
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -12,6 +13,8 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "target-collector/spool/spool_reading.h"
@@ -239,6 +242,47 @@ TEST_F(SpoolProgram, ARunThatFindsNoGatewayLeavesEverythingForTheNext) {
     for (const StoredLedger& ledger : ledgers_of(data_)) {
         EXPECT_EQ(ledger.series.at(kCallRows).produced, kCalls);
     }
+}
+
+// Its head; the journal; the head and its copy.
+TEST_F(SpoolProgram, ADamagedFileIsDeliveredAsFarAsItCanBeReadAndTheExitStatusSaysSo) {
+    using Parts = std::vector<std::pair<std::size_t, std::size_t>>;
+    const Parts head{{0, kSpoolHeadSizeBytes}};
+    const Parts heads{{0, kSpoolHeadSizeBytes}, {kSpoolHeadCopyOffset, kSpoolHeadSizeBytes}};
+    std::size_t session_count = 0;
+    GatewayProgram gateway{data_};
+    for (const auto& [parts, status, says] :
+         {std::tuple{head, 0, "is delivered: "},
+          std::tuple{Parts{{kSpoolJournalOffset, kJournalSizeBytes}}, 1, "its journal is lost"},
+          std::tuple{heads, 1, "is no spool file; it is left as it is"}}) {
+        ASSERT_EQ(run(collector({kNobody, calls(kCalls), "32MB", "0.1"})).ending.status, 0);
+        ASSERT_EQ(spool_files(), 1U);
+        for (const auto& entry : std::filesystem::directory_iterator(spool_)) {
+            for (const auto& [offset, size] : entry.path().extension() == ".spool" ? parts : Parts{}) {
+                std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+                std::string bytes(size, '\0');
+                file.seekg(static_cast<std::streamoff>(offset));
+                file.read(bytes.data(), static_cast<std::streamsize>(size));
+                std::for_each(bytes.begin(), bytes.end(), [](char& byte) { byte = static_cast<char>(~byte); });
+                file.seekp(static_cast<std::streamoff>(offset));
+                file.write(bytes.data(), static_cast<std::streamsize>(size));
+            }
+        }
+        const Finished finished = run(collector({gateway.listen(), calls(kCalls)}));
+        EXPECT_EQ(finished.ending.status, status) << finished.error_output;
+        EXPECT_NE(finished.error_output.find(says), std::string::npos) << finished.error_output;
+        EXPECT_EQ(finished.error_output.find("damaged files of earlier runs in the spool: 1") != std::string::npos,
+                  status != 0)
+            << finished.error_output;
+        session_count += parts == heads ? 1 : 2;
+        EXPECT_EQ(spool_files(), parts == heads ? 1U : 0U);
+        for (const StoredLedger& ledger : ledgers_of(data_)) {
+            EXPECT_EQ(ledger.series.at(kCallRows).produced, kCalls);
+            EXPECT_EQ(ledger.series.at(kCallRows).stored, kCalls);
+        }
+    }
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    EXPECT_EQ(ledgers_of(data_).size(), session_count);
 }
 
 TEST_F(SpoolProgram, SigtermWithNoGatewayLeavesTheRestInTheSpool) {

@@ -63,12 +63,10 @@ Result<std::unique_ptr<FileSink>> FileSink::create(const std::string& path, Exis
     if (is_there && !S_ISREG(status.st_mode)) {
         opened = sink->open_through();
     } else {
-        std::error_code error;
-        const std::string place = is_there ? std::filesystem::canonical(path, error).string() : path;
-        opened = error ? Result<Done>{sink->failure(error.value())}
-                       : sink->open_beside(place, is_there && existing == ExistingFile::kReplace
-                                                      ? status.st_mode & kPermissions
-                                                      : kNewFile);
+        const Result<std::string> place = is_there ? follow_own_links(path) : path;
+        const bool keeps_mode = is_there && existing == ExistingFile::kReplace && status.st_uid == ::geteuid();
+        opened = place.ok() ? sink->open_beside(*place, keeps_mode ? status.st_mode & kPermissions : kNewFile)
+                            : Result<Done>{Error{place.error().code, "-o " + place.error().message}};
     }
     if (!opened.ok()) {
         return Error{opened.error()};

@@ -1,8 +1,9 @@
 // A file that appears whole or not at all: written where it has no name (O_TMPFILE), which it is given at the end;
 // however the program is ended before, nothing of it is left. Where a file system knows no such files (NFS), it is
 // written beside its place, renamed at the end, and removed when that never comes, unless a signal ends the program. A
-// link's file is replaced, not the link; what is no ordinary file (a device, a pipe, /dev/stdout) is never replaced: it
-// is written through a file of the folder for temporary ones. New files are for their owner alone (0600).
+// link's file is replaced, not the link, and only of links that this user or root made; what is no ordinary file (a
+// device, a pipe, /dev/stdout) is never replaced: it is written through a file of the folder for temporary ones. New
+// files are for their owner alone (0600).
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +26,7 @@ namespace perfleet {
 // What becomes of a file that is there already. An empty one is always replaced.
 enum class ExistingFile : std::uint8_t {
     kRefuse,   // kUsage, when the sink is created, or committed if the file came since
-    kReplace,  // its permissions are kept
+    kReplace,  // its permissions are kept if it is this user's
     kKeepOld,  // renamed to FILE.old, as perf does; an earlier FILE.old is replaced
 };
 

@@ -176,6 +176,45 @@ TEST(FileSinkOfExports, ALinkStaysALink) {
     EXPECT_EQ(content_of(file), "new");
 }
 
+// As one that somebody lays in /tmp, where this program's user is to write.
+TEST(FileSinkOfExports, AnotherUsersLinkIsNotFollowed) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "only root makes another user's links";
+    }
+    const TemporaryFolder folder;
+    const std::string file = folder / "file";
+    const std::string link = folder / "link";
+    const std::string own = folder / "own";
+    std::ofstream{file} << "theirs";
+    fs::create_symlink("file", link);
+    fs::create_symlink(link, own);
+    ASSERT_EQ(::lchown(link.c_str(), 65'534, 65'534), 0);
+    for (const std::string& path : {link, own}) {
+        for (const ExistingFile existing : {ExistingFile::kReplace, ExistingFile::kKeepOld}) {
+            const auto sink = FileSink::create(path, existing);
+            ASSERT_FALSE(sink.ok()) << path;
+            EXPECT_EQ(sink.error().code, ErrorCode::kPermission);
+            EXPECT_NE(sink.error().message.find(link + ": is a symbolic link of another user"), std::string::npos)
+                << sink.error().message;
+        }
+    }
+    EXPECT_EQ(content_of(file), "theirs");
+
+    // A link to nothing is replaced; another user's file gives nothing of its own away.
+    fs::remove(file);
+    write_whole(link, "ours");
+    EXPECT_FALSE(fs::is_symlink(link));
+    EXPECT_FALSE(fs::exists(file));
+    std::ofstream{file} << "theirs, for everybody to read";
+    ASSERT_EQ(::chown(file.c_str(), 65'534, 65'534), 0);
+    ASSERT_EQ(::chmod(file.c_str(), 0666), 0);
+    const std::string second_name = folder / "second name";
+    fs::create_hard_link(file, second_name);
+    write_whole(file, "ours");
+    EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    EXPECT_EQ(content_of(second_name), "theirs, for everybody to read");
+}
+
 // As `-o /dev/stdout` of a pipeline, and `-o >(program)` of a shell.
 TEST(FileSinkOfExports, WhatIsNoFileIsWrittenAndNeverReplaced) {
     const TemporaryFolder folder;

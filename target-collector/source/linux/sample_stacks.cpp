@@ -24,7 +24,7 @@ constexpr std::uint32_t kCachedChainsMax = 1U << 16U;
 constexpr std::uint64_t kTruncatedFirst = static_cast<std::uint64_t>(-4'000);
 static_assert(kTruncatedFirst > perf::context::kMax);
 constexpr std::array<std::string_view, 5> kTruncatedNames{"", "[truncated: no tables]", "[truncated: bad address]",
-                                                          "[truncated: depth]", "[truncated: stack not dumped]"};
+                                                          kCutChainName, "[truncated: stack not dumped]"};
 static_assert(static_cast<std::size_t>(UnwindEnd::kNoTable) == 1 && static_cast<int>(UnwindEnd::kStackNotCopied) == 4);
 
 #if defined(__aarch64__)
@@ -201,19 +201,17 @@ void SampleStacks::count_end(UnwindEnd end, SampleCounts& counts) {
 }
 
 void SampleStacks::mark_truncated(std::span<const std::uint64_t> words) {
-    const std::uint64_t end = words.empty() ? 0 : words.back() - kTruncatedFirst;
+    std::uint64_t end = words.empty() ? 0 : words.back() - kTruncatedFirst;
+    if (resolved_->truncated_count > 0) {
+        end = static_cast<std::uint64_t>(UnwindEnd::kDepth);
+    }
     if (end == 0 || end >= kTruncatedNames.size()) {
         return;
     }
     const auto label = parts_.images.intern({std::string{kTruncatedNames[end]}, image_flags::kUnknown, 0, 0, {}});
-    if (!label) {
-        return;
+    if (label) {
+        mark_outer_end(*resolved_, *label);
     }
-    if (resolved_->frame_count == resolved_->frames.size()) {
-        --resolved_->frame_count;
-        ++resolved_->truncated_count;
-    }
-    resolved_->frames[resolved_->frame_count++] = {*label, 0};
 }
 
 void SampleStacks::take_codes() {

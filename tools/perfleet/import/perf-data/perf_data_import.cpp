@@ -372,6 +372,9 @@ private:
             imported_.warnings.push_back(std::to_string(broken) +
                                          " records are lost, for they break their format (`malformed` in its ledger)");
         }
+        if (replay.cut_stack_count() > 0) {
+            imported_.warnings.push_back(cut_chains_warning(replay.cut_stack_count()));
+        }
         for (const std::string& damage : streams.damages()) {
             imported_.warnings.push_back(damage + "; what stands before it is imported");
         }

@@ -301,6 +301,10 @@ StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSamp
     CachedStack made;
     if (found == nullptr) {
         resolve_stack(words, mappings, images_.kernel(), unknown_image_, UnmappedFrames::kKept, *resolved_);
+        if (resolved_->truncated_count > 0 || is_unwound_to_limit_) {
+            const auto mark = table_.intern({std::string{kCutChainName}, image_flags::kUnknown, 0, 0, {}});
+            mark_outer_end(*resolved_, mark.value_or(unknown_image_));
+        }
         const auto frames = std::span{resolved_->frames}.first(resolved_->frame_count);
         made = {definitions_.stack(frames, Ticks{time_}), resolved_->unmapped_count, resolved_->truncated_count};
         chains_.insert(key, made);
@@ -309,12 +313,14 @@ StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSamp
     if (found->truncated_count > 0) {
         rows_.count(series, CountName::kFramesTruncated, found->truncated_count);
     }
+    cut_stack_count_ += found->truncated_count > 0 || is_unwound_to_limit_ ? 1 : 0;
     return found->stack;
 }
 
 std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record, const RecordedSample& sample,
                                                       const RecordedEvent& event, const MappingList& mappings,
                                                       Series series) {
+    is_unwound_to_limit_ = false;
     if (sample.callchain.empty()) {
         words_ = {context_of(record.misc, sample.ip), sample.ip};
     } else {
@@ -344,6 +350,7 @@ std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record,
     count(UnwindEnd::kBadAddress, CountName::kStacksBadAddress);
     count(UnwindEnd::kStackNotCopied, CountName::kStacksNotCopied);
     count(UnwindEnd::kDepth, CountName::kFramesTruncated);
+    is_unwound_to_limit_ = unwound_.end == UnwindEnd::kDepth;
     // The user's part of the chain is what was unwound.
     words_.erase(std::find(words_.begin(), words_.end(), perf::context::kUser), words_.end());
     words_.push_back(perf::context::kUser);

@@ -57,6 +57,8 @@ public:
 
     // A record that can't be understood: lost.
     void count_malformed();
+    // Samples whose call chain has more frames than are kept.
+    [[nodiscard]] std::uint64_t cut_stack_count() const { return cut_stack_count_; }
     [[nodiscard]] std::uint64_t malformed_count() const { return malformed_count_; }
 
     // Counts what was lost, and told at the end alone.
@@ -121,6 +123,8 @@ private:
     std::optional<UnwindMachine> machine_;
     StackUnwinder unwinder_;
     StackUnwinder::Chain unwound_;
+    bool is_unwound_to_limit_ = false;  // the chain at hand has more frames than are kept
+    std::uint64_t cut_stack_count_ = 0;
     std::unique_ptr<ResolvedStack> resolved_;
     EpochDefinitions definitions_;
     std::vector<std::uint64_t> words_;

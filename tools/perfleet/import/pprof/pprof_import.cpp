@@ -19,6 +19,7 @@
 #include "schemas/text/hex.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/named_row.h"
 #include "schemas/wire/hello_limits.h"
@@ -352,6 +353,11 @@ private:
             const std::uint64_t rows = std::min(count, kRowsOfSampleMax);
             joined_count_ += count - rows;
             imported_.sample_count += rows;
+            if (cut_frame_count_ > 0 && rows > 0) {
+                rows_->count(Series{Kind::kSample, EventNumber{static_cast<std::uint16_t>(i)}},
+                             CountName::kFramesTruncated, rows * cut_frame_count_);
+                cut_stack_count_ += rows;
+            }
             for (std::uint64_t row = 0; row < rows; ++row) {
                 // Of the sum all rows have their part, to the last unit.
                 const std::uint64_t own = !events_[i].weight ? count / rows + (row < count % rows ? 1 : 0)
@@ -373,6 +379,13 @@ private:
             if (location.lines.empty()) {
                 frames_.push_back(frame_of(location));
             }
+        }
+        cut_frame_count_ = 0;
+        if (frames_.size() > limits::kCallChainDepthMax) {
+            cut_frame_count_ = frames_.size() - limits::kCallChainDepthMax + 1;
+            frames_.resize(limits::kCallChainDepthMax - 1);
+            const auto mark = images_.intern({std::string{kCutChainName}, image_flags::kUnknown, 0, 0, {}});
+            frames_.push_back({mark.value_or(0), 0});
         }
         return definitions_->stack(frames_, kStart);
     }
@@ -434,6 +447,9 @@ private:
         add(long_comment_count_, "comments are beyond 16 KiB of them, which are kept");
         add(negative_count_, "values are below 0 (a profile less another one?) and count as 0");
         add(joined_count_, "samples stand in rows with others, for their stacks have too many");
+        if (cut_stack_count_ > 0) {
+            imported_.warnings.push_back(cut_chains_warning(cut_stack_count_));
+        }
         if (profile_.samples.empty()) {
             imported_.warnings.emplace_back("it has no samples");
         }
@@ -457,6 +473,8 @@ private:
     std::uint64_t epoch_count_ = 0;
     std::uint32_t next_tid_ = 1;
     std::vector<SampleLabel> labels_;
+    std::uint64_t cut_frame_count_ = 0;  // of the sample at hand
+    std::uint64_t cut_stack_count_ = 0;
     std::uint64_t long_label_count_ = 0;
     std::uint64_t long_comment_count_ = 0;
     std::uint64_t negative_count_ = 0;

@@ -14,6 +14,7 @@
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/top.h"
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/call_chain_limits.h"
 #include "storage/store/memory_store.h"
 #include "tools/perfleet/import/pprof/pprof_profile.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
@@ -328,6 +329,50 @@ TEST_F(PprofImport, OfNothingIsASessionWithoutSamples) {
     const auto done = imported(profile.bytes);
     ASSERT_TRUE(done.ok()) << done.error().message;
     EXPECT_EQ(done->warnings, std::vector<std::string>{"it has no samples"});
+}
+
+// Each frame is a function; the innermost has the highest number.
+TEST_F(PprofImport, KeepsTheInnermostFramesOfDeepStacksAndSaysSo) {
+    for (const std::uint64_t depth : {limits::kCallChainDepthMax, limits::kCallChainDepthMax + 1, 1'500U}) {
+        store_ = make_memory_store();
+        Profile profile;
+        profile.type("samples", "count");
+        std::vector<std::uint64_t> locations;
+        for (std::uint64_t i = depth; i > 0; --i) {
+            profile.function(i, "f" + std::to_string(i), "deep.go");
+            profile.location(i, 0, 0, {i});
+            locations.push_back(i);
+        }
+        profile.sample(locations, {10}, true);
+        const auto done = imported(profile.bytes);
+        ASSERT_TRUE(done.ok()) << done.error().message;
+        const Answer top = top_of(*store_, "samples");
+        std::map<std::string, std::uint64_t> children;
+        for (const auto& row : top.rows) {
+            for (const AnswerValue& value : row) {
+                if (const auto* text = std::get_if<std::string>(&value); text != nullptr && !text->empty()) {
+                    ++children[*text];
+                }
+            }
+        }
+        const bool is_cut = depth > limits::kCallChainDepthMax;
+        EXPECT_EQ(top.ledger.stored, 10U);
+        EXPECT_EQ(top.rows.size(), std::min<std::uint64_t>(depth, limits::kCallChainDepthMax));
+        EXPECT_TRUE(children.contains("f" + std::to_string(depth)));
+        EXPECT_EQ(children.contains("f1"), !is_cut);
+        EXPECT_EQ(children.contains("[truncated: depth]"), is_cut);
+        const auto says = [&](const std::string& text) {
+            return std::any_of(done->warnings.begin(), done->warnings.end(),
+                               [&](const std::string& warning) { return warning.find(text) != std::string::npos; });
+        };
+        EXPECT_EQ(says("10 samples have call chains of more than 640 frames"), is_cut);
+        const auto counts = Scan::open(*store_, {})->sessions().front().batches.back().counts;
+        const auto truncated = std::find_if(counts.begin(), counts.end(), [](const CountEntry& entry) {
+            return entry.name == CountName::kFramesTruncated;
+        });
+        EXPECT_EQ(truncated == counts.end() ? 0 : truncated->value,
+                  is_cut ? 10 * (depth - limits::kCallChainDepthMax + 1) : 0);
+    }
 }
 
 TEST_F(PprofImport, NamesWhatIsBroken) {

@@ -2,9 +2,16 @@
 
 #include <algorithm>
 
+#include "schemas/vocabulary/call_chain_limits.h"
 #include "tools/perfleet/import/run_hash.h"
 
 namespace perfleet {
+
+std::string cut_chains_warning(std::uint64_t sample_count) {
+    return std::to_string(sample_count) + " samples have call chains of more than " +
+           std::to_string(limits::kCallChainDepthMax) + " frames: the innermost are kept, " +
+           std::string{kCutChainName} + " stands for the others (`frames_truncated` in perfleet losses)";
+}
 
 SessionId session_id_of(const FileBytes& file, UtcNs start) {
     constexpr std::uint64_t kHashedSizeBytes = 1U << 20;

@@ -32,6 +32,9 @@ struct ImportedRecording : StoredSession {
     std::vector<std::string> warnings;
 };
 
+// Samples whose call chains were cut at limits::kCallChainDepthMax frames.
+[[nodiscard]] std::string cut_chains_warning(std::uint64_t sample_count);
+
 // From the file's size, both its ends, and when its recording began.
 [[nodiscard]] SessionId session_id_of(const FileBytes& file, UtcNs start);
 
