@@ -4,8 +4,8 @@
     tests/benchmark/function_cost.py --build build/release
 
 Needs root, uprobes and perf. Runs all ways in turns and prints medians. `push` begins with an instruction that the
-kernel emulates; it steps over the first ones of `leaf` and `thrower`. The first two are measured by the kernel's return
-address (uretprobe), `thrower`, through which exceptions may pass, at its return instructions.
+kernel emulates; it steps over the first ones of `leaf` and `thrower`, and over return instructions. An exception may pass
+`thrower`: no uretprobe can stand there.
 """
 
 import argparse
@@ -70,6 +70,7 @@ def main() -> None:
                     "perfleet, a row a call": [*latency, "--", *run],
                 }
                 if function != "thrower":
+                    ways["perfleet --uretprobe --no-rows"] = [*latency, "--uretprobe", "--no-rows", "--", *run]
                     both = f"{entry},{GROUP}:{function}_return"
                     ways["perf stat, entry and return"] = ["perf", "stat", "-e", both, *run]
                 taken = {way: [] for way in ways}

@@ -5,11 +5,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,16 @@ std::map<std::string, json> rows_by(const std::string& column, const json& answe
 std::uint64_t number_in(const std::string& text, const std::string& name) {
     const std::size_t at = text.find(name + "=");
     return at == std::string::npos ? 0 : std::stoull(text.substr(at + name.size() + 1));
+}
+
+// Warnings are wrapped.
+std::string words(const std::string& text) {
+    std::istringstream stream{text};
+    std::string joined;
+    for (std::string word; stream >> word;) {
+        joined += (joined.empty() ? "" : " ") + word;
+    }
+    return joined;
 }
 
 // A uprobe that only counts, of the process and its threads; -1: not here.
@@ -105,14 +117,117 @@ TEST_F(FunctionProgram, CountsWhatTheProgramItselfCounts) {
     EXPECT_EQ(count("work::jumper"), kRounds / 2);
     EXPECT_EQ(count("work::ends_with_a_call"), kRounds);
     EXPECT_EQ(count("work::cases"), kRounds);
-    for (const char* const left : {"work::passes: 20 of 60 calls didn't return", "work::jumper: 30 of 60 calls"}) {
-        EXPECT_NE(finished.error_output.find(left), std::string::npos) << finished.error_output;
+    for (const char* const left : {"work::passes: 20 of 60 calls didn't return", "work::jumper: 30 of 60 calls",
+                                   "work::ends_with_a_call: 60 of 60 times end at a jump to another function"}) {
+        EXPECT_NE(words(finished.error_output).find(left), std::string::npos) << finished.error_output;
     }
+    EXPECT_EQ(finished.error_output.find("begun before"), std::string::npos) << finished.error_output;
     EXPECT_EQ(answer.at("ledger").at("produced"), answer.at("ledger").at("stored"));
     // Stored for later, too.
     const Finished again = run({program_path("perfleet"), "latency", "--data", data_, "--event",
                                 "function_workload:work::cases", "--format", "json"});
     EXPECT_EQ(rows_by("event", json::parse(again.output)).size(), 1U) << again.error_output;
+}
+
+// A return that the kernel catches is tied to the thread: it ends these programs, or keeps them from ending.
+TEST_F(FunctionProgram, ContextsThatTakeTurnsRunAsEverAndHaveTheirTimes) {
+    const std::string workload = workload_path("context_workload");
+    const Finished finished = run(with(latency({"context_workload:turn"}, {"--no-rows"}), {"--", workload}));
+    EXPECT_EQ(finished.ending.status, 5) << finished.error_output;
+    EXPECT_EQ(number_in(finished.error_output, "turns"), 600U) << finished.error_output;
+    EXPECT_NE(finished.output.find("count: 600"), std::string::npos) << finished.output;
+    const std::size_t total = finished.output.find("total: ");
+    ASSERT_NE(total, std::string::npos);
+    EXPECT_GE(std::stoull(finished.output.substr(total + 7)), number_in(finished.error_output, "inside_ns"));
+    EXPECT_EQ(finished.error_output.find("warning"), std::string::npos) << finished.error_output;
+}
+
+// Each addition of theirs runs Perl code within C code, and goes to another coroutine there.
+TEST_F(FunctionProgram, CoroutinesOfPerlRunAsEver) {
+    const std::string load =
+        "use Coro; package N; use overload '+' => sub { Coro::cede(); 7 * $_[1] % 5 }; package main; ";
+    const std::string work =
+        "my $n = bless [], 'N'; my @c = map { async { for (1 .. 5) { my @s = sort { $a <=> $b } map { $n + $_ } 1 .. 9 "
+        "} } } 1 .. 20; $_->join for @c; print 'coroutines=' . @c . qq{\n};";
+    if (run({"perl", "-e", load}).ending.status != 0) {
+        GTEST_SKIP() << "perl has no Coro (tools/setup)";
+    }
+    const auto sorts_of = [&](const std::string& script) {
+        const Finished finished = run(with(latency({"perl:Perl_runops_standard", "perl:Perl_pp_sort"}),
+                                           {"--format", "json", "--", "perl", "-e", script}));
+        EXPECT_EQ(finished.ending.status, 0) << finished.ending.signal << finished.error_output;
+        EXPECT_EQ(number_in(finished.error_output, "coroutines"), script == load ? 0U : 20U) << finished.error_output;
+        EXPECT_EQ(finished.error_output.find("begun before"), std::string::npos) << finished.error_output;
+        EXPECT_EQ(finished.error_output.find("pp_sort: "), std::string::npos) << finished.error_output;
+        const auto rows = rows_by("event", json::parse(finished.output));
+        EXPECT_TRUE(rows.contains("perl:Perl_runops_standard"));
+        return rows.contains("perl:Perl_pp_sort") ? rows.at("perl:Perl_pp_sort").at("count").get<int>() : 0;
+    };
+    const int while_it_loads = sorts_of(load);
+    EXPECT_EQ(sorts_of(load + work) - while_it_loads, 100);
+}
+
+TEST_F(FunctionProgram, GoroutinesHaveTheirTimesWhicheverThreadRunsThem) {
+    const std::string program = folder_ / "goroutine_workload";
+    const Finished built = run(
+        {"go", "build", "-o", program, std::string{PERFLEET_SOURCE_DIR} + "/tests/end_to_end/goroutine_workload.go"},
+        {.environment = {"GOCACHE=" + (folder_ / "cache"), "GOFLAGS=-mod=mod"}});
+    if (built.ending.status != 0) {
+        GTEST_SKIP() << "there is no Go compiler (tools/setup): " << built.error_output;
+    }
+    const std::string name = "goroutine_workload:main.";
+    const Finished finished =
+        run(with(latency({name + "wait", name + "descend", name + "recovered", name + "leave"}), {"--", program}));
+    EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+    const auto rows = rows_by("event", json::parse(finished.output));
+    for (const char* const function : {"wait", "descend", "recovered"}) {
+        ASSERT_TRUE(rows.contains(name + function)) << finished.output << finished.error_output;
+        EXPECT_EQ(rows.at(name + function).at("count"), number_in(finished.error_output, function)) << function;
+    }
+    EXPECT_FALSE(rows.contains(name + "leave")) << "a panic leaves each";
+    EXPECT_NE(words(finished.error_output).find("main.leave: 480 of 480 calls didn't return"), std::string::npos)
+        << finished.error_output;
+    constexpr double kSleepNs = 10'000'000;
+    EXPECT_GE(rows.at(name + "wait").at("min").get<double>(), kSleepNs);
+}
+
+TEST_F(FunctionProgram, NamesAFunctionThatWasNotCalled) {
+    const Finished finished =
+        run(with(latency({"function_workload:work::recurse", "function_workload:begins_with_push"}, {"--no-rows"}),
+                 {"--", workload_, "push", "3"}));
+    EXPECT_NE(words(finished.error_output).find("function_workload:work::recurse was not called"), std::string::npos)
+        << finished.error_output;
+    EXPECT_EQ(finished.error_output.find("begins_with_push was not called"), std::string::npos);
+}
+
+TEST_F(FunctionProgram, UretprobesCountTheSameWhereTheyAreAskedFor) {
+    const Finished finished = run(with(latency({"function_workload:begins_with_push"}, {"--no-rows", "--uretprobe"}),
+                                       {"--", workload_, "push", "50"}));
+    EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+    EXPECT_NE(finished.output.find("count: 50"), std::string::npos) << finished.output;
+}
+
+// Within a call, as in two processes of one program: the call that had begun before is the only one without a time.
+TEST_F(FunctionProgram, CallsOfTwoRunningProcessesThatHadBegunBeforeAreCounted) {
+    std::array<Process, 2> workloads{Process{{workload_, "wait"}}, Process{{workload_, "wait"}}};
+    std::string pids;
+    for (Process& workload : workloads) {
+        ASSERT_TRUE(workload.wait_for_output("waits"));
+        pids += (pids.empty() ? "" : ",") + std::to_string(workload.pid());
+    }
+    Process latency_program{with(
+        latency({"function_workload:work::waits", "function_workload:work::passes"}, {"--no-rows", "--watch", "0.1"}),
+        {"-p", pids})};
+    ASSERT_TRUE(latency_program.wait_for_output("function_workload:work::passes")) << latency_program.error_output();
+    for (Process& workload : workloads) {
+        workload.send_signal(SIGUSR1);
+        ASSERT_TRUE(workload.wait());
+    }
+    ASSERT_TRUE(latency_program.wait());
+    const std::string said = words(latency_program.error_output());
+    EXPECT_NE(said.find("work::waits: 2 calls had begun before: they aren't counted"), std::string::npos) << said;
+    EXPECT_NE(said.find("work::passes: 40 of 120 calls didn't return"), std::string::npos) << said;
+    EXPECT_EQ(said.find("not called"), std::string::npos) << said;
 }
 
 TEST_F(FunctionProgram, HistogramInTheKernelAndRowsHaveTheSameCounts) {
@@ -186,7 +301,7 @@ TEST_F(FunctionProgram, FollowsARunningProcessBesideABareUprobe) {
     ASSERT_TRUE(images.ok()) << images.error().message;
     const auto function = find_function(images->images.front(), "work::passes", {});
     ASSERT_TRUE(function.ok()) << function.error().message;
-    const int bare = open_bare_uprobe(workload_, function->traced.body.file_offset, workload.pid());
+    const int bare = open_bare_uprobe(workload_, function->traced.parts.front().file_offset, workload.pid());
     ASSERT_GE(bare, 0) << std::strerror(errno);
     Process latency_program{with(latency({"function_workload:work::passes"}, {"--no-rows", "--watch", "0.1"}),
                                  {"-p", std::to_string(workload.pid())})};

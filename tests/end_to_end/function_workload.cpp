@@ -85,6 +85,20 @@ namespace work {
     }
 }
 
+[[gnu::noinline]] int waits() {
+    std::signal(SIGUSR1, [](int) { has_signal = 1; });
+    sigset_t blocked{};
+    sigset_t none{};
+    sigaddset(&blocked, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &blocked, &none);
+    std::puts("waits");
+    std::fflush(stdout);
+    while (has_signal == 0) {
+        sigsuspend(&none);
+    }
+    return sum = 1;
+}
+
 [[gnu::noinline]] int same(int value) { return sum = value; }
 [[gnu::noinline]] int same(long value) { return sum = static_cast<int>(value) + 1; }
 
@@ -118,16 +132,7 @@ int main(int argc, char** argv) {
                     std::strtoull(argv[2], nullptr, 10));
     }
     if (argc == 2 && std::string_view{argv[1]} == "wait") {
-        std::signal(SIGUSR1, [](int) { has_signal = 1; });
-        std::puts("waits");
-        std::fflush(stdout);
-        sigset_t blocked{};
-        sigset_t none{};
-        sigaddset(&blocked, SIGUSR1);
-        sigprocmask(SIG_BLOCK, &blocked, &none);
-        while (has_signal == 0) {
-            sigsuspend(&none);
-        }
+        work::waits();
     }
     constexpr int kThreads = 3;
     constexpr int kRounds = 60;

@@ -145,6 +145,14 @@ void add_function_options(CLI::App& command, FunctionOptions& options) {
             "with --function: no row a call, only a log2 histogram, which is counted in the kernel and costs less")
         ->group(kGroup);
     command
+        .add_flag("--uretprobe", options.uses_uretprobes,
+                  "with --function: let the kernel catch returns by an address of its own on the stack, where code "
+                  "can't be read; ends programs that switch stacks or throw exceptions within a call")
+        ->group(kGroup);
+    command.add_option("--objdump", options.objdump, "with --function: the objdump that reads their code")
+        ->type_name("PATH")
+        ->group(kGroup);
+    command
         .add_option("command", options.command,
                     "with --function: the program to run, behind --; with -p or -a it says for how long")
         ->type_name("COMMAND");
@@ -159,6 +167,7 @@ Result<Done> check_function_options(const FunctionOptions& options) {
                               : options.all_cpus         ? "-a"
                               : options.follows_children ? "--follow"
                               : options.counts_only      ? "--no-rows"
+                              : options.uses_uretprobes  ? "--uretprobe"
                               : !options.command.empty() ? options.command.front().c_str()
                                                          : nullptr;
     return given == nullptr ? Result<Done>{Done{}}
@@ -190,6 +199,8 @@ Result<int> run_function_latency(const FunctionOptions& options, QueryOptions& q
     run_options.pids = options.pids;
     run_options.all = options.all_cpus;
     run_options.follows_children = options.follows_children && !options.all_cpus;
+    run_options.uses_uretprobes = options.uses_uretprobes;
+    run_options.objdump = options.objdump;
     run_options.command = options.command;
     run_options.own_command_line = own_command_line;
     run_options.paths = query.symbol_paths();

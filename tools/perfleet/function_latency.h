@@ -20,6 +20,8 @@ struct FunctionOptions {
     bool all_cpus = false;
     bool follows_children = false;
     bool counts_only = false;
+    bool uses_uretprobes = false;
+    std::string objdump = "objdump";
     std::vector<std::string> command;
 };
 

@@ -1,15 +1,16 @@
 // Where a function's code ends a call: returns, and jumps to other functions (tail calls).
 //
-// Of x86-64, from its disassembly. Plain values.
+// Of x86-64 and AArch64, from its disassembly. Plain values.
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tools/perfleet/disassembly.h"
+#include "tools/perfleet/function/code_instruction.h"
 
 namespace perfleet {
 
@@ -20,25 +21,23 @@ struct CodeRange {
     [[nodiscard]] bool holds(std::uint64_t address) const { return address >= first && address < end; }
 };
 
-struct CodeExit {
+struct CodeBranch {
     std::uint64_t address = 0;
-    bool is_register_jump = false;
-    std::uint32_t jump_register = 0;  // as the processor numbers it
+    function_branch branch{};
 };
 
 struct FunctionCode {
-    std::vector<CodeExit> exits;
-    std::size_t tail_call_count = 0;  // of `exits`, not counting jumps by register
-    bool begins_again = false;        // something jumps to its first instruction
-    bool has_calls = false;
-    // The kernel emulates its first instruction, and needn't step over it: Linux does so with few.
-    bool is_first_emulated = false;
-    // Where a condition leads out of both ranges: a part of it that the compiler has put elsewhere.
-    std::optional<std::uint64_t> leads_to;
-    std::string unknown;  // the instruction that wasn't understood; empty: all were
+    std::vector<CodeBranch> exits;  // in the order of addresses
+    std::vector<CodeBranch> again;  // jumps to its first instruction
+    // Of `exits`, those that lead to a place outside: to another function, or a part of this one that isn't known yet.
+    std::map<std::uint64_t, std::uint64_t> leads_to;  // address of the jump ─▶ place
+    bool is_first_emulated = false;                   // CodeInstruction::is_emulated
+    std::string unknown;                              // what keeps its ends from being found; empty: nothing does
 };
 
-// `body` holds the function's first instruction; `cold` the part that the compiler has put elsewhere, if there is one.
-[[nodiscard]] FunctionCode read_function_code(std::span<const DisassembledLine> lines, CodeRange body, CodeRange cold);
+// `parts` of the function that hold all of `lines`: the first begins with its first instruction. With `has_hidden_ways`
+// it also runs where no instruction leads (handlers of exceptions); without, what can't be reached is taken for data.
+[[nodiscard]] FunctionCode read_function_code(std::span<const DisassembledLine> lines, std::span<const CodeRange> parts,
+                                              std::uint16_t machine, bool has_hidden_ways);
 
 }  // namespace perfleet

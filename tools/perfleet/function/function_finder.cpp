@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -15,6 +16,7 @@
 
 #include "query-engine/symbol/demangle.h"
 #include "query-engine/symbol/elf_file.h"
+#include "query-engine/symbol/go_functions.h"
 #include "query-engine/symbol/mini_debug_info.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/parse.h"
@@ -83,7 +85,14 @@ public:
             return Error{ErrorCode::kInvalid,
                          fmt::format("{}: {:#x} lies in no part of the file that is loaded", label(), symbol.address)};
         }
-        found.traced.body = {*file_offset, symbol.size_bytes};
+        found.traced.parts = {{*file_offset, symbol.size_bytes}};
+        found.traced.has_goroutines = PERFLEET_TRY(is_of_goroutines(symbol));
+        if (search_.uses_uretprobes) {
+            return found.traced.has_goroutines
+                       ? Result<FoundFunction>{Error{ErrorCode::kUnsupported,
+                                                     label() + ": --uretprobe ends a Go program: its stacks move"}}
+                       : Result<FoundFunction>{std::move(found)};
+        }
         PERFLEET_TRY(find_exits(symbol, found));
         return found;
     }
@@ -110,6 +119,9 @@ private:
             mini.ok()) {
             add_symbols(**mini);
             others_.push_back(std::move(*mini));
+        }
+        if (!has_all_) {
+            add_go_symbols();
         }
     }
 
@@ -171,6 +183,14 @@ private:
             }
         }
         return std::nullopt;
+    }
+
+    // A Go program that is stripped has the names that it needs itself.
+    void add_go_symbols() {
+        const auto section = go_section();
+        for (const GoFunction& function : go_functions(section ? file_->section_bytes(*section) : std::string_view{})) {
+            symbols_.push_back({function.name, function.address, function.end - function.address, false});
+        }
     }
 
     // Several names of one place are one function.
@@ -291,109 +311,148 @@ private:
         return unknown;
     }
 
-    // The part that the compiler has put elsewhere: by its symbol, else what no symbol begins where a condition leads.
-    [[nodiscard]] CodeRange cold_by_name(const Symbol& symbol) const {
+    // A part that the compiler has put elsewhere, by its symbol.
+    [[nodiscard]] std::optional<CodeRange> cold_by_name(const Symbol& symbol) const {
         const std::string name = std::string{symbol.name} + std::string{kColdSuffix};
         std::vector<Symbol> found;
         std::copy_if(symbols_.begin(), symbols_.end(), std::back_inserter(found),
-                     [&](const Symbol& other) { return other.name == name; });
+                     [&](const Symbol& other) { return other.name == name && other.size_bytes != 0; });
         found = one_a_place(std::move(found));
-        return found.size() == 1 ? CodeRange{found[0].address, found[0].address + found[0].size_bytes} : CodeRange{};
+        return found.size() == 1 ? std::optional{CodeRange{found[0].address, found[0].address + found[0].size_bytes}}
+                                 : std::nullopt;
     }
-    [[nodiscard]] CodeRange cold_around(std::uint64_t address) const {
+
+    // Likewise without a symbol, by its frame: it comes back, or never returns; else it is a function.
+    [[nodiscard]] std::optional<CodeRange> nameless_part_at(std::uint64_t address,
+                                                            std::span<const CodeRange> parts) const {
         const auto frame = std::find_if(frames_.begin(), frames_.end(), [&](const FrameFde& one) {
             return address >= one.address && address - one.address < one.size_bytes;
         });
         if (frame == frames_.end() || std::any_of(symbols_.begin(), symbols_.end(), [&](const Symbol& symbol) {
                 return symbol.address == frame->address;
             })) {
-            return {};
+            return std::nullopt;
         }
-        return {frame->address, frame->address + frame->size_bytes};
+        const CodeRange range{frame->address, frame->address + frame->size_bytes};
+        const auto code = read_code(std::array{range}, true);
+        if (!code.ok() || !code->unknown.empty()) {
+            return std::nullopt;
+        }
+        const bool comes_back = std::any_of(code->leads_to.begin(), code->leads_to.end(), [&](const auto& jump) {
+            return jump.second != parts.front().first &&
+                   std::any_of(parts.begin(), parts.end(),
+                               [&](const CodeRange& part) { return part.holds(jump.second); });
+        });
+        return comes_back || code->exits.empty() ? std::optional{range} : std::nullopt;
     }
 
-    [[nodiscard]] Result<std::vector<DisassembledLine>> lines_of(CodeRange range) const {
-        if (range.end <= range.first) {
-            return std::vector<DisassembledLine>{};
+    Result<FunctionCode> read_code(std::span<const CodeRange> parts, bool has_hidden_ways) const {
+        std::vector<DisassembledLine> lines;
+        for (const CodeRange& part : parts) {
+            auto more =
+                PERFLEET_TRY(Disassembly{search_.objdump, image_.path, part.first, part.end - 1, false, false}.read());
+            std::move(more.begin(), more.end(), std::back_inserter(lines));
         }
-        return Disassembly{search_.objdump, image_.path, range.first, range.end - 1, false, false}.read();
+        return read_function_code(lines, parts, file_->machine(), has_hidden_ways);
     }
 
-    Result<FunctionCode> read_code(CodeRange body, CodeRange cold) const {
-        auto lines = lines_of(body);
-        const auto cold_lines = lines_of(cold);
-        if (!lines.ok() || !cold_lines.ok()) {
-            return Error{lines.ok() ? cold_lines.error() : lines.error()};
+    // Go's functions run on stacks of goroutines, those of C in the same program don't.
+    [[nodiscard]] Result<bool> is_of_goroutines(const Symbol& symbol) const {
+        const auto section = go_section();
+        if (!section) {
+            return false;
         }
-        lines->insert(lines->end(), cold_lines->begin(), cold_lines->end());
-        return read_function_code(*lines, body, cold);
+        const std::string_view bytes = file_->section_bytes(*section);
+        const std::vector<GoFunction> functions = go_functions(bytes);
+        if (!functions.empty() && std::none_of(functions.begin(), functions.end(), [&](const GoFunction& function) {
+                return function.address == symbol.address;
+            })) {
+            return false;
+        }
+        const auto refused = [&](const char* why) { return Error{ErrorCode::kUnsupported, label() + ": " + why}; };
+        constexpr std::array<std::string_view, 2> kKnown{"\xf0\xff\xff\xff", "\xf1\xff\xff\xff"};
+        if (file_->machine() != EM_X86_64) {
+            return refused("the goroutine of a call is known on x86-64 alone");
+        }
+        if (std::find(kKnown.begin(), kKnown.end(), bytes.substr(0, kKnown[0].size())) == kKnown.end()) {
+            return refused("goroutines are known of programs of Go 1.18 and later alone");
+        }
+        if (symbol.name.ends_with(".abi0")) {
+            return refused("no register has the goroutine in assembly (ABI0); name it without .abi0");
+        }
+        return true;
     }
 
-    // Whether calls end where the kernel catches their return: it costs less, has no need of the code, and what is
-    // called last is in the call's time. No exception may meet it on the stack: either none comes here, or the function
-    // calls nothing. And each beginning must be a call.
-    [[nodiscard]] bool catches_returns(const Result<FunctionCode>& code, const std::string& why) const {
-        if (!why.empty()) {
-            return !search_.may_throw;
-        }
-        const bool is_leaf = !code->has_calls && code->exits.size() == return_count(*code);
-        const bool is_safe = !search_.may_throw || (is_leaf && !file_->find_section(".gopclntab"));
-        return is_safe && !code->begins_again;
-    }
-
-    static std::size_t return_count(const FunctionCode& code) {
-        const auto jumps = std::count_if(code.exits.begin(), code.exits.end(),
-                                         [](const CodeExit& exit) { return exit.is_register_jump; });
-        return code.exits.size() - code.tail_call_count - static_cast<std::size_t>(jumps);
+    [[nodiscard]] std::optional<std::size_t> go_section() const {
+        const auto section = file_->find_section(".gopclntab");
+        return section ? section : file_->find_section(".data.rel.ro.gopclntab");  // position-independent
     }
 
     Result<Done> find_exits(const Symbol& symbol, FoundFunction& found) const {
-        const CodeRange body{symbol.address, symbol.address + symbol.size_bytes};
-        CodeRange cold = cold_by_name(symbol);
-        std::string why;
-        Result<FunctionCode> code = Error{ErrorCode::kUnsupported, "code of this machine isn't read"};
-        if (file_->machine() == EM_X86_64 && symbol.size_bytes != 0) {
-            code = read_code(body, cold);
-            if (code.ok() && code->leads_to && cold.end == cold.first) {
-                cold = cold_around(*code->leads_to);
-                code = read_code(body, cold);
-            }
+        const auto unknown = [&](const std::string& why) {
+            return Error{ErrorCode::kUnsupported,
+                         label() + ": where its calls end can't be told from its code: " + why +
+                             ". --uretprobe has the kernel catch their returns, which ends programs that switch "
+                             "stacks within a call, or throw exceptions through it"};
+        };
+        if (file_->machine() != EM_X86_64 && file_->machine() != EM_AARCH64) {
+            return unknown("code of this machine isn't read");
         }
         if (symbol.size_bytes == 0) {
-            why = "nothing says where it ends";
-        } else if (!code.ok()) {
-            why = code.error().message;
-        } else if (code->leads_to) {
-            why = fmt::format("a condition leads out of it, to {:#x}", *code->leads_to);
-        } else if (!code->unknown.empty()) {
-            why = "'" + code->unknown + "' wasn't understood";
-        } else if (code->exits.empty()) {
+            return unknown("nothing says where it ends");
+        }
+        std::vector<CodeRange> parts{{symbol.address, symbol.address + symbol.size_bytes}};
+        if (const auto cold = cold_by_name(symbol)) {
+            parts.push_back(*cold);
+        }
+        const bool has_hidden_ways = found.traced.has_goroutines || file_->find_section(".gcc_except_table");
+        auto code = read_code(parts, has_hidden_ways);
+        for (std::size_t known = 0; code.ok() && known != parts.size() && parts.size() < FUNCTION_PARTS_MAX;) {
+            known = parts.size();
+            for (const auto& [jump, place] : code->leads_to) {
+                const auto part = nameless_part_at(place, parts);
+                if (part) {
+                    parts.push_back(*part);
+                    code = read_code(parts, has_hidden_ways);
+                    break;
+                }
+            }
+        }
+        if (!code.ok()) {
+            return unknown(code.error().message);
+        }
+        if (!code->unknown.empty()) {
+            return unknown(code->unknown);
+        }
+        for (const CodeBranch& exit : code->exits) {
+            if (exit.branch.condition == FUNCTION_SOMETIMES) {
+                return unknown(fmt::format("a condition leads out of it at {:#x}", exit.address));
+            }
+        }
+        if (code->exits.empty()) {
             return Error{ErrorCode::kUnsupported, label() + " never returns: its calls have no end"};
         }
-        found.way.is_stepped_over = !code.ok() || !code->is_first_emulated;
-        if (catches_returns(code, why)) {
-            return Done{};
+        found.traced.parts.clear();
+        for (const CodeRange& part : parts) {
+            const auto file_offset = file_offset_of(part.first);
+            if (!file_offset) {
+                return unknown(fmt::format("its part at {:#x} isn't loaded", part.first));
+            }
+            found.traced.parts.push_back({*file_offset, part.end - part.first});
         }
-        if (!why.empty()) {
-            return Error{ErrorCode::kUnsupported,
-                         label() + ": where its calls end can't be told from its code (" + why +
-                             "), and catching returns on the stack would end a program that throws C++ exceptions"};
-        }
-        for (const CodeExit& exit : code->exits) {
-            const auto file_offset = file_offset_of(exit.address);
-            found.traced.exits.push_back({file_offset.value_or(0), exit.is_register_jump, exit.jump_register});
-        }
-        if (const auto cold_offset = file_offset_of(cold.first); cold_offset && cold.end > cold.first) {
-            found.traced.cold = {*cold_offset, cold.end - cold.first};
-        }
-        found.way.has_exits = true;
-        found.traced.begins_again = code->begins_again;
-        if (code->tail_call_count != 0) {
-            found.warnings.push_back(
-                fmt::format("{} ends with a jump to another function at {} of {} places: the time "
-                            "there isn't in its own",
-                            label(), code->tail_call_count, code->exits.size()));
-        }
+        const auto branches_of = [&](std::span<const CodeBranch> branches) {
+            std::vector<FunctionBranch> placed;
+            for (const CodeBranch& one : branches) {
+                const auto part = std::find_if(parts.begin(), parts.end(),
+                                               [&](const CodeRange& range) { return range.holds(one.address); });
+                const FunctionPart& in_file = found.traced.parts[static_cast<std::size_t>(part - parts.begin())];
+                placed.push_back({in_file.file_offset + one.address - part->first, one.branch});
+            }
+            return placed;
+        };
+        found.traced.exits = branches_of(code->exits);
+        found.traced.again = branches_of(code->again);
+        found.way = {!code->is_first_emulated, true};
         return Done{};
     }
 

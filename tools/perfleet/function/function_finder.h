@@ -18,18 +18,17 @@ namespace perfleet {
 struct FunctionSearch {
     SymbolPaths paths;
     std::string objdump = "objdump";
-    bool may_throw = true;  // exceptions may pass through calls: they mustn't meet a return address of the kernel's
+    bool uses_uretprobes = false;  // TracedFunction::exits stay empty
 };
 
 struct FoundFunction {
     TracedFunction traced;  // its name: "libc.so.6:malloc"
     ProbedWay way;
-    std::vector<std::string> warnings;
 };
 
 // `name` as in the symbol table, or demangled ("ns::Class::f", without parameters), or an address of the file
 // ("0x1234"). Errors: kNotFound (names near ones; says that the file is stripped), kUsage (several functions have this
-// name), kUnsupported (its end can't be found without harm), those of reading the file.
+// name), kUnsupported (where its calls end can't be told), those of reading the file.
 [[nodiscard]] Result<FoundFunction> find_function(const FunctionImage& image, const std::string& name,
                                                   const FunctionSearch& search);
 

@@ -48,11 +48,16 @@ FunctionImages own_images() {
     return *images;
 }
 
-Result<FoundFunction> find(const std::string& image_name, const std::string& function, bool may_throw = true) {
+Result<FoundFunction> find(const std::string& image_name, const std::string& function,
+                           const FunctionSearch& search = {}) {
     const auto image = PERFLEET_TRY(find_image(own_images(), image_name));
-    FunctionSearch search;
-    search.may_throw = may_throw;
     return find_function(image, function, search);
+}
+
+FunctionSearch with_uretprobes() {
+    FunctionSearch search;
+    search.uses_uretprobes = true;
+    return search;
 }
 
 std::string message_of(const Result<FoundFunction>& found) { return found.ok() ? "found" : found.error().message; }
@@ -63,18 +68,20 @@ TEST(FunctionFinder, FindsByNameWhereTheLinkerHasPutIt) {
     for (const char* const name : {"found::plain", "_ZN5found5plainEi"}) {
         const auto plain = find("function_test", name);
         ASSERT_TRUE(plain.ok()) << plain.error().message;
-        EXPECT_EQ(plain->traced.body.file_offset, file_offset_of(reinterpret_cast<const void*>(&found::plain)));
-        EXPECT_GT(plain->traced.body.size_bytes, 0U);
-        EXPECT_TRUE(plain->traced.exits.empty()) << "it calls nothing";
+        EXPECT_EQ(plain->traced.parts.front().file_offset,
+                  file_offset_of(reinterpret_cast<const void*>(&found::plain)));
+        EXPECT_GT(plain->traced.parts.front().size_bytes, 0U);
+        EXPECT_EQ(plain->traced.exits.size(), 1U);
         EXPECT_EQ(plain->traced.name, std::string{"function_test:"} + name);
     }
     const auto method = find("function_test", "found::Thing::method");
     ASSERT_TRUE(method.ok()) << method.error().message;
-    EXPECT_EQ(method->traced.body.file_offset, file_offset_of(reinterpret_cast<const void*>(&found::Thing::method)));
+    EXPECT_EQ(method->traced.parts.front().file_offset,
+              file_offset_of(reinterpret_cast<const void*>(&found::Thing::method)));
     EXPECT_EQ(method->traced.exits.size(), 1U) << "an exception leaves it";
-    const auto without = find("function_test", "found::Thing::method", false);
-    ASSERT_TRUE(without.ok()) << without.error().message;
-    EXPECT_TRUE(without->traced.exits.empty()) << "of a program that throws nothing";
+    const auto caught = find("function_test", "found::Thing::method", with_uretprobes());
+    ASSERT_TRUE(caught.ok()) << caught.error().message;
+    EXPECT_TRUE(caught->traced.exits.empty());
 }
 
 TEST(FunctionFinder, SaysWhichHaveOneName) {
@@ -86,7 +93,7 @@ TEST(FunctionFinder, SaysWhichHaveOneName) {
     const std::size_t at = message.find("function_test:0x") + std::strlen("function_test:");
     const auto one = find("function_test", message.substr(at, message.find(':', at) - at));
     ASSERT_TRUE(one.ok()) << one.error().message;
-    EXPECT_GT(one->traced.body.size_bytes, 0U);
+    EXPECT_GT(one->traced.parts.front().size_bytes, 0U);
 }
 
 TEST(FunctionFinder, NamesWhatIsNear) {
@@ -100,7 +107,7 @@ TEST(FunctionFinder, FindsLibrariesByShortNames) {
         const auto malloc_found = find(name, "malloc");
         ASSERT_TRUE(malloc_found.ok()) << malloc_found.error().message;
         EXPECT_EQ(malloc_found->traced.name, "libc.so.6:malloc");
-        EXPECT_EQ(malloc_found->traced.body.file_offset, file_offset_of(::dlsym(RTLD_DEFAULT, "malloc")));
+        EXPECT_EQ(malloc_found->traced.parts.front().file_offset, file_offset_of(::dlsym(RTLD_DEFAULT, "malloc")));
     }
     const std::string message = message_of(find("libnone", "f"));
     EXPECT_NE(message.find("'libnone': process"), std::string::npos) << message;
@@ -109,9 +116,9 @@ TEST(FunctionFinder, FindsLibrariesByShortNames) {
 }
 
 TEST(FunctionFinder, FollowsWhatTheProcessorChose) {
-    const auto chosen = find("libc", "strlen", false);
+    const auto chosen = find("libc", "strlen");
     ASSERT_TRUE(chosen.ok()) << chosen.error().message;
-    EXPECT_EQ(chosen->traced.body.file_offset, file_offset_of(::dlsym(RTLD_DEFAULT, "strlen")));
+    EXPECT_EQ(chosen->traced.parts.front().file_offset, file_offset_of(::dlsym(RTLD_DEFAULT, "strlen")));
 }
 
 TEST(FunctionFinder, WhatNeverReturnsHasNoEnd) {
@@ -125,8 +132,42 @@ TEST(FunctionFinder, AProgramHasWhatItsLoaderTakes) {
     const auto libc = find_image(*images, "libc");
     ASSERT_TRUE(libc.ok()) << libc.error().message;
     EXPECT_EQ(libc->name, "libc.so.6");
-    EXPECT_FALSE(images->may_throw());
-    EXPECT_TRUE(own_images().may_throw());
+}
+
+Result<FoundFunction> find_in_file(const std::string& path, const std::string& function,
+                                   const FunctionSearch& search = {}) {
+    return find_function({path, path.substr(path.rfind('/') + 1), {}}, function, search);
+}
+
+// It is stripped: its names are those that Go itself needs.
+TEST(FunctionFinder, FunctionsOfGoAreOfGoroutines) {
+    const auto print = find_in_file("/usr/bin/shfmt", "mvdan.cc/sh/v3/syntax.(*Printer).Print");
+    ASSERT_TRUE(print.ok()) << print.error().message;
+    EXPECT_TRUE(print->traced.has_goroutines);
+    EXPECT_FALSE(print->traced.exits.empty());
+    EXPECT_EQ(print->traced.again.size(), 1U) << "behind morestack";
+    EXPECT_NE(message_of(find_in_file("/usr/bin/shfmt", "main.main", with_uretprobes()))
+                  .find("--uretprobe ends a Go program"),
+              std::string::npos);
+}
+
+TEST(FunctionFinder, ReadsCodeOfAarch64) {
+    const std::string library = "/usr/aarch64-linux-gnu/lib/libc.so.6";
+    FunctionSearch search;
+    search.objdump = "aarch64-linux-gnu-objdump";
+    const auto read = find_in_file(library, "qsort", search);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_FALSE(read->traced.exits.empty());
+}
+
+TEST(FunctionFinder, RefusesWhatItCannotReadAndNamesTheWayOut) {
+    FunctionSearch search;
+    search.objdump = "/no/such/objdump";
+    const std::string message = message_of(find("function_test", "found::plain", search));
+    EXPECT_NE(message.find("where its calls end can't be told from its code: /no/such/objdump: isn't installed"),
+              std::string::npos)
+        << message;
+    EXPECT_NE(message.find("--uretprobe"), std::string::npos) << message;
 }
 
 }  // namespace

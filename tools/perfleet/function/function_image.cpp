@@ -130,20 +130,6 @@ bool is_library_name(const std::string& file, const std::string& name) {
 
 }  // namespace
 
-bool FunctionImages::may_throw() const {
-    constexpr std::array<std::string_view, 4> kUnwinders{"libgcc_s.so", "libstdc++.so", "libc++", "libunwind"};
-    for (const FunctionImage& image : images) {
-        if (std::any_of(kUnwinders.begin(), kUnwinders.end(),
-                        [&](std::string_view name) { return image.name.starts_with(name); })) {
-            return true;
-        }
-    }
-    // One that is linked statically has its own unwinder, or doesn't say; Go moves its stacks.
-    const auto program = images.empty() ? Result<std::unique_ptr<ElfFile>>{Error{ErrorCode::kNotFound, ""}}
-                                        : ElfFile::open(images.front().path);
-    return !program.ok() || !(*program)->find_section(".interp") || (*program)->find_section(".gopclntab");
-}
-
 Result<FunctionImages> images_of_process(std::uint32_t pid) {
     const std::string name = "process " + std::to_string(pid);
     const std::vector<ProcThread> threads = proc_threads(pid);

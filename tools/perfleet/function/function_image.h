@@ -20,9 +20,6 @@ struct FunctionImage {
 struct FunctionImages {
     std::string whose;  // "process 7", "the program ls", "this machine's processes"
     std::vector<FunctionImage> images;
-
-    // Whether C++ exceptions, or what is like them, may pass through calls.
-    [[nodiscard]] bool may_throw() const;
 };
 
 // Errors: kNotFound (no such process; it has no code), kPermission.

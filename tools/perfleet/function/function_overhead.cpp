@@ -74,9 +74,9 @@ TracedFunction own_function(void (*function)(), const char* exit, bool has_exits
     TracedFunction traced;
     traced.image = "/proc/self/exe";
     traced.name = "a function of perfleet";
-    traced.body = {own_file_offset(function), 1};
+    traced.parts = {{own_file_offset(function), 1}};
     if (has_exits) {
-        traced.exits = {{own_file_offset(exit)}};
+        traced.exits = {{own_file_offset(exit), a_return()}};
     }
     return traced;
 }

@@ -112,8 +112,11 @@ public:
             if (counts[i].rows_lost != 0) {
                 rows_.count_lost(series, CountName::kLostKernelRing, counts[i].rows_lost);
             }
-            if (const std::uint64_t full = counts[i].too_deep + counts[i].without_memory; full != 0) {
+            if (const std::uint64_t full = counts[i].evicted + counts[i].without_memory; full != 0) {
                 rows_.count_lost(series, CountName::kLostSaturated, full);
+            }
+            if (counts[i].elsewhere != 0) {
+                rows_.count_lost(series, CountName::kLostMalformed, counts[i].elsewhere);
             }
         }
         return rows_.finish(observe_clocks());
@@ -176,12 +179,26 @@ private:
             const auto image = PERFLEET_TRY(find_image(*images_or_none, name.image));
             FunctionSearch search;
             search.paths = options_.paths;
-            search.may_throw = options_.all || options_.follows_children || images_or_none->may_throw();
+            search.uses_uretprobes = options_.uses_uretprobes;
+            search.objdump = options_.objdump;
             auto found = PERFLEET_TRY(find_function(image, name.function, search));
+            PERFLEET_TRY(warn_of_processes_without(image, found.traced.name));
             run_.names.push_back(found.traced.name);
             functions_.push_back(std::move(found.traced));
             formats_.push_back(destination_ == nullptr ? "" : format_of(found.way));
-            run_.warnings.insert(run_.warnings.end(), found.warnings.begin(), found.warnings.end());
+        }
+        return Done{};
+    }
+
+    // Names are looked up in the first process: the others' files of the same name may be other ones.
+    Result<Done> warn_of_processes_without(const FunctionImage& image, const std::string& function) {
+        for (std::size_t i = 1; i < options_.pids.size(); ++i) {
+            const auto has = PERFLEET_TRY(images_of_process(options_.pids[i]));
+            if (std::none_of(has.images.begin(), has.images.end(),
+                             [&](const FunctionImage& one) { return one.path == image.path; })) {
+                run_.warnings.push_back(
+                    fmt::format("{}: {} hasn't mapped {}: its calls aren't timed", function, has.whose, image.path));
+            }
         }
         return Done{};
     }
@@ -276,33 +293,49 @@ private:
     void add_warnings() {
         for (std::size_t i = 0; i < run_.names.size(); ++i) {
             const FunctionCounts& counts = run_.counts[i];
-            const std::uint64_t lost = counts.too_deep + counts.without_memory;
-            const std::uint64_t ended = counts.returned + lost;
+            const std::uint64_t lost = counts.evicted + counts.without_memory;
+            const std::uint64_t unfinished = counts.abandoned + counts.open;
             const auto warn = [&](std::string text) {
                 run_.warnings.push_back(run_.names[i] + ": " + std::move(text));
             };
-            if (counts.entered > ended && functions_[i].image.empty()) {
+            if (counts.entered + counts.unmatched == 0) {
+                run_.warnings.push_back(run_.names[i] + " was not called");
+            }
+            if (unfinished != 0) {
+                const char* const why =
+                    functions_[i].image.empty()
+                        ? "have no time: the kernel times at most two calls per CPU at once (ten at least), or they "
+                          "still run"
+                    : functions_[i].exits.empty()
+                        ? "have no time: they didn't return (longjmp, an exception, a thread's end), still ran, or "
+                          "were nested deeper than the kernel follows (64)"
+                        : "didn't return (longjmp, an exception, a thread's end, or they still ran): they have no "
+                          "time";
+                warn(fmt::format("{} of {} calls {}", unfinished, counts.entered, why));
+            }
+            if (counts.unmatched > counts.evicted) {
+                const std::uint64_t count = counts.unmatched - counts.evicted;
+                warn(follows_command()
+                         ? fmt::format("{} returns are of no call that was seen to begin (entered behind its first "
+                                       "instruction, or returned twice, as after fork()): they aren't counted",
+                                       count)
+                         : fmt::format("{} calls had begun before: they aren't counted", count));
+            }
+            if (counts.jumped != 0) {
                 warn(
-                    fmt::format("{} of {} calls have no time: the kernel times at most two calls per CPU at once (ten "
-                                "at least), or they still run",
-                                counts.entered - ended, counts.entered));
-            } else if (counts.entered > ended) {
+                    fmt::format("{} of {} times end at a jump to another function (a tail call): the time in that "
+                                "one isn't included",
+                                counts.jumped, counts.returned));
+            }
+            if (lost != 0) {
                 warn(
-                    fmt::format("{} of {} calls didn't return (longjmp, an exception, a thread's end, or they still "
-                                "run): they have no time",
-                                counts.entered - ended, counts.entered));
+                    fmt::format("{} of {} calls have no time: more than {} were open at once, or had been left "
+                                "without a return",
+                                lost, counts.entered, FUNCTION_OPEN_CALLS_MAX));
             }
-            if (counts.unmatched != 0) {
-                warn(fmt::format("{} calls had begun before: they aren't counted", counts.unmatched));
-            }
-            if (counts.too_deep != 0) {
-                warn(fmt::format("{} calls were nested deeper than {} in their thread: they have no time",
-                                 counts.too_deep,
-                                 functions_[i].exits.empty() ? FUNCTION_TRAMPOLINES_MAX : FUNCTION_DEPTH_MAX));
-            }
-            if (counts.without_memory != 0) {
-                warn(fmt::format("{} calls have no time: the kernel had no memory for their thread",
-                                 counts.without_memory));
+            if (counts.elsewhere != 0) {
+                warn(fmt::format("{} of {} calls have no time: they weren't on a goroutine's stack", counts.elsewhere,
+                                 counts.entered));
             }
             if (counts.rows_lost != 0) {
                 warn(

@@ -20,7 +20,9 @@ struct FunctionRunOptions {
     std::vector<std::string> functions;  // IMAGE:FUNCTION
     std::vector<std::uint32_t> pids;     // who is followed; empty: the command, or with `all` the whole machine
     bool all = false;
-    bool follows_children = false;              // of whom is followed (function_tracer.h)
+    bool follows_children = false;  // of whom is followed (function_tracer.h)
+    bool uses_uretprobes = false;   // FunctionSearch
+    std::string objdump = "objdump";
     std::vector<std::string> command;           // what is started; beside `pids` or `all` it says for how long
     std::vector<std::string> own_command_line;  // for the session
     SymbolPaths paths;

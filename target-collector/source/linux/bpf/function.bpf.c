@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* How long calls of functions take: from a probe where a function begins to one where it ends.
  *
- * A thread has a list of the calls that it is within. A call is known by its function and the stack pointer when it
- * began, which is the same when it ends: nested and recursive calls are apart, and what left without a return (longjmp,
- * exceptions) is found when the call around it ends. A stack pointer in another stack (fibers) is found likewise, but
- * drops what is above it.
+ * A call is known by its process, its function, and the stack pointer at its first instruction, which is the same at
+ * its last one. No two calls that are open share these, whichever thread runs them: contexts, fibers and signal
+ * handlers have stacks of their own. A call that was left without a return (longjmp, an exception) stays in the table
+ * until another one begins in its place, or until the table is full and drops what is oldest.
+ *
+ * Go moves the stacks of goroutines: a call is known by its goroutine and its distance from the upper end of the stack.
  */
 #include "target-collector/source/linux/bpf/linux_types.bpf.h"
 
@@ -26,28 +28,24 @@ struct pt_regs {
 #define RETURN_ADDRESS_BYTES 8
 #endif
 
+struct signal_struct {
+    struct {
+        int counter;
+    } live;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
     int pid;
     int tgid;
+    struct signal_struct* signal;
 } __attribute__((preserve_access_index));
 
-struct call {
-    __u64 stack_pointer;
-    __u64 start_ns;
-    __u64 function;
-};
-
-struct thread_calls {
-    __u64 depth;
-    struct call calls[FUNCTION_DEPTH_MAX];
-};
-
 struct {
-    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, int);
-    __type(value, struct thread_calls);
-} threads SEC(".maps");
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, FUNCTION_OPEN_CALLS_MAX);
+    __type(key, struct function_call_key);
+    __type(value, struct function_open_call);
+} open_calls SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -108,97 +106,170 @@ static __always_inline int find_probe(void* context, struct probe* probe) {
     return probe->counts != 0;
 }
 
-struct search {
-    struct thread_calls* thread;
-    __u64 function;
-    __u64 stack_pointer;
-    __u64 found; /* index + 1 */
-};
-
-static long is_call(__u32 index, struct search* search) {
-    const __u64 at = search->thread->depth - 1 - index;
-    if (at >= FUNCTION_DEPTH_MAX) {
-        return 1; /* below the first */
+/* In assembly, or the compiler makes one read at an address that it computes, which the kernel refuses of a context. */
+#define READ_REGISTER(name)                                                          \
+    ({                                                                               \
+        __u64 value;                                                                 \
+        asm volatile("%0 = *(u64 *)(%1 + %2)"                                        \
+                     : "=r"(value)                                                   \
+                     : "r"(context), "i"(__builtin_offsetof(struct pt_regs, name))); \
+        value;                                                                       \
+    })
+#if defined(__TARGET_ARCH_arm64)
+#define INSTRUCTION pc
+#define EIGHT_REGISTERS(first)                                 \
+    case first: return READ_REGISTER(regs[first]);             \
+    case (first) + 1: return READ_REGISTER(regs[(first) + 1]); \
+    case (first) + 2: return READ_REGISTER(regs[(first) + 2]); \
+    case (first) + 3: return READ_REGISTER(regs[(first) + 3]); \
+    case (first) + 4: return READ_REGISTER(regs[(first) + 4]); \
+    case (first) + 5: return READ_REGISTER(regs[(first) + 5]); \
+    case (first) + 6: return READ_REGISTER(regs[(first) + 6]); \
+    case (first) + 7:                                          \
+        return READ_REGISTER(regs[(first) + 7])
+#else
+#define INSTRUCTION ip
+#endif
+static __always_inline __u64 register_of(const struct pt_regs* context, __u32 number) {
+    switch (number) {
+#if defined(__TARGET_ARCH_arm64)
+        EIGHT_REGISTERS(0);
+        EIGHT_REGISTERS(8);
+        EIGHT_REGISTERS(16);
+        case 24: return READ_REGISTER(regs[24]);
+        case 25: return READ_REGISTER(regs[25]);
+        case 26: return READ_REGISTER(regs[26]);
+        case 27: return READ_REGISTER(regs[27]);
+        case 28: return READ_REGISTER(regs[28]);
+        case 29: return READ_REGISTER(regs[29]);
+        case 30: return READ_REGISTER(regs[30]);
+#else
+        case 0: return READ_REGISTER(ax);
+        case 1: return READ_REGISTER(cx);
+        case 2: return READ_REGISTER(dx);
+        case 3: return READ_REGISTER(bx);
+        case 4: return READ_REGISTER(sp);
+        case 5: return READ_REGISTER(bp);
+        case 6: return READ_REGISTER(si);
+        case 7: return READ_REGISTER(di);
+        case 8: return READ_REGISTER(r8);
+        case 9: return READ_REGISTER(r9);
+        case 10: return READ_REGISTER(r10);
+        case 11: return READ_REGISTER(r11);
+        case 12: return READ_REGISTER(r12);
+        case 13: return READ_REGISTER(r13);
+        case 14: return READ_REGISTER(r14);
+        case 15: return READ_REGISTER(r15);
+#endif
+        case FUNCTION_OWN_ADDRESS: return READ_REGISTER(INSTRUCTION);
+        default: return 0;
     }
-    const struct call* const call = &search->thread->calls[at];
-    if (call->function != search->function || call->stack_pointer != search->stack_pointer) {
+}
+
+/* Whether the jump at which the thread stands will be taken. */
+static __always_inline int is_taken(const struct pt_regs* context, __u32 condition) {
+#if !defined(__TARGET_ARCH_arm64)
+    const __u64 flags = context->flags;
+    const __u64 carry = flags & 1, parity = flags >> 2 & 1, zero = flags >> 6 & 1, sign = flags >> 7 & 1,
+                overflow = flags >> 11 & 1;
+    __u64 holds = 0;
+    if (condition >= FUNCTION_ALWAYS) {
+        return 1;
+    }
+    switch (condition >> 1) {
+        case 0: holds = overflow; break;
+        case 1: holds = carry; break;
+        case 2: holds = zero; break;
+        case 3: holds = carry | zero; break;
+        case 4: holds = sign; break;
+        case 5: holds = parity; break;
+        case 6: holds = sign ^ overflow; break;
+        default: holds = zero | (sign ^ overflow); break;
+    }
+    return holds != (condition & 1);
+#else
+    (void)context;
+    (void)condition;
+    return 1;
+#endif
+}
+
+/* Whether a computed jump stays within the function: the case of a switch, not another function. */
+static __always_inline int stays_inside(const struct pt_regs* context, const struct function_place* place) {
+    const struct function_branch* const jump = &place->branch;
+    __u64 target =
+        register_of(context, jump->base) + register_of(context, jump->index) * jump->scale + jump->displacement;
+    if (jump->is_loaded) {
+        __u64 loaded = 0;
+        if (bpf_probe_read_user(&loaded, sizeof(loaded), (const void*)target) != 0) {
+            return jump->index != FUNCTION_NO_REGISTER; /* not in memory yet: a table, most likely */
+        }
+        target = loaded;
+    }
+    const __s64 distance = (__s64)(target - register_of(context, FUNCTION_OWN_ADDRESS));
+    for (int i = 0; i < FUNCTION_PARTS_MAX; ++i) {
+        if ((__u64)(distance - place->parts[i]) < place->part_bytes[i]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Go on x86-64 has its goroutine in r14, and the bounds of the stack at its begin (runtime.g). */
+static __always_inline int find_goroutine(const struct pt_regs* context, struct function_call_key* key) {
+#if !defined(__TARGET_ARCH_arm64)
+    struct {
+        __u64 low, high;
+    } stack = {0, 0};
+    const __u64 goroutine = context->r14;
+    if (bpf_probe_read_user(&stack, sizeof(stack), (const void*)goroutine) != 0 || key->stack_pointer <= stack.low ||
+        key->stack_pointer > stack.high) {
         return 0;
     }
-    search->found = at + 1;
+    key->goroutine = goroutine;
+    key->stack_pointer = stack.high - key->stack_pointer;
     return 1;
-}
-
-/* The last call of the list was left without a return. */
-static __always_inline void drop_last(struct thread_calls* thread, __u64 at) {
-    const __u32 function = (__u32)thread->calls[at].function;
-    struct function_counts* const left = bpf_map_lookup_elem(&counts, &function);
-    thread->depth = at;
-    if (left) {
-        COUNT(left->abandoned, 1);
-    }
-}
-
-/* Drops what is deeper in the stack than a call that begins now. */
-static long drop_deeper(__u32 index, struct search* search) {
-    const __u64 at = search->thread->depth - 1;
-    (void)index;
-    if (at >= FUNCTION_DEPTH_MAX || search->thread->calls[at].stack_pointer > search->stack_pointer) {
-        return 1;
-    }
-    drop_last(search->thread, at);
+#else
+    (void)context;
+    (void)key;
     return 0;
+#endif
 }
 
-/* Drops what began later than the call that was found. */
-static long drop_later(__u32 index, struct search* search) {
-    const __u64 at = search->thread->depth - 1;
-    (void)index;
-    if (at >= FUNCTION_DEPTH_MAX || at < search->found) {
-        return 1;
-    }
-    drop_last(search->thread, at);
-    return 0;
+static __always_inline int find_key(const struct pt_regs* context, const struct function_place* place,
+                                    __u64 stack_pointer, struct function_call_key* key) {
+    key->stack_pointer = stack_pointer;
+    key->goroutine = 0;
+    key->pid = bpf_get_current_pid_tgid() >> 32;
+    key->function = place->function;
+    return !place->has_goroutines || find_goroutine(context, key);
 }
 
 SEC("kprobe")
 int on_entry(struct pt_regs* context) {
     struct probe probe;
+    struct function_call_key key;
     if (!find_probe(context, &probe)) {
         return 0;
     }
-    struct thread_calls* const thread =
-        bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    const __u64 function = probe.place->function;
-    const __u64 stack_pointer = context->sp;
-    if (thread && thread->depth > 0 && thread->depth <= FUNCTION_DEPTH_MAX) {
-        struct call* const last = &thread->calls[thread->depth - 1];
-        if (last->function == function && last->stack_pointer == stack_pointer) {
-            if (probe.place->is_begun_again) {
-                return 0;
-            }
-            COUNT(probe.counts->abandoned, 1);
-            --thread->depth;
-        }
+    const int has_key = find_key(context, probe.place, context->sp, &key);
+    struct function_open_call* const open = has_key ? bpf_map_lookup_elem(&open_calls, &key) : 0;
+    if (open && open->begins_again) {
+        open->begins_again = 0;
+        return 0;
     }
     COUNT(probe.counts->entered, 1);
-    if (!thread) {
-        COUNT(probe.counts->without_memory, 1);
-        return 0;
+    if (!has_key) {
+        COUNT(probe.counts->elsewhere, 1);
+    } else if (open) {
+        COUNT(probe.counts->abandoned, 1);
+        open->start_ns = bpf_ktime_get_ns();
+    } else {
+        const struct function_open_call call = {.start_ns = bpf_ktime_get_ns()};
+        if (bpf_map_update_elem(&open_calls, &key, &call, BPF_ANY) != 0) {
+            COUNT(probe.counts->without_memory, 1);
+        }
     }
-    if (thread->depth >= probe.place->depth_max) {
-        struct search search = {.thread = thread, .stack_pointer = stack_pointer};
-        bpf_loop(FUNCTION_DEPTH_MAX, drop_deeper, &search, 0);
-    }
-    const __u64 depth = thread->depth;
-    if (depth >= probe.place->depth_max || depth >= FUNCTION_DEPTH_MAX) {
-        COUNT(probe.counts->too_deep, 1);
-        return 0;
-    }
-    struct call* const call = &thread->calls[depth];
-    call->function = function;
-    call->stack_pointer = stack_pointer;
-    thread->depth = depth + 1;
-    call->start_ns = bpf_ktime_get_ns();
     return 0;
 }
 
@@ -233,27 +304,26 @@ static __always_inline void emit(struct probe* probe, __u64 end_ns, __u64 durati
 }
 
 /* A call of this function that began with this stack pointer ends now. */
-static __always_inline void end_call(struct probe* probe, __u64 stack_pointer, __u64 now_ns) {
-    struct thread_calls* const thread = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
-    struct search search = {.thread = thread, .function = probe->place->function, .stack_pointer = stack_pointer};
-    if (thread) {
-        if (is_call(0, &search) == 0) {
-            bpf_loop(FUNCTION_DEPTH_MAX, is_call, &search, 0);
-        }
+static __always_inline void end_call(const struct pt_regs* context, struct probe* probe, __u64 stack_pointer,
+                                     __u64 now_ns) {
+    struct function_call_key key;
+    if (!find_key(context, probe->place, stack_pointer, &key)) {
+        return; /* counted when it began */
     }
-    const __u64 at = search.found - 1;
-    if (!thread || at >= FUNCTION_DEPTH_MAX) {
-        if (probe->place->kind != FUNCTION_EXIT_JUMP) {
+    struct function_open_call* const open = bpf_map_lookup_elem(&open_calls, &key);
+    const __u64 start_ns = open ? open->start_ns : 0;
+    /* Another processor may have dropped it meanwhile. */
+    if (!open || bpf_map_delete_elem(&open_calls, &key) != 0) {
+        if (!probe->place->branch.is_computed) {
             COUNT(probe->counts->unmatched, 1);
         }
         return;
     }
-    if (thread->depth > search.found) {
-        bpf_loop(FUNCTION_DEPTH_MAX, drop_later, &search, 0);
-    }
-    thread->depth = at;
-    const __u64 duration_ns = now_ns - thread->calls[at].start_ns;
+    const __u64 duration_ns = now_ns - start_ns;
     COUNT(probe->counts->returned, 1);
+    if (probe->place->kind == FUNCTION_EXIT && !probe->place->branch.is_return) {
+        COUNT(probe->counts->jumped, 1);
+    }
     COUNT(probe->counts->sum_ns, duration_ns);
     COUNT(probe->counts->buckets[bucket_of(duration_ns) & (FUNCTION_BUCKETS - 1)], 1);
     if (probe->state->has_rows) {
@@ -266,62 +336,35 @@ int on_return(struct pt_regs* context) {
     const __u64 now_ns = bpf_ktime_get_ns();
     struct probe probe;
     if (find_probe(context, &probe)) {
-        end_call(&probe, context->sp - RETURN_ADDRESS_BYTES, now_ns);
+        end_call(context, &probe, context->sp - RETURN_ADDRESS_BYTES, now_ns);
     }
     return 0;
 }
-
-#if !defined(__TARGET_ARCH_arm64)
-/* In assembly, or the compiler makes one read at an address that it computes, which the kernel refuses of a context. */
-#define READ_REGISTER(name)                                                          \
-    ({                                                                               \
-        __u64 value;                                                                 \
-        asm volatile("%0 = *(u64 *)(%1 + %2)"                                        \
-                     : "=r"(value)                                                   \
-                     : "r"(context), "i"(__builtin_offsetof(struct pt_regs, name))); \
-        value;                                                                       \
-    })
-static __always_inline __u64 register_of(const struct pt_regs* context, __u32 number) {
-    switch (number) {
-        case 0: return READ_REGISTER(ax);
-        case 1: return READ_REGISTER(cx);
-        case 2: return READ_REGISTER(dx);
-        case 3: return READ_REGISTER(bx);
-        case 4: return READ_REGISTER(sp);
-        case 5: return READ_REGISTER(bp);
-        case 6: return READ_REGISTER(si);
-        case 7: return READ_REGISTER(di);
-        case 8: return READ_REGISTER(r8);
-        case 9: return READ_REGISTER(r9);
-        case 10: return READ_REGISTER(r10);
-        case 11: return READ_REGISTER(r11);
-        case 12: return READ_REGISTER(r12);
-        case 13: return READ_REGISTER(r13);
-        case 14: return READ_REGISTER(r14);
-        default: return READ_REGISTER(r15);
-    }
-}
-#endif
 
 /* At the instruction: the stack is as it was when the function began. */
 SEC("kprobe")
 int on_exit(struct pt_regs* context) {
     const __u64 now_ns = bpf_ktime_get_ns();
     struct probe probe;
-    if (!find_probe(context, &probe)) {
-        return 0;
+    if (find_probe(context, &probe) && is_taken(context, probe.place->branch.condition) &&
+        !(probe.place->branch.is_computed && stays_inside(context, probe.place))) {
+        end_call(context, &probe, context->sp, now_ns);
     }
-#if !defined(__TARGET_ARCH_arm64)
-    if (probe.place->kind == FUNCTION_EXIT_JUMP) {
-        const __s64 jumps = (__s64)(register_of(context, probe.place->jump_register) - context->ip);
-        const __u64 into_first = (__u64)(jumps - probe.place->body[0]);
-        const __u64 into_second = (__u64)(jumps - probe.place->body[1]);
-        if (into_first < probe.place->body_bytes[0] || into_second < probe.place->body_bytes[1]) {
-            return 0;
+    return 0;
+}
+
+/* A loop to the first instruction, or Go's: it enters a function again once the stack has grown. */
+SEC("kprobe")
+int on_again(struct pt_regs* context) {
+    struct probe probe;
+    struct function_call_key key;
+    if (find_probe(context, &probe) && is_taken(context, probe.place->branch.condition) &&
+        find_key(context, probe.place, context->sp, &key)) {
+        struct function_open_call* const open = bpf_map_lookup_elem(&open_calls, &key);
+        if (open) {
+            open->begins_again = 1;
         }
     }
-#endif
-    end_call(&probe, context->sp, now_ns);
     return 0;
 }
 
@@ -348,7 +391,7 @@ SEC("tp_btf/sched_process_exit")
 int on_process_exit(__u64* context) {
     const struct task_struct* const task = (const struct task_struct*)context[0];
     const __u32 pid = task->tgid;
-    if ((__u32)task->pid == pid) {
+    if (task->signal->live.counter == 0) { /* its last thread */
         bpf_map_delete_elem(&targets, &pid);
     }
     return 0;

@@ -78,6 +78,7 @@ public:
             bpf_map__set_max_entries(bpf_object__find_map_by_name(object_.get(), "rows"),
                                      static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE)));
         }
+        bpf_map__set_max_entries(bpf_object__find_map_by_name(object_.get(), "open_calls"), options.open_calls_max);
         if (const int error = bpf_object__load(object_.get()); error != 0) {
             return bpf_load_error(-error, kTimingFunctions);
         }
@@ -134,9 +135,10 @@ public:
             for (const function_counts& one : of_cpus) {
                 sum.entered += one.entered;
                 sum.returned += one.returned;
+                sum.jumped += one.jumped;
                 sum.abandoned += one.abandoned;
-                sum.too_deep += one.too_deep;
                 sum.without_memory += one.without_memory;
+                sum.elsewhere += one.elsewhere;
                 sum.unmatched += one.unmatched;
                 sum.rows_lost += one.rows_lost;
                 sum.sum_ns += one.sum_ns;
@@ -144,6 +146,11 @@ public:
                     sum.buckets[bucket] += one.buckets[bucket];
                 }
             }
+        }
+        count_open(all);
+        for (FunctionCounts& sum : all) {
+            const std::uint64_t known = sum.returned + sum.abandoned + sum.open + sum.without_memory + sum.elsewhere;
+            sum.evicted = sum.entered - std::min(sum.entered, known);
         }
         return all;
     }
@@ -158,6 +165,27 @@ private:
         return bpf_object__find_program_by_name(object_.get(), name);
     }
     [[nodiscard]] function_state& state() const { return *reinterpret_cast<function_state*>(session_.bytes()); }
+
+    void count_open(std::vector<FunctionCounts>& all) const {
+        constexpr std::uint32_t kBatch = 4096;
+        std::vector<function_call_key> keys(kBatch);
+        std::vector<function_open_call> calls(kBatch);
+        std::uint32_t position = 0;  // the kernel's
+        bool is_first = true;
+        for (int error = 0; error == 0; is_first = false) {
+            std::uint32_t count = kBatch;
+            error = bpf_map_lookup_batch(map_fd("open_calls"), is_first ? nullptr : &position, &position, keys.data(),
+                                         calls.data(), &count, nullptr);
+            if (error != 0 && error != -ENOENT) {
+                return;
+            }
+            for (std::uint32_t i = 0; i < count; ++i) {
+                if (keys[i].function < all.size()) {
+                    ++all[keys[i].function].open;
+                }
+            }
+        }
+    }
 
     static int take_row(void* context, void* bytes, std::size_t /*size_bytes*/) {
         function_row row{};
@@ -199,26 +227,31 @@ private:
         }
         function_place place{};
         place.function = number;
+        place.has_goroutines = function.has_goroutines ? 1 : 0;
+        const std::uint64_t start = function.parts.empty() ? 0 : function.parts.front().file_offset;
         if (function.exits.empty()) {
             place.kind = FUNCTION_RETURN;
-            PERFLEET_TRY(attach(function, place, "on_return", function.body.file_offset, options));
+            PERFLEET_TRY(attach(function, place, "on_return", start, options));
         }
-        for (const FunctionExit& exit : function.exits) {
-            place.kind = exit.is_register_jump ? FUNCTION_EXIT_JUMP : FUNCTION_EXIT;
-            place.jump_register = exit.jump_register;
-            const std::array bodies{function.body, function.cold};
-            for (std::size_t i = 0; i < bodies.size(); ++i) {
-                place.body[i] = static_cast<std::int64_t>(bodies[i].file_offset - exit.file_offset);
-                place.body_bytes[i] = bodies[i].size_bytes;
-            }
-            PERFLEET_TRY(attach(function, place, "on_exit", exit.file_offset, options));
-        }
-        place = {};
-        place.function = number;
+        place.kind = FUNCTION_EXIT;
+        PERFLEET_TRY(attach_branches(function, place, "on_exit", function.exits, options));
+        place.kind = FUNCTION_AGAIN;
+        PERFLEET_TRY(attach_branches(function, place, "on_again", function.again, options));
         place.kind = FUNCTION_ENTRY;
-        place.is_begun_again = function.begins_again ? 1 : 0;
-        place.depth_max = function.exits.empty() ? FUNCTION_TRAMPOLINES_MAX : FUNCTION_DEPTH_MAX;
-        return attach(function, place, "on_entry", function.body.file_offset, options);
+        return attach(function, place, "on_entry", start, options);
+    }
+
+    Result<Done> attach_branches(const TracedFunction& function, function_place place, const char* program_name,
+                                 std::span<const FunctionBranch> branches, const Options& options) {
+        for (const FunctionBranch& one : branches) {
+            place.branch = one.branch;
+            for (std::size_t i = 0; i < std::min<std::size_t>(function.parts.size(), FUNCTION_PARTS_MAX); ++i) {
+                place.parts[i] = static_cast<std::int64_t>(function.parts[i].file_offset - one.file_offset);
+                place.part_bytes[i] = function.parts[i].size_bytes;
+            }
+            PERFLEET_TRY(attach(function, place, program_name, one.file_offset, options));
+        }
+        return Done{};
     }
 
     Result<Done> attach(const TracedFunction& function, const function_place& place, const char* program_name,

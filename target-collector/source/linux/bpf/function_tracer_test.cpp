@@ -25,6 +25,11 @@ int traced_cases(int value);
 extern const char traced_cases_jump[];
 extern const char traced_cases_exit[];
 extern const char traced_cases_end[];
+int traced_flags(int value);
+extern const char traced_flags_equal[];
+extern const char traced_flags_less[];
+extern const char traced_flags_again[];
+extern const char traced_flags_exit[];
 }
 #if defined(__x86_64__)
 asm(R"(
@@ -44,6 +49,19 @@ traced_cases_jump:
 traced_cases_exit:
     ret
 traced_cases_end:
+traced_flags:
+    test %edi, %edi
+traced_flags_equal:
+    je traced_plain
+traced_flags_less:
+    jl traced_plain
+    dec %edi
+    mov $1, %eax
+    test %edi, %edi
+traced_flags_again:
+    jg traced_flags
+traced_flags_exit:
+    ret
 )");
 #endif
 
@@ -101,9 +119,11 @@ TracedFunction function_at(const void* code) {
     TracedFunction function;
     function.image = "/proc/self/exe";
     function.name = "f";
-    function.body = {file_offset_of(code), 1};
+    function.parts = {{file_offset_of(code), 1}};
     return function;
 }
+
+FunctionBranch return_at(const void* code) { return {file_offset_of(code), a_return()}; }
 
 struct Traced {
     std::vector<FunctionCounts> counts;
@@ -150,7 +170,7 @@ TEST(FunctionTracer, CountsRecursiveCallsOfThreadsAsTheyDoThemselves) {
     const FunctionCounts& counts = traced.counts[0];
     EXPECT_EQ(counts.entered, recursive_calls);
     EXPECT_EQ(counts.returned, recursive_calls);
-    EXPECT_EQ(counts.abandoned + counts.too_deep + counts.unmatched + counts.rows_lost, 0U);
+    EXPECT_EQ(counts.abandoned + counts.open + counts.evicted + counts.unmatched + counts.rows_lost, 0U);
     // The histogram and the rows say the same.
     std::map<std::size_t, std::uint64_t> buckets;
     std::map<std::uint32_t, std::uint64_t> of_threads;
@@ -180,17 +200,18 @@ TEST(FunctionTracer, ACallIsNoLongerThanTheOneAroundIt) {
     }
 }
 
-TEST(FunctionTracer, CallsBeyondTheDepthAreCountedAndHaveNoTime) {
+TEST(FunctionTracer, CallsBeyondWhatTheKernelFollowsHaveNoTime) {
+    constexpr std::uint64_t kFollowedByKernel = 64;  // MAX_URETPROBE_DEPTH
     recursive_calls = 0;
     TRACE(traced, {function_at(reinterpret_cast<const void*>(&traced_recursive))}, [] { traced_recursive(199); });
     EXPECT_EQ(traced.counts[0].entered, 200U);
-    EXPECT_EQ(traced.counts[0].returned, std::uint64_t{FUNCTION_TRAMPOLINES_MAX});
-    EXPECT_EQ(traced.counts[0].too_deep, 200U - FUNCTION_TRAMPOLINES_MAX);
-    EXPECT_EQ(traced.counts[0].abandoned, 0U);
+    EXPECT_EQ(traced.counts[0].returned, kFollowedByKernel);
+    EXPECT_EQ(traced.counts[0].open, 200U - kFollowedByKernel);
+    EXPECT_EQ(traced.counts[0].evicted, 0U);
 }
 
 TEST(FunctionTracer, CallsLeftByLongjmpHaveNoTimeAndTheOneAroundThemHasIts) {
-    constexpr int kRounds = 100;  // more than fit a thread's list
+    constexpr int kRounds = 100;
     TRACE(traced,
           {function_at(reinterpret_cast<const void*>(&traced_catcher)),
            function_at(reinterpret_cast<const void*>(&traced_jumper))},
@@ -203,7 +224,8 @@ TEST(FunctionTracer, CallsLeftByLongjmpHaveNoTimeAndTheOneAroundThemHasIts) {
     EXPECT_EQ(traced.counts[0].returned, std::uint64_t{kRounds});
     EXPECT_EQ(traced.counts[1].entered, std::uint64_t{3} * kRounds);
     EXPECT_EQ(traced.counts[1].returned, 0U);
-    EXPECT_EQ(traced.counts[1].abandoned, std::uint64_t{3} * kRounds);
+    EXPECT_EQ(traced.counts[1].abandoned + traced.counts[1].open, std::uint64_t{3} * kRounds);
+    EXPECT_GT(traced.counts[1].abandoned, traced.counts[1].open) << "each begins where another was left";
 }
 
 TEST(FunctionTracer, AReturnEndsTheCallOfItsDepth) {
@@ -211,16 +233,21 @@ TEST(FunctionTracer, AReturnEndsTheCallOfItsDepth) {
           [] { traced_recursive_jumper(5); });
     EXPECT_EQ(traced.counts[0].entered, 6U);
     EXPECT_EQ(traced.counts[0].returned, 3U) << "depths 3, 4 and 5";
-    EXPECT_EQ(traced.counts[0].abandoned, 3U);
+    EXPECT_EQ(traced.counts[0].abandoned + traced.counts[0].open, 3U);
 }
 
 #if defined(__x86_64__)
 TEST(FunctionTracer, CallsEndAtTheirLastInstruction) {
     TracedFunction plain = function_at(reinterpret_cast<const void*>(&traced_plain));
-    plain.exits = {{file_offset_of(traced_plain_exit)}};
+    plain.exits = {return_at(traced_plain_exit)};
     TracedFunction cases = function_at(reinterpret_cast<const void*>(&traced_cases));
-    cases.body.size_bytes = static_cast<std::uint64_t>(traced_cases_end - reinterpret_cast<const char*>(&traced_cases));
-    cases.exits = {{file_offset_of(traced_cases_jump), true, 0}, {file_offset_of(traced_cases_exit)}};
+    cases.parts[0].size_bytes =
+        static_cast<std::uint64_t>(traced_cases_end - reinterpret_cast<const char*>(&traced_cases));
+    function_branch by_rax = jump_if(FUNCTION_ALWAYS);
+    by_rax.is_computed = 1;
+    by_rax.base = 0;
+    by_rax.index = FUNCTION_NO_REGISTER;
+    cases.exits = {{file_offset_of(traced_cases_jump), by_rax}, return_at(traced_cases_exit)};
     TRACE(traced, {plain, cases}, [] {
         for (int i = 0; i < 100; ++i) {
             traced_plain(i);
@@ -232,7 +259,31 @@ TEST(FunctionTracer, CallsEndAtTheirLastInstruction) {
     EXPECT_EQ(traced.counts[1].entered, 100U);
     EXPECT_EQ(traced.counts[1].returned, 100U);
     EXPECT_EQ(traced.counts[0].unmatched + traced.counts[1].unmatched, 0U);
+    EXPECT_EQ(traced.counts[0].jumped, 0U);
+    EXPECT_EQ(traced.counts[1].jumped, 25U);
     EXPECT_EQ(traced.calls.size(), 225U);
+}
+
+// Each of two jumps by the flags leaves, or doesn't, and the first instruction comes again, or doesn't.
+TEST(FunctionTracer, JumpsByTheFlagsEndACallWhereTheyAreTaken) {
+    TracedFunction flags = function_at(reinterpret_cast<const void*>(&traced_flags));
+    const auto at = [](const char* code, std::uint32_t condition) {
+        return FunctionBranch{file_offset_of(code), jump_if(condition)};
+    };
+    constexpr std::uint32_t kEqual = 4;
+    constexpr std::uint32_t kLess = 12;
+    constexpr std::uint32_t kGreater = 15;
+    flags.exits = {at(traced_flags_equal, kEqual), at(traced_flags_less, kLess), return_at(traced_flags_exit)};
+    flags.again = {at(traced_flags_again, kGreater)};
+    TRACE(traced, {flags}, [] {
+        for (int i = 0; i < 100; ++i) {
+            traced_flags(i % 4 - 1);  // -1 is less, 0 equal, 1 and 2 come to 0 by one and two steps
+        }
+    });
+    EXPECT_EQ(traced.counts[0].entered, 100U);
+    EXPECT_EQ(traced.counts[0].returned, 100U);
+    EXPECT_EQ(traced.counts[0].jumped, 50U);
+    EXPECT_EQ(traced.counts[0].unmatched, 0U);
 }
 
 constexpr unsigned char kBreakpoint = 0xcc;
