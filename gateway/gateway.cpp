@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "gateway/admission/image_checker.h"
 #include "gateway/admission/intake_limits.h"
-#include "gateway/admission/symbol_order.h"
 #include "gateway/control/control_server.h"
 #include "gateway/control/session_editor.h"
 #include "gateway/control/shared_requests.h"
@@ -26,6 +26,9 @@ namespace {
 
 // Messages taken between two looks at the clock and at what is due.
 constexpr int kMessagesAtOnceMax = 64;
+
+// What a stop waits at most for images that are being checked.
+constexpr std::uint64_t kFinishChecksNs = 1'000'000'000;
 
 // A Hello is answered by these, the Welcome, an acknowledgement and a question for an image: all of them at once.
 static_assert(intake_limits::kRefusalsRememberedMax + 3 <= Reception::kRepliesWaitingMax);
@@ -54,18 +57,10 @@ public:
     void send(std::string_view routing_id, std::span<const std::byte> frame) override {
         reception_.send(routing_id, frame);
     }
-    // Only of the peer whose message is being taken.
-    void cut(std::string_view routing_id) override {
-        PERFLEET_ASSERT(taken_ != nullptr && taken_->routing_id() == routing_id);
-        reception_.cut(*taken_);
-    }
-
-    void begin(const InboxMessage& message) { taken_ = &message; }
-    void end() { taken_ = nullptr; }
+    void cut(std::string_view routing_id) override { reception_.cut(routing_id); }
 
 private:
     Reception& reception_;
-    const InboxMessage* taken_ = nullptr;
 };
 
 // Several descriptors as one that is readable when any of them is; -1 is none.
@@ -105,6 +100,7 @@ public:
         ingest_options.clock_timeout_ns = options.clock_timeout_ns;
         ingest_options.retention_class_of = options.retention_class_of;
         ingest_options.monotonic_ns = [] { return monotonic_now_ns(); };
+        ingest_options.check_image = [this](ReceivedImage image) { checker_.begin(std::move(image)); };
         ingest_ = PERFLEET_TRY(Ingest::open(std::move(ingest_options), store, link_));
         if (!options.folder.empty()) {
             auto control_server = ControlServer::open(options.folder);
@@ -125,24 +121,24 @@ public:
     const std::vector<std::string>& endpoints() const override { return reception_->endpoints(); }
 
     Result<Done> serve(const std::atomic<bool>& stop, int stop_fd) override {
-        std::optional<AnyOf> wake;
-        if (requests_ != nullptr) {
-            wake.emplace(std::initializer_list<int>{stop_fd, requests_->fd(), editor_->fd()});
-        }
+        const AnyOf wake{stop_fd, checker_.fd(), requests_ != nullptr ? requests_->fd() : -1,
+                         editor_ != nullptr ? editor_->fd() : -1};
         while (!stop.load(std::memory_order_acquire)) {
             const bool more = take_messages();
             for (const std::string& routing_id : reception_->take_gone()) {
                 ingest_->forget_peer(routing_id);
             }
             const Ingest::Now now = read_now();
-            PERFLEET_TRY(take_requests(now));
+            PERFLEET_TRY(take_checked(now));
+            take_requests(now);
             PERFLEET_TRY(ingest_->tick(now));
             pass_on_answers();
             reception_->flush();
             if (!more) {
-                reception_->wait(wake ? wake->fd() : stop_fd, ingest_->next_due_ns(now));
+                reception_->wait(wake.fd(), ingest_->next_due_ns(now));
             }
         }
+        finish_checks();
         auto finished = ingest_->finish(read_now());
         reception_->flush();
         return finished;
@@ -167,10 +163,10 @@ private:
             if (!message.has_value()) {
                 return false;
             }
-            link_.begin(*message);
+            const std::uint64_t began_ns = monotonic_now_ns();
             ingest_->take(message->routing_id(), message->frame(), now,
                           {message->peer(), message->arrived_ns(), message->is_local()});
-            link_.end();
+            reception_->charge(*message, monotonic_now_ns() - began_ns);
             if (ingest_->is_group_full()) {
                 return true;
             }
@@ -178,14 +174,14 @@ private:
         return true;
     }
 
-    Result<Done> take_requests(const Ingest::Now& now) {
+    void take_requests(const Ingest::Now& now) {
         if (requests_ == nullptr) {
-            return Done{};
+            return;
         }
         const RequestSource::Incoming incoming = requests_->take();
         for (const auto& [ticket, order] : incoming.requests) {
             if (order.edit == SessionEdit::kKeepSymbols) {
-                PERFLEET_TRY(keep_symbols(ticket, order, now));
+                checker_.begin(ticket, order);
             } else if (order.edit) {
                 editor_->begin(ticket, order);
             } else {
@@ -195,12 +191,34 @@ private:
         for (const std::uint64_t ticket : incoming.withdrawn) {
             ingest_->withdraw_request(ticket);
         }
-        return Done{};
     }
 
     // Errors: such as end the gateway.
-    Result<Done> keep_symbols(std::uint64_t ticket, const OperatorCommand& order, const Ingest::Now& now) {
-        auto symbols = read_ordered_symbols(order);
+    Result<Done> take_checked(const Ingest::Now& now) {
+        std::optional<ImageChecker::Outcome> outcome = checker_.take();
+        if (!outcome.has_value()) {
+            return Done{};
+        }
+        if (auto* image = std::get_if<CheckedImage>(&*outcome)) {
+            ingest_->image_checked(std::move(*image), now);
+            return Done{};
+        }
+        return keep_symbols(std::get<CheckedOrder>(std::move(*outcome)), now);
+    }
+
+    // Symbols that have arrived whole are stored if their checks don't take too long.
+    void finish_checks() {
+        const std::uint64_t end_ns = monotonic_now_ns() + kFinishChecksNs;
+        for (std::uint64_t now_ns = monotonic_now_ns(); now_ns < end_ns && checker_.wait(end_ns - now_ns);
+             now_ns = monotonic_now_ns()) {
+            if (const auto taken = take_checked(read_now()); !taken) {
+                return;  // finish() meets the store's error, too
+            }
+        }
+    }
+
+    Result<Done> keep_symbols(CheckedOrder order, const Ingest::Now& now) {
+        auto& [ticket, symbols] = order;
         if (!symbols.ok()) {
             requests_->answer(ticket, RequestOutcome::kRefused, symbols.error().message);
             return Done{};
@@ -229,6 +247,7 @@ private:
     std::unique_ptr<SessionEditor> editor_;    // with requests_
     std::unique_ptr<Reception> reception_;
     ReceptionLink link_;
+    ImageChecker checker_;
     std::unique_ptr<Ingest> ingest_;
 };
 

@@ -33,11 +33,11 @@ std::string_view reason_name(MessageMalformed reason) {
 }
 
 std::string_view reason_name(PeerCut reason) {
-    return name_in({"credit", "malformed", "refused", "no_session", "hello"}, reason);
+    return name_in({"credit", "malformed", "refused", "no_session", "hello", "images"}, reason);
 }
 
 std::string_view reason_name(ImageRefusal reason) {
-    return name_in({"type", "too_large", "damaged", "content", "build_id"}, reason);
+    return name_in({"type", "too_large", "damaged", "content", "build_id", "ratio"}, reason);
 }
 
 std::string_view reason_name(RequestOutcome outcome) {

@@ -72,6 +72,7 @@ enum class PeerCut : std::uint8_t {
     kRefused,    // went on sending what was refused
     kNoSession,  // went on sending what belongs to a session that it has not opened
     kHello,      // went on saying Hello where it had its Welcome
+    kImages,     // went on sending images that were refused
     kCount,
 };
 
@@ -82,6 +83,7 @@ enum class ImageRefusal : std::uint8_t {
     kDamaged,   // no zstd frame that tells its size, or one that lies about it
     kContent,   // not what its type says
     kBuildId,   // of another build than the one it was sent for
+    kRatio,     // unpacks to far more than symbols of its size do
     kCount,
 };
 
@@ -137,6 +139,7 @@ struct GatewayCounts {
     SharedCount batches_expired;
     SharedCount rows_stored;
     SharedCount images_stored;
+    SharedCount images_deferred;  // times that a peer had to wait for its budget before its next image was asked for
     SharedCount group_commits;
     SharedCount commits_failed;  // and tried again
     std::array<SharedCount, std::tuple_size_v<LossCounts>> rows_lost{};
@@ -162,6 +165,7 @@ struct GatewayCounts {
     SharedCount memory_bytes_now;  // what peers have filled of it: messages, batches, images, sessions
     SharedCount credit_bytes_max;  // what all peers together may be promised
     SharedCount credit_bytes_now;
+    SharedCount image_checks_now;  // that wait or are under way
 };
 
 }  // namespace perfleet

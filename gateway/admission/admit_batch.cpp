@@ -103,6 +103,19 @@ Result<Done> check_rows(const SeriesView& rows, const SessionRecord& session) {
     return Done{};
 }
 
+// Before their columns are read: a series that is there again and again would cost its rows each time.
+Result<Done> check_series(std::span<const SeriesView> all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Series series = all[i].series;
+        const auto is_same = [&](const SeriesView& other) { return other.series == series; };
+        if (std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i), is_same)) {
+            return invalid("the " + std::string{kind_name(series.kind)} + " series of event " +
+                           std::to_string(series.event.value) + " is there twice");
+        }
+    }
+    return Done{};
+}
+
 }  // namespace
 
 Result<Done> BatchAdmission::check(const BatchUntrusted& batch, const SessionRecord& session) {
@@ -118,6 +131,8 @@ Result<Done> BatchAdmission::check(const BatchUntrusted& batch, const SessionRec
     PERFLEET_TRY(check_ranges(batch.dropped, batch.header.seq.value - 1));
     refusal_ = BatchRefusal::kSeal;
     PERFLEET_TRY(check_seal(batch));
+    refusal_ = BatchRefusal::kSeries;
+    PERFLEET_TRY(check_series(batch.series));
     for (const SeriesView& rows : batch.series) {
         refusal_ = BatchRefusal::kSeries;
         PERFLEET_TRY(check_rows(rows, session));

@@ -37,6 +37,10 @@ std::string elf_with(std::string_view build_id, std::size_t at, std::size_t size
 
 const std::string kBuild(20, 'b');
 
+std::optional<ImageRefusal> refusal_of_image(std::string_view build_id, const ImageContent& content) {
+    return check_image(build_id, content).refusal;
+}
+
 TEST(ImageCheck, TakesSymbolsOfTheBuildAndOfAFileWithoutBuildId) {
     // Also where the note lies across what is unpacked at a time.
     for (std::size_t at = ZSTD_DStreamOutSize() - 40; at < ZSTD_DStreamOutSize() + 4; ++at) {
@@ -86,7 +90,51 @@ TEST(ImageCheck, RefusesBombsAndLiesAboutTheSize) {
     lie.replace(5, 4, "\x10\x00\x00\x00", 4);  // the content's size, behind magic and descriptor
     EXPECT_EQ(refusal_of_image(kBuild, {kElf, lie}), ImageRefusal::kDamaged);
     lie.replace(5, 4, "\xff\xff\xff\x03", 4);
-    EXPECT_EQ(refusal_of_image(kBuild, {kElf, lie}), ImageRefusal::kDamaged);
+    EXPECT_EQ(refusal_of_image(kBuild, {kElf, lie}), ImageRefusal::kRatio);
+}
+
+// 64 MiB a frame of the build's own note, again and again: some KB as sent.
+std::string bomb(std::size_t frame_count) {
+    std::string bytes{"\177ELF"};
+    while (bytes.size() < 64U << 20) {
+        bytes += note_of(kBuild);
+    }
+    bytes.resize(64U << 20);
+    std::string content;
+    for (std::size_t i = 0; i < frame_count; ++i) {
+        content += packed(bytes);
+    }
+    return content;
+}
+
+TEST(ImageCheck, RefusesWhatUnpacksTooFarByTheSizesThatItsFramesState) {
+    const std::string content = bomb(3);
+    ASSERT_LT(content.size(), 64U << 10);
+    const ImageVerdict verdict = check_image(kBuild, {kElf, content});
+    EXPECT_EQ(verdict.refusal, ImageRefusal::kRatio);
+    EXPECT_EQ(verdict.unpacked_bytes, 0U);
+    // As the frames that are stated small are unpacked, all that went before them counts.
+    const std::string small = packed(elf_with(kBuild, 64, kUnpackedFreeBytes / 2));
+    const ImageVerdict later = check_image(kBuild, {kElf, small + packed(elf_with(kBuild, 64, kUnpackedFreeBytes))});
+    EXPECT_EQ(later.refusal, ImageRefusal::kRatio);
+    EXPECT_EQ(later.unpacked_bytes, kUnpackedFreeBytes / 2);
+    EXPECT_EQ(check_image(kBuild, {kElf, small}).refusal, std::nullopt) << "little may unpack to any multiple";
+}
+
+TEST(ImageCheck, StopsAtTheFirstNoteOfAnotherBuildAndAtTooManyNotes) {
+    std::string other = elf_with("another", 64, 1U << 20);
+    for (std::size_t at = 1'000; at < other.size(); at += 7) {
+        other[at] = static_cast<char>(at * at >> 5U);  // so that it isn't refused for its ratio
+    }
+    const ImageVerdict verdict = check_image(kBuild, {kElf, packed(other)});
+    EXPECT_EQ(verdict.refusal, ImageRefusal::kBuildId);
+    EXPECT_LE(verdict.unpacked_bytes, 2 * ZSTD_DStreamOutSize());
+    std::string notes{"\177ELF"};
+    for (std::uint32_t i = 0; i <= kNamesOfNotesMax; ++i) {
+        notes += note_of(kBuild);
+        notes += std::to_string(i * 2'654'435'761U);
+    }
+    EXPECT_EQ(check_image(kBuild, {kElf, packed(notes)}).refusal, ImageRefusal::kContent);
 }
 
 }  // namespace

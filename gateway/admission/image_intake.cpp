@@ -3,28 +3,27 @@
 #include <algorithm>
 #include <vector>
 
-#include "gateway/admission/image_check.h"
 #include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 
-void ImageIntake::offer(std::string_view routing_id, SessionId session,
+void ImageIntake::offer(std::string_view routing_id, Offerer from,
                         std::span<const ImageOfferUntrusted> offers_untrusted) {
     forget(routing_id);
     Peer peer;
-    peer.session = session;
+    peer.from = std::move(from);
     add_offers(peer, offers_untrusted);
     if (!peer.offers.empty()) {
         peers_.emplace(routing_id, std::move(peer));
     }
 }
 
-void ImageIntake::offer_more(std::string_view routing_id, SessionId session,
+void ImageIntake::offer_more(std::string_view routing_id, Offerer from,
                              std::span<const ImageOfferUntrusted> offers_untrusted) {
     auto found = peers_.find(routing_id);
     if (found == peers_.end()) {
         found = peers_.emplace(routing_id, Peer{}).first;
-        found->second.session = session;
+        found->second.from = std::move(from);
     }
     add_offers(found->second, offers_untrusted);
     found->second.is_end_expected = true;
@@ -78,7 +77,7 @@ bool ImageIntake::reserve(std::uint64_t size_bytes) {
 
 void ImageIntake::keep_rest(Peer& peer) {
     if (peer.flight.has_value() && !peer.flight->bytes.empty()) {
-        Rest rest{peer.session, peer.flight->offer, std::move(peer.flight->bytes)};
+        Rest rest{peer.from.session, peer.flight->offer, std::move(peer.flight->bytes)};
         land(peer);
         if (rests_.size() == intake_limits::kImageRestsMax) {
             size_bytes_ -= rests_.front().bytes.size();
@@ -93,7 +92,7 @@ void ImageIntake::keep_rest(Peer& peer) {
 void ImageIntake::take_up_rest(Peer& peer) {
     Flight& flight = *peer.flight;
     const auto found = std::find_if(rests_.begin(), rests_.end(), [&](const Rest& rest) {
-        return rest.session == peer.session && rest.offer.build_id == flight.offer.build_id &&
+        return rest.session == peer.from.session && rest.offer.build_id == flight.offer.build_id &&
                rest.offer.type == flight.offer.type &&
                (flight.offer.size_bytes == 0 || flight.offer.size_bytes == rest.offer.size_bytes);
     });
@@ -160,16 +159,35 @@ ImageIntake::Taken ImageIntake::take(std::string_view routing_id, const ImageUnt
     if (flight.bytes.size() < flight.offer.size_bytes) {
         return {};
     }
-    Whole whole{flight.offer.build_id, {flight.offer.type, std::move(flight.bytes)}};
-    land(peer);
-    if (const auto refusal = refusal_of_image(whole.build_id, whole.content)) {
-        return {std::nullopt, refusal};
-    }
+    size_bytes_ -= flight.reserved_bytes - flight.bytes.size();
+    // Its bytes stay reserved, and nobody else is asked for it, until end_check().
+    budget_.begin_check(peer.from.owner, now_ns);
+    ReceivedImage whole{std::string{routing_id}, peer.from.owner, flight.offer.build_id,
+                        ImageContent{flight.offer.type, std::move(flight.bytes)}};
+    peer.flight.reset();
     return {std::move(whole), std::nullopt};
 }
 
+void ImageIntake::end_check(const ReceivedImage& image, const ImageCost& cost, std::uint64_t now_ns) {
+    budget_.end_check(image.owner, cost, now_ns);
+    size_bytes_ -= image.content.bytes.size();
+    flying_.erase(image.build_id);
+}
+
+bool ImageIntake::has_budget(Peer& peer, std::uint64_t now_ns) {
+    const bool has_some = peer.from.is_local || budget_.has_some(peer.from.owner, now_ns);
+    if (!has_some && !budget_.is_checking(peer.from.owner) && !std::exchange(peer.is_deferred, true)) {
+        ++deferred_count_;
+    }
+    peer.is_deferred = peer.is_deferred && !has_some;
+    return has_some;
+}
+
 // The first that the store doesn't have and nobody else is sending.
-Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store) {
+Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store, std::uint64_t now_ns) {
+    if (peer.flight.has_value() || peer.offers.empty() || !has_budget(peer, now_ns)) {
+        return Done{};
+    }
     for (auto offer = peer.offers.begin(); offer != peer.offers.end() && !peer.flight.has_value();) {
         if (stored_.contains(offer->build_id)) {
             offer = peer.offers.erase(offer);
@@ -208,9 +226,9 @@ Result<std::optional<ImageIntake::Question>> ImageIntake::next(std::string_view 
         now_ns - peer.flight->asked_ns >= intake_limits::kImageAskAgainNs) {
         land(peer);  // it doesn't answer
     }
-    PERFLEET_TRY(take_off(peer, store));
+    PERFLEET_TRY(take_off(peer, store, now_ns));
     if (!peer.flight.has_value()) {
-        if (!peer.offers.empty()) {
+        if (!peer.offers.empty() || budget_.is_checking(peer.from.owner)) {
             return std::optional<Question>{};
         }
         const bool is_end_expected = peer.is_end_expected;
@@ -226,7 +244,8 @@ Result<std::optional<ImageIntake::Question>> ImageIntake::next(std::string_view 
     return std::optional<Question>{Question{std::string{routing_id}, flight.offer.build_id, flight.bytes.size()}};
 }
 
-std::vector<std::string> ImageIntake::busy_peers() const {
+std::vector<std::string> ImageIntake::busy_peers(std::uint64_t now_ns) {
+    budget_.forget_idle(now_ns);
     std::vector<std::string> routing_ids;
     for (const auto& [routing_id, peer] : peers_) {
         routing_ids.push_back(routing_id);

@@ -223,5 +223,146 @@ TEST_F(ImageIntakeTest, RefusesAndCountsWhatIsNotOfTheBuild) {
     EXPECT_TRUE(store_->image("one").value().has_value());
 }
 
+// A gateway whose images are checked elsewhere, and when the test says so.
+class ImageChecksTest : public ImageIntakeTest {
+protected:
+    ImageChecksTest() {
+        Ingest::Options options;
+        options.check_image = [this](ReceivedImage image) { waiting_.push_back(std::move(image)); };
+        open(nullptr, std::move(options));
+    }
+
+    // The first that waits is checked now; `cost` in place of what it took.
+    void check(std::optional<ImageCost> cost = std::nullopt) {
+        CheckedImage done = checked(std::move(waiting_.at(0)));
+        waiting_.erase(waiting_.begin());
+        done.cost = cost.value_or(done.cost);
+        ingest_->image_checked(std::move(done), now_);
+    }
+
+    // What the peer is asked for it sends, until it is asked for nothing more.
+    void answer_all(std::string_view routing_id, SessionId session, const std::string& bytes) {
+        while (const auto asked = question(routing_id)) {
+            ASSERT_NE(asked->build_id, "");
+            answer({asked->build_id, 1, bytes.size()}, bytes, asked->offset, routing_id, session);
+        }
+    }
+
+    static std::vector<sample::ImageOffer> offers(std::size_t count, std::size_t size_bytes) {
+        std::vector<sample::ImageOffer> all;
+        for (std::size_t i = 0; i < count; ++i) {
+            all.push_back({"image" + std::to_string(i), 1, size_bytes});
+        }
+        return all;
+    }
+
+    std::vector<ReceivedImage> waiting_;
+};
+
+TEST_F(ImageChecksTest, BatchesAreAcknowledgedWhileAnImageIsChecked) {
+    say_hello_with({{"one", 1, 30}}, "other", SessionId{7, 7});
+    answer_all("other", SessionId{7, 7}, content(30));
+    ASSERT_EQ(waiting_.size(), 1U);
+    say_hello();
+    send_batch(1);
+    commit();
+    EXPECT_EQ(replies().back().prefix, 1U);
+    EXPECT_EQ(ingest_->counts().image_checks_now, 1U);
+    EXPECT_FALSE(store_->image("one").value().has_value());
+    check();
+    commit();
+    EXPECT_TRUE(store_->image("one").value().has_value());
+    EXPECT_EQ(ingest_->counts().image_checks_now, 0U);
+}
+
+TEST_F(ImageChecksTest, APeerHasFewImagesAtOnceInChecks) {
+    say_hello_with(offers(10, 30));
+    answer_all("peer", kSession, content(30));
+    EXPECT_EQ(waiting_.size(), intake_limits::kImageChecksOfOwnerMax);
+    check();
+    answer_all("peer", kSession, content(30));
+    EXPECT_EQ(waiting_.size(), intake_limits::kImageChecksOfOwnerMax);
+    say_hello_with({{"other", 1, 30}}, "other", SessionId{7, 7});
+    EXPECT_EQ(question("other")->build_id, "other");
+}
+
+TEST_F(ImageChecksTest, WhatWaitsForItsCheckIsBoundedInBytes) {
+    const std::size_t half = MemoryPlan{}.images_bytes() / 2;
+    const std::string bytes = content(half);
+    say_hello_with({{"one", 1, half}}, "1", SessionId{7, 1});
+    answer_all("1", SessionId{7, 1}, bytes);
+    ingest_->forget_peer("1");
+    say_hello_with({{"two", 1, half}}, "2", SessionId{7, 2});
+    answer_all("2", SessionId{7, 2}, bytes);
+    ASSERT_EQ(waiting_.size(), 2U);
+    say_hello_with({{"three", 1, 1}}, "3", SessionId{7, 3});
+    EXPECT_FALSE(question("3").has_value());
+    check();
+    pass(limits::kAckIntervalNs);
+    pass(limits::kAckIntervalNs);
+    EXPECT_EQ(question("3")->build_id, "three") << "asked for later, not lost";
+    EXPECT_TRUE(store_->image("one").value().has_value()) << "although its peer is gone";
+}
+
+TEST_F(ImageChecksTest, SaysThatNothingMoreIsNeededAfterTheLastCheck) {
+    say_hello_with({});
+    take("peer", sample::image_offers(kSession, offers(2, 30)));
+    for (int i = 0; i < 2; ++i) {
+        const auto asked = question();
+        ASSERT_TRUE(asked.has_value());
+        answer({asked->build_id, 1, 30}, content(30), 0);
+    }
+    EXPECT_FALSE(question().has_value());
+    check();
+    EXPECT_FALSE(question().has_value());
+    check();
+    EXPECT_EQ(question()->build_id, "");
+}
+
+TEST_F(ImageChecksTest, AnUsedUpBudgetIsRefilledOverTime) {
+    say_hello_with(offers(1, 30));
+    answer({"image0", 1, 30}, content(30), question()->offset);
+    check(ImageCost{intake_limits::kImageUnpackedBytesMax + intake_limits::kImageUnpackedBytesASecond, 0});
+    commit();
+    say_hello_with(offers(2, 30));
+    EXPECT_FALSE(question().has_value());
+    pass(limits::kAckIntervalNs - limits::kGroupCommitNs);
+    EXPECT_FALSE(question().has_value());
+    EXPECT_EQ(ingest_->counts().images_deferred, 1U);
+    say_hello_with({{"other", 1, 30}}, "other", SessionId{7, 7});
+    EXPECT_TRUE(question("other").has_value()) << "it asks others as before";
+    pass(limits::kAckIntervalNs);
+    EXPECT_EQ(question()->build_id, "image1") << "asked for later, not lost";
+}
+
+TEST_F(ImageChecksTest, CpuTimeIsPartOfTheBudget) {
+    say_hello_with(offers(1, 30));
+    answer({"image0", 1, 30}, content(30), question()->offset);
+    check(ImageCost{0, intake_limits::kImageCpuNsMax + intake_limits::kImageCpuNsASecond / 2});
+    say_hello_with(offers(1, 30));
+    EXPECT_FALSE(question().has_value());
+    pass(2 * limits::kAckIntervalNs);
+    EXPECT_FALSE(question().has_value()) << "it is in the store";
+    say_hello_with({{"two", 1, 30}});
+    EXPECT_TRUE(question().has_value());
+}
+
+TEST_F(ImageChecksTest, APeerWhoseImagesAreRefusedIsCutOff) {
+    say_hello_with(offers(10, 30));
+    int refused_count = 0;
+    while (link_.cut_off.empty() && refused_count < 10) {
+        answer_all("peer", kSession, content(26) + "more");
+        ASSERT_FALSE(waiting_.empty());
+        while (!waiting_.empty()) {
+            check();
+            ++refused_count;
+        }
+    }
+    EXPECT_EQ(link_.cut_off, std::vector<std::string>{"peer"});
+    EXPECT_GE(ingest_->counts().images_refused.of(ImageRefusal::kDamaged), 5U);
+    EXPECT_EQ(ingest_->counts().peers_cut.of(PeerCut::kImages), 1U);
+    EXPECT_EQ(ingest_->counts().images_stored, 0U);
+}
+
 }  // namespace
 }  // namespace perfleet::image_intake_test

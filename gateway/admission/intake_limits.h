@@ -80,5 +80,15 @@ inline constexpr std::uint64_t kImageAskAgainNs = 5'000'000'000;
 inline constexpr std::uint32_t kImageAsksMax = 4;                // without an answer
 inline constexpr std::size_t kImageRestsMax = 64;                // of images whose peer was gone in the middle
 inline constexpr std::uint32_t kImagesRememberedMax = 1U << 16;  // build-ids known to be stored
+// What the checks of one owner's images may cost (image_budget.h): at once, and in the long run.
+inline constexpr std::uint64_t kImageUnpackedBytesMax = 512U << 20;
+inline constexpr std::uint64_t kImageUnpackedBytesASecond = 32U << 20;
+inline constexpr std::uint64_t kImageCpuNsMax = 2'000'000'000;
+inline constexpr std::uint64_t kImageCpuNsASecond = 100'000'000;
+inline constexpr std::uint32_t kImageChecksOfOwnerMax = 4;  // that wait or are under way
+inline constexpr std::uint32_t kImageOwnersMax = 65'536;    // with a budget that isn't full
+// A refused image counts as so many bytes beside those that it unpacked to, as a strike and in its owner's budget: the
+// fifth within a second closes the connection.
+inline constexpr std::uint64_t kImageRefusedBytes = kMisdeedsSizeBytesMax / 4;
 
 }  // namespace perfleet::intake_limits

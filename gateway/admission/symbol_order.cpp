@@ -57,7 +57,7 @@ Result<OrderedSymbols> read_ordered_symbols(const OperatorCommand& order) {
     }
     OrderedSymbols symbols{*build_id, {static_cast<std::uint16_t>(order.value), {}}};
     symbols.content.bytes = PERFLEET_TRY(content_of(order.event.substr(blank + 1)));
-    if (const auto refusal = refusal_of_image(symbols.build_id, symbols.content)) {
+    if (const auto refusal = check_image(symbols.build_id, symbols.content).refusal) {
         return Error{ErrorCode::kInvalid, "its symbols can't be stored: " + std::string{reason_name(*refusal)}};
     }
     return symbols;

@@ -284,7 +284,7 @@ Result<Done> Ingest::State::take_shard_news(const Now& now) {
 void Ingest::State::go_round(const Now& now) {
     acknowledger.go_round(now.monotonic_ns);
     abuse_limiter.decay();
-    for (const std::string& routing_id : images.busy_peers()) {
+    for (const std::string& routing_id : images.busy_peers(now.monotonic_ns)) {
         ask_for_image(routing_id, now);
     }
     if (warning_count > intake_limits::kWarningsMax) {
@@ -374,6 +374,15 @@ std::vector<RequestAnswer> Ingest::take_request_answers() {
     return answers;
 }
 
+void Ingest::image_checked(CheckedImage checked, const Now& now) {
+    State& state = *state_;
+    const bool was_empty = state.group.is_empty();
+    state.on_checked(std::move(checked), now);
+    if (was_empty) {
+        state.gathering_since_ns = now.monotonic_ns;
+    }
+}
+
 Result<Done> Ingest::keep_image(std::string build_id, ImageContent content, const Now& now) {
     State& state = *state_;
     if (!state.images.has_room(content.bytes.size())) {
@@ -394,6 +403,8 @@ Result<Done> Ingest::tick(const Now& now) {
     state.counts.peers_now = state.table.peer_count();
     state.counts.sessions_now = state.table.session_count();
     state.counts.credit_bytes_now = state.credit.promised_bytes();
+    state.counts.images_deferred = state.images.deferred_count();
+    state.counts.image_checks_now = state.images.checks_now();
     state.counts.memory_bytes_now = state.group.size_bytes() + state.images.size_bytes() + state.table.size_bytes();
     if (now.monotonic_ns - state.last_round_ns >= limits::kAckIntervalNs) {
         state.go_round(now);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/admission/image_checker.h"
 #include "gateway/admission/intake_limits.h"
 #include "gateway/gateway_counts.h"
 #include "gateway/ingest/cardinality.h"
@@ -45,6 +46,8 @@ public:
         std::uint64_t clock_timeout_ns = intake_limits::kClockTimeoutNs;
         bool asks_for_symbols = true;                                          // of images that collectors offer
         std::function<std::uint8_t(const SessionRecord&)> retention_class_of;  // empty: all are in class 0
+        // Hands an image over to be checked; the outcome comes to image_checked(). Empty: images are checked at once.
+        std::function<void(ReceivedImage)> check_image;
     };
 
     // `store` and `link` are borrowed. Errors: those of reading the store.
@@ -77,7 +80,10 @@ public:
     // Answers since the last call.
     [[nodiscard]] std::vector<RequestAnswer> take_request_answers();
 
-    // Symbols that refusal_of_image() doesn't refuse: stored with the group at hand, which is committed now. Errors:
+    // The outcome of Options::check_image. From the thread of take().
+    void image_checked(CheckedImage checked, const Now& now);
+
+    // Symbols that check_image() doesn't refuse: stored with the group at hand, which is committed now. Errors:
     // kTooLarge, where there is no memory for them beside what collectors send; those of tick().
     [[nodiscard]] Result<Done> keep_image(std::string build_id, ImageContent content, const Now& now);
 

@@ -185,7 +185,7 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
     send(routing_id, encode_welcome({session->record.session, now.utc, options.incarnation, session->progress.prefix(),
                                      session->send_limit}));
     requests.attach(*session, now.monotonic_ns);
-    images.offer(routing_id, session->record.session, hello_untrusted.image_offers);
+    images.offer(routing_id, offerer(routing_id, session->record.session), hello_untrusted.image_offers);
     ask_for_image(routing_id, now);
 }
 
@@ -364,7 +364,7 @@ void Ingest::State::on_bye(const std::string& routing_id, const ByeUntrusted& by
 void Ingest::State::on_image_offers(const std::string& routing_id, const ImageOffersUntrusted& offers_untrusted,
                                     const Now& now) {
     if (session_of(routing_id, offers_untrusted.session) != nullptr && !is_stuck()) {
-        images.offer_more(routing_id, offers_untrusted.session, offers_untrusted.offers);
+        images.offer_more(routing_id, offerer(routing_id, offers_untrusted.session), offers_untrusted.offers);
         ask_for_image(routing_id, now);
     }
 }
@@ -379,15 +379,42 @@ void Ingest::State::on_image(const std::string& routing_id, const ImageUntrusted
         return;
     }
     ImageIntake::Taken taken = images.take(routing_id, image_untrusted, now.monotonic_ns);
-    if (taken.whole.has_value()) {
-        group.add_image(std::move(taken.whole->build_id), std::move(taken.whole->content));
-    }
     if (taken.refusal.has_value()) {
-        counts.images_refused.add(*taken.refusal);
-        warn("the symbols that '" + session->record.target_name +
-             "' sent of an image are not stored: " + std::string{reason_name(*taken.refusal)});
+        refuse_image(routing_id, *taken.refusal, 0);
+    }
+    if (!taken.whole.has_value()) {
+        ask_for_image(routing_id, now);
+    } else if (options.check_image) {
+        options.check_image(std::move(*taken.whole));
+        ask_for_image(routing_id, now);
+    } else {
+        on_checked(checked(std::move(*taken.whole)), now);
+    }
+}
+
+void Ingest::State::on_checked(CheckedImage checked, const Now& now) {
+    const std::string routing_id = checked.image.routing_id;
+    if (checked.refusal.has_value()) {
+        checked.cost.unpacked_bytes += intake_limits::kImageRefusedBytes;
+    }
+    images.end_check(checked.image, checked.cost, now.monotonic_ns);
+    if (checked.refusal.has_value()) {
+        refuse_image(routing_id, *checked.refusal, checked.cost.unpacked_bytes);
+    } else {
+        group.add_image(std::move(checked.image.build_id), std::move(checked.image.content));
     }
     ask_for_image(routing_id, now);
+}
+
+void Ingest::State::refuse_image(const std::string& routing_id, ImageRefusal refusal, std::uint64_t unpacked_bytes) {
+    counts.images_refused.add(refusal);
+    const SessionPtr session = table.find_peer(routing_id);
+    warn("the symbols that " + (session == nullptr ? "a peer" : "'" + session->record.target_name + "'") +
+         " sent of an image are not stored: " + std::string{reason_name(refusal)});
+    // A newer collector has other types.
+    if (session != nullptr && refusal != ImageRefusal::kType) {
+        misbehaved(routing_id, PeerCut::kImages, unpacked_bytes);
+    }
 }
 
 void Ingest::State::on_controlled(const std::string& routing_id, const ControlledUntrusted& controlled,
@@ -395,6 +422,11 @@ void Ingest::State::on_controlled(const std::string& routing_id, const Controlle
     if (const SessionPtr session = session_of(routing_id, controlled.session); session != nullptr) {
         requests.take(*session, controlled, now.monotonic_ns);
     }
+}
+
+ImageIntake::Offerer Ingest::State::offerer(const std::string& routing_id, SessionId session) const {
+    const bool has_key = speaker != nullptr;
+    return {session, has_key ? "target " + std::to_string(speaker->target.value) : routing_id, is_speaker_local};
 }
 
 void Ingest::State::ask_for_image(const std::string& routing_id, const Now& now) {

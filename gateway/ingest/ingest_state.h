@@ -103,8 +103,12 @@ struct Ingest::State {
     void on_bye(const std::string& routing_id, const ByeUntrusted& bye_untrusted, const Now& now);
     void on_image_offers(const std::string& routing_id, const ImageOffersUntrusted& offers_untrusted, const Now& now);
     void on_image(const std::string& routing_id, const ImageUntrusted& image_untrusted, const Now& now);
+    void on_checked(CheckedImage checked, const Now& now);
+    // Why an image isn't stored; counted, and as a strike where it is the peer's doing.
+    void refuse_image(const std::string& routing_id, ImageRefusal refusal, std::uint64_t unpacked_bytes);
     void on_controlled(const std::string& routing_id, const ControlledUntrusted& controlled, const Now& now);
     void ask_for_image(const std::string& routing_id, const Now& now);
+    [[nodiscard]] ImageIntake::Offerer offerer(const std::string& routing_id, SessionId session) const;
 
     // -- shards that come and go
     Result<Done> take_shard_news(const Now& now);

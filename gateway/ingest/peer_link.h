@@ -17,7 +17,7 @@ public:
     // A frame that can't be sent is dropped; what matters is repeated.
     virtual void send(std::string_view routing_id, std::span<const std::byte> frame) = 0;
 
-    // Ends the connection of the peer whose frame is being taken. It may come back over another.
+    // Ends the peer's connection. It may come back over another.
     virtual void cut(std::string_view routing_id) = 0;
 };
 

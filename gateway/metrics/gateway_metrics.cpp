@@ -91,6 +91,11 @@ void add_batches(MetricPage& page, const GatewayCounts& counts) {
     page.counter("perfleet_gateway_images_stored_total", "Images stored.", counts.images_stored);
     add_by_reason(page, "perfleet_gateway_images_refused_total", "Images that collectors sent and that aren't stored.",
                   counts.images_refused);
+    page.counter("perfleet_gateway_images_deferred_total",
+                 "Times that a peer's next image waited because earlier checks had used its budget.",
+                 counts.images_deferred);
+    page.gauge("perfleet_gateway_image_checks", "Images that wait for their check or are being checked.",
+               counts.image_checks_now);
     page.histogram("perfleet_gateway_acknowledgement_seconds",
                    "From a batch's arrival to its acknowledgement, of the oldest in each acknowledgement.",
                    counts.acknowledged_after);

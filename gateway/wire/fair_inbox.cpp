@@ -44,9 +44,14 @@ std::optional<InboxMessage> FairInbox::take() {
     while (!turns_.empty()) {
         Peer& peer = turns_.front()->second;
         const std::size_t cost = peer.messages.front().cost_bytes();
+        const bool is_alone = turns_.size() == 1;
+        if (peer.owed_bytes > 0 && !is_alone) {
+            peer.owed_bytes -= std::min(peer.owed_bytes, kTurnSizeBytes);
+            turns_.splice(turns_.end(), turns_, turns_.begin());
+            continue;
+        }
         // Nobody saves turns for more than the message that waits.
         peer.saved_bytes = std::min(peer.saved_bytes + kTurnSizeBytes, std::max(cost, kTurnSizeBytes));
-        const bool is_alone = turns_.size() == 1;
         if (cost > peer.saved_bytes && !is_alone) {
             turns_.splice(turns_.end(), turns_, turns_.begin());
             continue;
@@ -65,6 +70,12 @@ std::optional<InboxMessage> FairInbox::take() {
         return message;
     }
     return std::nullopt;
+}
+
+void FairInbox::charge(std::string_view routing_id, std::size_t size_bytes) {
+    if (const auto peer = peers_.find(routing_id); peer != peers_.end()) {
+        peer->second.owed_bytes = std::min(peer->second.owed_bytes + size_bytes, kOwedTurnsMax * kTurnSizeBytes);
+    }
 }
 
 std::size_t FairInbox::forget(std::string_view routing_id) {

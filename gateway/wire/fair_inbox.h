@@ -77,6 +77,10 @@ public:
     // there is none.
     [[nodiscard]] std::optional<InboxMessage> take();
 
+    // The message that take() gave of this peer cost so much more than its bytes: it pays by later turns, as long as it
+    // has messages that wait.
+    void charge(std::string_view routing_id, std::size_t size_bytes);
+
     // Leaves out what waits of this peer; how many messages.
     std::size_t forget(std::string_view routing_id);
 
@@ -87,11 +91,13 @@ public:
 private:
     // A turn is worth so much.
     static constexpr std::size_t kTurnSizeBytes = 64U << 10;
+    static constexpr std::size_t kOwedTurnsMax = 64;
 
     struct Peer {
         std::deque<InboxMessage> messages;
         std::size_t size_bytes = 0;
         std::size_t saved_bytes = 0;  // of turns that weren't enough for its next message
+        std::size_t owed_bytes = 0;   // to be paid by turns before its next message
     };
     struct TextHash {
         using is_transparent = void;

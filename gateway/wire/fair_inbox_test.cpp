@@ -41,6 +41,25 @@ TEST(FairInbox, TakesPeersInTurn) {
     EXPECT_EQ(inbox.size_bytes(), 0U);
 }
 
+TEST(FairInbox, APeerWhoseMessagesCostMuchPaysByTurns) {
+    FairInbox inbox{kRoomSizeBytes};
+    for (int i = 0; i < 4; ++i) {
+        for (const std::string_view peer : {"a", "b", "c"}) {
+            ASSERT_TRUE(offer(inbox, peer, 100));
+        }
+    }
+    std::string order;
+    while (const auto message = inbox.take()) {
+        order += message->routing_id();
+        if (message->routing_id() == "a") {
+            inbox.charge("a", 200U << 10);  // three turns and a part
+        }
+    }
+    EXPECT_EQ(order, "abcbcbcbcaaa") << "and nobody waits where nobody else has anything";
+    inbox.charge("a", 1);
+    EXPECT_TRUE(inbox.is_empty());
+}
+
 TEST(FairInbox, KeepsTheOrderOfOnePeer) {
     FairInbox inbox{kRoomSizeBytes};
     for (char letter = 'a'; letter <= 'e'; ++letter) {

@@ -26,6 +26,9 @@ constexpr std::size_t kConnectionsDefaultMax = 65'536;
 constexpr std::size_t kSmallDescriptorLimit = 8'192;
 // Peers that wait for space are read again when the inbox has shrunk by an eighth: not for every message.
 constexpr std::size_t kResumeShare = 8;
+// Twice what a message of 64 KiB takes; shorter times aren't looked at.
+constexpr std::uint64_t kNsPerByte = 8;
+constexpr std::uint64_t kChargedFromNs = 1'000'000;
 
 std::string routing_id_of(zmtp::ConnectionId id) { return {reinterpret_cast<const char*>(&id), sizeof id}; }
 
@@ -154,10 +157,18 @@ void Reception::send(std::string_view routing_id, std::span<const std::byte> fra
     replies_gathered_.add(routing_id, frame);
 }
 
-void Reception::cut(const InboxMessage& message) {
+void Reception::charge(const InboxMessage& message, std::uint64_t duration_ns) {
+    const std::size_t cost_bytes = duration_ns / kNsPerByte;
+    if (duration_ns >= kChargedFromNs && cost_bytes > message.cost_bytes()) {
+        const std::lock_guard lock{mutex_};
+        inbox_.charge(message.routing_id(), cost_bytes - message.cost_bytes());
+    }
+}
+
+void Reception::cut(std::string_view routing_id) {
     const std::lock_guard lock{mutex_};
-    messages_dropped_ += inbox_.forget(message.routing_id());
-    cuts_due_.push_back(connection_of(message.routing_id()));
+    messages_dropped_ += inbox_.forget(routing_id);
+    cuts_due_.push_back(connection_of(routing_id));
     server_->wake();
 }
 

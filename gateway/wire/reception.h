@@ -75,8 +75,11 @@ public:
     // Never waits. Dropped when there is no room for replies.
     void send(std::string_view routing_id, std::span<const std::byte> frame);
 
-    // Ends the connection that this message came over; what else has come from its peer is dropped.
-    void cut(const InboxMessage& message);
+    // What handling the message cost in time, where that is more than a message of its size does.
+    void charge(const InboxMessage& message, std::uint64_t duration_ns);
+
+    // Ends the peer's connection; what else has come from it is dropped.
+    void cut(std::string_view routing_id);
 
     // Replies go out; to be called after a few send()s.
     void flush();

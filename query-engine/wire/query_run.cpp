@@ -63,13 +63,32 @@ void QueryRun::cancel() {
     changed_.notify_all();
 }
 
+void QueryRun::cancel(Error error) {
+    const std::lock_guard lock{mutex_};
+    if (!cancelled_) {
+        error_ = std::move(error);
+        cancelled_ = true;
+        changed_.notify_all();
+    }
+}
+
+std::chrono::nanoseconds QueryRun::stalled() const {
+    const std::lock_guard lock{mutex_};
+    return stalled_before_ + (stalled_since_ ? Clock::now() - *stalled_since_ : std::chrono::nanoseconds{0});
+}
+
 void QueryRun::run(const Ask& ask, const QueryHandler& handler) {
     Result<QueryEnd> end = handler(ask.options, *this);
     if (end.ok()) {
         post(std::move(end).value(), true);
-    } else {
-        post(std::move(end).error(), true);
+        return;
     }
+    std::optional<Error> error;
+    {
+        const std::lock_guard lock{mutex_};
+        error = std::exchange(error_, std::nullopt);
+    }
+    post(error ? std::move(*error) : std::move(end).error(), true);
 }
 
 Result<Done> QueryRun::send_table(const Answer& answer) {
@@ -114,11 +133,16 @@ ProgressReport QueryRun::progress() {
 Result<Done> QueryRun::send_chunk(Body body) {
     {
         std::unique_lock lock{mutex_};
-        const bool is_reported = changed_.wait_for(lock, std::chrono::nanoseconds{limits::kQueryIdleNs},
-                                                   [this] { return cancelled_.load() || credit_ != 0; });
-        if (!is_reported) {
-            cancelled_ = true;
+        const auto is_over = [this] { return cancelled_.load() || credit_ != 0; };
+        if (!is_over()) {
+            stalled_since_ = Clock::now();
+            if (!changed_.wait_for(lock, std::chrono::nanoseconds{limits::kQueryIdleNs}, is_over)) {
+                cancelled_ = true;
+            }
+            stalled_before_ += Clock::now() - *stalled_since_;
+            stalled_since_.reset();
         }
+        stalled_before_ -= std::min(stalled_before_, std::chrono::nanoseconds{limits::kQueryChunkTimeNs});
         if (cancelled_) {
             return Error{ErrorCode::kCancelled, "the query was cancelled, or its client stopped reading"};
         }

@@ -1,21 +1,21 @@
 // One query that runs: its thread, the credit of its client, and the way of its chunks to the socket's thread.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "query-engine/wire/query_queue.h"
 #include "query-engine/wire/query_server.h"
 #include "schemas/vocabulary/wake_event.h"
 #include "schemas/zmtp/server.h"
 
 namespace perfleet {
-
-// Names a query: the client's connection and its number of the query.
-using QueryName = std::pair<zmtp::ConnectionId, std::uint64_t>;
 
 // From the queries' threads to the socket's thread, which is woken through a descriptor.
 class Outbox {
@@ -51,6 +51,11 @@ public:
     // By the socket's thread.
     void add_credit(std::uint32_t chunk_count);
     void cancel();
+    // So that its place is free for others; the client gets this error.
+    void cancel(Error error);
+    // How long its client has held it up: without taking chunks, beyond limits::kQueryChunkTimeNs for each that it
+    // took.
+    [[nodiscard]] std::chrono::nanoseconds stalled() const;
     [[nodiscard]] query_message::Working working() const { return {done_, total_}; }
 
     // By the query's thread.
@@ -60,6 +65,8 @@ public:
     [[nodiscard]] ProgressReport progress() override;
 
 private:
+    using Clock = std::chrono::steady_clock;
+
     void run(const query_message::Ask& ask, const QueryHandler& handler);
     [[nodiscard]] Result<Done> send_chunk(query_message::Body body);
     void post(query_message::Body body, bool is_last);
@@ -69,9 +76,12 @@ private:
     std::atomic<bool> cancelled_ = false;
     std::atomic<std::uint64_t> done_ = 0;
     std::atomic<std::uint64_t> total_ = 0;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::uint32_t credit_;
+    std::optional<Clock::time_point> stalled_since_;
+    std::chrono::nanoseconds stalled_before_{0};
+    std::optional<Error> error_;  // in place of the handler's
     std::thread thread_;
 };
 

@@ -8,8 +8,10 @@
 #include <system_error>
 
 #include "query-engine/query_limits.h"
+#include "query-engine/wire/query_queue.h"
 #include "query-engine/wire/query_run.h"
 #include "schemas/vocabulary/endpoint.h"
+#include "schemas/vocabulary/host_clock.h"
 #include "schemas/zmtp/server.h"
 
 namespace perfleet {
@@ -21,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::nanoseconds kWorkingInterval{limits::kQueryWorkingIntervalNs};
 constexpr std::chrono::nanoseconds kCountsInterval{QueryServer::kCountsEveryNs};
 constexpr std::chrono::seconds kDecayInterval{1};
+constexpr std::chrono::nanoseconds kStalled{limits::kQueryStalledNs};
+constexpr std::chrono::milliseconds kEndStalledInterval{100};
 
 // Far more than people who ask, and far below any limit of descriptors.
 constexpr std::size_t kClientsMax = 256;
@@ -76,6 +80,7 @@ public:
                 break;
             }
             send_posted();
+            start_waiting();
             const Clock::time_point now = Clock::now();
             if (now >= next_working) {
                 say_working();
@@ -95,71 +100,184 @@ public:
                 next_counts = now + kCountsInterval;
             }
         }
+        const Error stopping{ErrorCode::kCancelled, "perfleet-query is stopping"};
         for (auto& [name, run] : runs_) {
-            run->cancel();
-            send(name, Error{ErrorCode::kCancelled, "perfleet-query is stopping"});
+            run.query->cancel();
+            send(name, Error{stopping});
         }
+        queue_.for_each_waiting(
+            [&](const auto&, const QueryQueue::Query& query) { send(query.name, Error{stopping}); });
         runs_.clear();  // waits for their threads
         return Done{};
     }
 
 private:
+    struct Run {
+        std::string client;
+        std::unique_ptr<QueryRun> query;
+    };
+    struct Connection {
+        Clock::time_point heard;
+        std::size_t query_count = 0;  // that run or wait
+    };
+
     bool take(const zmtp::Server::Message& received) override {
+        connections_[received.from].heard = Clock::now();
         Result<QueryMessage> message = decode_query_message_untrusted(received.frame);
+        const std::string client = received.peer != nullptr ? "key " + received.peer->name : connection(received.from);
         if (!message.ok()) {
             refuse({received.from, 0}, received.frame.size(), std::move(message).error());
-        } else if (!take({received.from, message->query}, std::move(message->body), received.frame.size())) {
+        } else if (!take(client, {received.from, message->query}, std::move(message->body), received.frame.size())) {
             count_garbage(received.from, received.frame.size());
         }
         return true;
     }
 
+    static std::string connection(zmtp::ConnectionId id) { return "connection " + std::to_string(id); }
+
     // False: it belongs to no query, for example to one that has just ended.
-    [[nodiscard]] bool take(const QueryName& name, Body body, std::size_t size_bytes) {
+    [[nodiscard]] bool take(const std::string& client, const QueryName& name, Body body, std::size_t size_bytes) {
         const auto run = runs_.find(name);
+        const bool is_waiting = waiting_.contains(name);
         if (auto* ask = std::get_if<Ask>(&body)) {
-            if (run != runs_.end()) {
+            if (run != runs_.end() || is_waiting) {
                 return false;
             }
-            start(name, std::move(*ask), size_bytes);
+            enqueue(client, name, std::move(*ask), size_bytes);
             return true;
         }
-        if (run == runs_.end()) {
+        if (run == runs_.end() && !is_waiting) {
             return false;
         }
         if (const auto* more = std::get_if<More>(&body)) {
-            run->second->add_credit(more->chunk_count);
+            if (is_waiting) {
+                (void)queue_.add_credit(client, name, more->chunk_count);
+            } else {
+                run->second.query->add_credit(more->chunk_count);
+            }
         } else if (std::holds_alternative<Cancel>(body)) {
-            run->second->cancel();
+            if (is_waiting) {
+                drop(client, name);
+                send(name, Error{ErrorCode::kCancelled, "the query was cancelled before it ran"});
+            } else {
+                run->second.query->cancel();
+            }
         } else {
             return false;
         }
         return true;
     }
 
-    void start(const QueryName& name, Ask ask, std::size_t size_bytes) {
-        const auto handler = handlers_.find(ask.command);
-        if (handler == handlers_.end()) {
+    void enqueue(const std::string& client, const QueryName& name, Ask ask, std::size_t size_bytes) {
+        if (!handlers_.contains(ask.command)) {
             refuse(name, size_bytes,
                    {ErrorCode::kUsage, "this gateway has no command \"" + ask.command.substr(0, 64) + "\""});
             return;
         }
-        if (runs_.size() >= limits::kQueriesAtOnceMax) {
+        if (!queue_.add(client, {name, std::move(ask), size_bytes, monotonic_now_ns()})) {
             refuse(name, size_bytes,
-                   {ErrorCode::kBusy,
-                    std::to_string(limits::kQueriesAtOnceMax) + " queries are running already; ask again later"});
+                   {ErrorCode::kBusy, "this client has " + std::to_string(limits::kQueriesWaitingOfClientMax) +
+                                          " queries that wait (or " +
+                                          std::to_string(limits::kQueriesWaitingOfClientBytes >> 10U) +
+                                          " KiB of them); " + std::to_string(limits::kQueriesOfClientMax) +
+                                          " of a client run at once: ask again when one has ended"});
             return;
         }
-        try {
-            runs_.emplace(name, std::make_unique<QueryRun>(name, std::move(ask), handler->second, outbox_));
-        } catch (const std::system_error&) {
-            refuse(name, size_bytes,
-                   {ErrorCode::kBusy,
-                    "no thread can be started for this query: a limit is reached where it is asked (ulimit "
-                    "-u, pids.max of the control group, ulimit -v); raise it, or ask again later"});
-            return;
-        }
+        waiting_.emplace(name, client);
+        ++connections_[name.first].query_count;
         send(name, Working{});
+        start_waiting();
+    }
+
+    void start_waiting() {
+        while (auto start = queue_.next()) {
+            const QueryName name = start->query.name;
+            waiting_.erase(name);
+            const QueryHandler& handler = handlers_.find(start->query.ask.command)->second;
+            try {
+                runs_.emplace(name, Run{start->client, std::make_unique<QueryRun>(name, std::move(start->query.ask),
+                                                                                  handler, outbox_)});
+            } catch (const std::system_error&) {
+                queue_.end(start->client);
+                count_query_out(name);
+                send(name,
+                     Error{ErrorCode::kBusy,
+                           "no thread can be started for this query: a limit is reached where it is asked "
+                           "(ulimit -u, pids.max of the control group, ulimit -v); raise it, or ask again later"});
+            }
+        }
+        end_stalled();
+    }
+
+    // Of those that hold places for which others wait, the one that was held up by its client for longest.
+    void end_stalled() {
+        const Clock::time_point now = Clock::now();
+        if (now < next_end_stalled_) {
+            return;  // the last one that was ended may not have left its place yet
+        }
+        for (const QueryQueue::Blocked& blocked : queue_.blocked()) {
+            Run* longest = nullptr;
+            std::chrono::nanoseconds longest_time = kStalled;
+            for (auto& [name, run] : runs_) {
+                const bool is_in_the_way = !blocked.of_client || run.client == blocked.client;
+                if (const auto stalled = run.query->stalled();
+                    is_in_the_way && !run.query->cancelled() && stalled > longest_time) {
+                    longest = &run;
+                    longest_time = stalled;
+                }
+            }
+            if (longest != nullptr) {
+                next_end_stalled_ = now + kEndStalledInterval;
+                longest->query->cancel(
+                    {ErrorCode::kBusy, "the answer was taken too slowly while other queries waited (" +
+                                           std::to_string(limits::kQueryStalledNs / 1'000'000'000) +
+                                           " s without taking any of it): ask again, and read the answer as it comes"});
+            }
+        }
+    }
+
+    // A query that waits is no longer wanted.
+    void drop(const std::string& client, const QueryName& name) {
+        queue_.remove(client, name);
+        waiting_.erase(name);
+        count_query_out(name);
+    }
+
+    void count_query_out(const QueryName& name) {
+        if (const auto found = connections_.find(name.first); found != connections_.end()) {
+            --found->second.query_count;
+        }
+    }
+
+    void ended(zmtp::ConnectionId id) override {
+        const auto is_of_it = [&](const auto& at, const auto& end) { return at != end && at->first.first == id; };
+        for (auto run = runs_.lower_bound({id, 0}); is_of_it(run, runs_.end()); ++run) {
+            run->second.query->cancel();
+        }
+        for (auto at = waiting_.lower_bound({id, 0}); is_of_it(at, waiting_.end());) {
+            const auto [name, client] = *at++;
+            drop(client, name);
+        }
+        connections_.erase(id);
+    }
+
+    // The one that was silent for longest of those that have no query but such as wait for their client.
+    zmtp::ConnectionId expendable() override {
+        std::map<zmtp::ConnectionId, std::size_t> stuck;
+        for (const auto& [name, run] : runs_) {
+            stuck[name.first] += run.query->stalled() > kStalled ? 1 : 0;
+        }
+        queue_.for_each_waiting([&](const auto&, const QueryQueue::Query& query) {
+            stuck[query.name.first] += query.ask.chunk_count == 0 ? 1 : 0;
+        });
+        auto longest = connections_.end();
+        for (auto at = connections_.begin(); at != connections_.end(); ++at) {
+            const bool is_idle = at->second.query_count == stuck[at->first];
+            if (is_idle && (longest == connections_.end() || at->second.heard < longest->second.heard)) {
+                longest = at;
+            }
+        }
+        return longest == connections_.end() ? 0 : longest->first;
     }
 
     // Of a message that started nothing.
@@ -183,19 +301,33 @@ private:
         for (const Outbox::Item& item : outbox_.take_all()) {
             const auto run = runs_.find(item.name);
             if (!send_bytes(item.name.first, item.message) && run != runs_.end()) {
-                run->second->cancel();
+                run->second.query->cancel();
             }
             if (item.is_last && run != runs_.end()) {
+                queue_.end(run->second.client);
                 runs_.erase(run);
+                count_query_out(item.name);
             }
         }
     }
 
     void say_working() {
         for (auto& [name, run] : runs_) {
-            if (!send(name, run->working())) {
-                run->cancel();
+            if (!send(name, run.query->working())) {
+                run.query->cancel();
             }
+        }
+        std::vector<std::pair<QueryName, std::string>> given_up;
+        const std::uint64_t now_ns = monotonic_now_ns();
+        queue_.for_each_waiting([&](const std::string& client, const QueryQueue::Query& query) {
+            const bool is_idle = query.ask.chunk_count == 0 && now_ns - query.waiting_ns > limits::kQueryIdleNs;
+            if (!send(query.name, Working{}) || is_idle) {
+                given_up.emplace_back(query.name, client);
+            }
+        });
+        for (const auto& [name, client] : given_up) {
+            drop(client, name);
+            send(name, Error{ErrorCode::kCancelled, "its client takes none of the answer: give a chunk count above 0"});
         }
     }
 
@@ -213,7 +345,11 @@ private:
     std::unique_ptr<zmtp::Server> server_;
     AbuseLimiter abuse_limiter_{kGarbageLimits};
     std::uint64_t garbage_count_ = 0;
-    std::map<QueryName, std::unique_ptr<QueryRun>> runs_;
+    QueryQueue queue_;
+    Clock::time_point next_end_stalled_;
+    std::map<QueryName, Run> runs_;
+    std::map<QueryName, std::string> waiting_;              // their clients; the queries are in queue_
+    std::map<zmtp::ConnectionId, Connection> connections_;  // that were heard
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 // Answers queries over ZeroMQ: several at once, each on its own thread, streamed in chunks, cancelled when the client
 // says so or is gone.
 //
-// Bounded: limits::kQueriesAtOnceMax queries (more are refused as kBusy), limits::kQueryChunksAheadMax chunks of
-// limits::kQueryChunkSizeBytes for each: a handler waits until its client has taken some. An client that takes nothing
-// for limits::kQueryIdleNs is given up. Messages that start nothing and belong to no query (not understood, refused,
-// of a query that isn't there) are counted, and a client that sends too many of them is cut off. Connections are
-// bounded by schemas/zmtp/server.h.
+// Bounded: limits::kQueriesAtOnceMax queries run, each client has a share of them, and some more of each client wait
+// (query_queue.h); those beyond are refused as kBusy. A client is the owner of a key, or a connection where there are
+// no keys. limits::kQueryChunksAheadMax chunks of limits::kQueryChunkSizeBytes for each query: a handler waits until
+// its client has taken some. A query whose client takes nothing for limits::kQueryIdleNs is given up, for
+// limits::kQueryStalledNs if others wait for its place. Messages that start nothing and belong to no query (not
+// understood, refused, of a query that isn't there) are counted, and a client that sends too many of them is cut off.
+// Connections are bounded by schemas/zmtp/server.h; above the limit one without a query makes way for a new one.
 #pragma once
 
 #include <atomic>

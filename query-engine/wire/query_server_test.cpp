@@ -279,6 +279,112 @@ TEST_F(QueryServerTest, MoreQueriesThanTheLimitAreRefused) {
     EXPECT_EQ(hanging_, 0);
 }
 
+// Clients that are stuck, while another one's queries are answered.
+class StuckQueries : public QueryServerTest {
+protected:
+    // A client that asks so often, and reads nothing.
+    RawClient& ask(std::size_t query_count, std::uint32_t chunk_count, const char* command = "endless") {
+        stuck_.push_back(socket());
+        for (std::uint64_t i = 1; i <= query_count; ++i) {
+            EXPECT_TRUE(stuck_.back()->send(encode_query_message({i, Ask{command, {}, chunk_count}})));
+        }
+        return *stuck_.back();
+    }
+
+    void expect_answers(int count = 5) {
+        const auto honest = client();
+        for (int i = 0; i < count; ++i) {
+            const Result<Answer> answer = honest->ask_table("table", {{"rows", std::uint64_t{1'000}}});
+            ASSERT_TRUE(answer.ok()) << answer.error().message;
+            ASSERT_EQ(answer->rows.size(), 1'000U);
+        }
+    }
+
+    // What became of the query: how it failed, or nothing yet.
+    static std::optional<Error> failure_of(RawClient& client, std::uint64_t query) {
+        while (const auto received = client.receive()) {
+            auto message = decode_query_message_untrusted(std::as_bytes(std::span{*received}));
+            if (message.ok() && message->query == query && std::holds_alternative<Error>(message->body)) {
+                return std::get<Error>(message->body);
+            }
+        }
+        return std::nullopt;
+    }
+
+    std::vector<std::unique_ptr<RawClient>> stuck_;
+};
+
+TEST_F(StuckQueries, OfAChunkCountOfZeroHoldNoPlace) {
+    ask(40, 0);
+    ask(24, 0);
+    expect_answers();
+    EXPECT_EQ(failure_of(*stuck_.back(), 1), std::nullopt) << "it still waits";
+}
+
+TEST_F(StuckQueries, OfOneClientHoldNoMoreThanItsShare) {
+    RawClient& stuck = ask(limits::kQueriesOfClientMax, 1);
+    expect_answers();
+    EXPECT_EQ(failure_of(stuck, 1), std::nullopt) << "nobody waits for its place";
+}
+
+TEST_F(StuckQueries, OfManyClientsMakeWayForOthers) {
+    for (std::uint32_t i = 0; i < limits::kQueriesAtOnceMax; ++i) {
+        ask(1, 1);
+    }
+    expect_answers();
+    std::size_t failed_count = 0;
+    for (const auto& stuck : stuck_) {
+        if (const auto failure = failure_of(*stuck, 1)) {
+            ++failed_count;
+            EXPECT_EQ(failure->code, ErrorCode::kBusy);
+            EXPECT_NE(failure->message.find("ask again"), std::string::npos) << failure->message;
+        }
+    }
+    EXPECT_GE(failed_count, 1U);
+    EXPECT_LT(failed_count, limits::kQueriesAtOnceMax / 2) << "no more than others wait for";
+}
+
+TEST_F(StuckQueries, OfOneClientMakeWayForItsOwn) {
+    RawClient& stuck = ask(limits::kQueriesOfClientMax, 1);
+    ASSERT_TRUE(stuck.send(encode_query_message({99, Ask{"table", {{"rows", std::uint64_t{1}}}, 16}})));
+    while (true) {
+        const Result<QueryMessage> message = next(stuck);
+        ASSERT_TRUE(message.ok()) << message.error().message;
+        if (message->query == 99 && std::holds_alternative<QueryEnd>(message->body)) {
+            break;
+        }
+    }
+}
+
+TEST_F(StuckQueries, ThatKeepTheProcessorBusyLeavePlacesToOthers) {
+    for (int i = 0; i < 4; ++i) {
+        ask(limits::kQueriesOfClientMax + limits::kQueriesWaitingOfClientMax, 1, "hang");
+    }
+    while (hanging_ < static_cast<int>(limits::kQueriesAtOnceMax / 4 * 3)) {
+        std::this_thread::sleep_for(std::chrono::microseconds{50});
+    }
+    expect_answers();
+    EXPECT_EQ(hanging_, static_cast<int>(limits::kQueriesAtOnceMax / 4 * 3));
+}
+
+TEST_F(StuckQueries, OfClientsThatAreGoneEndAtOnce) {
+    for (int round = 0; round < 8; ++round) {
+        ask(limits::kQueriesOfClientMax, 1, "hang");
+        while (hanging_ == 0) {
+            std::this_thread::sleep_for(std::chrono::microseconds{50});
+        }
+        stuck_.clear();
+    }
+    expect_answers();
+}
+
+TEST_F(StuckQueries, OnAllConnectionsMakeWayForANewOne) {
+    for (int i = 0; i < 300; ++i) {
+        ask(1, 0);
+    }
+    expect_answers();
+}
+
 TEST_F(QueryServerTest, GarbageIsAnsweredAndForgotten) {
     const auto stranger = socket();
     ASSERT_TRUE(stranger->send("GET / HTTP/1.1"));

@@ -166,9 +166,13 @@ void Server::accept_from(const Listening& listening) {
         }
         ++counts_.connections_accepted;
         if (connections_.size() - closing_.size() >= limits_.connections_max) {
-            ++counts_.refused_connection_limit;
-            ++counts_.connections_ended;
-            continue;
+            Connection* const expendable = find(sink_.expendable());
+            if (expendable == nullptr) {
+                ++counts_.refused_connection_limit;
+                ++counts_.connections_ended;
+                continue;
+            }
+            close(*expendable, &TransportCounts::refused_connection_limit);
         }
         auto connection = std::make_unique<Connection>(
             next_id_++, std::move(fd), listening.is_local,
@@ -234,7 +238,12 @@ void Server::close(Connection& connection, Reason reason) {
 // Events of this run may still name them until here.
 void Server::finish_closing() {
     for (const ConnectionId id : std::exchange(closing_, {})) {
-        connections_.erase(id);
+        const auto found = connections_.find(id);
+        const bool was_heard = found->second->is_heard;
+        connections_.erase(found);
+        if (was_heard) {
+            sink_.ended(id);
+        }
     }
 }
 

@@ -12,7 +12,8 @@
 // messages don't wait for large ones.
 //
 // Closed, with the reason counted:
-//   - above `connections_max` the newest; above `unheard_max` connections that never sent a message, one of these by
+//   - above `connections_max` the one that the sink gives up, or the newest; above `unheard_max` connections that never
+//   sent a message, one of these by
 //     chance: a flood of half handshakes hits mostly itself; above `key_connections_max` with one key the newest;
 //   - a handshake that takes longer than `handshake_ns`, or no message within `first_message_ns`;
 //   - a message of several parts or of more than `message_size_bytes_max`, a frame that isn't ZMTP.
@@ -72,6 +73,10 @@ public:
         virtual ~Sink() = default;
         // False: no space now. The same message is offered again at resume().
         [[nodiscard]] virtual bool take(const Message& message) = 0;
+        // The connection has ended. Not of one that was never heard.
+        virtual void ended(ConnectionId /*connection*/) {}
+        // The connection to be closed in favour of a new one above `connections_max`; 0: none, the new one is closed.
+        [[nodiscard]] virtual ConnectionId expendable() { return 0; }
     };
     enum class Sent : std::uint8_t {
         kDone,      // to the kernel, or it waits for the peer to read

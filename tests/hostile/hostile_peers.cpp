@@ -1,17 +1,21 @@
 // Peers that do what they must not, each sort on a thread and a connection of its own, until the time is over. `run`
 // starts it against a gateway beside honest ones.
 //
-//   hostile_peers --gateway ENDPOINT [--seconds N] [--seed N] [--only TYPE]
+//   hostile_peers --gateway ENDPOINT [--seconds N] [--seed N] [--only TYPE [--connections N]]
 //
-// Prints how many messages each sort sent. They speak without keys, as a local user or somebody enrolled could.
+// Prints how many messages each sort sent. With --only there are N connections (1) of that sort alone. They speak
+// without keys, as a local user or somebody enrolled could.
 #include <zmq.h>
+#include <zstd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -19,6 +23,7 @@
 
 #include "gateway/admission/testing/sample_messages.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/wire/hello_limits.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {
@@ -68,8 +73,13 @@ public:
         }
     }
     void read_all() {
+        read_all([](const sample::Reply&) {});
+    }
+    template <class Visit>
+    void read_all(const Visit& visit) {
         std::byte reply[limits::kReplySizeBytesMax];
-        while (zmq_recv(socket_, reply, sizeof reply, ZMQ_DONTWAIT) >= 0) {
+        for (int size = 0; (size = zmq_recv(socket_, reply, sizeof reply, ZMQ_DONTWAIT)) >= 0;) {
+            visit(sample::read_reply(std::span{reply}.first(static_cast<std::size_t>(size))));
         }
     }
     [[nodiscard]] std::uint64_t sent() const { return sent_; }
@@ -194,6 +204,42 @@ sample::Frame large_hello(TargetId target, SessionId session) {
 
 void never_read(Socket& socket, Random&, std::uint64_t) { socket.send(sample::probe()); }
 
+// Symbols of three frames of 64 MiB: of notes without end in some KB, or of what unpacks as far as symbols may.
+std::string symbols_of_much_content(bool is_bomb) {
+    constexpr std::size_t kFrameSizeBytes = 64U << 20;
+    constexpr std::string_view kNote{"\4\0\0\0\4\0\0\0\3\0\0\0GNU\0same", 20};
+    Random random{7};
+    std::string bytes{"\177ELF"};
+    while (bytes.size() < kFrameSizeBytes) {
+        bytes += is_bomb ? kNote : std::string_view{"a name that stands there again and again, and few other bytes "};
+    }
+    bytes.resize(kFrameSizeBytes);
+    for (std::size_t at = 8; !is_bomb && at < bytes.size(); at += 400) {
+        bytes[at] = static_cast<char>(random());
+    }
+    std::string frame(ZSTD_compressBound(bytes.size()), '\0');
+    frame.resize(ZSTD_compress(frame.data(), frame.size(), bytes.data(), bytes.size(), 3));
+    return frame + frame + frame;
+}
+
+void send_images(Socket& socket, Random& random, std::uint64_t turn, const std::string& content) {
+    static thread_local SessionId session;
+    if (turn % 500 == 0) {
+        session = {0x1bad, random()};
+        std::vector<sample::ImageOffer> offers;
+        for (std::size_t i = 0; i < hello_limits::kImageOffersMax; ++i) {
+            offers.push_back({"b" + std::to_string(random()).substr(0, 18), 1, content.size()});
+        }
+        socket.send(sample::hello(sample_session(TargetId{session.low}, session), Seq{1}, offers));
+    }
+    socket.read_all([&](const sample::Reply& reply) {
+        if (reply.type == sample::ReplyType::kNeedImage && !reply.build_id.empty()) {
+            socket.send(sample::image(session, {reply.build_id, 1, content.size()}, reply.offset,
+                                      std::string_view{content}.substr(reply.offset, limits::kImageChunkSizeBytes)));
+        }
+    });
+}
+
 void send_in_parts(Socket& socket, Random& random, std::uint64_t turn) {
     if (turn % 200 == 0) {
         socket.send(sample::Frame(2 * limits::kBatchSizeBytesMax));  // too large: ends the connection
@@ -235,12 +281,20 @@ std::uint64_t misbehave(void* context, const std::string& gateway, const Type& t
     return sent;
 }
 
-int run(const std::string& gateway, double seconds, std::uint64_t seed, std::string_view only) {
+int run(const std::string& gateway, double seconds, std::uint64_t seed, std::string_view only,
+        std::size_t connection_count) {
+    const std::string bomb = symbols_of_much_content(true);
+    const std::string heavy = symbols_of_much_content(false);
     const sample::Frame large = sample::batch(good_batch(TargetId{700}, SessionId{0xbad, 99}, 1, 16'000));
     std::vector<Type> types = {{"noise", send_noise},       {"broken", send_broken_messages},
                                {"bombs", send_bombs},       {"lies", send_lies},
                                {"seqs", send_wild_seqs},    {"labels", flood_labels},
                                {"slow_reader", never_read}, {"parts", send_in_parts, kLingerOfPartsMs}};
+    for (const auto& [name, content] : {std::pair{"image_bombs", &bomb}, std::pair{"heavy_images", &heavy}}) {
+        types.push_back({name, [content = content](Socket& socket, Random& random, std::uint64_t turn) {
+                             send_images(socket, random, turn, *content);
+                         }});
+    }
     for (std::uint64_t number = 0; number < 4; ++number) {
         types.push_back({"flood", [number, &large](Socket& socket, Random&, std::uint64_t turn) {
                              flood(socket, TargetId{700 + number}, SessionId{0xbad, 100 + number}, turn, large);
@@ -253,7 +307,14 @@ int run(const std::string& gateway, double seconds, std::uint64_t seed, std::str
                              socket.read_all();
                          }});
     }
-    std::erase_if(types, [&](const Type& type) { return !only.empty() && type.name != only; });
+    if (!only.empty()) {
+        const auto chosen = std::ranges::find_if(types, [&](const Type& type) { return type.name == only; });
+        if (chosen == types.end()) {
+            std::fprintf(stderr, "hostile_peers: --only %s: there is no such type\n", std::string{only}.c_str());
+            return 2;
+        }
+        types = std::vector<Type>(connection_count, Type{*chosen});
+    }
     void* context = zmq_ctx_new();
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     std::vector<std::uint64_t> sent(types.size());
@@ -280,7 +341,8 @@ int main(int argc, char** argv) {
     std::string gateway;
     double seconds = 10;
     std::uint64_t seed = 1;
-    std::string only;
+    std::string_view only;
+    std::size_t connection_count = 1;
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string_view name = argv[i];
         if (name == "--gateway") {
@@ -291,14 +353,18 @@ int main(int argc, char** argv) {
             seed = std::strtoull(argv[i + 1], nullptr, 10);
         } else if (name == "--only") {
             only = argv[i + 1];
+        } else if (name == "--connections") {
+            connection_count = std::strtoull(argv[i + 1], nullptr, 10);
         } else {
             gateway.clear();
             break;
         }
     }
     if (gateway.empty() || argc % 2 == 0) {
-        std::fprintf(stderr, "usage: hostile_peers --gateway ENDPOINT [--seconds N] [--seed N] [--only TYPE]\n");
+        std::fprintf(
+            stderr,
+            "usage: hostile_peers --gateway ENDPOINT [--seconds N] [--seed N] [--only TYPE [--connections N]]\n");
         return 2;
     }
-    return perfleet::run(gateway, seconds, seed, only);
+    return perfleet::run(gateway, seconds, seed, only, connection_count);
 }

@@ -26,7 +26,7 @@ bool is_debug_file(const ElfFile& file) {
 }
 
 Result<BuildSymbols> checked(BuildSymbols symbols, const std::string& path) {
-    if (const auto refusal = refusal_of_image(symbols.build_id, symbols.content)) {
+    if (const auto refusal = check_image(symbols.build_id, symbols.content).refusal) {
         return Error{ErrorCode::kInvalid,
                      path + ": its symbols can't be stored: " + std::string{reason_name(*refusal)}};
     }

@@ -1,0 +1,55 @@
+// What checking images may cost: unpacked bytes and CPU time of each owner, refilled over time. An owner whose budget
+// is used up isn't asked for images until it has refilled.
+//
+// An owner is who answers for a peer: the target of its key, or without keys the connection. The cost is known after a
+// check, so a budget may go below zero by that of the checks that were under way. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace perfleet {
+
+struct ImageCost {
+    std::uint64_t unpacked_bytes = 0;
+    std::uint64_t cpu_ns = 0;
+};
+
+class ImageBudget {
+public:
+    // Whether one more image of the owner may be fetched and checked now.
+    [[nodiscard]] bool has_some(std::string_view owner, std::uint64_t now_ns);
+    [[nodiscard]] bool is_checking(std::string_view owner) const;
+
+    void begin_check(std::string_view owner, std::uint64_t now_ns);
+    // Of a check that was begun.
+    void end_check(std::string_view owner, const ImageCost& cost, std::uint64_t now_ns);
+
+    // Forgets owners whose budgets are full: to be called from time to time.
+    void forget_idle(std::uint64_t now_ns);
+
+    [[nodiscard]] std::size_t checks_now() const { return check_count_; }
+
+private:
+    struct Account {
+        std::int64_t bytes = 0;
+        std::int64_t cpu_ns = 0;
+        std::uint64_t refilled_ns = 0;
+        std::uint32_t check_count = 0;  // under way
+    };
+    struct TextHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+
+    static void refill(Account& account, std::uint64_t now_ns);
+    [[nodiscard]] static bool is_full(const Account& account);
+
+    std::unordered_map<std::string, Account, TextHash, std::equal_to<>> accounts_;
+    std::size_t check_count_ = 0;
+};
+
+}  // namespace perfleet

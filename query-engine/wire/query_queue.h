@@ -1,0 +1,86 @@
+// Which queries run: clients in turn, each within its share; the others wait.
+//
+//   kQueriesAtOnceMax run:  │ any client's, up to kQueriesOfClientMax each │ the last quarter: clients that have none │
+//
+// A query whose client takes no chunks yet (a chunk count of 0) doesn't run. Bounded: kQueriesWaitingOfClientMax
+// queries of a client wait, and of those beyond the first kQueriesWaitingOfClientBytes as they were sent. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "query-engine/query_limits.h"
+#include "query-engine/wire/query_message.h"
+#include "schemas/zmtp/server.h"
+
+namespace perfleet {
+
+// Names a query: the client's connection and its number of the query.
+using QueryName = std::pair<zmtp::ConnectionId, std::uint64_t>;
+
+class QueryQueue {
+public:
+    struct Query {
+        QueryName name;
+        query_message::Ask ask;
+        std::size_t size_bytes = 0;    // of the message
+        std::uint64_t waiting_ns = 0;  // since when
+    };
+
+    // False: too many of this client wait.
+    [[nodiscard]] bool add(const std::string& client, Query query);
+
+    // Of a query that waits; false: there is none of this name.
+    bool add_credit(const std::string& client, const QueryName& name, std::uint32_t chunk_count);
+    bool remove(const std::string& client, const QueryName& name);
+
+    struct Start {
+        std::string client;
+        Query query;
+    };
+    // The next query that may run; it runs until end().
+    [[nodiscard]] std::optional<Start> next();
+    void end(const std::string& client);
+
+    // Clients with a query that could run if another one ended. With `of_client`: if one of its own ended.
+    struct Blocked {
+        std::string client;
+        bool of_client = false;
+    };
+    [[nodiscard]] std::vector<Blocked> blocked() const;
+
+    template <class Visit>
+    void for_each_waiting(const Visit& visit) const {
+        for (const auto& [client, state] : clients_) {
+            for (const Query& query : state.waiting) {
+                visit(client, query);
+            }
+        }
+    }
+
+private:
+    struct Client {
+        std::deque<Query> waiting;
+        std::size_t waiting_size_bytes = 0;
+        std::uint32_t running = 0;
+        std::uint64_t turn = 0;  // the lowest is next: it came, or had its turn, before the others
+    };
+    enum class Bound : std::uint8_t { kNone, kOfClient, kOfAll };
+
+    [[nodiscard]] Bound bound_of(const Client& client) const;
+    // Which of its waiting queries is next.
+    [[nodiscard]] static std::optional<std::size_t> startable(const Client& client);
+    void forget_if_idle(const std::string& client);
+
+    std::map<std::string, Client> clients_;
+    std::uint32_t running_ = 0;
+    std::uint64_t turn_count_ = 0;
+};
+
+}  // namespace perfleet
