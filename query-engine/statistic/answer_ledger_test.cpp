@@ -117,5 +117,45 @@ TEST_F(AnswerLedgers, OfOtherRowsKnowWhatWasDamaged) {
     expect_reported(kWindows, "utilisation", {});
 }
 
+// What the events of a session counted beyond their samples.
+TEST(AnswersOfMissingSamples, SayHowManyAndWhy) {
+    constexpr Series kSamples{Kind::kSample, EventNumber{0}};
+    constexpr std::uint64_t kStored = 100;
+    const std::unique_ptr<Store> store = make_memory_store();
+    const Partition partition = partition_of(kTarget, kBucket);
+    ASSERT_TRUE(store->define(partition, sample_session(kTarget, kSession)).ok());
+    SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
+    batch.add_images({{1, image_flags::kFileOffset, std::string(20, 'a'), "/app"}}).add_stacks({{1, 0, 1, 0x100}});
+    SampleIntegers rows;
+    for (std::uint64_t row = 1; row <= kStored; ++row) {
+        rows[ColumnId::kTime].push_back(1'000 + row);
+        rows[ColumnId::kStack].push_back(1);
+        rows[ColumnId::kWeight].push_back(1'000'000);
+    }
+    batch.add(kSamples, rows).entry(kSamples, CountName::kProduced, kStored + 60 + 21 + 1);
+    batch.entry(kSamples, CountName::kLostNotDelivered, 60).entry(kSamples, CountName::kLostThrottled, 21);
+    batch.entry(kSamples, CountName::kLostTimerLate, 1).entry(kSamples, CountName::kBelowPeriod, 818);
+    batch.entry(kSamples, CountName::kNamesNotRead, 19);
+    const auto built = batch.build();
+    ASSERT_TRUE(store->put(partition, std::span{&built, 1}).ok());
+    for (const char* const command : {"losses", "top"}) {
+        const auto answer = run_text_query(command, {}, *store, {}, UtcNs{0});
+        ASSERT_TRUE(answer.ok()) << answer.error().message;
+        EXPECT_EQ(answer->ledger.produced, answer->ledger.stored + 82) << command;
+        EXPECT_EQ(answer->ledger.lost, (std::map<std::string, std::uint64_t>{
+                                           {"kernel_throttled", 21}, {"not_delivered", 60}, {"timer_late", 1}}))
+            << command;
+        const auto count = [&](std::string_view text) {
+            return std::ranges::count_if(
+                answer->warnings, [&](const std::string& warning) { return warning.find(text) != std::string::npos; });
+        };
+        EXPECT_EQ(count("60 of 182 rows of cpu-clock (33.0 %) were not delivered"), 1) << command;
+        EXPECT_EQ(count("21 of 182 rows of cpu-clock (11.5 %) are missing, as the kernel throttled"), 1) << command;
+        EXPECT_EQ(count("timer came late"), 0) << command;
+        EXPECT_EQ(count("818 of 1000 rows of cpu-clock (81.8 %) would be of time that no sample"), 1) << command;
+        EXPECT_EQ(count("names"), 0) << command;
+    }
+}
+
 }  // namespace
 }  // namespace perfleet::answer_ledger_test

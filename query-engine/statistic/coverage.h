@@ -1,5 +1,5 @@
-// How much of the time a target's sampling covered, where the target counts what it didn't (kUncoveredTimeEvent): a
-// skipped period is in no row and in no ledger.
+// How much of the time, or of its events, a target's sampling covered: where the target counts the time that it didn't
+// (kUncoveredTimeEvent), which is in no row and in no ledger, and where samples of an event never came.
 //
 // Plain functions over a scan.
 #pragma once
@@ -22,7 +22,8 @@ namespace perfleet {
 // and where its readings don't tell.
 [[nodiscard]] std::optional<double> uncovered_percent(const Scan& scan, std::size_t session_index, Series series);
 
-// A line for each session whose sampling skipped time in the selected range, with how much.
+// A line for each session whose sampling skipped time in the selected range, or of which many samples never came, with
+// how much.
 void warn_of_uncovered_time(const Scan& scan, std::vector<std::string>& warnings);
 
 }  // namespace perfleet

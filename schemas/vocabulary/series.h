@@ -51,7 +51,7 @@ enum class CountName : std::uint16_t {
     kStacksCopied = 73,      // call chains that couldn't be unwound in the kernel, but from a copy of the stack
     kBelowPeriod = 74,       // rows that the time, or the events, of threads would have been that ended within a period
     kUnchecked = 75,         // 1: the event counts more than it samples, so samples that are missing can't be known
-    kNamesNotRead = 76,      // frames of interpreted code whose names weren't read in time
+    kNamesNotRead = 76,      // samples of interpreted programs with functions whose names weren't read in time
 };
 inline constexpr std::uint16_t kCountLostFirst = 2;
 inline constexpr std::uint16_t kCountLostLast = 63;

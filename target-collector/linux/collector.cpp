@@ -334,6 +334,9 @@ Result<CollectorSummary> LinuxCollector::run() {
     requests_.close();
     symbols_.raise_priority();
     source_->finish();
+    for (std::string& text : source_->missing_samples()) {
+        report({LogLevel::kWarning, "samples", std::move(text)});
+    }
     end_command();
     if (options_.benchmark) {
         const bool is_whole = source_->probe_row_count() == options_.benchmark->row_count;

@@ -138,6 +138,7 @@ Result<Done> choose_chains(const CollectorOptions& options, PerfSourceOptions& s
     source.events.user_stack_bytes = choice.user_stack_bytes;
     source.kernel_unwinder = std::move(choice.kernel_unwinder);
     source.unwinds_samples = source.kernel_unwinder != nullptr;
+    source.may_follow_frame_pointers = source.unwinds_samples && wish.mode == CallChainMode::kAuto;
     if (options.has_off_cpu) {
         choose_off_cpu(options, wish.kernel_unwinder, source, report);
     }

@@ -18,7 +18,8 @@ namespace perfleet {
 struct CachedStack {
     StackNumber stack;
     std::uint16_t unmapped_count = 0;  // frames that were dropped on the way
-    std::uint16_t truncated_count = 0;
+    std::uint16_t truncated_count : 15 = 0;
+    std::uint16_t has_unnamed : 1 = 0;  // frames of interpreted code without their names
 };
 
 class ChainCache {

@@ -92,6 +92,7 @@ void EventSet::add_readings(std::span<const OpenFd> wanted, std::vector<Reading>
         }
         group.push_back(read_own(open));
         sums[group.back().place].lost_count += group.back().reading.lost_count;
+        ++sums[group.back().place].descriptor_count;
     }
     add_group();
 }

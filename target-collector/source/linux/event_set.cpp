@@ -46,8 +46,10 @@ Result<std::unique_ptr<EventSet>> EventSet::open(EventSetOptions options, const 
 }
 
 EventSet::~EventSet() {
-    for (const OpenFd& open : fds_) {
-        ::close(open.fd);
+    for (const std::vector<OpenFd>* const fds : {&fds_, &next_fds_}) {
+        for (const OpenFd& open : *fds) {
+            ::close(open.fd);
+        }
     }
 }
 
@@ -264,27 +266,34 @@ Result<Done> EventSet::open_events() {
     PERFLEET_TRY(open_outputs());
     for (std::uint32_t cpu_index = 0; cpu_index < cpus_.size(); ++cpu_index) {
         for (const SampledThread& target : targets_.threads) {
-            int leader_fd = -1;
-            for (std::uint32_t i = 0; i < plan.size(); ++i) {
-                const bool is_joining = joins_group(plan[i].role);
-                if (!is_joining) {
-                    leader_fd = -1;
-                }
-                const bool is_counted_here =
-                    plan[i].role == OpeningRole::kSideBand ||
-                    (target.is_sampled && events_[plan[i].event_index].spec.counts_on(cpus_[cpu_index]));
-                if (!is_counted_here || (is_joining && leader_fd < 0)) {
-                    continue;  // or it went with its leader
-                }
-                auto fd = PERFLEET_TRY(open_one(plan, i, target, cpu_index, is_joining ? leader_fd : -1));
-                leader_fd = is_joining ? leader_fd : fd;
-            }
+            PERFLEET_TRY(open_on(plan, target, cpu_index, true));
         }
     }
     if (std::ranges::all_of(fds_, [](const OpenFd& open) { return open.role == OpeningRole::kOutput; })) {
         return process_ended();
     }
     index_ids();
+    return Done{};
+}
+
+Result<Done> EventSet::open_on(std::span<const Opening> plan, const SampledThread& target, std::uint32_t cpu_index,
+                               bool with_side_band) {
+    int leader_fd = -1;
+    for (std::uint32_t i = 0; i < plan.size(); ++i) {
+        const bool is_side_band = plan[i].role == OpeningRole::kSideBand;
+        const bool is_joining = joins_group(plan[i].role);
+        if (!is_joining) {
+            leader_fd = -1;
+        }
+        const bool is_counted_here =
+            is_side_band ? with_side_band
+                         : target.is_sampled && events_[plan[i].event_index].spec.counts_on(cpus_[cpu_index]);
+        if (!is_counted_here || (is_joining && leader_fd < 0)) {
+            continue;  // or it went with its leader
+        }
+        auto fd = PERFLEET_TRY(open_one(plan, i, target, cpu_index, is_joining ? leader_fd : -1));
+        leader_fd = is_joining ? leader_fd : fd;
+    }
     return Done{};
 }
 
@@ -373,112 +382,12 @@ void EventSet::start(std::optional<std::uint32_t> event_index) {
     }
 }
 
-Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, const SamplingRate& rate,
-                                   std::uint64_t now_ns) {
-    if (!options_.all_cpus) {
-        return Error{ErrorCode::kUnsupported,
-                     "it measures processes, and what they have forked would keep the old rate; stop and start work"};
-    }
-    if (rate.value == 0 || rate.value > INT64_MAX) {
-        return Error{ErrorCode::kUsage, rate.is_frequency ? "a frequency is at least 1 Hz" : "a period is at least 1"};
-    }
-    const auto rate_max = read_integer_file(kMaxSampleRatePath);
-    if (rate.is_frequency && rate_max && rate.value > static_cast<std::uint64_t>(*rate_max)) {
-        return Error{ErrorCode::kUsage,
-                     "at most " + std::to_string(*rate_max) + " Hz, as " + kMaxSampleRatePath + " says"};
-    }
-    std::vector<OpenEvent> changed = events_;
-    for (std::uint32_t i = 0; i < changed.size(); ++i) {
-        const bool is_sampled = changed[i].rate.value > 0 && changed[i].spec.is_opened();
-        changed[i].rate = is_sampled && (!event_index || i == *event_index) ? rate : changed[i].rate;
-    }
-    return reopen(event_index, std::move(changed), now_ns);
-}
-
-void EventSet::redraw_periods(std::uint64_t now_ns) {
-    for (std::uint32_t i = 0; options_.all_cpus && i < events_.size(); ++i) {
-        if (options_.jitter.changes(events_[i].spec, events_[i].rate) && events_[i].spec.group == 0) {
-            (void)reopen(i, events_, now_ns);
-        }
-    }
-}
-
 std::uint64_t EventSet::draw_period(Opening& opening, const OpenEvent& event) {
     if (opening.role == OpeningRole::kReader || !options_.jitter.changes(event.spec, event.rate)) {
         return 0;
     }
     opening.attr.sample_period = options_.jitter.next(event.rate.value);
     return opening.attr.sample_period;
-}
-
-Result<Done> EventSet::reopen(std::optional<std::uint32_t> event_index, std::vector<OpenEvent> changed,
-                              std::uint64_t now_ns) {
-    const std::vector<Opening> plan = plan_openings(changed, attr_options(), features_);
-    std::vector<OpenFd*> old;
-    std::vector<OpenFd> anew;
-    std::optional<Error> refused;
-    int leader_fd = -1;
-    for (std::size_t i = 0; i < fds_.size() && !refused; ++i) {
-        OpenFd& open = fds_[i];
-        if (!is_meant(open, event_index)) {
-            continue;
-        }
-        Opening opening = plan[open.plan_index];
-        OpenFd fresh = open;
-        fresh.weight = draw_period(opening, changed[open.event_index]);
-        fresh.fd = open_perf_event(opening.attr, -1, static_cast<std::int32_t>(cpus_[open.cpu_index]),
-                                   joins_group(opening.role) ? leader_fd : -1);
-        if (fresh.fd < 0) {
-            refused = opening_error(opening, errno);
-            continue;
-        }
-        leader_fd = joins_group(opening.role) ? leader_fd : fresh.fd;
-        old.push_back(&open);
-        anew.push_back(fresh);
-        if (auto done = connect(anew.back()); !done.ok()) {
-            refused = std::move(done).error();
-        }
-    }
-    if (refused) {
-        for (const OpenFd& fresh : anew) {
-            ::close(fresh.fd);
-        }
-        return std::move(*refused);
-    }
-    std::vector<OpenFd> closing;
-    for (OpenFd* const open : old) {
-        if (is_switch(*open)) {
-            ::ioctl(open->fd, PERF_EVENT_IOC_DISABLE, 0);
-        }
-        closing.push_back(*open);
-    }
-    closed_readings_.resize((events_.size() + 1) * cpus_.size());
-    add_readings(closing, closed_readings_);
-    for (std::size_t i = 0; i < old.size(); ++i) {
-        ::close(closing[i].fd);
-        if (closing[i].role != OpeningRole::kReader) {
-            closed_.push_back({closing[i].id, origin_of_event(closing[i]), now_ns});
-        }
-        *old[i] = anew[i];
-        if (is_switch(anew[i]) && !events_[anew[i].event_index].is_stopped) {
-            ::ioctl(anew[i].fd, PERF_EVENT_IOC_ENABLE, 0);
-        }
-    }
-    for (std::uint32_t i = 0; i < events_.size(); ++i) {
-        if ((!event_index || i == *event_index) && events_[i].spec.is_opened()) {
-            events_[i].rate = changed[i].rate;
-            choose_fields(events_[i]);
-        }
-    }
-    index_ids();
-    return Done{};
-}
-
-void EventSet::forget_closed(std::uint64_t taken_until_ns) {
-    if (std::erase_if(closed_,
-                      [&](const ClosedFd& closed) { return closed.closing_ns + kClosingNsMax < taken_until_ns; }) > 0) {
-        index_ids();
-    }
 }
 
 }  // namespace perfleet

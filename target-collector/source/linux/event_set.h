@@ -52,6 +52,15 @@ public:
     [[nodiscard]] std::span<const std::uint32_t> cpus() const { return cpus_; }
     [[nodiscard]] bool counts_lost() const { return features_.lost_counts; }
 
+    // A BPF program unwinds its samples.
+    [[nodiscard]] bool is_unwound_in_kernel(std::uint32_t event_index) const {
+        return unwound_ordinal(event_index).has_value();
+    }
+    // BPF programs of others keep those that unwind from being run.
+    [[nodiscard]] bool meets_other_programs() const {
+        return options_.kernel_unwinder != nullptr && options_.kernel_unwinder->meets_others();
+    }
+
     // Of its rows.
     [[nodiscard]] Series series_of(std::uint32_t event_index) const {
         return {events_[event_index].spec.row_kind(), EventNumber{static_cast<std::uint16_t>(event_index)}};
@@ -79,6 +88,11 @@ public:
     // Fixed periods with jitter become others, where events aren't inherited: those keep the ones that they began with.
     // Those that can't be opened anew stay as they are.
     void redraw_periods(std::uint64_t now_ns);
+    // From now on the kernel follows frame pointers, and no BPF program unwinds: the events are opened anew. Those of
+    // threads in two steps: for all that live, as often as others are found, and once in place of the former ones,
+    // which are closed. Errors: kFull and the like; the former ones go on then.
+    [[nodiscard]] Result<Done> open_without_unwinder(std::span<const std::uint32_t> tids);
+    [[nodiscard]] Result<Done> drop_unwinder(std::uint64_t now_ns);
     // All records up to this time have been taken.
     void forget_closed(std::uint64_t taken_until_ns);
 
@@ -94,7 +108,8 @@ public:
         std::uint64_t value = 0;
         std::uint64_t enabled_ns = 0;
         std::uint64_t running_ns = 0;
-        std::uint64_t lost_count = 0;  // records; 0 when the kernel doesn't count them
+        std::uint64_t lost_count = 0;        // records; 0 when the kernel doesn't count them
+        std::uint64_t descriptor_count = 0;  // of all that were ever opened for it
     };
     // Of event e on CPU c at [e * cpus().size() + c], summed over its threads; the side-band stands behind the events.
     // Events of a group are read at one moment, where this kernel can.
@@ -146,6 +161,9 @@ private:
     Result<Done> make_room_for_descriptors() const;
     Result<Done> map_rings(const LogText& log);
     Result<Done> open_events();
+    Result<Done> open_on(std::span<const Opening> plan, const SampledThread& target, std::uint32_t cpu_index,
+                         bool with_side_band);
+    void close_all(std::span<const OpenFd> closing, std::uint64_t now_ns);
     [[nodiscard]] RecordOrigin origin_of_event(const OpenFd& open) const;
     [[nodiscard]] RecordOrigin origin_of_output(const OpenFd& open) const;
     [[nodiscard]] static bool is_meant(const OpenFd& open, std::optional<std::uint32_t> event_index) {
@@ -196,6 +214,7 @@ private:
     // Of tracepoints, until they are opened for good: the kernel takes some 40 ms to switch one off.
     std::vector<FileDescriptor> tried_fds_;
     std::vector<OpenFd> fds_;
+    std::vector<OpenFd> next_fds_;  // open_without_unwinder(): until they take the places of others
     std::vector<ClosedFd> closed_;
     std::vector<Reading> closed_readings_;  // of all that were ever closed, as read_all() gives them; empty: none
     RecordOrigins origins_;

@@ -35,12 +35,18 @@ constexpr std::uint64_t kPeriodsDrawnEveryNs = 10'000'000'000;
 constexpr std::uint64_t kWaitMs = 250;       // when rings call by themselves
 constexpr std::uint64_t kWaitProbesMs = 10;  // rings of probes don't
 constexpr std::uint64_t kWaitHurriedMs = 1;
+constexpr std::uint32_t kDrainsOfAll = 2;          // the first may find no room for all that is in a ring
+constexpr std::uint64_t kNamesWorthAWarning = 20;  // samples without them
 constexpr std::uint32_t kShortEpochsMax = 3;
 constexpr std::uint32_t kNoThread = 0xffff'ffff;  // of a counter that many threads share
 
 ImageIndex intern_kernel_and_unknown(KernelImages& kernel, ImageTable& images) {
     kernel.intern(images);
     return images.intern({"[unknown]", image_flags::kUnknown, 0, 0, {}}).value_or(0);
+}
+
+std::uint64_t weight_of(const SampleRecord& sample, const RecordOrigin& origin) {
+    return origin.fields.period ? sample.period : origin.weight;
 }
 
 }  // namespace
@@ -104,6 +110,8 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> 
       merge_{events_->rings()},
       counts_(events_->events().size()),
       losses_{*events_},
+      balance_{*events_},
+      log_{log},
       own_pid_{static_cast<std::uint32_t>(::getpid())},
       skips_own_{events_->is_system_wide() && !options_.include_self} {
     if (options_.off_cpu_period_ns > 0 && off_cpu_ == nullptr) {
@@ -145,10 +153,11 @@ void PerfSource::begin(RowSink& sink) {
     epoch_began_ = time_;
     periods_drawn_ns_ = time_;
     missing_looked_ns_ = time_;
+    balance_.begin(sink);
     events_->enable_side_band();
     read_processes();
     write_presence();
-    read_counters();
+    take_counters();
     events_->enable_sampling();
     if (off_cpu_ != nullptr) {
         off_cpu_->enable(!options_.events.begins_stopped);
@@ -167,6 +176,7 @@ bool PerfSource::is_behind() const {
 }
 
 void PerfSource::drain() {
+    ++drain_count_;
     const std::uint64_t before = now().value;
     // Sample rings first: whatever made a sample possible (a mapping, a fork) is then sure to be visible, too.
     reader_.show();
@@ -233,7 +243,8 @@ void PerfSource::take(std::size_t ring_index, std::span<const std::byte> record)
     const std::uint64_t time = record_time(record).value_or(time_);
     const bool is_late = time < time_;
     time_ = std::max(time_, time);
-    const std::uint32_t cpu = events_->cpus()[ring_index % events_->cpus().size()];
+    const std::size_t cpu_index = ring_index % events_->cpus().size();
+    const std::uint32_t cpu = events_->cpus()[cpu_index];
     const auto type = static_cast<perf::RecordType>(record_header(record).type);
     if (is_late) {
         const auto id = type == perf::RecordType::kSample ? sample_id(record) : std::nullopt;
@@ -241,17 +252,18 @@ void PerfSource::take(std::size_t ring_index, std::span<const std::byte> record)
         ++(event ? counts_[*event] : task_counts_).late;
     }
     switch (type) {
-        case perf::RecordType::kSample: take_sample(record, cpu); break;
+        case perf::RecordType::kSample: take_sample(record, cpu_index); break;
         case perf::RecordType::kLost: take_lost(record, ring_index); break;
-        case perf::RecordType::kThrottle: take_throttle(record, true); break;
-        case perf::RecordType::kUnthrottle: take_throttle(record, false); break;
+        case perf::RecordType::kThrottle: take_throttle(record, cpu_index, true); break;
+        case perf::RecordType::kUnthrottle: take_throttle(record, cpu_index, false); break;
         case perf::RecordType::kSwitch:
         case perf::RecordType::kSwitchCpuWide: take_switch(record, cpu); break;
         default: take_side_band(record); break;
     }
 }
 
-void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cpu) {
+void PerfSource::take_sample(std::span<const std::byte> record, std::size_t cpu_index) {
+    const std::uint32_t cpu = events_->cpus()[cpu_index];
     const auto id = sample_id(record);
     const RecordOrigin* const origin = id ? events_->origin_of(*id) : nullptr;
     if (origin == nullptr) {
@@ -261,9 +273,12 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
     const Series series = events_->series_of(origin->event_index);
     auto sample = read_sample(record, origin->fields);
     if (!sample || sample->raw.size() > limits::kRawBytesMax) {
+        balance_.take(origin->event_index, cpu_index, time_, sample ? weight_of(*sample, *origin) : origin->weight);
         sink_->count_lost(series, CountName::kLostMalformed, 1);
         return;
     }
+    const std::uint64_t weight = weight_of(*sample, *origin);
+    balance_.take(origin->event_index, cpu_index, sample->time, weight);
     const bool is_leaving = switches_ && origin->event_index == events_->off_cpu_index();
     if (origin->fields.off_cpu || is_leaving) {
         stacks_.leave_out_scheduler(*sample);
@@ -296,7 +311,7 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         append_off_cpu(*sample, cpu, stack);
         return;
     }
-    append_sample(series, *sample, cpu, stack, origin->fields.period ? sample->period : origin->weight);
+    append_sample(series, *sample, cpu, stack, weight);
     take_group_counts(*origin, *sample, cpu, stack);
 }
 
@@ -479,6 +494,10 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
         }
         if (type == perf::RecordType::kFork) {
             row.op = TaskOp::kFork;
+            balance_.take_fork();
+            if (seen_forks_ != nullptr) {
+                seen_forks_->push_back({task->tid, task->parent_tid, trailer->time});
+            }
             processes_.fork(task->pid, task->tid, task->parent_pid, task->parent_tid);
             if (task->pid != task->parent_pid) {
                 note_changed(task->pid);
@@ -554,9 +573,13 @@ void PerfSource::take_lost(std::span<const std::byte> record, std::size_t ring_i
         return;
     }
     losses_.take(*lost, *trailer, ring_index, *sink_);
+    const std::size_t cpu_count = events_->cpus().size();
+    if (!events_->counts_lost() && ring_index < cpu_count) {
+        balance_.take_lost(ring_index, lost->record_count);
+    }
 }
 
-void PerfSource::take_throttle(std::span<const std::byte> record, bool is_start) {
+void PerfSource::take_throttle(std::span<const std::byte> record, std::size_t cpu_index, bool is_start) {
     const auto id = read_throttle_id(record);
     const auto trailer = read_trailer(record);
     const auto event_index = id ? events_->event_of(*id) : std::nullopt;
@@ -564,6 +587,7 @@ void PerfSource::take_throttle(std::span<const std::byte> record, bool is_start)
         sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         return;
     }
+    balance_.take_throttle(*event_index, cpu_index, trailer->time, is_start);
     if (is_start) {
         sink_->count(events_->series_of(*event_index), CountName::kThrottled, 1);
     }
@@ -592,6 +616,8 @@ void PerfSource::hand_over_counts() {
         count(CountName::kStacksBadAddress, counts.stacks_bad_address);
         count(CountName::kStacksNotCopied, counts.stacks_not_copied);
         count(CountName::kStacksCopied, counts.stacks_copied);
+        count(CountName::kNamesNotRead, counts.names_not_read);
+        names_not_read_ += counts.names_not_read;
         counts = {};
     };
     for (std::uint32_t i = 0; i < counts_.size(); ++i) {
@@ -601,6 +627,11 @@ void PerfSource::hand_over_counts() {
 }
 
 void PerfSource::read_counters() {
+    take_counters();
+    reconsider_unwinder();
+}
+
+void PerfSource::take_counters() {
     using enum ColumnId;
     const std::vector<EventSet::Reading> readings = events_->read_all();
     const Ticks time = now();
@@ -622,6 +653,11 @@ void PerfSource::read_counters() {
     }
     losses_.count(readings, *sink_);
     count_missed();
+    if (drain_count_ >= kDrainsOfAll && !is_behind()) {
+        balance_.count(held_readings_, readings, *sink_);
+    }
+    held_readings_ = readings;
+    drain_count_ = 0;
 }
 
 bool PerfSource::all_processes_ended() const {
@@ -700,6 +736,16 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
     return {ControlOutcome::kApplied, {}};
 }
 
+std::vector<std::string> PerfSource::missing_samples() const {
+    std::vector<std::string> texts = balance_.warnings();
+    if (names_not_read_ >= kNamesWorthAWarning) {
+        texts.push_back(std::to_string(names_not_read_) +
+                        " samples have no names of their Python functions: they are the first of their process, before "
+                        "it was known, or it had ended before its names were read");
+    }
+    return texts;
+}
+
 void PerfSource::append_run_end(std::uint64_t status) {
     using enum ColumnId;
     const auto row = row_of<Kind::kControl>(column<kCommand>(protocol::kRunEnded), column<kEvent>(kNoEvent.value),
@@ -776,8 +822,10 @@ void PerfSource::finish() {
     if (probes_ != nullptr) {
         probes_->finish(now().value, *sink_);
     }
-    read_counters();
-    losses_.append_unreported(events_->read_all(), now(), *sink_);
+    take_counters();
+    const std::vector<EventSet::Reading> readings = events_->read_all();
+    balance_.count(readings, readings, *sink_);
+    losses_.append_unreported(readings, now(), *sink_);
 }
 
 void PerfSource::define_present() {

@@ -28,6 +28,7 @@
 #include "target-collector/source/linux/probe_programs.h"
 #include "target-collector/source/linux/probe_reader.h"
 #include "target-collector/source/linux/ring_reader.h"
+#include "target-collector/source/linux/sample_balance.h"
 #include "target-collector/source/linux/sample_stacks.h"
 #include "target-collector/source/linux/switch_times.h"
 #include "target-collector/source/linux/time_merge.h"
@@ -44,6 +45,9 @@ struct PerfSourceOptions {
     // By BPF programs, with copies of the stack (events.user_stack_bytes) where they can't. Null: none does.
     std::shared_ptr<KernelUnwinder> kernel_unwinder = nullptr;
     bool unwinds_samples = true;  // it; else only the stacks of threads that are off the CPU
+    // Frame pointers are followed instead once the kernel drops too many samples that it would unwind (--call-graph
+    // auto): programs of perf_event don't run while another BPF program does.
+    bool may_follow_frame_pointers = false;
     // Threads are followed off the CPU, with about a row for so much time: by BPF where there is a kernel_unwinder and
     // it can, else by the kernel's switches (switch_times.h). 0: they aren't.
     std::uint64_t off_cpu_period_ns = 0;
@@ -79,6 +83,7 @@ public:
     void drain();
     // So soon what has come should be taken: BPF programs wait for what it tells, rings of probes are full soon.
     [[nodiscard]] std::uint64_t wait_ms_max() const;
+    // May open the events anew (PerfSourceOptions::may_follow_frame_pointers).
     void read_counters();
 
     // True when none of the processes that were asked for is left, nor any that they forked. Never system-wide.
@@ -98,6 +103,9 @@ public:
     void finish();
     // Rows of probes, or of a benchmark.
     [[nodiscard]] std::uint64_t probe_row_count() const { return probes_ != nullptr ? probes_->row_count() : 0; }
+    // Behind finish(): what the user should know of samples that the kernel didn't deliver, or that lack names; a
+    // sentence each.
+    [[nodiscard]] std::vector<std::string> missing_samples() const;
     // Behind finish(): a row that says how the benchmark of the session has ended (protocol::kRunEnded).
     void append_run_end(std::uint64_t status);
 
@@ -114,7 +122,7 @@ private:
     void pass_until(std::uint64_t time_limit);
     [[nodiscard]] bool is_behind() const;
     void take(std::size_t ring_index, std::span<const std::byte> record);
-    void take_sample(std::span<const std::byte> record, std::uint32_t cpu);
+    void take_sample(std::span<const std::byte> record, std::size_t cpu_index);
     // By the kernel's switches: a thread leaves its CPU, with its stack, and it is back.
     void take_leaving(const SampleRecord& sample, StackNumber stack);
     void take_switch(std::span<const std::byte> record, std::uint32_t cpu);
@@ -131,9 +139,12 @@ private:
     void count_missed();
     void take_side_band(std::span<const std::byte> record);
     void take_lost(std::span<const std::byte> record, std::size_t ring_index);
-    void take_throttle(std::span<const std::byte> record, bool is_start);
+    void take_throttle(std::span<const std::byte> record, std::size_t cpu_index, bool is_start);
     void take_map(std::span<const std::byte> record, const struct RecordTrailer& trailer);
     void hand_over_counts();
+    void take_counters();
+    void reconsider_unwinder();
+    Result<Done> follow_frame_pointers();
     [[nodiscard]] bool is_own(std::uint32_t pid) const {
         return skips_own_ && pid != 0 && (pid == own_pid_ || pid == options_.helper_pid || pid == files_.reader_pid());
     }
@@ -171,18 +182,30 @@ private:
     SampleStacks stacks_;
     CgroupWatch cgroups_;
     TimeMerge<KernelRing> merge_;
+    std::uint64_t names_not_read_ = 0;     // of all events
     std::optional<SwitchTimes> switches_;  // empty: nobody follows them
     std::uint64_t epoch_count_ = 0;
     std::vector<SampleCounts> counts_;                               // by event
     std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // by the id of an event that its leader samples
     SampleCounts task_counts_;
     KernelLosses losses_;
+    SampleBalance balance_;
+    std::vector<EventSet::Reading> held_readings_;  // the last ones
+    std::uint32_t drain_count_ = 0;                 // since then
     RowSink* sink_ = nullptr;
     std::optional<EpochDefinitions> definitions_;
 
     bool has_news_ = false;
     std::uint64_t periods_drawn_ns_ = 0;
     std::uint64_t missing_looked_ns_ = 0;
+
+    struct SeenFork {
+        std::uint32_t tid = 0;
+        std::uint32_t parent_tid = 0;
+        std::uint64_t time = 0;
+    };
+    std::vector<SeenFork>* seen_forks_ = nullptr;  // within follow_frame_pointers()
+    LogText log_;
 
     std::string refusal_;  // why the last request wasn't done
 

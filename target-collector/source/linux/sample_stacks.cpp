@@ -94,8 +94,10 @@ StackNumber SampleStacks::stack_of(const SampleRecord& sample, std::uint32_t eve
     if (found == nullptr) {
         FindInterpretedFrame find_interpreted;
         if (sample.is_unwound) {
-            find_interpreted = [this, process](std::uint64_t code, std::uint64_t detail) {
-                return process != nullptr ? python_.find(*process, code, detail) : std::nullopt;
+            find_interpreted = [this, process, &made](std::uint64_t code, std::uint64_t detail) {
+                auto frame = process != nullptr ? python_.find(*process, code, detail) : std::nullopt;
+                made.has_unnamed = frame ? made.has_unnamed : 1U;
+                return frame;
             };
         }
         resolve_stack(words, mappings, parts_.kernel, parts_.unknown_image, UnmappedFrames::kDropped, *resolved_,
@@ -106,12 +108,15 @@ StackNumber SampleStacks::stack_of(const SampleRecord& sample, std::uint32_t eve
         }
         const auto frames = std::span{resolved_->frames}.first(resolved_->frame_count);
         parts_.files.note_sampled(frames, sample.pid, mappings);
-        made = {definitions.stack(frames, Ticks{time}), resolved_->unmapped_count, resolved_->truncated_count};
+        made.stack = definitions.stack(frames, Ticks{time});
+        made.unmapped_count = resolved_->unmapped_count;
+        made.truncated_count = resolved_->truncated_count & 0x7fffU;
         chains_.insert(key(), made);
         found = &made;
     }
     counts.frames_unmapped += found->unmapped_count;
     counts.frames_truncated += found->truncated_count;
+    counts.names_not_read += found->has_unnamed;
     return found->stack;
 }
 
@@ -139,6 +144,7 @@ std::span<const std::uint64_t> SampleStacks::unwound_words(const SampleRecord& s
     if (parts_.kernel_unwinder != nullptr &&
         (parts_.unwinds_samples || sample.off_cpu.blocked_ns + sample.off_cpu.runnable_ns > 0)) {
         ++counts.stacks_copied;
+        counts.names_not_read += parts_.unwinds_samples && is_interpreted(sample.pid) ? 1 : 0;
         if (!user.is_32_bit) {
             note_changed(sample.pid, true);
             if (unwound_.end == UnwindEnd::kNoTable) {
@@ -147,6 +153,12 @@ std::span<const std::uint64_t> SampleStacks::unwound_words(const SampleRecord& s
         }
     }
     return join_words(sample, std::span{unwound_.addresses}.first(unwound_.count), unwound_.end);
+}
+
+// Its BPF program would have named the functions.
+bool SampleStacks::is_interpreted(std::uint32_t pid) {
+    const Process* const process = parts_.processes.find(pid);
+    return process != nullptr && python_.runtime_of(*process) != 0;
 }
 
 void SampleStacks::make_tables(std::uint32_t pid, const MappingList& mappings) {

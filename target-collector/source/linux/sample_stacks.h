@@ -36,6 +36,7 @@ struct SampleCounts {
     std::uint64_t stacks_bad_address = 0;
     std::uint64_t stacks_not_copied = 0;
     std::uint64_t stacks_copied = 0;
+    std::uint64_t names_not_read = 0;
 };
 
 class SampleStacks {
@@ -90,6 +91,7 @@ private:
     void mark_truncated(std::span<const std::uint64_t> words);
     // Of all images of a process: a walk in the kernel may go on, on another stack, where one of a copy ends.
     void make_tables(std::uint32_t pid, const MappingList& mappings);
+    [[nodiscard]] bool is_interpreted(std::uint32_t pid);
     static void count_end(UnwindEnd end, SampleCounts& counts);
 
     Parts parts_;

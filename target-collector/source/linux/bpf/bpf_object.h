@@ -54,15 +54,21 @@ struct BpfObjectCloser {
 };
 using BpfObject = std::unique_ptr<bpf_object, BpfObjectCloser>;
 
-// Of its programs, as far as the kernel has measured it.
-inline std::uint64_t bpf_run_time_ns(const BpfObject& object) {
-    std::uint64_t sum = 0;
+struct BpfRuns {
+    std::uint64_t time_ns = 0;  // as far as the kernel has measured it
+    std::uint64_t not_run = 0;  // times that the kernel didn't run them, within another program or themselves
+};
+
+// Of its programs.
+inline BpfRuns bpf_runs(const BpfObject& object) {
+    BpfRuns sum;
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, object.get()) {
         bpf_prog_info info{};
         std::uint32_t size_bytes = sizeof(info);
         if (const int fd = bpf_program__fd(program); fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size_bytes) == 0) {
-            sum += info.run_time_ns;
+            sum.time_ns += info.run_time_ns;
+            sum.not_run += info.recursion_misses;
         }
     }
     return sum;

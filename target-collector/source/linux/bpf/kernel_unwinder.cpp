@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -40,6 +41,7 @@ static_assert(static_cast<int>(UnwindEnd::kDepth) == 3 && static_cast<int>(Unwin
 static_assert(UNWIND_DEPTH_MAX == limits::kCallChainDepthMax);
 
 constexpr std::uint64_t kAddressMax = std::uint64_t{1} << 63U;
+constexpr const char* kProgram = "unwind_sample";
 constexpr const char* kKernelTypes = "/sys/kernel/btf/vmlinux";
 
 int ignore_text(libbpf_print_level /*level*/, const char* /*format*/, va_list /*values*/) { return 0; }
@@ -80,7 +82,7 @@ public:
         while (objects_.size() <= ordinal) {
             PERFLEET_TRY(load(static_cast<std::uint32_t>(objects_.size())));
         }
-        return bpf_program__fd(bpf_object__find_program_by_name(objects_[ordinal].get(), "unwind_sample"));
+        return bpf_program__fd(bpf_object__find_program_by_name(objects_[ordinal].get(), kProgram));
     }
 
     Result<Done> set_output(std::uint32_t ordinal, std::uint32_t cpu, int event_fd) override {
@@ -202,9 +204,28 @@ public:
     [[nodiscard]] std::uint64_t run_time_ns() const override {
         std::uint64_t sum = 0;
         for (const BpfObject& object : objects_) {
-            sum += bpf_run_time_ns(object);
+            sum += bpf_runs(object).time_ns;
         }
         return sum;
+    }
+
+    [[nodiscard]] bool meets_others() const override {
+        std::uint32_t id = 0;
+        while (bpf_prog_get_next_id(id, &id) == 0) {
+            bpf_prog_info info{};
+            std::uint32_t size_bytes = sizeof(info);
+            const FileDescriptor program{bpf_prog_get_fd_by_id(id)};
+            if (!program || bpf_obj_get_info_by_fd(program.get(), &info, &size_bytes) != 0) {
+                continue;  // it has gone
+            }
+            const bool keeps_others_out = info.type == BPF_PROG_TYPE_KPROBE || info.type == BPF_PROG_TYPE_TRACEPOINT ||
+                                          info.type == BPF_PROG_TYPE_PERF_EVENT;
+            // Samples don't interrupt each other, so those of another collector don't matter.
+            if (keeps_others_out && std::string_view{info.name} != kProgram) {
+                return true;
+            }
+        }
+        return errno != ENOENT;
     }
 
     [[nodiscard]] int map_fd(const char* name) const override {

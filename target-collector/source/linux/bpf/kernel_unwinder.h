@@ -57,6 +57,10 @@ public:
     virtual void measure_run_time() = 0;
     [[nodiscard]] virtual std::uint64_t run_time_ns() const = 0;
 
+    // Whether a program of somebody else is loaded that its own aren't run within: of kprobes, uprobes, tracepoints or
+    // perf events. True where it can't be known.
+    [[nodiscard]] virtual bool meets_others() const = 0;
+
     // Of its maps, for other programs that unwind; -1: there is none of this name.
     [[nodiscard]] virtual int map_fd(const char* name) const = 0;
 };

@@ -126,10 +126,10 @@ public:
         std::atomic_ref{state().period_ns}.store(period_ns, std::memory_order_relaxed);
     }
 
-    [[nodiscard]] std::uint64_t run_time_ns() const override { return bpf_run_time_ns(object_); }
+    [[nodiscard]] std::uint64_t run_time_ns() const override { return bpf_runs(object_).time_ns; }
 
     [[nodiscard]] std::uint64_t missed_count() const override {
-        return std::atomic_ref{state().missed}.load(std::memory_order_relaxed) +
+        return bpf_runs(object_).not_run + std::atomic_ref{state().missed}.load(std::memory_order_relaxed) +
                std::atomic_ref{state().targets_missed}.load(std::memory_order_relaxed);
     }
 
