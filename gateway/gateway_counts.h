@@ -137,6 +137,7 @@ struct GatewayCounts {
     SharedCount batches_stored;
     SharedCount batches_duplicate;
     SharedCount batches_expired;
+    SharedCount batches_skipped;  // not stored, and their collectors don't have them any more
     SharedCount rows_stored;
     SharedCount images_stored;
     SharedCount images_deferred;  // times that a peer had to wait for its budget before its next image was asked for

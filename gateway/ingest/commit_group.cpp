@@ -135,15 +135,15 @@ Result<Done> CommitGroup::put_ends(Store& store, SessionTable& table) {
     return Done{};
 }
 
-SeqProgress CommitGroup::progress_after(const Session& session) const {
+SeqProgress CommitGroup::progress_after(const Session& session, std::uint64_t& skipped) const {
     SeqProgress progress = session.progress;
-    progress.resolve_below(session.oldest_retained);
     for (const auto& [seq, seal] : session.gathered) {
         progress.resolve(Seq{seq}, seal);
     }
     for (const Seq seq : session.resolved) {
         progress.resolve(seq, std::nullopt);
     }
+    skipped += progress.resolve_below(session.oldest_retained);
     return progress;
 }
 
@@ -175,10 +175,11 @@ Result<Done> CommitGroup::write_watermarks(Store& store, Watermarks watermarks) 
 
 Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable& table, Watermarks watermarks) {
     PERFLEET_TRY(put(store, table));
+    Outcome outcome;
     std::vector<SeqProgress> progress;
     progress.reserve(sessions_.size());
     for (const SessionPtr& session : sessions_) {
-        progress.push_back(progress_after(*session));
+        progress.push_back(progress_after(*session, outcome.skipped));
         const Seq prefix = progress.back().prefix();
         if (prefix > session->progress.prefix()) {
             late_[{session->record.target, session->record.session}] = prefix;
@@ -191,7 +192,6 @@ Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable&
     }
     PERFLEET_TRY(store.sync());
 
-    Outcome outcome;
     outcome.conflicts = std::move(conflicts_);
     for (const auto& [partition, part] : parts_) {
         for (std::size_t i = 0; i < part.batches.size(); ++i) {

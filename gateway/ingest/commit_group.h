@@ -23,6 +23,7 @@ public:
         std::uint64_t stored = 0;
         std::uint64_t duplicate = 0;
         std::uint64_t expired = 0;
+        std::uint64_t skipped = 0;  // of which the collectors said that they don't have them any more
         std::uint64_t rows_stored = 0;
         LossCounts rows_lost{};           // told by the batches and ends of this group
         std::vector<std::string> images;  // build-ids
@@ -87,7 +88,7 @@ private:
     [[nodiscard]] Result<Done> put_ends(Store& store, SessionTable& table);
     // It is in no group any more.
     static void release(Session& session);
-    [[nodiscard]] SeqProgress progress_after(const Session& session) const;
+    [[nodiscard]] SeqProgress progress_after(const Session& session, std::uint64_t& skipped) const;
 
     static constexpr std::size_t kLateWatermarksMax = 16'384;  // then they are written
 

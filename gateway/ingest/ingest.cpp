@@ -154,6 +154,7 @@ Result<Done> Ingest::State::commit(const Now& now, bool writes_watermarks) {
     counts.batches_stored += outcome->stored;
     counts.batches_duplicate += outcome->duplicate;
     counts.batches_expired += outcome->expired;
+    counts.batches_skipped += outcome->skipped;
     counts.rows_stored += outcome->rows_stored;
     for (std::size_t i = 0; i < outcome->rows_lost.size(); ++i) {
         counts.rows_lost[i] += outcome->rows_lost[i];

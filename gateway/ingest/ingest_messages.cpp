@@ -170,7 +170,12 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
     if (!replaced.empty() && replaced != routing_id) {
         images.forget(replaced);
     }
-    group.add_oldest_retained(session, Seq{hello_untrusted.oldest_retained_seq});
+    if (claim.oldest_retained.value > session->progress.prefix().value + 1) {
+        warn("'" + session->record.target_name + "' has batches from " + std::to_string(claim.oldest_retained.value) +
+             " on, and its session is stored up to " + std::to_string(session->progress.prefix().value) +
+             ": the store is older than what was acknowledged, or the collector dropped batches (perfleet losses)");
+    }
+    group.add_oldest_retained(session, claim.oldest_retained);
     // Before the Welcome, after which they would be sent again.
     for (const Session::Refusal& refusal : session->refusals) {
         if (refusal.seq.value >= hello_untrusted.oldest_retained_seq) {

@@ -80,6 +80,27 @@ TEST_F(IngestHello, GrantsAnotherSessionOnceTheFirstWasUsed) {
     EXPECT_NE(reply().session, first);
 }
 
+// As after an older copy of the store was put back: its collector knows more to be stored than there is.
+TEST_F(IngestHello, SaysThatTheStoreLacksWhatItsCollectorNoLongerHas) {
+    say_hello();
+    send_batch(1);
+    send_batch(4);
+    commit();
+    EXPECT_EQ(ingest_->counts().batches_skipped, 0U);
+    open();
+    say_hello("peer", Seq{7});
+    ASSERT_EQ(logged_.size(), 1U);
+    EXPECT_NE(logged_[0].find("has batches from 7 on, and its session is stored up to 1: the store is older"),
+              std::string::npos)
+        << logged_[0];
+    commit();
+    EXPECT_EQ(ingest_->counts().batches_skipped, 4U);  // 2, 3, 5 and 6
+    say_hello("peer", Seq{7});
+    commit();
+    EXPECT_EQ(ingest_->counts().batches_skipped, 4U);
+    EXPECT_EQ(logged_.size(), 1U);
+}
+
 class IngestMonotonicity : public IngestTest {
 protected:
     // A collector without a spool on disk says so, with what its clock reads.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -41,13 +42,18 @@ public:
         }
     }
 
-    // What is below `oldest` will never come.
-    void resolve_below(Seq oldest) {
+    // What is below `oldest` will never come. How many of that weren't resolved.
+    std::uint64_t resolve_below(Seq oldest) {
+        std::uint64_t skipped = 0;
         if (oldest.value > prefix_.value + 1) {
+            const auto end = above_.lower_bound(oldest.value);
+            skipped = oldest.value - 1 - prefix_.value -
+                      static_cast<std::uint64_t>(std::distance(above_.begin(), end));
             prefix_ = Seq{oldest.value - 1};
-            above_.erase(above_.begin(), above_.upper_bound(prefix_.value));
+            above_.erase(above_.begin(), end);
         }
         join();
+        return skipped;
     }
 
 private:

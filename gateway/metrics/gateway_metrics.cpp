@@ -83,6 +83,9 @@ void add_batches(MetricPage& page, const GatewayCounts& counts) {
     add("duplicate", counts.batches_duplicate);
     add("expired", counts.batches_expired);
     add("refused", counts.batches_refused.total());
+    page.counter("perfleet_gateway_batches_skipped_total",
+                 "Batches not stored that their collectors no longer have: dropped, or acknowledged by a newer store.",
+                 counts.batches_skipped);
     add_by_reason(page, "perfleet_gateway_batches_refused_total", "Batches that can never be stored.",
                   counts.batches_refused);
     add_by_reason(page, "perfleet_gateway_batches_ignored_total", "Batches not accepted now; collectors resend them.",

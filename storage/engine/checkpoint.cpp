@@ -16,6 +16,7 @@
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/file_io.h"
 #include "storage/engine/folder.h"
+#include "storage/engine/manifest_copy.h"
 #include "storage/engine/rocksdb_engine.h"
 #include "storage/engine/store_format.h"
 
@@ -138,9 +139,15 @@ private:
             return error_from_errno(errno, to_.string());
         }
         auto before = PERFLEET_TRY(list(from_));
-        if (auto copied = copy(before.manifest); !copied.ok() || !*copied) {
-            return copied;
+        const auto manifest = PERFLEET_TRY(find_manifest(from_.string()));
+        manifest_damage_ = manifest.damage.empty()
+                               ? ""
+                               : (from_ / manifest.file).string() + " " + manifest.damage + ": its copy is used";
+        if (manifest.bytes.empty()) {
+            return false;
         }
+        PERFLEET_TRY(restore_manifest(to_.string(), manifest));
+        checkpoint_.copied_size_bytes += manifest.bytes.size();
         auto with_manifest = PERFLEET_TRY(list(from_));
         if (has_moved_on(before, with_manifest)) {
             return false;
@@ -158,11 +165,7 @@ private:
         if (has_moved_on(with_manifest, after)) {
             return false;
         }
-        std::ofstream current{to_ / "CURRENT"};
-        current << before.manifest << "\n";
-        current.close();
-        fs::permissions(to_ / "CURRENT", fs::perms::owner_read | fs::perms::owner_write, error);
-        return current ? Result<bool>{true} : error_from_errno(EIO, (to_ / "CURRENT").string());
+        return true;
     }
 
     [[nodiscard]] Result<bool> copy(const std::string& name) {
@@ -193,7 +196,7 @@ private:
     // As a writer: the logs become table files, what isn't needed goes. What is damaged or missing.
     [[nodiscard]] Result<std::string> open() {
         auto engine = PERFLEET_TRY(open_rocksdb_writer_engine(to_.string()));
-        std::string damage;
+        std::string damage = manifest_damage_;
         for (const std::string& one : engine->damage_at_open()) {
             damage += (damage.empty() ? "" : "; ") + one;
         }
@@ -234,6 +237,7 @@ private:
     fs::path from_;
     fs::path to_;
     Checkpoint checkpoint_;
+    std::string manifest_damage_;
     const ProgressReport& progress_;
     std::uint64_t done_size_bytes_ = 0;
     std::uint64_t total_size_bytes_ = 0;

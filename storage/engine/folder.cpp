@@ -34,6 +34,9 @@ constexpr std::string_view kDatabaseMarker = "CURRENT";  // every RocksDB databa
 constexpr std::string_view kLockFile = "LOCK";           // and its writer holds the lock of this one
 constexpr std::string_view kIdentityFile = "IDENTITY";   // and this one tells it from all others
 
+// storage/engine/manifest_copy.h
+bool is_manifest_copy(std::string_view name) { return name.starts_with("MANIFEST-") && name.ends_with(".copy"); }
+
 // What an interrupted creation of a database may leave behind.
 bool is_database_file(std::string_view name) {
     constexpr std::array<std::string_view, 5> kStarts{"LOCK", "LOG", "IDENTITY", "MANIFEST-", "OPTIONS-"};
@@ -89,7 +92,10 @@ Result<Done> check_folder(const std::string& directory, int access_mode) {
 
 Result<bool> has_database(const std::string& directory) {
     std::error_code error;
-    const bool has = fs::exists(fs::path{directory} / kDatabaseMarker, error);
+    bool has = fs::exists(fs::path{directory} / kDatabaseMarker, error);
+    for (fs::directory_iterator at{directory, error}, end; !has && !error && at != end; at.increment(error)) {
+        has = is_manifest_copy(at->path().filename().string());  // which brings the other one back
+    }
     if (error) {
         return error_from_errno(error.value(), directory);
     }
@@ -137,6 +143,12 @@ bool HeldFolder::is_still_at(const std::string& directory) const {
     return !held_ || ::fstat(held_.get(), &held) != 0 ||
            (::stat(directory.c_str(), &there) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino &&
             ::stat(marker.c_str(), &database) == 0);
+}
+
+std::string file_number_text(std::uint64_t number) {
+    constexpr std::size_t kDigitsMin = 6;
+    std::string text = std::to_string(number);
+    return text.insert(0, kDigitsMin - std::min(kDigitsMin, text.size()), '0');
 }
 
 std::set<std::string> log_files(const std::string& directory) {

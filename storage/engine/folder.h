@@ -1,6 +1,7 @@
 // The folder that a store stands in, and the temporary one of a reader.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -41,6 +42,9 @@ private:
     FileDescriptor held_;
     std::string identity_;
 };
+
+// As RocksDB has it in the names of its files.
+[[nodiscard]] std::string file_number_text(std::uint64_t number);
 
 // Names of the write-ahead logs, in the order of writing.
 [[nodiscard]] std::set<std::string> log_files(const std::string& directory);

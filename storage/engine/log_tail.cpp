@@ -6,14 +6,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <span>
 #include <system_error>
 #include <vector>
 
-#include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/file_io.h"
+#include "storage/engine/log_format.h"
 #include "storage/engine/synced_log.h"
+#include "storage/model/little_endian.h"
 
 namespace perfleet {
 namespace {
@@ -21,29 +21,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLogSizeBytesMax = std::size_t{1} << 40U;  // no log is as large
-constexpr std::size_t kLogBlockSizeBytes = 32'768;
-constexpr std::size_t kLogHeaderSizeBytes = 7;
 constexpr std::size_t kBatchHeaderSizeBytes = 12;
 constexpr char kLogDataTag = 3;  // of a write batch: bytes that are no key's
 constexpr std::string_view kMarkName = "synced ";
 constexpr std::size_t kMarkSizeBytes = kMarkName.size() + 2 * sizeof(std::uint64_t);
 constexpr std::size_t kMarkRecordSizeBytes = kLogHeaderSizeBytes + kBatchHeaderSizeBytes + 2 + kMarkSizeBytes;
-
-enum class Fragment : std::uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
-
-template <class Integer>
-Integer read_little_endian(std::string_view bytes) {
-    Integer value = 0;
-    for (std::size_t i = 0; i < sizeof value; ++i) {
-        value = static_cast<Integer>(value | static_cast<Integer>(static_cast<unsigned char>(bytes[i])) << (8 * i));
-    }
-    return value;
-}
-
-std::uint32_t masked_crc(std::string_view bytes) {
-    const std::uint32_t crc = crc32c(0, std::as_bytes(std::span{bytes.data(), bytes.size()}));
-    return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
-}
 
 struct SyncMark {
     std::uint64_t synced = 0;  // up to here, both included
@@ -76,28 +58,20 @@ public:
     }
 
 private:
-    static bool is_record(std::string_view bytes) {
-        const std::size_t size = read_little_endian<std::uint16_t>(bytes.substr(4));
-        const auto type = static_cast<unsigned char>(bytes[6]);
-        return type >= 1 && type <= 4 && kLogHeaderSizeBytes + size <= bytes.size() &&
-               masked_crc(bytes.substr(6, size + 1)) == read_little_endian<std::uint32_t>(bytes);
-    }
-
     void read_block(std::size_t block_offset, std::string_view block) {
         std::size_t at = 0;
         while (at + kLogHeaderSizeBytes <= block.size()) {
-            const std::string_view record = block.substr(at);
-            if (!is_record(record)) {
+            const auto record = log_record_in(block.substr(at));
+            if (!record) {
                 on_damage(is_joining_ ? record_offset_ : block_offset + at);
                 is_joining_ = false;
-                for (++at; at + kLogHeaderSizeBytes <= block.size() && !is_record(block.substr(at));) {
+                for (++at; at + kLogHeaderSizeBytes <= block.size() && !log_record_in(block.substr(at));) {
                     ++at;
                 }
                 continue;
             }
-            const std::size_t size = read_little_endian<std::uint16_t>(record.substr(4));
-            on_fragment(static_cast<Fragment>(record[6]), block_offset + at, record.substr(kLogHeaderSizeBytes, size));
-            at += kLogHeaderSizeBytes + size;
+            on_fragment(record->type, block_offset + at, record->payload);
+            at += record->size_bytes();
         }
     }
 
@@ -129,16 +103,16 @@ private:
             return std::nullopt;
         }
         content.remove_prefix(kMarkName.size());
-        return SyncMark{read_little_endian<std::uint64_t>(content),
-                        read_little_endian<std::uint64_t>(content.substr(sizeof(std::uint64_t)))};
+        return SyncMark{load_little_endian<std::uint64_t>(content.data()),
+                        load_little_endian<std::uint64_t>(content.data() + sizeof(std::uint64_t))};
     }
 
     void on_batch(std::string_view batch) {
         if (batch.size() < kBatchHeaderSizeBytes) {
             return;
         }
-        const auto sequence = read_little_endian<std::uint64_t>(batch);
-        const auto count = read_little_endian<std::uint32_t>(batch.substr(8));
+        const auto sequence = load_little_endian<std::uint64_t>(batch.data());
+        const auto count = load_little_endian<std::uint32_t>(batch.data() + 8);
         const std::optional<SyncMark> mark = mark_in(batch.substr(kBatchHeaderSizeBytes));
         const std::uint64_t logged_before = mark ? mark->logged : sequence - 1;
         has_marks_ = has_marks_ || mark;
@@ -278,6 +252,16 @@ std::string describe_log_loss(const std::string& directory, const LogDamage& dam
 }
 
 Result<bool> cut_log_tail(const std::string& directory) {
+    for (const SyncedLog& log : short_logs(directory)) {
+        if (log.is_another) {  // nothing of it is the store's
+            const fs::path path = fs::path{directory} / log_file_name(log.number);
+            std::error_code error;
+            fs::rename(path, path.string() + ".damaged", error);
+            if (error) {
+                return error_from_errno(error.value(), path.string());
+            }
+        }
+    }
     auto damage = PERFLEET_TRY(find_log_damage(directory));
     if (!damage.has_value()) {
         return false;

@@ -6,8 +6,7 @@
 // stands behind the damage tells how far the disk had promised, and a log's beginning whether the end of the one before
 // is lost.
 //
-// The log's layout is RocksDB's: blocks of 32 KiB; a record is CRC-32C (masked) u32, size u16, type u8, payload; types
-// 1 full, 2 first, 3 middle, 4 last. A joined payload begins with sequence u64, count u32.
+// A joined payload (storage/engine/log_format.h) begins with sequence u64, count u32.
 #pragma once
 
 #include <cstdint>

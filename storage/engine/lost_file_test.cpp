@@ -15,6 +15,7 @@
 #include "storage/block/block.h"
 #include "storage/compact/compaction_step.h"
 #include "storage/copy/store_copy.h"
+#include "storage/engine/checkpoint.h"
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/rocksdb_engine.h"
@@ -56,14 +57,7 @@ protected:
         folder_ = std::move(*folder);
         intact_ = folder_->path() + "/intact";
         damaged_ = folder_->path() + "/damaged";
-        for (std::uint64_t run = 0; run < kRuns; ++run) {
-            auto store = open_store(intact_);
-            ASSERT_TRUE(store.ok()) << store.error().message;
-            put(**store, kSession, run * kBatchesPerRun + 1, (run + 1) * kBatchesPerRun);
-            put(**store, session_of_run(run), 1, kBatchesPerRun);
-            ASSERT_TRUE((*store)->sync().ok());
-        }
-        ASSERT_TRUE(open_store(intact_).ok());
+        fill(intact_);
         for (const auto& entry : fs::directory_iterator{intact_}) {
             if (entry.path().extension() == ".sst") {
                 files_.push_back(entry.path().filename());
@@ -71,6 +65,17 @@ protected:
         }
         std::sort(files_.begin(), files_.end());
         ASSERT_EQ(files_.size(), kRuns);
+    }
+
+    static void fill(const std::string& directory) {
+        for (std::uint64_t run = 0; run < kRuns; ++run) {
+            auto store = open_store(directory);
+            ASSERT_TRUE(store.ok()) << store.error().message;
+            put(**store, kSession, run * kBatchesPerRun + 1, (run + 1) * kBatchesPerRun);
+            put(**store, session_of_run(run), 1, kBatchesPerRun);
+            ASSERT_TRUE((*store)->sync().ok());
+        }
+        ASSERT_TRUE(open_store(directory).ok());
     }
 
     static void put(Store& store, SessionId session, std::uint64_t first, std::uint64_t last) {
@@ -218,6 +223,36 @@ TEST_F(StoreOfThreeFiles, KeepsWhatTwoFilesHoldWhicheverIsLost) {
             expect_to_go_on(run, harm);
         }
     }
+}
+
+// Each opens as well as the right one, and holds rows of the same sessions.
+TEST_F(StoreOfThreeFiles, TakesNoOtherTableFileForItsOwn) {
+    const std::string other = folder_->path() + "/other";
+    fill(other);
+    const std::string last = files_[kRuns - 1];
+    ASSERT_EQ(fs::file_size(fs::path{other} / last), fs::file_size(fs::path{intact_} / last));
+    const auto replace = [&](std::uint64_t run, const fs::path& from) {
+        copy();
+        fs::copy_file(from, fs::path{damaged_} / files_[run], fs::copy_options::overwrite_existing);
+        const auto check = check_store(damaged_, true);
+        ASSERT_TRUE(check.ok());
+        EXPECT_TRUE(std::any_of(check->damage.begin(), check->damage.end(),
+                                [&](const StoreDamage& damage) { return damage.place == files_[run]; }));
+    };
+    for (std::uint64_t run = 0; run < kRuns; ++run) {
+        replace(run, fs::path{other} / files_[run]);
+        expect_to_go_on(run, "a file of another store in place");
+        replace(run, fs::path{intact_} / files_[(run + 1) % kRuns]);
+        expect_to_go_on(run, "another file of the store in place");
+    }
+    // A backup and a copy of it have their files from elsewhere, and newer ones of their own.
+    const std::string backup = folder_->path() + "/backup";
+    ASSERT_TRUE(make_checkpoint(intact_, backup).ok());
+    put(**open_store(backup), session_of_run(kRuns), 1, 5);
+    ASSERT_TRUE(open_store(backup).ok());
+    const auto check = check_store(backup, true);
+    ASSERT_TRUE(check.ok());
+    EXPECT_TRUE(check->damage.empty()) << check->damage.front().place << ": " << check->damage.front().what;
 }
 
 // A table ends with its filter, index, properties, list of those, and footer, in this order.

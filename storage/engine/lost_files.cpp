@@ -92,8 +92,11 @@ private:
 class EmptyTables final : public rocksdb::FileSystemWrapper {
 public:
     EmptyTables(const std::shared_ptr<rocksdb::FileSystem>& base, std::shared_ptr<const std::string> table,
-                std::map<std::string, std::uint64_t> sizes_bytes)
-        : FileSystemWrapper{base}, table_{std::move(table)}, sizes_bytes_{std::move(sizes_bytes)} {}
+                std::map<std::string, std::uint64_t> sizes_bytes, std::map<std::string, std::string> others)
+        : FileSystemWrapper{base},
+          table_{std::move(table)},
+          sizes_bytes_{std::move(sizes_bytes)},
+          others_{std::move(others)} {}
 
     const char* Name() const override { return "perfleet.EmptyTables"; }
 
@@ -105,27 +108,39 @@ public:
         }
         return target()->NewRandomAccessFile(path, options, file, debug);
     }
+    IOStatus NewSequentialFile(const std::string& path, const FileOptions& options,
+                               std::unique_ptr<rocksdb::FSSequentialFile>* file, IODebugContext* debug) override {
+        return target()->NewSequentialFile(other(path), options, file, debug);
+    }
     IOStatus GetFileSize(const std::string& path, const IOOptions& options, std::uint64_t* size_bytes,
                          IODebugContext* debug) override {
         if (const auto found = sizes_bytes_.find(name_of(path)); found != sizes_bytes_.end()) {
             *size_bytes = found->second;
             return IOStatus::OK();
         }
-        return target()->GetFileSize(path, options, size_bytes, debug);
+        return target()->GetFileSize(other(path), options, size_bytes, debug);
     }
     IOStatus FileExists(const std::string& path, const IOOptions& options, IODebugContext* debug) override {
-        return sizes_bytes_.contains(name_of(path)) ? IOStatus::OK() : target()->FileExists(path, options, debug);
+        return sizes_bytes_.contains(name_of(path)) ? IOStatus::OK()
+                                                    : target()->FileExists(other(path), options, debug);
     }
 
 private:
+    [[nodiscard]] const std::string& other(const std::string& path) const {
+        const auto found = others_.find(name_of(path));
+        return found == others_.end() ? path : found->second;
+    }
+
     std::shared_ptr<const std::string> table_;
     std::map<std::string, std::uint64_t> sizes_bytes_;  // by name
+    std::map<std::string, std::string> others_;         // paths, by name
 };
 
 }  // namespace
 
 Result<std::shared_ptr<rocksdb::Env>> env_with_empty_tables(rocksdb::Env& base,
-                                                            const std::vector<TableFileCheck>& files) {
+                                                            const std::vector<TableFileCheck>& files,
+                                                            std::map<std::string, std::string> others) {
     auto table = PERFLEET_TRY(make_empty_table());
     std::map<std::string, std::uint64_t> sizes_bytes;
     for (const TableFileCheck& file : files) {
@@ -136,8 +151,9 @@ Result<std::shared_ptr<rocksdb::Env>> env_with_empty_tables(rocksdb::Env& base,
         }
         sizes_bytes.emplace(file.file, file.size_bytes);
     }
-    return std::shared_ptr<rocksdb::Env>{rocksdb::NewCompositeEnv(std::make_shared<EmptyTables>(
-        base.GetFileSystem(), std::make_shared<const std::string>(std::move(table)), std::move(sizes_bytes)))};
+    return std::shared_ptr<rocksdb::Env>{rocksdb::NewCompositeEnv(
+        std::make_shared<EmptyTables>(base.GetFileSystem(), std::make_shared<const std::string>(std::move(table)),
+                                      std::move(sizes_bytes), std::move(others)))};
 }
 
 std::vector<DamagedRange> lost_ranges(const std::string& directory, const std::vector<TableFileCheck>& files) {

@@ -8,6 +8,7 @@
 
 #include <rocksdb/env.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,10 +19,12 @@
 
 namespace perfleet {
 
-// An environment over `base` in which each of these files is a table without a key, of the size that it should have.
-// Errors: kIo; kUnsupported, naming a file that is too small to be a table.
+// An environment over `base` in which each of these files is a table without a key, of the size that it should have,
+// and in which the files of `others` are read in place of those with their names. Errors: kIo; kUnsupported, naming a
+// file that is too small to be a table.
 [[nodiscard]] Result<std::shared_ptr<rocksdb::Env>> env_with_empty_tables(rocksdb::Env& base,
-                                                                          const std::vector<TableFileCheck>& files);
+                                                                          const std::vector<TableFileCheck>& files,
+                                                                          std::map<std::string, std::string> others);
 
 // What the files held: the ranges that the manifest says.
 [[nodiscard]] std::vector<DamagedRange> lost_ranges(const std::string& directory,

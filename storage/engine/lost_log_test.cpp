@@ -103,6 +103,29 @@ TEST_F(LostLog, IsNamedByReadersTheCheckAndTheNextWriter) {
     }
 }
 
+// As whole as its own, and of another store or time: nothing of it is read.
+TEST_F(LostLog, IsOneInWhosePlaceAnotherLogStands) {
+    make(false);
+    const std::string newest = *log_files(data_).rbegin();
+    fs::copy_file(fs::path{data_} / first_, fs::path{data_} / newest, fs::copy_options::overwrite_existing);
+    const auto names_it = [&](const std::vector<std::string>& texts) {
+        return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+            return text.find("acknowledged rows are lost: write-ahead log " + newest) != std::string::npos;
+        });
+    };
+    {
+        auto reader = open_store_reader(data_);
+        ASSERT_TRUE(reader.ok()) << reader.error().message;
+        EXPECT_TRUE(names_it((*reader)->damage()));
+    }
+    auto store = open_store(data_);
+    ASSERT_TRUE(store.ok()) << store.error().message;
+    EXPECT_TRUE(names_it((*store)->damage()));
+    EXPECT_LT(count(**store), seq_count_);
+    EXPECT_GT(count(**store), 0U);
+    EXPECT_TRUE(fs::exists(fs::path{data_} / (newest + ".damaged")));
+}
+
 // RocksDB deletes a log whose contents are in a table file, also after the last sync.
 TEST_F(LostLog, IsNoneOfWhichEverythingIsInATableFile) {
     make(true);

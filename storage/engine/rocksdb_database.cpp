@@ -9,6 +9,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "storage/engine/log_tail.h"
 #include "storage/engine/lost_files.h"
+#include "storage/engine/manifest_copy.h"
 #include "storage/engine/rocksdb_options.h"
 #include "storage/engine/synced_log.h"
 #include "storage/engine/table_files.h"
@@ -77,24 +79,37 @@ bool says_locked(const rocksdb::Status& status) {
     return says(status, "lock hold by current process") || says(status, "While lock file");
 }
 
-// The last writer's logs without what nobody was promised, so that RocksDB opens them as far as they count.
-// True where RocksDB must skip what it can't read.
-Result<bool> cut_log_tail_locked(const std::string& directory, rocksdb::Env& env) {
+// What a writer does before RocksDB opens the folder, which may then delete what it doesn't know.
+struct Prepared {
+    bool has_lost_logs = false;  // then RocksDB must skip what it can't read
+    std::string damage;          // of the manifest, which was mended
+};
+
+// The manifest has everything again that its copy has, and the last writer's logs are without what nobody was promised.
+Result<Prepared> prepare_files(const std::string& directory) {
+    Prepared prepared;
+    const auto manifest = PERFLEET_TRY(find_manifest(directory));
+    if (!manifest.damage.empty()) {
+        PERFLEET_TRY(restore_manifest(directory, manifest));
+        prepared.damage = directory + "/" + manifest.file + " " + manifest.damage +
+                          ": it is restored from its copy, with all table files that it named";
+    }
+    prepared.has_lost_logs = PERFLEET_TRY(cut_log_tail(directory));
+    PERFLEET_TRY(forget_synced_logs(directory));  // opening deletes the log that it names
+    return prepared;
+}
+
+Result<Prepared> prepare_files_locked(const std::string& directory, rocksdb::Env& env) {
     if (!check_reader_folder(directory).ok()) {
-        return false;  // nothing there yet
+        return Prepared{};  // nothing there yet
     }
     rocksdb::FileLock* lock = nullptr;
     if (const rocksdb::Status status = env.LockFile(directory + "/LOCK", &lock); !status.ok()) {
         return says_locked(status) ? busy(directory) : rocksdb_error(status, directory + ": can't be opened");
     }
-    auto cut = cut_log_tail(directory);
-    if (cut.ok()) {  // opening deletes the log that it names
-        if (auto forgotten = forget_synced_logs(directory); !forgotten.ok()) {
-            cut = forgotten.error();
-        }
-    }
+    auto prepared = prepare_files(directory);
     (void)env.UnlockFile(lock);
-    return cut;
+    return prepared;
 }
 
 // The name of the current manifest: each writer begins a new one.
@@ -125,17 +140,18 @@ bool shows_less(const std::string& directory, rocksdb::DB& db) {
     return misses_table_files(directory, known);
 }
 
-// So that a store opens that has a damaged or missing table file. What can't be opened is found, and left out.
-Result<Done> prepare_damaged(const std::string& directory, rocksdb::Options& options, RocksdbDatabase& opened) {
+// So that a store opens in which these files can't be opened, or others are damaged: they are left out. `others` as in
+// env_with_empty_tables().
+Result<Done> prepare_damaged(const std::string& directory, const std::vector<TableFileCheck>& lost,
+                             std::map<std::string, std::string> others, rocksdb::Options& options,
+                             RocksdbDatabase& opened) {
     options.paranoid_checks = false;
     options.skip_checking_sst_file_sizes_on_db_open = true;
     options.disable_auto_compactions = true;
-    opened.damage.clear();
-    auto lost = PERFLEET_TRY(lost_table_files(directory));
-    if (lost.empty()) {
+    if (lost.empty() && others.empty()) {
         return Done{};
     }
-    auto env = env_with_empty_tables(env_of(opened.env), lost);
+    auto env = env_with_empty_tables(env_of(opened.env), lost, std::move(others));
     if (!env.ok()) {
         return Error{env.error().code, directory + "/" + env.error().message};
     }
@@ -149,9 +165,21 @@ Result<Done> prepare_damaged(const std::string& directory, rocksdb::Options& opt
     return Done{};
 }
 
-// Of a store with a damaged or missing table file: what is there now.
+// Of a store with a damaged or missing file: what is there now.
 Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Options options, RocksdbDatabase& opened) {
-    PERFLEET_TRY(prepare_damaged(directory, options, opened));
+    opened.damage.clear();
+    std::map<std::string, std::string> others;
+    auto manifest = PERFLEET_TRY(find_manifest(directory));
+    if (!manifest.damage.empty()) {
+        PERFLEET_TRY(restore_manifest(opened.folder->path(), manifest));
+        for (const std::string& name : {manifest.file, std::string{"CURRENT"}}) {
+            others.emplace(name, opened.folder->path() + "/" + name);
+        }
+        opened.damage.push_back(directory + "/" + manifest.file + " " + manifest.damage +
+                                ": its copy is read in its place; the gateway restores it at its next start");
+    }
+    const auto lost = PERFLEET_TRY(lost_table_files(directory));
+    PERFLEET_TRY(prepare_damaged(directory, lost, std::move(others), options, opened));
     options.max_open_files =
         kWriterFilesMax;  // with all of them open RocksDB has another way of reading, which stops here
     rocksdb::DB* db = nullptr;
@@ -265,15 +293,9 @@ std::string status_in(std::string_view message) {
     return std::string{message};
 }
 
-std::string table_file_name(EngineFile file) {
-    constexpr std::size_t kDigits = 6;
-    const std::string digits = std::to_string(file);
-    return std::string(kDigits - std::min(kDigits, digits.size()), '0') + digits + ".sst";
-}
-
 Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& directory, std::shared_ptr<rocksdb::Env> env,
                                                        std::size_t memory_size_bytes, bool compacts) {
-    const auto has_lost = PERFLEET_TRY(cut_log_tail_locked(directory, env_of(env)));
+    const auto prepared = PERFLEET_TRY(prepare_files_locked(directory, env_of(env)));
     if (const std::uint64_t needed = kOpenRoomSizeBytes + logs_size_bytes(directory);
         !has_free(env_of(env), directory, needed)) {
         return Error{ErrorCode::kFull, directory + ": the disk is full: opening the store takes " +
@@ -282,30 +304,34 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
     rocksdb::Options options = writer_options(memory_size_bytes);
     options.env = &env_of(env);
     options.disable_auto_compactions = !compacts;
-    if (has_lost) {
+    if (prepared.has_lost_logs) {
         options.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+    }
+    auto opened = std::make_shared<RocksdbDatabase>();
+    opened->env = std::move(env);
+    opened->memory_size_bytes = memory_size_bytes;
+    opened->manifest_copier = std::make_shared<ManifestCopier>(directory);
+    options.listeners.push_back(opened->manifest_copier);
+    if (!prepared.damage.empty()) {
+        opened->damage.push_back(prepared.damage);
+    }
+    // Where a table file is damaged, missing or another one the others are there, and what comes can be stored; reads
+    // of that file fail and name it, or are told what it held. (The logs have been checked above, for without these
+    // checks RocksDB would pass over damage in them.)
+    const auto lost = PERFLEET_TRY(lost_table_files(directory));
+    if (!lost.empty()) {
+        PERFLEET_TRY(prepare_damaged(directory, lost, {}, options, *opened));
     }
     rocksdb::DB* db = nullptr;
     rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
     if (says_locked(status)) {
         return busy(directory);
     }
-    auto opened = std::make_shared<RocksdbDatabase>();
-    opened->env = std::move(env);
-    opened->memory_size_bytes = memory_size_bytes;
-    // A table file is damaged or missing. The others are there, and what comes can be stored; reads of that file fail
-    // and name it, or are told what it held. (The logs have been checked above, for without these checks RocksDB would
-    // pass over damage in them.)
-    if (status.IsCorruption() || (status.IsIOError() && table_file_in(text_of(status)))) {
-        const std::string said = text_of(status);
-        PERFLEET_TRY(prepare_damaged(directory, options, *opened));
-        if (opened->damage.empty()) {
-            opened->damage.push_back(directory + ": a table file is damaged or missing: " + said);
-        }
-        if (status.IsCorruption() || !opened->lost->empty()) {
-            db = nullptr;
-            status = rocksdb::DB::Open(options, directory, &db);
-        }
+    if (status.IsCorruption() && lost.empty()) {
+        opened->damage.push_back(directory + ": a table file is damaged: " + text_of(status));
+        PERFLEET_TRY(prepare_damaged(directory, lost, {}, options, *opened));
+        db = nullptr;
+        status = rocksdb::DB::Open(options, directory, &db);
     }
     if (status.IsInvalidArgument()) {
         return Error{ErrorCode::kInvalid, directory + ": not a perfleet store: " + status.ToString()};
@@ -314,6 +340,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
         return rocksdb_error(status, directory + ": can't be opened");
     }
     opened->db.reset(db);
+    opened->manifest_copier->update();
     add_log_losses(directory, recorded_log_losses(directory), *opened);
     return opened;
 }
@@ -329,14 +356,17 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
     for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
         opened->generation = generation_of(directory);
         const std::set<std::string> logs = log_files(directory);
+        const auto manifest = PERFLEET_TRY(find_manifest(directory));
         rocksdb::DB* db = nullptr;
-        status = rocksdb::DB::OpenAsSecondary(options, directory, opened->folder->path(), &db);
-        if (status.ok()) {
+        if (manifest.damage.empty()) {
+            status = rocksdb::DB::OpenAsSecondary(options, directory, opened->folder->path(), &db);
+        }
+        if (db != nullptr) {
             opened->db.reset(db);
             status = includes_all(log_files(directory), logs) ? status : catch_up_once(directory, *db);
         }
-        const bool is_lacking = status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {});
-        if (is_lacking) {
+        if (!manifest.damage.empty() ||
+            (status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {}))) {
             opened->db.reset();
             status = PERFLEET_TRY(open_damaged(directory, options, *opened));
         }

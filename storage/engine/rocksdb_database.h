@@ -17,6 +17,7 @@
 #include "schemas/vocabulary/error.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/folder.h"
+#include "storage/engine/manifest_copy.h"
 
 namespace perfleet {
 
@@ -29,9 +30,10 @@ struct RocksdbDatabase {
     bool has_lost_logs = false;
     std::shared_ptr<const std::vector<DamagedRange>> lost =  // with files that can't be opened
         std::make_shared<const std::vector<DamagedRange>>();
-    std::unique_ptr<TemporaryFolder> folder;  // readers only
-    std::string generation;                   // readers only: changes when a writer opens the database anew
-    std::unique_ptr<rocksdb::DB> db;          // closed first
+    std::shared_ptr<ManifestCopier> manifest_copier;  // writers only
+    std::unique_ptr<TemporaryFolder> folder;          // readers only
+    std::string generation;                           // readers only: changes when a writer opens the database anew
+    std::unique_ptr<rocksdb::DB> db;                  // closed first
 };
 
 [[nodiscard]] rocksdb::Env& env_of(const std::shared_ptr<rocksdb::Env>& env);
@@ -41,7 +43,6 @@ struct RocksdbDatabase {
 
 // The number of the table file that RocksDB names in an error, which it does in words only.
 [[nodiscard]] std::optional<EngineFile> table_file_in(std::string_view message);
-[[nodiscard]] std::string table_file_name(EngineFile file);
 // What RocksDB said, without what was done.
 [[nodiscard]] std::string status_in(std::string_view message);
 

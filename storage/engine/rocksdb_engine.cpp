@@ -20,6 +20,7 @@
 #include "storage/engine/rocksdb_options.h"
 #include "storage/engine/rocksdb_slice.h"
 #include "storage/engine/synced_log.h"
+#include "storage/engine/table_file.h"
 
 namespace perfleet {
 namespace {
@@ -290,6 +291,7 @@ public:
         const rocksdb::Slice begin = slice(range.begin);
         const rocksdb::Slice end = slice(range.end);
         rocksdb::Status status = rocksdb::DeleteFilesInRange(&db, db.DefaultColumnFamily(), &begin, &end, false);
+        held->manifest_copier->update();
         if (status.ok()) {
             status = db.Flush(rocksdb::FlushOptions{});
         }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 
+#include "storage/engine/manifest_copy.h"
 #include "storage/engine/rocksdb_engine.h"
 #include "storage/engine/rocksdb_slice.h"
 #include "storage/engine/silent_log.h"
@@ -97,6 +98,7 @@ rocksdb::Options writer_options(std::size_t memory_size_bytes) {
     options.level_compaction_dynamic_level_bytes = true;
     options.target_file_size_base = kTableFileSizeBytes;
     options.max_bytes_for_level_base = kFirstLevelSizeBytes;
+    options.max_manifest_file_size = kManifestSizeBytesMax;
     options.bytes_per_sync = 1U << 20;
     return options;
 }

@@ -18,7 +18,9 @@ namespace perfleet {
 struct SyncedLog {
     std::uint64_t number = 0;
     std::uint64_t size_bytes = 0;
-    std::string time;  // UTC
+    std::string time;                  // UTC
+    std::uint32_t first_checksum = 0;  // of its first record; 0: not known
+    bool is_another = false;           // the file of that name is one of another store or time
 };
 
 [[nodiscard]] std::string log_file_name(std::uint64_t number);
@@ -33,8 +35,8 @@ void write_synced_logs(const std::string& directory, std::uint64_t number, std::
 // Durable: before what it names is deleted. Errors: kIo and the like.
 [[nodiscard]] Result<Done> forget_synced_logs(const std::string& directory);
 
-// Those that are shorter than they were, with the size that they have now; 0 where one is gone. Not those whose
-// contents are in table files: RocksDB deletes these.
+// Those that are shorter than they were, with the size that they have now; 0 where one is gone, or is another one. Not
+// those whose contents are in table files: RocksDB deletes these.
 [[nodiscard]] std::vector<SyncedLog> short_logs(const std::string& directory);
 
 // Durable, once for each text.

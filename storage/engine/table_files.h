@@ -8,6 +8,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/progress.h"
+#include "storage/engine/manifest.h"
 
 namespace perfleet {
 
@@ -16,10 +17,13 @@ struct TableFileCheck {
     std::uint64_t size_bytes = 0;  // that it should have
     std::string first_key;         // that it holds; empty where the manifest can't be read
     std::string last_key;
-    std::string damage;  // what is wrong; empty when nothing is
+    std::uint64_t session_id = 0;  // as in ManifestTable
+    std::string damage;            // what is wrong; empty when nothing is
 };
 
-// Names of those that the manifest names now; nothing when it can't be read. The logs aren't looked at.
+[[nodiscard]] std::vector<TableFileCheck> table_files_of(const Manifest& manifest);
+
+// Those that the manifest names now; nothing when it can't be read. The logs aren't looked at.
 [[nodiscard]] std::optional<std::vector<TableFileCheck>> live_table_files(const std::string& directory);
 
 // The number of the first write-ahead log that holds what is in no table file; 0 where the manifest can't be read.

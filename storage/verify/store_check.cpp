@@ -16,6 +16,7 @@
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/log_tail.h"
+#include "storage/engine/manifest_copy.h"
 #include "storage/engine/open_engine.h"
 #include "storage/engine/store_format.h"
 #include "storage/engine/synced_log.h"
@@ -480,6 +481,9 @@ Result<std::uint64_t> check_files(const std::string& directory, bool verify, con
             progress(done, 2 * total);
         }
     }));
+    if (const auto manifest = find_manifest(directory); manifest.ok() && !manifest->damage.empty()) {
+        check.damage.push_back({manifest->file, manifest->damage, "nothing: its copy is read in its place", 0});
+    }
     for (const TableFileCheck& file : files) {
         ++check.table_file_count;
         check.table_file_size_bytes += file.size_bytes;

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Damages every file of a store, in many places, and holds what the programs say against what was stored.
+
+A store is made by the programs themselves: imports, then a gateway that is killed. For each file of its folder and each
+kind of damage (a flipped byte, the end cut off, bytes set to zero, another file in its place) these run on a copy:
+`inspect --verify`, `losses`, a gateway that starts and stops, and both once more. All rows are there, or what isn't is
+named: by the ledger, a warning, or an exit status. No program may crash.
+
+  damage_files.py --bin build/release/bin --places 50 --seed 7      50 places a file and kind
+  damage_files.py --bin build/release/bin --cases 40                40 cases of them all, as in the suite
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+PROFILE = pathlib.Path(__file__).parent.parent / "fuzz" / "corpus" / "pprof" / "own.pb.gz"
+TIMEOUT_S = 300
+IMPORTS = 3
+
+
+class Programs:
+    def __init__(self, folder):
+        self.perfleet = str(folder / "perfleet")
+        self.gateway_program = str(folder / "perfleet-gateway")
+
+    def run(self, *arguments):
+        return subprocess.run([self.perfleet, *map(str, arguments)], capture_output=True, text=True,
+                              errors="replace", timeout=TIMEOUT_S, check=False)
+
+    def gateway(self, store):
+        """The process and the line that says it is ready; an empty line: it ended."""
+        process = subprocess.Popen([self.gateway_program, "--data", str(store), "--listen", "tcp://127.0.0.1:*",
+                                    "--query", "none"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   errors="replace")
+        return process, process.stdout.readline()
+
+
+def end(process, number):
+    """The exit status, and what it logged."""
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
+    return process.returncode, errors
+
+
+def make_store(programs, store, older):
+    """Several table files, a log that a killed gateway leaves, and the folder as it was before that."""
+    for _ in range(IMPORTS):
+        result = programs.run("import", "--data", store, PROFILE)
+        assert result.returncode == 0, result.stderr
+    shutil.copytree(store, older)
+    process, ready = programs.gateway(store)
+    endpoint = ready.split("listen=")[1].split()[0]
+    for _ in range(2):
+        result = programs.run("import", "--gateway", endpoint, PROFILE)
+        assert result.returncode == 0, result.stderr
+    end(process, signal.SIGKILL)
+
+
+class Answer:
+    """What `losses` says of all sessions."""
+
+    def __init__(self, programs, store):
+        result = programs.run("losses", "--data", store, "--all", "--format", "json")
+        self.status = result.returncode
+        self.text = result.stderr
+        ledger = {}
+        self.warnings = []
+        if self.status == 0:
+            document = json.loads(result.stdout)
+            ledger = document["ledger"]
+            self.warnings = document["warnings"]
+        self.stored = ledger.get("stored", 0)
+        self.lost = ledger.get("lost", {})
+        self.is_at_least = "at_least" in ledger
+
+    def names_a_loss(self, intact):
+        return bool(self.status != 0 or self.warnings or self.lost != intact.lost or
+                    self.is_at_least != intact.is_at_least)
+
+
+def faults_of(programs, store, intact):
+    """What is wrong with what the programs say of this store; nothing where all is well."""
+    faults = []
+    crashed = set()
+
+    def check_status(what, status):
+        if status < 0 or status >= 128:
+            crashed.add(f"{what} ended with {status}")
+
+    def look(when):
+        verified = programs.run("inspect", "--verify", "--data", store)
+        check_status("inspect", verified.returncode)
+        answer = Answer(programs, store)
+        check_status("losses", answer.status)
+        if answer.stored > intact.stored:
+            faults.append(f"{when}: {answer.stored} rows of {intact.stored}")
+        if answer.status == 0 and answer.stored < intact.stored:
+            if not answer.names_a_loss(intact):
+                faults.append(f"{when}: losses has {answer.stored} rows of {intact.stored} and names nothing")
+            if verified.returncode == 0:
+                faults.append(f"{when}: inspect --verify says that {answer.stored} rows of {intact.stored} are sound")
+        return answer
+
+    before = look("before the start")
+    process, ready = programs.gateway(store)
+    status, log = end(process, signal.SIGTERM)
+    check_status("the gateway", status)
+    if not ready and "perfleet-gateway: " not in log:
+        faults.append("the gateway ended without a word")
+    after = look("after the start")
+    if ready and before.status == 0 and after.status == 0 and after.stored < before.stored:
+        faults.append(f"the start lost rows: {after.stored} of {before.stored} that were readable")
+    return faults + sorted(crashed)
+
+
+def damaged(kind, content, place, other):
+    if kind == "flip":
+        return content[:place] + bytes([content[place] ^ (1 << place % 8)]) + content[place + 1:]
+    if kind == "cut":
+        return content[:place]
+    if kind == "zero":
+        return content[:place] + bytes(min(64, len(content) - place)) + content[place + 64:]
+    return other
+
+
+def cases_of(store, older, others, places, rng):
+    for path in sorted(p for p in store.iterdir() if p.is_file() and p.stat().st_size):
+        size = path.stat().st_size
+        for kind in ("flip", "cut", "zero"):
+            chosen = range(size) if places >= size else sorted(rng.sample(range(size), places))
+            for place in chosen:
+                yield path.name, kind, place, None
+        candidates = [others / path.name, older / path.name] + sorted(
+            p for p in store.iterdir() if p.suffix == path.suffix and p != path and p.is_file())
+        for place, candidate in enumerate(candidates[:max(places, 1)]):
+            if candidate.is_file() and candidate.read_bytes() != path.read_bytes():
+                yield path.name, "replace", place, candidate
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--places", type=int, default=5, help="of each file and kind")
+    parser.add_argument("--cases", type=int, help="of all, chosen at random")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="files whose names begin so")
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    programs = Programs(options.bin.resolve())
+    with tempfile.TemporaryDirectory(prefix="perfleet-damage-") as folder:
+        root = pathlib.Path(folder)
+        store, older, others, work = root / "store", root / "older", root / "others", root / "work"
+        make_store(programs, store, older)
+        make_store(programs, others, root / "older-others")
+        intact = Answer(programs, store)
+        assert intact.status == 0 and intact.stored > 0 and not intact.warnings, intact.text
+        shutil.copytree(store, work)
+        faults = faults_of(programs, work, intact)
+        assert not faults, faults
+        cases = [case for case in cases_of(store, older, others, options.places, rng)
+                 if case[0].startswith(options.only)]
+        if options.cases is not None and options.cases < len(cases):
+            cases = rng.sample(cases, options.cases)
+        bad = 0
+        for name, kind, place, other in cases:
+            shutil.rmtree(work)
+            shutil.copytree(store, work)
+            content = (work / name).read_bytes()
+            (work / name).write_bytes(damaged(kind, content, place, other and other.read_bytes()))
+            faults = faults_of(programs, work, intact)
+            if faults:
+                bad += 1
+                print(f"{name}: {kind} {other.relative_to(root) if other else f'at {place} of {len(content)}'}",
+                      flush=True)
+                for fault in faults:
+                    print(f"  {fault}", flush=True)
+        print(f"{len(cases)} cases, {bad} bad; {intact.stored} rows in {len(list(store.iterdir()))} files")
+        return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
