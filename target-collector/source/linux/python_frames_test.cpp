@@ -18,6 +18,8 @@ constexpr std::uint32_t kNobody = 0xffff'fff0;  // no process has this number: n
 
 class PythonFramesTest : public testing::Test {
 protected:
+    PythonFramesTest() { process_.pid = kNobody; }
+
     static void set(unwind_text& text, std::string_view content) {
         text.state = kAsciiState;
         text.size = static_cast<std::uint32_t>(content.size());
@@ -49,7 +51,7 @@ protected:
     ImageTable images_;
     RunTimeCode code_{images_};
     PythonFrames frames_{images_, code_, [](ImageIndex, std::uint32_t, const Mapping&) { return std::nullopt; }};
-    Process process_{.pid = kNobody};
+    Process process_;
 };
 
 // As of programs that run for a moment each: every one has code objects of its own.
