@@ -89,7 +89,8 @@ TEST_F(ConfigProgram, WhatIsNoTomlIsRefusedWithItsLine) {
     EXPECT_EQ(run_with_config({"perfleet-collector", "--config", folder_ / "none.toml", "-a"}).ending.status, 2);
     const Finished folder = run_with_config({"perfleet-collector", "--config", folder_.path().string(), "-a"});
     EXPECT_EQ(folder.ending.status, 2);
-    EXPECT_NE(folder.error_output.find(folder_.path().string() + ":1: is a folder"), std::string::npos) << folder.error_output;
+    EXPECT_NE(folder.error_output.find(folder_.path().string() + ":1: is a folder"), std::string::npos)
+        << folder.error_output;
 }
 
 TEST_F(ConfigProgram, WhatIsShownIsAConfigFile) {
