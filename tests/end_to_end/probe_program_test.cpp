@@ -83,7 +83,7 @@ TEST_F(ProbeProgram, FollowsTheRulesOfSel4) {
     auto ns = by_event(table, "median");
     // It spins at least so long; how much longer is the machine's.
     EXPECT_GE(ns["restarted"], 100'000);
-    EXPECT_LT(ns["restarted"], 20'000'000) << "of the second start";
+    EXPECT_LT(ns["restarted"], 1'000'000'000) << "of the second start";
     EXPECT_GE(ns["inner"], 2'000'000);
     EXPECT_GE(ns["outer"], ns["inner"] + 1'000'000);
     EXPECT_GE(ns["left"], 2'000'000);

@@ -97,7 +97,7 @@ static void do_rules(void) {
         PERFLEET_TRACE_START(kNever);  // without a stop
     }
     PERFLEET_TRACE_START(kRestarted);
-    spin_us(20000);
+    spin_us(1000000);  // longer than a busy machine keeps the second span off the processor
     PERFLEET_TRACE_START(kRestarted);
     spin_us(100);
     PERFLEET_TRACE_STOP(kRestarted);

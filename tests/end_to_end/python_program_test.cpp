@@ -16,6 +16,7 @@
 namespace perfleet::end_to_end::python_program_test {
 namespace {
 
+// Runs for an amount of CPU time, so that it has as many samples on a busy machine.
 constexpr const char* kProgram = R"(import functools, threading, time
 def leaf(n):
     s = 0
@@ -45,13 +46,13 @@ def raising(n):
         except ValueError:
             pass
 def threaded(end):
-    while time.monotonic() < end:
+    while time.process_time() < end:
         Thing().method(20)
 def main():
-    end = time.monotonic() + 1.5
+    end = time.process_time() + 1.5
     thread = threading.Thread(target=threaded, args=(end,))
     thread.start()
-    while time.monotonic() < end:
+    while time.process_time() < end:
         recurse(20, 5000)
         through_c(20)
         raising(20)
