@@ -32,7 +32,7 @@ std::string text_of_time(std::int64_t utc_s) {
 }
 
 // A board whose clock stands at `unset` when its session begins.
-struct Run {
+struct BoardRun {
     SessionId session;
     UtcNs unset;
     std::uint64_t rows = 0;
@@ -45,7 +45,7 @@ protected:
     static std::int64_t utc_s() { return utc_now().value / kNsPerSecond; }
 
     // Rows of before a gateway is there, then of two gateways, of which the first is killed.
-    void run(Run& run) {
+    void run(BoardRun& run) {
         const HeldAddress address;
         run.first_s = utc_s();
         SmallTarget target = small_target(run.session);
@@ -88,7 +88,7 @@ class ClocklessTarget : public ClocklessRuns, public testing::WithParamInterface
 INSTANTIATE_TEST_SUITE_P(ClocklessTarget, ClocklessTarget, testing::Values(0, 3, 946'684'800, 1'600'000'000));
 
 TEST_P(ClocklessTarget, ItsRowsLieInTheSecondsOfItsRun) {
-    Run one{SessionId{0x5a, 0x31}, UtcNs{GetParam() * kNsPerSecond}};
+    BoardRun one{SessionId{0x5a, 0x31}, UtcNs{GetParam() * kNsPerSecond}};
     run(one);
     const auto rows_between = [&](const std::string& from, const std::string& until) {
         const json answer = perfleet_json({"top", "--data", data_, "--from", from, "--until", until});
@@ -123,8 +123,8 @@ TEST_P(ClocklessTarget, ItsRowsLieInTheSecondsOfItsRun) {
 
 TEST_F(ClocklessRuns, TheLastSessionIsTheOneThatCameLast) {
     // By id the first would be the last.
-    Run runs[] = {{SessionId{0xff, 1}, UtcNs{500 * kNsPerSecond}}, {SessionId{0x5a, 1}, UtcNs{3 * kNsPerSecond}}};
-    for (Run& one : runs) {
+    BoardRun runs[] = {{SessionId{0xff, 1}, UtcNs{500 * kNsPerSecond}}, {SessionId{0x5a, 1}, UtcNs{3 * kNsPerSecond}}};
+    for (BoardRun& one : runs) {
         run(one);
     }
     EXPECT_EQ(sessions_named({}), sessions_named({"--from", "-1h"}));

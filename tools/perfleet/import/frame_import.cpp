@@ -213,15 +213,20 @@ private:
 
     void take_offers(std::span<const ImageOfferUntrusted> offers) {
         for (const ImageOfferUntrusted& offer : offers) {
-            images_.offer(offer.build_id, SessionId{}, std::span{&offer, 1});
+            images_.offer(offer.build_id, {SessionId{}, std::string{offer.build_id}, true}, std::span{&offer, 1});
         }
     }
 
     // Chunks of several images stand among each other: each image is a peer's own.
     [[nodiscard]] Result<Done> take_image(const ImageUntrusted& image) {
         PERFLEET_TRY(images_.next(image.build_id, store_, 0));
-        const auto taken = images_.take(image.build_id, image, 0);
-        return taken.whole.has_value() ? store_.put_image(taken.whole->build_id, taken.whole->content) : Done{};
+        auto taken = images_.take(image.build_id, image, 0);
+        if (!taken.whole.has_value()) {
+            return Done{};
+        }
+        CheckedImage done = checked(std::move(*taken.whole));
+        images_.end_check(done.image, done.cost, 0);
+        return done.refusal.has_value() ? Done{} : store_.put_image(done.image.build_id, done.image.content);
     }
 
     std::string path_;
