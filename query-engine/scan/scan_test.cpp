@@ -510,9 +510,9 @@ class CountedLists : public CancellableStore {
 public:
     explicit CountedLists(const StoreReader& store) : CancellableStore{store, never_} {}
 
-    Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
+    Result<std::vector<SessionName>> session_names(const Partition& partition) const override {
         ++list_count;
-        return CancellableStore::sessions(partition);
+        return CancellableStore::session_names(partition);
     }
     Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                const std::function<Visit(const BatchRecord&)>& visitor) const override {

@@ -38,8 +38,8 @@ bool leave_out_large_texts(SessionRecord& record) {
         return false;
     }
     for (EventRecord& event : record.events) {
-        event.format = std::string{};
-        event.attr = std::string{};
+        std::string{}.swap(event.format);  // an assignment would keep the memory
+        std::string{}.swap(event.attr);
     }
     return true;
 }
