@@ -749,7 +749,8 @@ def a_gateway_and_a_collector(user):
         listen, query = (re.search(name + r"=(\S+)", ready).group(1) for name in ("listen", "query"))
         user.run(f"perfleet-collector --gateway {listen} -g -F 499 -- {xz(user)} > /dev/null")
         rows, answer = user.json(f"perfleet top --gateway {query}")
-        check(rows and answer["ledger"]["lost"] == {}, answer["ledger"])
+        # What the kernel doesn't deliver of a busy machine is no fault of theirs.
+        check(rows and not set(answer["ledger"]["lost"]) - {"timer_late", "not_delivered"}, answer["ledger"])
         check(user.json(f"perfleet top --data {user.path('store')}")[0] == rows, "the folder says something else")
         user.run(f"perfleet record -q --data {user.path('store')} -- true")
         gateway.send_signal(signal.SIGTERM)

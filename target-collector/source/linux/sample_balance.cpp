@@ -32,9 +32,6 @@ std::uint64_t period_asked(const OpenEvent& event) {
                : 0;
 }
 
-// The timer of a clock comes no more often.
-constexpr std::uint64_t kClockPeriodNsMin = 10'000;
-
 std::string percent_text(std::uint64_t part, std::uint64_t whole) {
     char text[32];
     std::snprintf(text, sizeof(text), "%.1f %%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));

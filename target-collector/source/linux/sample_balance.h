@@ -68,7 +68,7 @@ public:
     [[nodiscard]] std::vector<std::string> warnings() const;
 
 private:
-    static constexpr std::uint64_t kOnTimeParts = 20;  // of a period: a sample so little off is on time
+    static constexpr std::uint64_t kOnTimeParts = 8;  // of a period: a sample so little off is on time
 
     struct Cell {  // of an event on a CPU
         std::uint64_t weight = 0;

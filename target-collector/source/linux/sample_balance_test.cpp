@@ -159,8 +159,10 @@ TEST(SampleBalance, FramePointersTakeOverWhereTooManyAreDropped) {
     std::size_t rows_before = 0;
     int status = 0;
     while (::waitpid(static_cast<pid_t>(worker.pid()), &status, WNOHANG) == 0) {
-        ::usleep(50'000);
-        (*source)->drain();
+        for (int i = 0; i < 3; ++i) {
+            ::usleep(20'000);
+            (*source)->drain();
+        }
         const std::size_t said = logged.size();
         (*source)->read_counters();
         if (logged.size() > said) {
