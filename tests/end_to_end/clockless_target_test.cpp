@@ -10,6 +10,7 @@
 
 #include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/time.h"
+#include "storage/select/matcher.h"
 #include "storage/store/open_store.h"
 #include "target-collector/wire/testing/held_address.h"
 #include "target-collector/wire/testing/socket_stream.h"
