@@ -180,7 +180,8 @@ TEST(Record, OfASessionHasTheGoldenBytes) {
               "0e"
               "0170"
               "0171"
-              "0177");
+              "0177"
+              "15");
     auto back = decode_session_untrusted(encode_record(session));
     ASSERT_TRUE(back.ok()) << back.error().message;
     EXPECT_EQ(*back, session);
