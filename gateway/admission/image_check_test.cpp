@@ -101,8 +101,9 @@ std::string bomb(std::size_t frame_count) {
     }
     bytes.resize(64U << 20);
     std::string content;
+    const std::string frame = packed(bytes);
     for (std::size_t i = 0; i < frame_count; ++i) {
-        content += packed(bytes);
+        content += frame;
     }
     return content;
 }

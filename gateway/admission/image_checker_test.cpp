@@ -44,9 +44,10 @@ TEST(ImageChecker, GivesOutcomesInOrderOneAtATime) {
 }
 
 TEST(ImageChecker, GivesUpWhatWaitsWhenItIsDestroyed) {
+    const std::string content = sample::symbols(1U << 20);
     ImageChecker checker;
     for (int i = 0; i < 100; ++i) {
-        checker.begin(image("image", sample::symbols(4U << 20)));
+        checker.begin(image("image", content));
     }
 }
 

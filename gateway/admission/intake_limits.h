@@ -88,7 +88,7 @@ inline constexpr std::uint64_t kImageCpuNsASecond = 100'000'000;
 inline constexpr std::uint32_t kImageChecksOfOwnerMax = 4;  // that wait or are under way
 inline constexpr std::uint32_t kImageOwnersMax = 65'536;    // with a budget that isn't full
 // A refused image counts as so many bytes beside those that it unpacked to, as a strike and in its owner's budget: the
-// fifth within a second closes the connection.
+// fifth within a second closes the connection, or an earlier one.
 inline constexpr std::uint64_t kImageRefusedBytes = kMisdeedsSizeBytesMax / 4;
 
 }  // namespace perfleet::intake_limits

@@ -224,7 +224,7 @@ std::string symbols_of_much_content(bool is_bomb) {
 
 void send_images(Socket& socket, Random& random, std::uint64_t turn, const std::string& content) {
     static thread_local SessionId session;
-    if (turn % 500 == 0) {
+    if (socket.sent() == 0 || turn % 2'000 == 0) {  // of what is answered in the wrong session nothing is taken
         session = {0x1bad, random()};
         std::vector<sample::ImageOffer> offers;
         for (std::size_t i = 0; i < hello_limits::kImageOffersMax; ++i) {
@@ -238,6 +238,7 @@ void send_images(Socket& socket, Random& random, std::uint64_t turn, const std::
                                       std::string_view{content}.substr(reply.offset, limits::kImageChunkSizeBytes)));
         }
     });
+    std::this_thread::sleep_for(kPause);
 }
 
 void send_in_parts(Socket& socket, Random& random, std::uint64_t turn) {
