@@ -14,6 +14,7 @@
 #include "gateway/admission/testing/sample_messages.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
+#include "schemas/wire/protocol.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
@@ -25,6 +26,7 @@ constexpr TargetId kTarget{3};
 constexpr SessionId kSession{1, 2};
 constexpr BucketNumber kBucket{400'000};
 constexpr std::size_t kFrameSizeBytes = 64U << 20;
+constexpr auto kElfType = static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols);
 
 std::string packed(const std::string& bytes) {
     std::string frame(ZSTD_compressBound(bytes.size()), '\0');
@@ -66,7 +68,7 @@ public:
     ImagePeer(const std::string& endpoint, std::uint64_t number, std::size_t image_count, const std::string& content)
         : peer_{endpoint}, session_{77, number}, content_{content} {
         for (std::size_t i = 0; i < image_count; ++i) {
-            offers_.push_back({"image " + std::to_string(number) + " " + std::to_string(i), 1, content.size()});
+            offers_.push_back({"image " + std::to_string(number) + " " + std::to_string(i), kElfType, content.size()});
         }
         peer_.send(sample::hello(sample_session(TargetId{100 + number}, session_), Seq{1}, offers_));
     }
@@ -101,7 +103,7 @@ private:
     // Up to where it has sent the image then.
     std::size_t send_chunk(const sample::Reply& asked) {
         const auto chunk = std::string_view{content_}.substr(asked.offset, limits::kImageChunkSizeBytes);
-        peer_.send(sample::image(session_, {asked.build_id, 1, content_.size()}, asked.offset, chunk));
+        peer_.send(sample::image(session_, {asked.build_id, kElfType, content_.size()}, asked.offset, chunk));
         return asked.offset + chunk.size();
     }
 

@@ -24,6 +24,7 @@
 #include "gateway/admission/testing/sample_messages.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
+#include "schemas/wire/protocol.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {
@@ -35,6 +36,7 @@ using Random = std::mt19937_64;
 constexpr SessionId kSession{0xbad, 1};
 constexpr auto kPause = std::chrono::milliseconds{1};
 constexpr int kBurst = 32;
+constexpr auto kElfType = static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols);
 
 BucketNumber bucket_now() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -228,13 +230,13 @@ void send_images(Socket& socket, Random& random, std::uint64_t turn, const std::
         session = {0x1bad, random()};
         std::vector<sample::ImageOffer> offers;
         for (std::size_t i = 0; i < hello_limits::kImageOffersMax; ++i) {
-            offers.push_back({"b" + std::to_string(random()).substr(0, 18), 1, content.size()});
+            offers.push_back({"b" + std::to_string(random()).substr(0, 18), kElfType, content.size()});
         }
         socket.send(sample::hello(sample_session(TargetId{session.low}, session), Seq{1}, offers));
     }
     socket.read_all([&](const sample::Reply& reply) {
         if (reply.type == sample::ReplyType::kNeedImage && !reply.build_id.empty()) {
-            socket.send(sample::image(session, {reply.build_id, 1, content.size()}, reply.offset,
+            socket.send(sample::image(session, {reply.build_id, kElfType, content.size()}, reply.offset,
                                       std::string_view{content}.substr(reply.offset, limits::kImageChunkSizeBytes)));
         }
     });
