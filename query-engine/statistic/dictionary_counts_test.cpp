@@ -2,6 +2,7 @@
 // whatever came late, again, or is damaged.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <vector>
@@ -275,8 +276,15 @@ TEST(DictionaryCounts, DontHideAContradictionThatComesLate) {
     const ProfileScenario scenario = fleet_scenario(6);
     const auto store = delivered(scenario, dictionary_options(false), DeliveryOrder{60});
     put_late(*store, scenario.sessions[1], 1'000'000, {1}, {{1, 0, 0, 0x9999'9999}});
-    EXPECT_FALSE(run_text_query("top", {{"exact", "yes"}}, *store, {}, UtcNs{0}).ok());
-    EXPECT_FALSE(run_text_query("top", {}, *store, {}, UtcNs{0}).ok());
+    const auto exact = run_text_query("top", {{"exact", "yes"}}, *store, {}, UtcNs{0});
+    const auto given = run_text_query("top", {}, *store, {}, UtcNs{0});
+    ASSERT_TRUE(exact.ok() && given.ok());
+    EXPECT_EQ(given->rows, exact->rows);
+    for (const Answer* answer : {&*exact, &*given}) {
+        EXPECT_TRUE(std::any_of(answer->warnings.begin(), answer->warnings.end(), [](const std::string& warning) {
+            return warning.find(": 1 definitions of a stack, image or string") != std::string::npos;
+        }));
+    }
 }
 
 TEST(DictionaryCounts, FallBackToDefinitionsWhereSomethingIsMissingOrDamaged) {

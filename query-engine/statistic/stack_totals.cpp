@@ -53,11 +53,16 @@ std::span<const NodeTotal> StackTotals::of(const EpochDictionary& dictionary, st
     auto next = counts.begin();
     for (const std::uint32_t number : found_) {
         const StackNumber node{number};
+        // The mark comes first, and its own rows, if there are any, stand behind those of others.
         const bool is_mark = node != kEmptyStack && node == dictionary.cut_mark();
-        auto count = is_mark
-                         ? std::lower_bound(counts.begin(), counts.end(), node,
-                                            [](const StackCount& one, StackNumber mark) { return one.stack < mark; })
-                         : next;
+        auto count = next;
+        if (is_mark) {
+            count = std::lower_bound(counts.begin(), counts.end(), node,
+                                     [](const StackCount& one, StackNumber mark) { return one.stack < mark; });
+        }
+        while (count != counts.end() && count->stack < node) {
+            ++count;  // of the mark
+        }
         std::uint64_t self = 0;
         for (; count != counts.end() && count->stack == node; ++count) {
             self += count->value;
