@@ -306,7 +306,9 @@ StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSamp
             mark_outer_end(*resolved_, mark.value_or(unknown_image_));
         }
         const auto frames = std::span{resolved_->frames}.first(resolved_->frame_count);
-        made = {definitions_.stack(frames, Ticks{time_}), resolved_->unmapped_count, resolved_->truncated_count};
+        made.stack = definitions_.stack(frames, Ticks{time_});
+        made.unmapped_count = resolved_->unmapped_count;
+        made.truncated_count = resolved_->truncated_count & 0x7fffU;
         chains_.insert(key, made);
         found = &made;
     }
