@@ -5,11 +5,7 @@
 // `MANIFEST-NUMBER.copy` has the same bytes. The writer appends to it what the manifest has got, behind each flush and
 // compaction and before the files that these made needless are deleted, and doesn't sync it: so it may be shorter, and
 // never states more.
-//
-// Of the RocksDB engine alone.
 #pragma once
-
-#include <rocksdb/listener.h>
 
 #include <cstdint>
 #include <mutex>
@@ -42,15 +38,12 @@ struct FoundManifest {
 [[nodiscard]] Result<Done> restore_manifest(const std::string& directory, const FoundManifest& found);
 
 // Threads: any.
-class ManifestCopier final : public rocksdb::EventListener {
+class ManifestCopier {
 public:
     explicit ManifestCopier(std::string directory) : directory_{std::move(directory)} {}
 
-    // Where that fails the copy stays shorter, until it succeeds again.
+    // Behind each flush and compaction. Where it fails the copy stays shorter, until it succeeds again.
     void update();
-
-    void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo&) override { update(); }
-    void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override { update(); }
 
 private:
     std::string directory_;

@@ -25,6 +25,17 @@
 namespace perfleet {
 namespace {
 
+class ManifestListener final : public rocksdb::EventListener {
+public:
+    explicit ManifestListener(std::shared_ptr<ManifestCopier> copier) : copier_{std::move(copier)} {}
+
+    void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo&) override { copier_->update(); }
+    void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override { copier_->update(); }
+
+private:
+    std::shared_ptr<ManifestCopier> copier_;
+};
+
 constexpr const char* kReaderFolderPrefix = "perfleet-reader-";
 
 // A reader may look at the moment at which the writer replaces a file; then it looks again.
@@ -311,7 +322,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
     opened->env = std::move(env);
     opened->memory_size_bytes = memory_size_bytes;
     opened->manifest_copier = std::make_shared<ManifestCopier>(directory);
-    options.listeners.push_back(opened->manifest_copier);
+    options.listeners.push_back(std::make_shared<ManifestListener>(opened->manifest_copier));
     if (!prepared.damage.empty()) {
         opened->damage.push_back(prepared.damage);
     }

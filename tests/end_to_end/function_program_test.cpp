@@ -169,9 +169,11 @@ TEST_F(FunctionProgram, CoroutinesOfPerlRunAsEver) {
 
 TEST_F(FunctionProgram, GoroutinesHaveTheirTimesWhicheverThreadRunsThem) {
     const std::string program = folder_ / "goroutine_workload";
+    Process::Options options;
+    options.environment = {"GOCACHE=" + (folder_ / "cache"), "GOFLAGS=-mod=mod"};
     const Finished built = run(
         {"go", "build", "-o", program, std::string{PERFLEET_SOURCE_DIR} + "/tests/end_to_end/goroutine_workload.go"},
-        {.environment = {"GOCACHE=" + (folder_ / "cache"), "GOFLAGS=-mod=mod"}});
+        options);
     if (built.ending.status != 0) {
         GTEST_SKIP() << "there is no Go compiler (tools/setup): " << built.error_output;
     }
