@@ -153,8 +153,8 @@ TEST_F(FunctionProgram, CoroutinesOfPerlRunAsEver) {
         GTEST_SKIP() << "perl has no Coro (tools/setup)";
     }
     const auto sorts_of = [&](const std::string& script) {
-        const Finished finished = run(with(latency({"perl:Perl_runops_standard", "perl:Perl_pp_sort"}),
-                                           {"--format", "json", "--", "perl", "-e", script}));
+        const Finished finished =
+            run(with(latency({"perl:Perl_runops_standard", "perl:Perl_pp_sort"}), {"--", "perl", "-e", script}));
         EXPECT_EQ(finished.ending.status, 0) << finished.ending.signal << finished.error_output;
         EXPECT_EQ(number_in(finished.error_output, "coroutines"), script == load ? 0U : 20U) << finished.error_output;
         EXPECT_EQ(finished.error_output.find("begun before"), std::string::npos) << finished.error_output;
