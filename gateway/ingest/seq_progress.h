@@ -47,8 +47,7 @@ public:
         std::uint64_t skipped = 0;
         if (oldest.value > prefix_.value + 1) {
             const auto end = above_.lower_bound(oldest.value);
-            skipped = oldest.value - 1 - prefix_.value -
-                      static_cast<std::uint64_t>(std::distance(above_.begin(), end));
+            skipped = oldest.value - 1 - prefix_.value - static_cast<std::uint64_t>(std::distance(above_.begin(), end));
             prefix_ = Seq{oldest.value - 1};
             above_.erase(above_.begin(), end);
         }
