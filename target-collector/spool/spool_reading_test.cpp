@@ -422,6 +422,7 @@ TEST_F(OrphanFile, RandomDamageIsNeverACrash) {
             for (const std::size_t slot : {kSpoolJournalOffset, kSpoolJournalOffset + kJournalSlotSizeBytes}) {
                 std::uint32_t size = 0;
                 std::memcpy(&size, file_.data() + slot + 8, sizeof size);
+                size = std::min<std::uint32_t>(size, kJournalSlotSizeBytes - 16);
                 file_[slot + 16 + random() % 96] ^= static_cast<std::byte>(random());
                 checksum =
                     crc32c(crc32c(0, std::span{file_}.subspan(slot, 12)), std::span{file_}.subspan(slot + 16, size));

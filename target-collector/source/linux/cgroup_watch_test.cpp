@@ -179,7 +179,7 @@ TEST(CgroupWatch, SamplesOfShortProcessesHaveTheirCgroups) {
             const pid_t child = ::fork();
             if (child == 0) {
                 std::ofstream{cgroup.procs()} << ::getpid();
-                burn_cpu(2'000'000);
+                burn_cpu(10'000'000);  // much longer than the move, which a busy machine makes slow
                 ::execl("/bin/true", "true", nullptr);
                 ::_exit(1);
             }

@@ -140,7 +140,8 @@ TEST_F(FrameImport, ARunOfATargetWithoutAClockEndedWhenItsFileWasWritten) {
         EXPECT_EQ(session.start_point.utc_ns.value,
                   kNow.value - static_cast<std::int64_t>(end.end_point.ticks.value - session.start_point.ticks.value));
         EXPECT_EQ(session.received, kNow);
-        for (const Partition& partition : *store_->partitions()) {
+        const auto partitions = store_->partitions();
+        for (const Partition& partition : *partitions) {
             EXPECT_EQ(partition.bucket, bucket_of(session.start_point.utc_ns));
         }
     }
