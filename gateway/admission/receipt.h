@@ -19,8 +19,9 @@ void take_receipt(SessionRecord& record, Ticks clock, UtcNs now);
 // at another time. Labels aren't compared.
 [[nodiscard]] bool are_of_one_session(const SessionRecord& one, SessionRecord other);
 
-// A target that knows no UTC seals its first rows in an hour long before its session: they belong into that in which it
-// began. The batch is then sealed anew, but only if it is as it was sealed: the rest is refused when it is admitted.
+// A target whose start was made of the receipt seals its first rows in an hour long before its session: they belong
+// into that in which it began. The batch is then sealed anew, but only if it is as it was sealed: the rest is refused
+// when it is admitted.
 void move_into_session(BatchUntrusted& batch, const SessionRecord& session);
 
 }  // namespace perfleet

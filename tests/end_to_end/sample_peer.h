@@ -46,6 +46,13 @@ public:
         }
     }
 
+    // Whether there is no connection now, though there was one.
+    bool is_cut() {
+        is_connected_ = driver_->is_connected() || is_connected_;
+        (void)driver_->reconnected();
+        return is_connected_ && !driver_->is_connected();
+    }
+
     // The next reply of this sort; others are passed over. A failure when none comes in time.
     sample::Reply wait_for(sample::ReplyType type) { return wait_for_any({type}); }
 
@@ -132,6 +139,7 @@ private:
 
     std::unique_ptr<SocketDriver> driver_;
     std::uint64_t acknowledged_ = 0;
+    bool is_connected_ = false;
 };
 
 }  // namespace perfleet::end_to_end
