@@ -252,14 +252,12 @@ std::string describe_log_loss(const std::string& directory, const LogDamage& dam
 }
 
 Result<bool> cut_log_tail(const std::string& directory) {
-    for (const SyncedLog& log : short_logs(directory)) {
-        if (log.is_another) {  // nothing of it is the store's
-            const fs::path path = fs::path{directory} / log_file_name(log.number);
-            std::error_code error;
-            fs::rename(path, path.string() + ".damaged", error);
-            if (error) {
-                return error_from_errno(error.value(), path.string());
-            }
+    for (const std::string& name : other_logs(directory)) {  // nothing of it is the store's
+        const fs::path path = fs::path{directory} / name;
+        std::error_code error;
+        fs::rename(path, path.string() + ".damaged", error);
+        if (error) {
+            return error_from_errno(error.value(), path.string());
         }
     }
     auto damage = PERFLEET_TRY(find_log_damage(directory));

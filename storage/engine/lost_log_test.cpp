@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/engine/folder.h"
@@ -38,6 +39,7 @@ protected:
         ASSERT_TRUE(opened.ok()) << opened.error().message;
         Store& store = **opened;
         ASSERT_TRUE(store.define(test_writer::partition(), test_writer::session()).ok());
+        bool has_two = false;
         for (std::uint64_t seq = 1; seq < 10'000; ++seq) {
             const std::vector batches{test_writer::batch(Seq{seq})};
             ASSERT_TRUE(store.put(test_writer::partition(), batches).ok()) << seq;
@@ -45,7 +47,7 @@ protected:
             seq_count_ = seq;
             const std::set<std::string> logs = log_files(data_);
             first_ = seq == 1 ? *logs.rbegin() : first_;
-            if (*logs.rbegin() != first_) {
+            if (*logs.rbegin() != first_ && std::exchange(has_two, true)) {  // and both are synced
                 break;
             }
         }

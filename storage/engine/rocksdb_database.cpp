@@ -190,6 +190,11 @@ Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Opti
                                 ": its copy is read in its place; the gateway restores it at its next start");
     }
     const auto lost = PERFLEET_TRY(lost_table_files(directory));
+    for (const std::string& log : other_logs(directory)) {  // RocksDB's assertions end the program at such a one
+        const std::string empty = opened.folder->path() + "/" + log + ".empty";
+        std::ofstream{empty}.close();
+        others.emplace(log, empty);
+    }
     PERFLEET_TRY(prepare_damaged(directory, lost, std::move(others), options, opened));
     options.max_open_files =
         kWriterFilesMax;  // with all of them open RocksDB has another way of reading, which stops here
@@ -369,15 +374,15 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
         const std::set<std::string> logs = log_files(directory);
         const auto manifest = PERFLEET_TRY(find_manifest(directory));
         rocksdb::DB* db = nullptr;
-        if (manifest.damage.empty()) {
+        const bool is_damaged = !manifest.damage.empty() || !other_logs(directory).empty();
+        if (!is_damaged) {
             status = rocksdb::DB::OpenAsSecondary(options, directory, opened->folder->path(), &db);
         }
         if (db != nullptr) {
             opened->db.reset(db);
             status = includes_all(log_files(directory), logs) ? status : catch_up_once(directory, *db);
         }
-        if (!manifest.damage.empty() ||
-            (status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {}))) {
+        if (is_damaged || (status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {}))) {
             opened->db.reset();
             status = PERFLEET_TRY(open_damaged(directory, options, *opened));
         }

@@ -159,6 +159,16 @@ std::vector<SyncedLog> short_logs(const std::string& directory) {
     return shorter;
 }
 
+std::vector<std::string> other_logs(const std::string& directory) {
+    std::vector<std::string> names;
+    for (const SyncedLog& log : short_logs(directory)) {
+        if (log.is_another) {
+            names.push_back(log_file_name(log.number));
+        }
+    }
+    return names;
+}
+
 Result<Done> record_log_loss(const std::string& directory, const std::string& loss) {
     const std::vector<std::string> recorded = recorded_log_losses(directory);
     if (std::find(recorded.begin(), recorded.end(), loss) != recorded.end()) {

@@ -39,6 +39,9 @@ void write_synced_logs(const std::string& directory, std::uint64_t number, std::
 // those whose contents are in table files: RocksDB deletes these.
 [[nodiscard]] std::vector<SyncedLog> short_logs(const std::string& directory);
 
+// Names of the files that are in the place of one of these and are none of the store's.
+[[nodiscard]] std::vector<std::string> other_logs(const std::string& directory);
+
 // Durable, once for each text.
 [[nodiscard]] Result<Done> record_log_loss(const std::string& directory, const std::string& loss);
 [[nodiscard]] std::vector<std::string> recorded_log_losses(const std::string& directory);
