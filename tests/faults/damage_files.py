@@ -49,12 +49,17 @@ def end(process, number):
     return process.returncode, errors
 
 
+def copy_folder(source, target):
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.sock"))
+
+
 def make_store(programs, store, older):
     """Several table files, a log that a killed gateway leaves, and the folder as it was before that."""
     for _ in range(IMPORTS):
         result = programs.run("import", "--data", store, PROFILE)
         assert result.returncode == 0, result.stderr
-    shutil.copytree(store, older)
+    copy_folder(store, older)
     process, ready = programs.gateway(store)
     endpoint = ready.split("listen=")[1].split()[0]
     for _ in range(2):
@@ -161,7 +166,7 @@ def main():
         make_store(programs, others, root / "older-others")
         intact = Answer(programs, store)
         assert intact.status == 0 and intact.stored > 0 and not intact.warnings, intact.text
-        shutil.copytree(store, work)
+        copy_folder(store, work)
         faults = faults_of(programs, work, intact)
         assert not faults, faults
         cases = [case for case in cases_of(store, older, others, options.places, rng)
@@ -170,8 +175,7 @@ def main():
             cases = rng.sample(cases, options.cases)
         bad = 0
         for name, kind, place, other in cases:
-            shutil.rmtree(work)
-            shutil.copytree(store, work)
+            copy_folder(store, work)
             content = (work / name).read_bytes()
             (work / name).write_bytes(damaged(kind, content, place, other and other.read_bytes()))
             faults = faults_of(programs, work, intact)
