@@ -135,7 +135,13 @@ TEST_F(ProbeProgram, TheFunctionThatMakesOperationsSlowIsFound) {
     EXPECT_TRUE(verdicts["rare_step"].starts_with("more by ")) << table.dump(1);
     EXPECT_TRUE(verdicts["usual_step"].starts_with("less by ")) << table.dump(1);
     EXPECT_TRUE(verdicts["main"].starts_with("no difference shown")) << table.dump(1);
-    EXPECT_EQ(table["ledger"]["produced"], table["ledger"]["stored"]);
+    // A busy machine is late with a timer now and then, which the ledger says.
+    std::uint64_t lost = 0;
+    for (const auto& [reason, rows] : table["ledger"]["lost"].items()) {
+        EXPECT_TRUE(reason == "timer_late" || reason == "not_delivered") << reason;
+        lost += rows.get<std::uint64_t>();
+    }
+    EXPECT_EQ(table["ledger"]["produced"].get<std::uint64_t>(), table["ledger"]["stored"].get<std::uint64_t>() + lost);
     // The same as a page, whose verdicts are these.
     const std::string page = folder_ / "page.html";
     const Finished drawn = run({program_path("perfleet"), "flamegraph", "--slowest", "5%", "--of", "perfleet:work",
