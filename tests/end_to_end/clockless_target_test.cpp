@@ -116,7 +116,8 @@ TEST_P(ClocklessTarget, ItsRowsLieInTheSecondsOfItsRun) {
     EXPECT_GE(session.start_point.utc_ns.value, one.first_s * kNsPerSecond);
     EXPECT_LE(session.start_point.utc_ns.value, one.last_s * kNsPerSecond);
     EXPECT_LE(ledgers.front().end->end_point.utc_ns.value, one.last_s * kNsPerSecond);
-    for (const Partition& partition : *(*reader)->partitions()) {
+    const auto partitions = (*reader)->partitions();
+    for (const Partition& partition : *partitions) {
         EXPECT_GE(partition.bucket, bucket_of(UtcNs{one.first_s * kNsPerSecond}));
     }
     (void)perfleet({"inspect", "--verify", "--data", data_});
