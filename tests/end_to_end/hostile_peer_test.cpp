@@ -149,8 +149,8 @@ TEST_F(HostilePeer, MayTakeEverythingAsDropped) {
 
 TEST_F(HostilePeer, MaySayHelloWithoutEnd) {
     SamplePeer hostile{gateway_.listen()};
-    for (std::uint64_t i = 0; i < 3'000 && !hostile.is_cut(); ++i) {
-        hostile.send(sample::hello(sample_session(TargetId{i}, SessionId{})));
+    for (std::uint64_t i = 0;
+         i < 3'000 && hostile.send_unless_cut(sample::hello(sample_session(TargetId{i}, SessionId{}))); ++i) {
     }
     SamplePeer other{gateway_.listen()};
     EXPECT_FALSE(other.greet(sample_session(TargetId{1}, SessionId{})).session.is_none());

@@ -46,11 +46,22 @@ public:
         }
     }
 
-    // Whether there is no connection now, though there was one.
-    bool is_cut() {
-        is_connected_ = driver_->is_connected() || is_connected_;
-        (void)driver_->reconnected();
-        return is_connected_ && !driver_->is_connected();
+    // As send(); false: the gateway has closed the connection. Replies are passed over, for the end is read behind
+    // them.
+    bool send_unless_cut(const sample::Frame& frame) {
+        std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
+        while (!is_sent(frame)) {
+            EXPECT_LT(std::chrono::steady_clock::now(), end) << "no connection";
+            for (auto size = driver_->receive(buffer); size.ok() && *size != 0; size = driver_->receive(buffer)) {
+            }
+            if (was_connected_ && !driver_->is_connected()) {
+                return false;
+            }
+            driver_->wait(-1, 1'000'000);
+        }
+        was_connected_ = true;
+        return true;
     }
 
     // The next reply of this sort; others are passed over. A failure when none comes in time.
@@ -139,7 +150,7 @@ private:
 
     std::unique_ptr<SocketDriver> driver_;
     std::uint64_t acknowledged_ = 0;
-    bool is_connected_ = false;
+    bool was_connected_ = false;
 };
 
 }  // namespace perfleet::end_to_end
