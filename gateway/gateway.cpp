@@ -94,6 +94,7 @@ public:
         }
         ingest_options.grant_session = random_session;
         ingest_options.log = options.log;
+        ingest_options.data = options.data;
         ingest_options.memory = options.memory;
         ingest_options.asks_for_symbols = options.asks_for_symbols;
         ingest_options.cardinality.target_sessions_max = options.target_sessions_max;

@@ -38,6 +38,8 @@ struct GatewayOptions {
     std::optional<Keys> keys{};
     // In which retention class a session's rows are stored; empty: all in 0. On the thread that serves.
     std::function<std::uint8_t(const SessionRecord&)> retention_class_of{};
+    // The store, as --data names it: for what is logged.
+    std::string data{};
     // The store's folder: where its user's recorders on this machine (gateway.sock) and operators (control.sock) find
     // sockets; empty: nowhere.
     std::string folder{};

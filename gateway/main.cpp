@@ -266,6 +266,7 @@ int run(const Arguments& arguments) {
     options.target_sessions_max = arguments.target_sessions_max;
     options.clock_timeout_ns = nanoseconds(arguments.clock_timeout_s);
     options.retention_class_of = [&rules](const SessionRecord& session) { return rules->class_of(session); };
+    options.data = arguments.data;
     options.folder = is_folder(arguments.data) ? arguments.data : "";
     auto gateway = Gateway::open(options, **store);
     if (!gateway) {

@@ -302,7 +302,8 @@ void Ingest::State::report_damage() {
         if (reported_damage.insert(damage).second) {
             log({LogLevel::kWarning, "store",
                  damage + "; the rest is there, and what comes is stored. Symbols that were lost are asked for again; "
-                          "`perfleet inspect --verify` lists what is lost"});
+                          "`perfleet inspect --verify --data " +
+                     options.data + "` lists what is lost"});
         }
     }
 }

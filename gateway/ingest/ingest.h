@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,7 @@ public:
         std::uint64_t incarnation = 0;             // of this run: random, not 0
         std::function<SessionId()> grant_session;  // 128 random bits
         LogSink log;                               // what an operator should know
+        std::string data;                          // the store, as --data names it: for what is logged
         // The time now, told again where something took long. Without it durations are those between calls.
         std::function<std::uint64_t()> monotonic_ns;
         MemoryPlan memory;
