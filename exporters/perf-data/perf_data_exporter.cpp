@@ -22,6 +22,11 @@
 namespace perfleet {
 namespace {
 
+// Samples that the kernel didn't take: no ring lost them, which is what perf warns of.
+bool is_never_taken(std::string_view reason) {
+    return reason == count_name(CountName::kLostThrottled) || reason == count_name(CountName::kLostTimerLate);
+}
+
 constexpr std::uint64_t kRowsBetweenChecks = 4'096;
 
 constexpr std::uint64_t kMagic = 0x32454c4946524550;  // "PERFILE2"
@@ -302,6 +307,7 @@ private:
             summary_.ledger.add(scan_.ledger(index, kKinds, summary_.warnings));
         }
         std::vector<std::uint64_t> lost(events_.events().size());
+        std::uint64_t never_taken = 0;
         std::vector<std::string> known_warnings;
         for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
             for (const Series series : scan_.ledger_series(index)) {
@@ -309,11 +315,12 @@ private:
                 if (event != nullptr && series.kind != Kind::kRecord) {
                     for (const auto& [reason, rows] : scan_.ledger(index, series, known_warnings).lost) {
                         lost[event->id - 1] += rows;
+                        never_taken += is_never_taken(reason) ? rows : 0;
                     }
                 }
             }
         }
-        const std::uint64_t total = std::accumulate(lost.begin(), lost.end(), std::uint64_t{0});
+        const std::uint64_t total = std::accumulate(lost.begin(), lost.end(), std::uint64_t{0}) - never_taken;
         std::uint64_t unreported = total - std::min(total, stream_.lost_count());
         for (const ExportedEvent& event : events_.events()) {
             if (const std::uint64_t count = lost[event.id - 1]; count > 0) {
