@@ -58,7 +58,8 @@ void expect_ledger_adds_up(const json& answer) {
 }
 
 std::map<std::pair<std::string, std::string>, std::uint64_t> perf_report_counts(const std::string& file,
-                                                                                const std::string& home) {
+                                                                                const std::string& home,
+                                                                                bool may_miss_some) {
     Process::Options options;
     options.environment = {"HOME=" + home, "PERF_CONFIG=/dev/null"};
     // Named widths: left to itself perf cuts a command's name to the length of the first one that its thread had.
@@ -66,7 +67,9 @@ std::map<std::pair<std::string, std::string>, std::uint64_t> perf_report_counts(
                                  "0", "-F", "sample,comm,sym", "-w", "12,16,2000", "-t", "|", "-i", file},
                                 options);
     EXPECT_EQ(report.ending.status, 0);
-    EXPECT_EQ(report.error_output, "");
+    if (!may_miss_some || report.error_output.find("events and lost") == std::string::npos) {
+        EXPECT_EQ(report.error_output, "");
+    }
     std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
     std::istringstream lines{report.output};
     for (std::string line; std::getline(lines, line);) {

@@ -20,10 +20,12 @@ namespace perfleet::end_to_end {
 // produced = stored + expired + the sum of lost (+ pending, when there is any).
 void expect_ledger_adds_up(const nlohmann::json& answer);
 
-// What the real `perf report` counts in a file, by (command, symbol). Its standard error must be empty. HOME is `home`,
-// so that nobody's ~/.debug or ~/.perfconfig matters.
+// What the real `perf report` counts in a file, by (command, symbol). Its standard error must be empty, but
+// for what it says of records that were lost where some were. HOME is `home`, so that nobody's ~/.debug or
+// ~/.perfconfig matters.
 [[nodiscard]] std::map<std::pair<std::string, std::string>, std::uint64_t> perf_report_counts(const std::string& file,
-                                                                                              const std::string& home);
+                                                                                              const std::string& home,
+                                                                                              bool may_miss_some);
 
 // Sums `top`'s self counts by (command, symbol).
 [[nodiscard]] std::map<std::pair<std::string, std::string>, std::uint64_t> top_counts(const nlohmann::json& top);

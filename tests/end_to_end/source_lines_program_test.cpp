@@ -124,8 +124,9 @@ TEST_F(SourceLinesProgram, CountsByLineAndProcessorArePerfs) {
         std::smatch match;
         for (std::string line; std::getline(lines, line);) {
             const bool is_row = !line.starts_with('#') && std::regex_match(line, match, row);
-            const bool is_known = !match.str(2).starts_with("??") && (match.str(2).empty() || match.str(3) != "0");
-            if (is_row && is_known) {
+            const bool is_known =
+                is_row && !match.str(2).starts_with("??") && (match.str(2).empty() || match.str(3) != "0");
+            if (is_known) {
                 expected[match.str(2) + std::to_string(std::stoull(match.str(3)))] += std::stoull(match.str(1));
             }
         }
