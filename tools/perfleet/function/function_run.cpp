@@ -344,6 +344,13 @@ private:
                                 counts.rows_lost));
             }
         }
+        if (const std::uint64_t unprobed = tracer_->unprobed_count(); unprobed != 0) {
+            run_.warnings.push_back(
+                fmt::format("{} processes went on without their first thread (it ended alone, or another one called "
+                            "exec()): the kernel removed their probes, and later calls aren't counted; --follow "
+                            "counts them",
+                            unprobed));
+        }
         if (const std::uint64_t forked = tracer_->forked_count(); forked != 0) {
             run_.warnings.push_back(
                 options_.follows_children

@@ -3,6 +3,7 @@
 // does.
 #include <gtest/gtest.h>
 #include <setjmp.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -267,6 +269,80 @@ TEST_F(FunctionStacks, AChildThatReturnsFromItsParentsCallIsNotCounted) {
     EXPECT_EQ(traced.counts.returned, 1U);
     EXPECT_EQ(traced.counts.unmatched, 0U);
     expect_times_as_measured(traced);
+}
+
+// A process that visits once, begins a second thread, and ends its first one by `end`.
+struct EndedThread {
+    FunctionCounts counts;
+    std::uint64_t unprobed = 0;
+};
+EndedThread trace_thread_end(const TracedFunction& visit, void (*other)(), void (*end)()) {
+    std::array<int, 2> pipe_fds{};
+    EXPECT_EQ(::pipe(pipe_fds.data()), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        char byte = 0;
+        (void)!::read(pipe_fds[0], &byte, 1);
+        visited::visit([] {});
+        std::thread{other}.detach();
+        end();
+        ::_exit(1);
+    }
+    FunctionTracer::Options options;
+    options.pids = {static_cast<std::uint32_t>(child)};
+    auto tracer = FunctionTracer::open(std::array{visit}, options);
+    EndedThread result;
+    if (tracer.ok()) {
+        (*tracer)->enable(true);
+    }
+    (void)!::write(pipe_fds[1], "g", 1);
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    if (tracer.ok()) {
+        result.counts = (*tracer)->counts().front();
+        result.unprobed = (*tracer)->unprobed_count();
+    } else {
+        ADD_FAILURE() << tracer.error().message;
+    }
+    for (const int fd : pipe_fds) {
+        ::close(fd);
+    }
+    return result;
+}
+
+void wait_for_ever() {
+    for (;;) {
+        ::pause();
+    }
+}
+
+void visit_without_the_first_thread() {
+    std::string state;
+    while (state != "Z") {
+        std::ifstream file{"/proc/self/task/" + std::to_string(::getpid()) + "/stat"};
+        for (std::string word; word.empty() || word.back() != ')';) {
+            file >> word;
+        }
+        file >> state;
+    }
+    visited::visit([] {});
+    ::_exit(0);
+}
+
+TEST_F(FunctionStacks, AProcessThatGoesOnWithoutItsFirstThreadIsNamed) {
+    const TracedFunction visit = function("visited::visit");
+    const EndedThread alone = trace_thread_end(visit, visit_without_the_first_thread, [] { ::syscall(SYS_exit, 0); });
+    EXPECT_EQ(alone.unprobed, 1U);
+    EXPECT_EQ(alone.counts.returned, 1U);
+    const EndedThread replaced = trace_thread_end(
+        visit, [] { ::execl("/bin/true", "true", nullptr); }, wait_for_ever);
+    EXPECT_EQ(replaced.unprobed, 1U);
+    const EndedThread together = trace_thread_end(visit, wait_for_ever, [] { ::_exit(0); });
+    EXPECT_EQ(together.unprobed, 0U);
+    const EndedThread by_other = trace_thread_end(
+        visit, [] { ::_exit(0); }, wait_for_ever);
+    EXPECT_EQ(by_other.unprobed, 0U);
 }
 
 // However deep, as long as the table has place: then the outermost calls are those without a time.

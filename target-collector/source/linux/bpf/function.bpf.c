@@ -32,7 +32,9 @@ struct signal_struct {
     struct {
         int counter;
     } live;
+    unsigned int flags;
 } __attribute__((preserve_access_index));
+#define SIGNAL_GROUP_EXIT 4u /* all threads are to end: exit(), a signal */
 
 struct task_struct {
     int pid;
@@ -386,13 +388,20 @@ int on_fork(__u64* context) {
     return 0;
 }
 
-/* Its number is another process's soon. */
+/* The number of a process that has ended is another one's soon. Probes of one process stand in the memory of its first
+ * thread: the kernel removes them where that ends alone, or another thread calls exec(), which ends all others.
+ */
 SEC("tp_btf/sched_process_exit")
 int on_process_exit(__u64* context) {
+    const __u32 zero = 0;
+    struct function_state* const state = bpf_map_lookup_elem(&session, &zero);
     const struct task_struct* const task = (const struct task_struct*)context[0];
     const __u32 pid = task->tgid;
     if (task->signal->live.counter == 0) { /* its last thread */
         bpf_map_delete_elem(&targets, &pid);
+    } else if (state && state->is_enabled && !state->follows && task->pid == task->tgid &&
+               !(task->signal->flags & SIGNAL_GROUP_EXIT) && bpf_map_lookup_elem(&targets, &pid)) {
+        COUNT(state->unprobed, 1);
     }
     return 0;
 }

@@ -100,5 +100,6 @@ struct function_state { /* in memory that both have */
     FUNCTION_U32 has_targets;
     FUNCTION_U32 follows; /* what followed processes start, too */
     FUNCTION_U32 unused;
-    FUNCTION_U64 forked; /* processes that followed ones have started, and that aren't followed */
+    FUNCTION_U64 forked;   /* processes that followed ones have started, and that aren't followed */
+    FUNCTION_U64 unprobed; /* followed processes that go on without the thread that their probes are tied to */
 };

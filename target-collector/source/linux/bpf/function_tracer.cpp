@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -24,7 +25,9 @@ namespace {
 constexpr const char* kTimingFunctions = "timing functions by BPF";
 constexpr const char* kUprobeType = "/sys/bus/event_source/devices/uprobe/type";
 constexpr const char* kKprobeType = "/sys/bus/event_source/devices/kprobe/type";
+constexpr std::array kOfTargets{"on_process_exit", "on_fork"};  // programs that follow processes
 constexpr int kEveryProcess = -1;
+constexpr int kNotSupported = 524;         // the kernel's own ENOTSUPP
 constexpr std::size_t kProcessesMax = 64;  // each has a descriptor for each probe
 
 Error probe_error(int error, const TracedFunction& function) {
@@ -38,10 +41,11 @@ Error probe_error(int error, const TracedFunction& function) {
                        : Error{ErrorCode::kNotFound, function.image + ": no such file"};
         case EINVAL:
         case ENOTSUP:
+        case kNotSupported:
         case EIO:
         case EADDRNOTAVAIL:
-            return {ErrorCode::kInvalid, function.name + ": the kernel refuses a probe there (" + std::strerror(error) +
-                                             "), as where no instruction begins"};
+            return {ErrorCode::kInvalid,
+                    function.name + ": the kernel refuses a probe there, as at some instructions and within others"};
         default: return bpf_error(error, kTimingFunctions);
     }
 }
@@ -70,9 +74,8 @@ public:
             return bpf_error(errno, kTimingFunctions);
         }
         const bool follows = options.follows_children && !options.pids.empty();
-        for (const auto& [name, is_needed] :
-             {std::pair{"on_fork", !options.pids.empty()}, std::pair{"on_process_exit", follows}}) {
-            bpf_program__set_autoload(bpf_object__find_program_by_name(object_.get(), name), is_needed);
+        for (const char* const name : kOfTargets) {
+            bpf_program__set_autoload(program(name), !options.pids.empty());
         }
         if (!options.has_rows) {
             bpf_map__set_max_entries(bpf_object__find_map_by_name(object_.get(), "rows"),
@@ -103,11 +106,8 @@ public:
         for (std::size_t i = 0; i < functions.size(); ++i) {
             PERFLEET_TRY(add(functions[i], static_cast<std::uint32_t>(i), options));
         }
-        if (follows) {
-            PERFLEET_TRY(keep(bpf_program__attach(program("on_process_exit")), functions.front()));
-        }
-        if (!options.pids.empty()) {
-            return keep(bpf_program__attach(program("on_fork")), functions.front());
+        for (std::size_t i = 0; !options.pids.empty() && i < kOfTargets.size(); ++i) {
+            PERFLEET_TRY(keep(bpf_program__attach(program(kOfTargets[i])), functions.front()));
         }
         return Done{};
     }
@@ -157,6 +157,9 @@ public:
 
     [[nodiscard]] std::uint64_t forked_count() const override {
         return std::atomic_ref{state().forked}.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::uint64_t unprobed_count() const override {
+        return std::atomic_ref{state().unprobed}.load(std::memory_order_relaxed);
     }
 
 private:

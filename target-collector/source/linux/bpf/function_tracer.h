@@ -105,6 +105,9 @@ public:
     [[nodiscard]] virtual std::vector<FunctionCounts> counts() const = 0;
     // Processes that the followed ones have started and that aren't followed.
     [[nodiscard]] virtual std::uint64_t forked_count() const = 0;
+    // Followed processes that went on without their first thread: their later calls aren't seen. 0 with
+    // `follows_children`, which sees them.
+    [[nodiscard]] virtual std::uint64_t unprobed_count() const = 0;
 };
 
 }  // namespace perfleet
