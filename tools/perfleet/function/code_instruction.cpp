@@ -15,12 +15,16 @@ namespace {
 
 using enum InstructionKind;
 
-constexpr std::array<std::string_view, 10> kPrefixes{"bnd",  "notrack", "rep", "repz",   "repnz",
-                                                     "lock", "cs",      "ds",  "data16", "addr32"};
+constexpr std::array<std::string_view, 12> kPrefixes{"bnd", "notrack", "rep", "repz", "repnz",  "lock",
+                                                     "cs",  "ds",      "es",  "ss",   "data16", "addr32"};
 constexpr std::array<std::string_view, 16> kRegisters{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
                                                       "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
 constexpr std::array<std::string_view, 16> kConditions{"jo", "jno", "jb", "jae", "je", "jne", "jbe", "ja",
                                                        "js", "jns", "jp", "jnp", "jl", "jge", "jle", "jg"};
+
+// Where the kernel puts no probe (arch/x86/kernel/uprobes.c).
+constexpr std::array<std::string_view, 6> kRefusedPrefixes{"lock", "cs", "ds", "es", "ss", "notrack"};
+constexpr std::array<std::string_view, 6> kRefusedNames{"int", "in", "out", "cli", "sti", "iret"};
 
 std::string_view take_word(std::string_view& rest) {
     const std::size_t first = std::min(rest.find_first_not_of(" \t"), rest.size());
@@ -56,6 +60,13 @@ CodeInstruction jump_to(std::string_view operand, std::uint32_t condition) {
     return read;
 }
 
+// "… 0x2fe2(%rip)  # 4000 <f>"
+std::optional<std::uint64_t> named_address(std::string_view text) {
+    const std::size_t hash = text.find('#');
+    text.remove_prefix(hash == std::string_view::npos ? text.size() : hash + 1);
+    return address_of(take_word(text));
+}
+
 // "%rax", "0x10(%rax)", "(%rdx,%rax,8)", "0x2fe2(%rip)  # 4000 <f>", "%fs:0x10"; behind the star. False: another one.
 bool read_operand(std::string_view operand, std::string_view comment, std::uint64_t address, function_branch& jump) {
     jump.is_computed = 1;
@@ -79,9 +90,7 @@ bool read_operand(std::string_view operand, std::string_view comment, std::uint6
     }
     std::string_view inside = operand.substr(open + 1, operand.find(')', open) - open - 1);
     if (inside == "%rip") {
-        const std::size_t hash = comment.find('#');
-        comment.remove_prefix(hash == std::string_view::npos ? comment.size() : hash + 1);
-        const auto pointer = address_of(take_word(comment));
+        const auto pointer = named_address(comment);
         jump.base = FUNCTION_OWN_ADDRESS;
         jump.displacement = static_cast<std::int64_t>(pointer.value_or(0) - address);
         return pointer.has_value();
@@ -108,10 +117,19 @@ CodeInstruction read_x86(const DisassembledLine& line) {
     std::string_view rest = line.text;
     std::string_view name = take_word(rest);
     const bool has_lock = name == "lock";
-    while (index_of(name, kPrefixes)) {
-        name = take_word(rest);
+    bool is_refused = false;
+    bool is_untracked = false;
+    bool is_of_words = false;
+    for (; index_of(name, kPrefixes); name = take_word(rest)) {
+        is_refused |= index_of(name, kRefusedPrefixes).has_value();
+        is_untracked |= name == "notrack";
+        is_of_words |= name == "data16";
     }
     const std::string_view operand = take_word(rest);
+    const bool is_branch = name.starts_with('j') || name.starts_with("call") || name.starts_with("loop");
+    is_refused |= index_of(name, kRefusedNames) || line.text.find("%cs:") != std::string::npos ||
+                  line.text.find("%ss:") != std::string::npos || name.find(",p") != std::string_view::npos ||
+                  (is_branch && (is_of_words || name == "jmpw" || name == "callw"));
     CodeInstruction read;
     if (name.empty() || name == "(bad)" || name.starts_with('.')) {
         read.kind = kUnknown;
@@ -128,9 +146,13 @@ CodeInstruction read_x86(const DisassembledLine& line) {
         // A branch hint stands behind a comma: "jne,pn".
         read = jump_to(operand, index_of(name.substr(0, name.find(',')), kConditions).value_or(FUNCTION_SOMETIMES));
     }
+    if (!is_branch && line.text.find("(%rip)") != std::string::npos) {
+        read.reads_from = named_address(line.text).value_or(0);
+    }
     read.has_lock = has_lock;
-    read.is_emulated = name == "nop" || name.starts_with("call") || name.starts_with('j') || name.starts_with("loop") ||
-                       (name.starts_with("push") && operand.starts_with('%'));
+    read.is_refused = is_refused;
+    read.is_untracked = is_untracked;
+    read.is_emulated = name == "nop" || is_branch || (name.starts_with("push") && operand.starts_with('%'));
     return read;
 }
 

@@ -22,10 +22,13 @@ enum class InstructionKind {
 struct CodeInstruction {
     InstructionKind kind = InstructionKind::kPlain;
     std::uint64_t target = 0;
+    std::uint64_t reads_from = 0;  // memory that it names by a distance from itself; 0: none
     function_branch branch = jump_if(FUNCTION_ALWAYS);
     bool has_lock = false;  // begins with a prefix that a jump may skip
     // The kernel emulates it where a probe stands on it, and needn't step over it: Linux does so with few.
     bool is_emulated = false;
+    bool is_refused = false;    // the kernel puts no probe there
+    bool is_untracked = false;  // "notrack": of compilers the jump of a switch, which stays in the function
 
     [[nodiscard]] bool goes_on() const {
         return kind == InstructionKind::kPlain ||

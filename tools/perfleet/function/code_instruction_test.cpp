@@ -54,6 +54,17 @@ TEST(CodeInstruction, ComputedJumpsSayWhereTheirTargetIs) {
     EXPECT_EQ(x86("jmp    *%fs:0x10").branch.is_computed, 0U);
 }
 
+TEST(CodeInstruction, SaysWhereTheKernelPutsNoProbe) {
+    for (const char* const text : {"lock incq (%rdi)", "notrack jmp *%rax", "ds mov (%rdi),%eax",
+                                   "nopw   %cs:0x0(%rax)", "jne,pn 2000", "data16 jmp 2000", "in     (%dx),%al"}) {
+        EXPECT_TRUE(x86(text).is_refused) << text;
+    }
+    for (const char* const text : {"bnd ret", "repz ret", "mov    %fs:0x28,%rax", "rep stos %al,%es:(%rdi)",
+                                   "jne    2000", "data16 lea 0x1(%rip),%rdi", "endbr64", "inc    %eax"}) {
+        EXPECT_FALSE(x86(text).is_refused) << text;
+    }
+}
+
 TEST(CodeInstruction, SaysWhatItDoesNotUnderstand) {
     for (const char* const text : {"(bad)", "jmp    *%eax", ".byte 0x6", "jmp    *0x10(%eax)", "jne    there"}) {
         EXPECT_EQ(x86(text).kind, InstructionKind::kUnknown) << text;

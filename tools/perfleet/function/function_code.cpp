@@ -28,9 +28,15 @@ public:
 
     FunctionCode read(bool has_hidden_ways) {
         follow();
+        const bool takes_all = has_hidden_ways || has_switch_;
         for (auto& [address, line] : lines_) {
-            if (line.is_reached || has_hidden_ways || has_switch_) {
+            if (line.is_reached || takes_all) {
                 take(address, line);
+            }
+            const std::uint64_t place = line.is_reached && takes_all ? line.instruction.reads_from : 0;
+            const auto read = lines_.lower_bound(place);
+            if (place != 0 && is_inside(place) && (read == lines_.end() || !read->second.is_reached)) {
+                code_.unknown = fmt::format("{:#x} refers to {:#x}, where data may stand", address, place);
             }
         }
         return std::move(code_);
@@ -77,8 +83,15 @@ private:
 
     void take(std::uint64_t address, const Line& line) {
         const CodeInstruction& instruction = line.instruction;
+        const bool is_first = address == parts_.front().first;
+        const bool is_exit = instruction.kind == kReturn || instruction.kind == kComputedJump ||
+                             (instruction.kind == kJump && !is_inside(instruction.target));
         if (instruction.kind == kUnknown) {
             code_.unknown = "'" + line.text->text + "' wasn't understood";
+        } else if (instruction.kind == kComputedJump && instruction.is_untracked && !is_first) {
+            return;
+        } else if ((is_first || is_exit) && instruction.is_refused) {
+            code_.unknown = "the kernel puts no probe at '" + line.text->text + "'";
         } else if (instruction.kind == kReturn || instruction.kind == kComputedJump) {
             code_.exits.push_back({address, instruction.branch});
         } else if (instruction.kind == kJump && !is_inside(instruction.target)) {
@@ -89,7 +102,7 @@ private:
         } else if (instruction.kind == kJump && instruction.target == parts_.front().first) {
             code_.again.push_back({address, instruction.branch});
         }
-        if (address == parts_.front().first) {
+        if (is_first) {
             code_.is_first_emulated = instruction.is_emulated;
         }
     }

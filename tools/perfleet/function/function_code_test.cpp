@@ -90,6 +90,25 @@ TEST(FunctionCode, DataBehindAFunctionsCodeIsNoReturn) {
     EXPECT_EQ(places_of(code_of("1000 jmp    *%rax\n1002 ret\n1003 ret").exits), (Places{0x1000, 0x1002, 0x1003}));
 }
 
+// The table of a switch whose numbers look like returns.
+TEST(FunctionCode, DataThatASwitchReadsIsNotTakenForCode) {
+    const std::string jump = "1000 lea    0x9(%rip),%rdx        # 1010 <f+0x10>\n1007 jmp    *%rax\n";
+    EXPECT_EQ(code_of(jump + "1010 ret\n1011 ret").unknown, "0x1000 refers to 0x1010, where data may stand");
+    EXPECT_EQ(code_of("1000 lea    0x9(%rip),%rdx        # 4010 <g>\n1007 jmp    *%rax\n1010 ret").unknown, "");
+    EXPECT_EQ(code_of("1000 lea    0x9(%rip),%rdx        # 1007 <f+0x7>\n1007 jmp    *%rax\n1010 ret").unknown, "");
+}
+
+TEST(FunctionCode, NeedsProbesWhereItBeginsAndEndsAlone) {
+    EXPECT_EQ(code_of("1000 lock incl (%rdi)\n1003 ret").unknown, "the kernel puts no probe at 'lock incl (%rdi)'");
+    EXPECT_EQ(code_of("1000 nop\n1001 jne,pn 2000 <g>\n1003 ret").unknown,
+              "the kernel puts no probe at 'jne,pn 2000 <g>'");
+    EXPECT_EQ(code_of("1000 nop\n1001 lock incl (%rdi)\n1004 ret").unknown, "");
+    // The switch of a program that is built for branch tracking.
+    const FunctionCode code = code_of("1000 nop\n1001 notrack jmp *%rax\n1004 ret\n1005 ret");
+    EXPECT_EQ(places_of(code.exits), (Places{0x1004, 0x1005}));
+    EXPECT_EQ(code.unknown, "");
+}
+
 TEST(FunctionCode, SaysWhatItDoesNotUnderstand) {
     EXPECT_EQ(code_of("1000 (bad)").unknown, "'(bad)' wasn't understood");
     EXPECT_EQ(code_of("1000 jne    1003\n1002 mov    $0x1,%eax\n1007 ret").unknown,
