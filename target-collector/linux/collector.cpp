@@ -54,6 +54,7 @@ constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
 constexpr std::uint64_t kCommandTimeoutNs = 2'000'000'000;  // after SIGTERM
 constexpr std::uint64_t kOwnSignalNs = 500'000'000;         // Ctrl-C goes to the command, too
 constexpr std::uint64_t kFinishTimeoutNs = 5'000'000'000;   // for the wire's thread to make room
+constexpr int kOwnMappingSizeBytes = 512 << 10;
 constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
 
 std::uint64_t nanoseconds(double seconds) {
@@ -319,7 +320,8 @@ Result<CollectorSummary> LinuxCollector::run() {
         source_->measure_bpf();
         budget_.emplace(*options_.cpu_budget_percent, start.value, process_cpu_ns() + reader_cpu_ns());
     }
-    ::malloc_trim(0);  // reading /proc took much more than is kept
+    ::malloc_trim(0);                                   // reading /proc took much more than is kept
+    ::mallopt(M_MMAP_THRESHOLD, kOwnMappingSizeBytes);  // glibc raises it and keeps what is freed: symbols of files
     Ticks end{~0ULL};
     if (options_.duration_s) {
         end = Ticks{monotonic_now().value + nanoseconds(*options_.duration_s)};

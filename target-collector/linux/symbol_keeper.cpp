@@ -215,6 +215,8 @@ void SymbolKeeper::read(File& file, std::unique_lock<std::mutex>& lock) {
     file.state = State::kRead;
 }
 
+static_assert(SymbolKeeper::kFilesOfferedMax <= hello_limits::kImageOffersMax);
+
 std::span<const ImageSupply> SymbolKeeper::next() {
     const std::lock_guard lock{mutex_};
     std::erase_if(leaving_, [](const auto& file) { return file->state == State::kRead; });
@@ -227,7 +229,7 @@ std::span<const ImageSupply> SymbolKeeper::next() {
     }
     offered_.clear();
     supplies_.clear();
-    while (!waiting_.empty() && offered_.size() < hello_limits::kImageOffersMax) {
+    while (!waiting_.empty() && offered_.size() < kFilesOfferedMax) {
         const bool is_of_use = waiting_.front()->state != State::kRead || !waiting_.front()->bytes.empty();
         if (is_of_use) {
             offered_.push_back(std::move(waiting_.front()));

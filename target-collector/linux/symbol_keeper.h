@@ -31,8 +31,9 @@ public:
     static constexpr std::size_t kImagesMax = 4'096;                  // of a session
     static constexpr std::size_t kSessionSizeBytesMax = 512U << 20U;  // compressed, of all that were read
     static constexpr std::size_t kFilesOpenMax = 256;                 // that wait to be offered
-    static constexpr std::size_t kFilesOfferedLater = 32;             // beyond it they are read without being asked for
+    static constexpr std::size_t kFilesOfferedLater = 88;             // beyond it they are read without being asked for
     static constexpr std::size_t kWaitingSizeBytesMax = 64U << 20U;   // compressed, that wait for the gateway
+    static constexpr std::size_t kFilesOfferedMax = 8;                // at once: what it fetches of them is in memory
 
     // Files whose symbols weren't kept.
     struct LeftOut {

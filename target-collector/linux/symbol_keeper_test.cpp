@@ -43,5 +43,22 @@ TEST(SymbolKeeper, ReadsAtALowerPriorityUntilTheSessionEnds) {
     keeper.finish();
 }
 
+// A gateway that knows none of them has each read, and their bytes stay until the next are offered.
+TEST(SymbolKeeper, OffersFewFilesAtOnce) {
+    constexpr std::size_t kFiles = SymbolKeeper::kFilesOfferedMax * 2 + 1;
+    SymbolKeeper keeper;
+    for (std::size_t i = 0; i < kFiles; ++i) {
+        ImageContentId id;
+        id.size_bytes = 1;
+        id.bytes[0] = static_cast<std::byte>(i);
+        keeper.add_module(id, "symbols");
+    }
+    std::vector<std::size_t> offered;
+    while (const std::size_t count = keeper.next().size()) {
+        offered.push_back(count);
+    }
+    EXPECT_EQ(offered, (std::vector<std::size_t>{kFiles / 2, kFiles / 2, 1}));
+}
+
 }  // namespace
 }  // namespace perfleet::symbol_keeper_test
