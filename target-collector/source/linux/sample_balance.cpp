@@ -99,6 +99,7 @@ SampleBalance::Missing SampleBalance::missing_of(std::uint32_t event_index,
         const EventSet::Reading& reading = readings[(event_index * cpu_count_) + cpu_index];
         const std::uint64_t lost_count = later[(event_index * cpu_count_) + cpu_index].lost_count;
         const Cell& cell = cells_[(event_index * cpu_count_) + cpu_index];
+        missing.ring_lost += lost_count + cell.lost_count;
         const std::uint64_t mean = cell.sample_count > 0 ? cell.weight / cell.sample_count : asked;
         if (mean == 0) {
             continue;
@@ -139,6 +140,7 @@ void SampleBalance::count(const std::vector<EventSet::Reading>& readings, const 
         }
         const Missing missing = missing_of(i, readings, later);
         Counted& counted = counted_[i];
+        counted.ring_lost = missing.ring_lost;
         std::uint64_t added = missing.rows - std::min(missing.rows, counted.rows());
         const auto count_as = [&](std::uint64_t most, std::uint64_t& counted_before, CountName reason) {
             const std::uint64_t part = std::min(added, most - std::min(most, counted_before));
@@ -192,7 +194,7 @@ std::vector<std::string> SampleBalance::warnings() const {
     std::vector<std::string> texts;
     for (std::uint32_t i = 0; i < counted_.size(); ++i) {
         const Counted& counted = counted_[i];
-        const std::uint64_t all = samples_of(i) + counted.rows();
+        const std::uint64_t all = samples_of(i) + counted.rows() + counted.ring_lost;
         const std::string& name = events_.events()[i].spec.name;
         const auto warn = [&](std::uint64_t rows, std::uint64_t whole, const std::string& text) {
             if (rows >= kRowsWorthAWarning && rows * kDivisorWorthAWarning > whole) {

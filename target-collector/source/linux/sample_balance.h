@@ -85,12 +85,14 @@ private:
         std::uint64_t throttled = 0;  // of them, at most
         std::uint64_t late = 0;
         std::uint64_t below_period = 0;  // not of them
+        std::uint64_t ring_lost = 0;     // likewise
     };
     struct Counted {
         std::uint64_t not_delivered = 0;
         std::uint64_t throttled = 0;
         std::uint64_t late = 0;
         std::uint64_t below_period = 0;
+        std::uint64_t ring_lost = 0;  // by KernelLosses
 
         [[nodiscard]] std::uint64_t rows() const { return not_delivered + throttled + late; }
     };
