@@ -22,39 +22,45 @@ bool is_readable(const Engine& engine, const Files& without, const std::string& 
     return begin >= end || engine.cursor({begin, end}, without)->next().ok();
 }
 
-// Between `low` and `high`, by bytes as digits.
-std::string middle_of(const std::string& low, const std::string& high) {
-    std::string middle(low.size(), '\0');
-    unsigned carry = 0;
-    std::string sum(low.size(), '\0');
-    for (std::size_t i = low.size(); i-- > 0;) {
-        const unsigned digit =
-            static_cast<unsigned char>(low[i]) + static_cast<unsigned>(static_cast<unsigned char>(high[i])) + carry;
-        sum[i] = static_cast<char>(digit & 0xff);
-        carry = digit >> 8;
-    }
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-        const unsigned digit = carry << 8 | static_cast<unsigned char>(sum[i]);
-        middle[i] = static_cast<char>(digit >> 1);
-        carry = digit & 1;
-    }
-    return middle;
-}
-
-// The first key behind `begin`, which can't be read, from which on something can.
+// The first key behind `begin`, which can't be read, from which on something can: of keys as numbers of
+// kSearchKeySizeBytes digits. Each look that fails reads a whole block, which may be an image of megabytes, so they are
+// few: blocks end at short keys, whose digits are found from the first to the last that matters. From `begin` on they
+// go in growing steps, so that what stands before the next damage isn't passed over.
 std::string first_readable(const Engine& engine, const Files& without, const std::string& begin,
                            const std::string& end) {
-    std::string low = begin;
+    constexpr unsigned kDigits = 0x100;
+    const auto is_good = [&](const std::string& key) { return is_readable(engine, without, key, end); };
+    const auto filled = [](std::string key, char rest) {
+        key.resize(kSearchKeySizeBytes, rest);
+        return key;
+    };
+    std::string low = filled(begin, '\0');
     std::string high = end;
-    low.resize(kSearchKeySizeBytes, '\0');
-    high.resize(kSearchKeySizeBytes, '\0');
-    for (;;) {
-        std::string middle = middle_of(low, high);
-        if (middle <= low || middle >= high) {
-            return std::min(high, end);
+    std::size_t at = std::min(begin.size(), kSearchKeySizeBytes - 1);
+    for (; at > 0; --at) {
+        if (std::string last = filled(low.substr(0, at), '\xff'); is_good(last)) {
+            high = std::move(last);
+            break;
         }
-        (is_readable(engine, without, middle, end) ? high : low) = std::move(middle);
     }
+    // The digits before `at` are those of `low`, unless `high` is it.
+    for (bool is_between = true; is_between && at < kSearchKeySizeBytes; ++at) {
+        unsigned below = static_cast<unsigned char>(low[at]);
+        unsigned above = kDigits;
+        for (unsigned step = 1; above - below > 1; step *= 2) {
+            const unsigned digit = above == kDigits && below + step < kDigits ? below + step : (below + above) / 2;
+            std::string key = filled(low.substr(0, at) + static_cast<char>(digit), '\0');
+            if (is_good(key)) {
+                above = digit;
+                high = std::move(key);
+            } else {
+                below = digit;
+                low = std::move(key);
+            }
+        }
+        is_between = above == kDigits || is_good(filled(low.substr(0, at + 1), '\xff'));
+    }
+    return std::min(high, end);
 }
 
 }  // namespace

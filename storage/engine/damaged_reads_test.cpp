@@ -25,14 +25,17 @@ public:
 
     std::unique_ptr<EngineCursor> cursor(const KeyRange& range, const std::set<EngineFile>& without) const override {
         return without.contains(kFile) ? older.cursor(range, {})
-                                       : std::make_unique<Cursor>(EngineOver::cursor(range, {}), torn_);
+                                       : std::make_unique<Cursor>(EngineOver::cursor(range, {}), torn_, torn_reads_);
     }
     std::optional<EngineFile> file_of(const Error&) const override { return kFile; }
+    // How often a key that can't be read was.
+    [[nodiscard]] std::uint64_t torn_reads() const { return torn_reads_; }
 
 private:
     class Cursor final : public EngineCursor {
     public:
-        Cursor(std::unique_ptr<EngineCursor> at, const std::set<std::string>& torn) : at_{std::move(at)}, torn_{torn} {}
+        Cursor(std::unique_ptr<EngineCursor> at, const std::set<std::string>& torn, std::uint64_t& torn_reads)
+            : at_{std::move(at)}, torn_{torn}, torn_reads_{torn_reads} {}
         void seek(std::string_view first) override {
             at_->seek(first);
             key_.clear();
@@ -41,6 +44,7 @@ private:
             auto is_any = at_->next();
             if (is_any.ok() && *is_any) {
                 if (torn_.contains(std::string{at_->key()})) {
+                    ++torn_reads_;
                     return Error{ErrorCode::kCorrupt, "torn"};
                 }
                 key_ = at_->key();
@@ -52,9 +56,11 @@ private:
     private:
         std::unique_ptr<EngineCursor> at_;
         const std::set<std::string>& torn_;
+        std::uint64_t& torn_reads_;
     };
 
     std::set<std::string> torn_;
+    mutable std::uint64_t torn_reads_ = 0;
 };
 
 std::vector<std::string> steps_of(ReadableCursor& cursor, std::size_t count_max = ~std::size_t{0}) {
@@ -91,6 +97,30 @@ TEST(ReadableCursor, NamesEachGapAndGoesOnBehindItWithWhatOtherFilesHold) {
               (std::vector<std::string>{"b=new", "gap of 7", "c=old", "d=new", "t=new", "gap of 7", "u=old", "y=new"}));
     EXPECT_EQ(steps_of(engine, ReadableCursor::InGaps::kNothing),
               (std::vector<std::string>{"b=new", "gap", "d=new", "t=new", "gap", "y=new"}));
+}
+
+// Each look at a damaged block reads all of it, which may be an image of megabytes.
+TEST(ReadableCursor, FindsTheEndOfAGapInFewReads) {
+    const std::string torn = "table\x7f";  // the end of a block in its file's index is as short
+    TornEngine engine{{torn}};
+    ASSERT_TRUE(engine.write({}, 0, {{{torn, "new"}, {torn + "\x01", "new"}, {"tablf", "new"}}, {}}).ok());
+    const std::string begin = "table" + std::string(20, '\x12');
+    for (const auto& [end, is_all] : std::map<std::string, bool>{{"u", true}, {"table\x7f\x01", false}}) {
+        const std::uint64_t before = engine.torn_reads();
+        ReadableCursor cursor{engine, {begin, end}, ReadableCursor::InGaps::kNothing};
+        EXPECT_EQ(steps_of(cursor), is_all ? (std::vector<std::string>{"gap", torn + "\x01=new", "tablf=new"})
+                                           : std::vector<std::string>{"gap"});
+        EXPECT_LE(engine.torn_reads() - before, 40U) << end;
+    }
+}
+
+TEST(ReadableCursor, KeysBetweenDamagesAreRead) {
+    TornEngine engine{{"b5", "j5", "n5"}};
+    for (const char* key : {"b5", "c5", "d5", "j5", "k5", "n5", "o5"}) {
+        ASSERT_TRUE(engine.write({}, 0, {{{key, "new"}}, {}}).ok());
+    }
+    EXPECT_EQ(steps_of(engine, ReadableCursor::InGaps::kNothing),
+              (std::vector<std::string>{"gap", "c5=new", "d5=new", "gap", "k5=new", "gap", "o5=new"}));
 }
 
 // However far it has read, on either side of a gap or in it.
