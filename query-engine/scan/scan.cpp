@@ -397,6 +397,11 @@ void Scan::note_left_out(std::size_t session_index, const std::string& what) con
                                          session.record.target_name + ": " + what);
 }
 
+void Scan::leave_out(std::size_t session_index, Series series, const std::string& what) const {
+    damage_->leave_out(session_index, series);
+    note_left_out(session_index, what);
+}
+
 void Scan::note_faults(std::size_t session_index, EpochNumber epoch, const DefinitionFaults& faults) const {
     const std::string place = "session " + session_hex(sessions_[session_index].record.session) + ", epoch " +
                               std::to_string(epoch.value) + ": ";

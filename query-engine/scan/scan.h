@@ -75,6 +75,8 @@ public:
     enum class Why : std::uint8_t { kDamaged, kExpired };  // expired: their hour was dropped since the scan was opened
     void add_rows(std::size_t session_index, EpochNumber epoch, Series series, Why why, std::uint64_t row_count);
     void add_note(std::size_t session_index, const std::string& text);
+    void leave_out(std::size_t session_index, Series series);
+    [[nodiscard]] std::vector<std::pair<std::size_t, Series>> left_out() const;
 
     [[nodiscard]] std::uint64_t rows(std::size_t session_index, Series series, Why why) const;
     [[nodiscard]] std::vector<std::string> notes(std::size_t session_index) const;
@@ -85,6 +87,7 @@ private:
     mutable std::mutex mutex_;
     std::map<std::tuple<std::size_t, Series, EpochNumber>, std::pair<Why, std::uint64_t>> rows_;
     std::map<std::size_t, std::set<std::string>> notes_;
+    std::set<std::pair<std::size_t, Series>> left_out_;
 };
 
 // What profiles were counted from. Threads: any.
@@ -201,6 +204,9 @@ public:
 
     // What an answer leaves out of the session, and why: a warning of its ledgers.
     void note_left_out(std::size_t session_index, const std::string& what) const;
+    // The same of a whole series, which the answer's ledger has all the same.
+    void leave_out(std::size_t session_index, Series series, const std::string& what) const;
+    [[nodiscard]] std::vector<std::pair<std::size_t, Series>> left_out() const { return damage_->left_out(); }
 
     [[nodiscard]] const StoreReader& store() const { return *store_; }
 

@@ -19,6 +19,16 @@ void ScanDamage::add_note(std::size_t session_index, const std::string& text) {
     }
 }
 
+void ScanDamage::leave_out(std::size_t session_index, Series series) {
+    const std::lock_guard lock{mutex_};
+    left_out_.emplace(session_index, series);
+}
+
+std::vector<std::pair<std::size_t, Series>> ScanDamage::left_out() const {
+    const std::lock_guard lock{mutex_};
+    return {left_out_.begin(), left_out_.end()};
+}
+
 std::uint64_t ScanDamage::rows(std::size_t session_index, Series series, Why why) const {
     const std::lock_guard lock{mutex_};
     std::uint64_t sum = 0;

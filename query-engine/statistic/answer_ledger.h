@@ -28,11 +28,18 @@ public:
     }
     [[nodiscard]] std::size_t series_count() const { return all_.size(); }
 
-    // Behind the last read. What there is to say of them comes first among the warnings, in the order of add().
+    // Behind the last read. What there is to say of them comes first among the warnings, in the order of add(); then of
+    // series that were left out.
     [[nodiscard]] Ledger sum(std::vector<std::string>& warnings) const {
         Ledger ledger;
         std::vector<std::string> of_ledgers;
-        for (const auto& [session_index, series] : all_) {
+        auto all = all_;
+        for (const auto& left_out : scan_.left_out()) {
+            if (!seen_.contains(left_out)) {
+                all.push_back(left_out);
+            }
+        }
+        for (const auto& [session_index, series] : all) {
             ledger.add(scan_.ledger(session_index, series, of_ledgers));
         }
         warnings.insert(warnings.begin(), std::make_move_iterator(of_ledgers.begin()),

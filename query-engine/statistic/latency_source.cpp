@@ -189,8 +189,9 @@ Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint6
                 return !is_accumulated && has_value ? Visit::kStop : Visit::kContinue;
             }));
             if (groups.size() > kGroupsMax) {
-                scan.note_left_out(index, "more than " + std::to_string(kGroupsMax) + " groups of " + source.event +
-                                              ": they are left out");
+                scan.leave_out(
+                    index, series,
+                    "more than " + std::to_string(kGroupsMax) + " groups of " + source.event + ": they are left out");
                 continue;
             }
             if (!is_accumulated && has_value) {

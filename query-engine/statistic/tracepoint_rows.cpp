@@ -62,9 +62,16 @@ Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::si
             }
             if (rows.size() > kTracepointRowsMax) {
                 if (scan.sessions().size() > 1) {
-                    scan.note_left_out(session_index, "more than " + std::to_string(kTracepointRowsMax) +
-                                                          " tracepoint rows, whose order matters here: they are left "
-                                                          "out (--from and --until select fewer)");
+                    for (const Series& left_out : session.series) {
+                        if (std::ranges::any_of(events, [&](const std::string& name) {
+                                return is_tracepoint(session, left_out, name);
+                            })) {
+                            scan.leave_out(session_index, left_out,
+                                           "more than " + std::to_string(kTracepointRowsMax) +
+                                               " tracepoint rows, whose order matters here: they are left out (--from "
+                                               "and --until select fewer)");
+                        }
+                    }
                     return std::vector<TracepointRow>{};
                 }
                 return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kTracepointRowsMax) +
