@@ -93,6 +93,7 @@ void QueryQueue::end(const std::string& client) {
     PERFLEET_ASSERT(found != clients_.end() && found->second.running > 0);
     --found->second.running;
     --running_;
+    found->second.turn = ++turn_count_;
     forget_if_idle(client);
 }
 

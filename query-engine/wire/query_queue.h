@@ -69,7 +69,7 @@ private:
         std::deque<Query> waiting;
         std::size_t waiting_size_bytes = 0;
         std::uint32_t running = 0;
-        std::uint64_t turn = 0;  // the lowest is next: it came, or had its turn, before the others
+        std::uint64_t turn = 0;  // the lowest is next: it came, or a query of it started or ended, before the others
     };
     enum class Bound : std::uint8_t { kNone, kOfClient, kOfAll };
 

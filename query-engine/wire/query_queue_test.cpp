@@ -62,6 +62,18 @@ TEST_F(QueryQueueTest, TheLastQuarterIsForClientsThatRunNone) {
     EXPECT_FALSE(queue_.blocked().front().of_client);
 }
 
+TEST_F(QueryQueueTest, WhoHasHadAPlaceComesAfterThoseThatWait) {
+    for (std::uint32_t i = 0; i < limits::kQueriesAtOnceMax; ++i) {
+        const std::string client(1, static_cast<char>('0' + i));
+        ASSERT_TRUE(ask(client.c_str()));
+        ASSERT_TRUE(ask(client.c_str()));
+    }
+    EXPECT_EQ(started().size(), limits::kQueriesAtOnceMax);
+    ASSERT_TRUE(ask("me"));
+    queue_.end("3");
+    EXPECT_EQ(started(), "me");
+}
+
 TEST_F(QueryQueueTest, AQueryWhoseClientTakesNoChunksDoesNotRun) {
     ASSERT_TRUE(ask("a", 0));
     ASSERT_TRUE(ask("a", 0));
