@@ -199,6 +199,26 @@ TEST_F(ImportedBytes, WhatStandsBeforeDamageIsImported) {
     EXPECT_NE(damaged->warnings[0].find("a record of 3 bytes"), std::string::npos) << damaged->warnings[0];
 }
 
+// Wherever it was cut: what stands before the cut comes in, and it never passes for a whole file.
+TEST_F(ImportedBytes, AFileThatWasCutIsReportedWhereverThatWas) {
+    constexpr std::size_t kSampleSizeBytes = 8 + 48 + 8 + 24;
+    constexpr std::uint64_t kSamples = 4;
+    const std::string whole = perf_file({}, kSamples);
+    const std::size_t first_sample = whole.size() - (8 + 16 + 32) - kSamples * kSampleSizeBytes;
+    for (std::size_t size = 8; size < whole.size(); size += 41) {
+        store_ = make_memory_store();
+        const auto cut = imported_bytes(whole.substr(0, size));
+        if (!cut.ok()) {
+            EXPECT_LT(size, first_sample) << cut.error().message;
+            continue;
+        }
+        EXPECT_EQ(cut->sample_count, std::min(kSamples, (size - std::min(size, first_sample)) / kSampleSizeBytes))
+            << size;
+        ASSERT_EQ(cut->warnings.size(), 1U) << size;
+        EXPECT_NE(cut->warnings[0].find("damaged at offset "), std::string::npos) << cut->warnings[0];
+    }
+}
+
 TEST_F(ImportedBytes, WhatNoRowHasIsNamedAndCounted) {
     const FileShape shape{false, true, 112};
     std::string bytes = perf_file(shape, 1);
