@@ -20,6 +20,7 @@
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/host_clock.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet {
 namespace {
@@ -167,8 +168,10 @@ private:
             const std::uint64_t began_ns = monotonic_now_ns();
             ingest_->take(message->routing_id(), message->frame(), now,
                           {message->peer(), message->arrived_ns(), message->is_local()});
-            reception_->charge(*message, monotonic_now_ns() - began_ns);
-            if (ingest_->is_group_full()) {
+            const std::uint64_t ended_ns = monotonic_now_ns();
+            reception_->charge(*message, ended_ns - began_ns);
+            // Messages that take long don't hold up the group of those before them.
+            if (ingest_->is_group_full() || ended_ns - now.monotonic_ns >= limits::kGroupCommitNs) {
                 return true;
             }
         }

@@ -31,16 +31,39 @@ void FairInbox::put(InboxMessage message) {
     const std::size_t cost = message.cost_bytes();
     PERFLEET_ASSERT(cost <= size_bytes_max_ - size_bytes_);
     const auto [at, is_new] = peers_.try_emplace(message.routing_id());
-    if (is_new) {
-        turns_.push_back(&*at);
-    }
     Peer& peer = at->second;
+    if (is_new) {
+        peer.is_first = cost <= kTurnSizeBytes;
+        (peer.is_first ? first_ : turns_).push_back(&*at);
+    }
     peer.messages.push_back(std::move(message));
     peer.size_bytes += cost;
     size_bytes_ += cost;
 }
 
+// Of the first peer in the list, which then waits for its next turn, if it has more.
+InboxMessage FairInbox::take_front(std::list<Peers::value_type*>& from) {
+    Peer& peer = from.front()->second;
+    InboxMessage message = std::move(peer.messages.front());
+    peer.messages.pop_front();
+    peer.size_bytes -= message.cost_bytes();
+    size_bytes_ -= message.cost_bytes();
+    if (peer.messages.empty()) {
+        peers_.erase(peers_.find(from.front()->first));
+        from.pop_front();
+    } else {
+        peer.is_first = false;
+        turns_.splice(turns_.end(), from, from.begin());
+    }
+    return message;
+}
+
 std::optional<InboxMessage> FairInbox::take() {
+    if (!first_.empty() && (turns_.empty() || first_size_bytes_ < kFirstSizeBytesMax)) {
+        first_size_bytes_ += first_.front()->second.messages.front().cost_bytes();
+        return take_front(first_);
+    }
+    first_size_bytes_ = 0;
     while (!turns_.empty()) {
         Peer& peer = turns_.front()->second;
         const std::size_t cost = peer.messages.front().cost_bytes();
@@ -57,17 +80,7 @@ std::optional<InboxMessage> FairInbox::take() {
             continue;
         }
         peer.saved_bytes -= std::min(cost, peer.saved_bytes);
-        InboxMessage message = std::move(peer.messages.front());
-        peer.messages.pop_front();
-        peer.size_bytes -= cost;
-        size_bytes_ -= cost;
-        if (peer.messages.empty()) {
-            peers_.erase(peers_.find(turns_.front()->first));
-            turns_.pop_front();
-        } else {
-            turns_.splice(turns_.end(), turns_, turns_.begin());
-        }
-        return message;
+        return take_front(turns_);
     }
     return std::nullopt;
 }
@@ -85,7 +98,7 @@ std::size_t FairInbox::forget(std::string_view routing_id) {
     }
     const std::size_t count = peer->second.messages.size();
     size_bytes_ -= peer->second.size_bytes;
-    turns_.remove(&*peer);
+    (peer->second.is_first ? first_ : turns_).remove(&*peer);
     peers_.erase(peer);
     return count;
 }

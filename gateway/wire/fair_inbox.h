@@ -5,6 +5,9 @@
 //                         B ─ b1
 //                         C ─ c1 c2
 //
+// A peer of which nothing waits and that sends a small message comes before those turns, or some of them: who sends
+// little doesn't wait for the large messages of many others, however many connections those come over.
+//
 // How much may wait of one peer: as much again as is still free, and kMessagesOfPeerMax. One flood leaves half of the
 // room to others, n of them one part in n + 1; one of small messages is over soon when its peer is cut. What finds no
 // room isn't read from its sender yet.
@@ -86,18 +89,21 @@ public:
 
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
     [[nodiscard]] std::size_t size_bytes_max() const { return size_bytes_max_; }
-    [[nodiscard]] bool is_empty() const { return turns_.empty(); }
+    [[nodiscard]] bool is_empty() const { return peers_.empty(); }
 
 private:
     // A turn is worth so much.
     static constexpr std::size_t kTurnSizeBytes = 64U << 10;
     static constexpr std::size_t kOwedTurnsMax = 64;
+    // Of small messages that come first, between two of those that have turns.
+    static constexpr std::size_t kFirstSizeBytesMax = 1U << 20;
 
     struct Peer {
         std::deque<InboxMessage> messages;
         std::size_t size_bytes = 0;
         std::size_t saved_bytes = 0;  // of turns that weren't enough for its next message
         std::size_t owed_bytes = 0;   // to be paid by turns before its next message
+        bool is_first = false;        // in first_ instead of turns_
     };
     struct TextHash {
         using is_transparent = void;
@@ -105,10 +111,14 @@ private:
     };
     using Peers = std::unordered_map<std::string, Peer, TextHash, std::equal_to<>>;
 
+    [[nodiscard]] InboxMessage take_front(std::list<Peers::value_type*>& from);
+
     std::size_t size_bytes_max_;
     std::size_t size_bytes_ = 0;
     Peers peers_;                          // those with messages
-    std::list<Peers::value_type*> turns_;  // each once
+    std::list<Peers::value_type*> turns_;  // each once, there or in the next
+    std::list<Peers::value_type*> first_;
+    std::size_t first_size_bytes_ = 0;  // taken of these since a turn
 };
 
 }  // namespace perfleet

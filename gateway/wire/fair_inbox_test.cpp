@@ -89,6 +89,26 @@ TEST(FairInbox, ALargeMessageCostsItsPeerTurns) {
     EXPECT_LT(order.find('L'), 18U);
 }
 
+TEST(FairInbox, WhoSendsLittleComesBeforeLargeMessagesOfManyPeers) {
+    FairInbox inbox{64U << 20};
+    const auto offer_large = [&](int peer) { EXPECT_TRUE(offer(inbox, "L" + std::to_string(peer), 1U << 20)); };
+    for (int peer = 0; peer < 16; ++peer) {
+        offer_large(peer);
+    }
+    std::size_t large_count = 0;
+    for (int i = 0; i < 400; ++i) {
+        ASSERT_TRUE(offer(inbox, "s", 4'000));
+        std::size_t before_it = 0;
+        while (inbox.take()->routing_id() != "s") {
+            offer_large(16 + static_cast<int>(large_count++));
+            ++before_it;
+        }
+        EXPECT_LE(before_it, 1U) << i;
+    }
+    // A turn for each MiB of what comes first.
+    EXPECT_EQ(large_count, 400U * (4'000 + InboxMessage::kOverheadBytes) >> 20U);
+}
+
 TEST(FairInbox, OneThatIsAloneNeedNotWait) {
     FairInbox inbox{16U << 20};
     ASSERT_TRUE(offer(inbox, "L", 4U << 20));

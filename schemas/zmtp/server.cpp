@@ -28,7 +28,7 @@ constexpr int kEventsAtOnceMax = 256;
 constexpr int kAcceptedAtOnceMax = 16;
 constexpr std::size_t kReadSizeBytes = 256U << 10;
 constexpr std::size_t kKeptSizeBytesMin = 512;
-constexpr std::size_t kBegunAtOnceBytes = 1U << 20;  // of frames that have begun, of all connections
+constexpr std::size_t kBegunAtOnceBytes = 256U << 10;  // of frames that have begun, of all connections
 constexpr std::size_t kHandshakesAtOnceMax = 4;  // of CURVE, about 0.1 ms each; then those who are in get their turn
 
 }  // namespace

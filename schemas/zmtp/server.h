@@ -8,7 +8,7 @@
 // all counted, together at most `buffered_size_bytes_max`. Where that is reached, the connection is closed that holds
 // most for longest. Beyond that a connection takes about 1 KB.
 //
-// In each run those connections come first of which no frame has begun; of the others 1 MiB in all is read. So small
+// In each run those connections come first of which no frame has begun; of the others 256 KiB in all are read. So small
 // messages don't wait for large ones.
 //
 // Closed, with the reason counted:
