@@ -4,6 +4,9 @@
 Starts perfleet-gateway on a folder of its own and crowd_targets, which seals and sends a batch an interval for each target until the time
 is over, and says Bye. With --keys each target has a key of its own and its connection is encrypted. Then the gateway is stopped and every
 target's batches and rows are counted in the store. With --restart-at the gateway is killed in between and all come back to it. Fails when a batch isn't acknowledged or isn't there exactly once.
+
+With --beside each round is two runs: first with the command of --against, such as one that only takes CPU time, then with that of --beside,
+such as one that attacks the gateway. Ratios of their acknowledgement latencies are printed at the end.
 """
 import argparse
 import json
@@ -37,6 +40,8 @@ def parse_arguments():
     parser.add_argument("--memory", help="the gateway's --memory (default: its own)")
     parser.add_argument("--memory-max", type=float, help="fail when the gateway's resident memory goes above so many MiB")
     parser.add_argument("--beside", metavar="COMMAND", help="a shell command that runs meanwhile; {port} is the gateway's")
+    parser.add_argument("--against", metavar="COMMAND", help="with --beside: a command for the runs to compare with (default: none)")
+    parser.add_argument("--rounds", type=int, default=1, help="with --beside: pairs of runs (default 1)")
     parser.add_argument("--folder", help="where the store stands meanwhile (default: a temporary folder)")
     return parser.parse_args()
 
@@ -157,6 +162,7 @@ def say_figures(options, sums, stored, watch, cpu_s, size):
     print(f"sent: {sums['bytes_sent'] / 1e6:.1f} MB, {sums['bytes_sent'] / max(1, sums['batches_sealed']):.0f} B a batch; "
           f"at most {sums['kept_max']} batches kept by a target, its turn {1e3 * sums['late_seconds_max']:.0f} ms late")
     spread = {int(step): count for step, count in sums["latency_us_log2_16ths"].items()}
+    middle = most = 0.0
     if spread:
         middle, most, last = percentiles(spread, (0.5, 0.99, 0.999))
         print(f"from sealed to acknowledged: median {middle / 1e3:.0f} ms, 99 % {most / 1e3:.0f} ms, "
@@ -170,12 +176,12 @@ def say_figures(options, sums, stored, watch, cpu_s, size):
         print(f"  when all were connected ({connect_s:.0f} s): {kib / 1024:.0f} MiB, {connect_cpu_s:.1f} s CPU; "
               f"from then on {100 * (cpu_s - connect_cpu_s) / (seconds - connect_s):.0f} % of one")
     print(f"store: {stored.get('batches')} batches, {stored.get('rows')} rows, {size / 1e6:.0f} MB; "
-          f"{stored.get('targets_wrong')} targets that aren't exact")
+          f"{stored.get('targets_wrong')} targets that aren't exact", flush=True)
+    return middle, most
 
 
-def main():
-    options = parse_arguments()
-    raise_descriptor_limit()
+def run(options, command):
+    """One gateway and one crowd, and `command` beside them. Gives whether all is well, and p50 and p99 of the latencies in µs."""
     folder = tempfile.mkdtemp(prefix="perfleet-crowd-", dir=options.folder)
     gateway = crowd = beside = None
     try:
@@ -185,9 +191,8 @@ def main():
         watch = Watch(gateway.pid)
         watch.start()
         crowd = start_crowd(options, endpoint, keys)
-        if options.beside:
-            beside = subprocess.Popen(options.beside.replace("{port}", endpoint.rsplit(":", 1)[1]), shell=True,
-                                      start_new_session=True)
+        if command:
+            beside = subprocess.Popen(command.replace("{port}", endpoint.rsplit(":", 1)[1]), shell=True, start_new_session=True)
         if options.restart_at:
             time.sleep(options.restart_at)
             watch.killed_cpu_s = cpu_seconds(gateway.pid)
@@ -206,13 +211,13 @@ def main():
         stored = json.loads(subprocess.run(targets_command(options, "--check", data, "--targets", str(options.targets)),
                                            stdout=subprocess.PIPE, text=True).stdout or "{}")
         size = sum(os.path.getsize(os.path.join(root, name)) for root, _, names in os.walk(data) for name in names)
-        say_figures(options, sums, stored, watch, cpu_s, size)
+        latencies = say_figures(options, sums, stored, watch, cpu_s, size)
         if options.memory_max and watch.peak_kib / 1024 > options.memory_max:
             print(f"more resident memory than {options.memory_max:.0f} MiB", file=sys.stderr)
             fine = False
         if stored.get("targets_wrong") != 0 or sums["batches_acknowledged"] != sums["batches_sealed"]:
             fine = False
-        return 0 if fine else 1
+        return fine, latencies
     finally:
         if beside is not None:
             os.killpg(beside.pid, signal.SIGKILL)
@@ -222,6 +227,24 @@ def main():
                 program.kill()
                 program.wait()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    options = parse_arguments()
+    raise_descriptor_limit()
+    if not options.beside:
+        return 0 if run(options, None)[0] else 1
+    outcomes = []
+    for _ in range(options.rounds):
+        for name, command in (("against", options.against), ("beside", options.beside)):
+            print(f"-- {name}: {command or 'nothing'}", flush=True)
+            outcomes.append(run(options, command))
+    fine = [outcome[0] for outcome in outcomes]
+    for name, at in (("median", 0), ("99 %", 1)):
+        pairs = [(before[1][at], after[1][at]) for before, after in zip(outcomes[::2], outcomes[1::2])]
+        print(f"from sealed to acknowledged, {name}: " +
+              ", ".join(f"{after / 1e3:.0f} against {before / 1e3:.0f} ms ({after / max(1, before):.1f} x)" for before, after in pairs))
+    return 0 if all(fine) else 1
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@
 //
 // Prints how many messages each sort sent. With --only there are N connections (1) of that sort alone. They speak
 // without keys, as a local user or somebody enrolled could.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <zmq.h>
 #include <zstd.h>
 
@@ -13,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <random>
 #include <span>
@@ -84,6 +88,7 @@ public:
             visit(sample::read_reply(std::span{reply}.first(static_cast<std::size_t>(size))));
         }
     }
+    void count_one_sent_otherwise() { ++sent_; }
     [[nodiscard]] std::uint64_t sent() const { return sent_; }
 
 private:
@@ -204,6 +209,79 @@ sample::Frame large_hello(TargetId target, SessionId session) {
     return sample::hello(record);
 }
 
+// One message over a new connection; then nothing more comes from it. -1: the gateway didn't take all.
+int send_over_new_connection(std::uint16_t port, std::span<const std::byte> message) {
+    using namespace std::string_literals;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    std::string bytes =
+        "\377\0\0\0\0\0\0\0\0\177\3\1NULL"s + std::string(48, '\0') + "\4\34\5READY\13Socket-Type\0\0\0\6DEALER\2"s;
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        bytes += static_cast<char>(message.size() >> shift);
+    }
+    bytes.append(reinterpret_cast<const char*>(message.data()), message.size());
+    bool is_whole = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    for (std::size_t at = 0; is_whole && at < bytes.size();) {
+        const ssize_t size = ::send(fd, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+        is_whole = size > 0;
+        at += is_whole ? static_cast<std::size_t>(size) : 0;
+    }
+    if (!is_whole) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+// Once the gateway has taken what came.
+void close_politely(int fd) {
+    shutdown(fd, SHUT_WR);
+    std::byte rest[4'096];
+    while (recv(fd, rest, sizeof rest, 0) > 0) {
+    }
+    close(fd);
+}
+
+// A large Hello over a connection of its own each time, of the same session or of another. Some of them stay open.
+class NewConnections {
+public:
+    NewConnections(std::uint16_t port, bool has_new_sessions) : port_{port}, has_new_sessions_{has_new_sessions} {}
+    NewConnections(const NewConnections&) = delete;
+    NewConnections& operator=(const NewConnections&) = delete;
+    ~NewConnections() {
+        for (const int fd : open_) {
+            close(fd);
+        }
+    }
+
+    // Whether it was taken.
+    bool turn(Random& random) {
+        constexpr std::size_t kOpenMax = 16;
+        if (hello_.empty() || has_new_sessions_) {
+            const SessionId session{random(), random()};
+            hello_ = large_hello(TargetId{session.low}, session);
+        }
+        const int fd = send_over_new_connection(port_, hello_);
+        if (fd >= 0) {
+            open_.push_back(fd);
+        }
+        if (open_.size() > kOpenMax) {
+            close_politely(open_.front());
+            open_.pop_front();
+        }
+        return fd >= 0;
+    }
+
+private:
+    std::uint16_t port_;
+    bool has_new_sessions_;
+    sample::Frame hello_;
+    std::deque<int> open_;
+};
+
 void never_read(Socket& socket, Random&, std::uint64_t) { socket.send(sample::probe()); }
 
 // Symbols of three frames of 64 MiB: of notes without end in some KB, or of what unpacks as far as symbols may.
@@ -286,8 +364,9 @@ std::uint64_t misbehave(void* context, const std::string& gateway, const Type& t
 
 int run(const std::string& gateway, double seconds, std::uint64_t seed, std::string_view only,
         std::size_t connection_count) {
-    const std::string bomb = symbols_of_much_content(true);
-    const std::string heavy = symbols_of_much_content(false);
+    // Seconds of work, so only where they are sent.
+    const std::string bomb = only.empty() || only == "image_bombs" ? symbols_of_much_content(true) : "";
+    const std::string heavy = only.empty() || only == "heavy_images" ? symbols_of_much_content(false) : "";
     const sample::Frame large = sample::batch(good_batch(TargetId{700}, SessionId{0xbad, 99}, 1, 16'000));
     std::vector<Type> types = {{"noise", send_noise},       {"broken", send_broken_messages},
                                {"bombs", send_bombs},       {"lies", send_lies},
@@ -308,6 +387,16 @@ int run(const std::string& gateway, double seconds, std::uint64_t seed, std::str
                                        Socket& socket, Random&, std::uint64_t) {
                              socket.send(hello);
                              socket.read_all();
+                         }});
+    }
+    const auto port = static_cast<std::uint16_t>(std::strtoul(gateway.c_str() + gateway.rfind(':') + 1, nullptr, 10));
+    for (const auto& [name, has_new_sessions] :
+         {std::pair{"new_connections", false}, std::pair{"new_sessions", true}}) {
+        types.push_back({name, [port, has_new_sessions](Socket& socket, Random& random, std::uint64_t) {
+                             static thread_local NewConnections connections{port, has_new_sessions};
+                             if (connections.turn(random)) {
+                                 socket.count_one_sent_otherwise();
+                             }
                          }});
     }
     if (!only.empty()) {
