@@ -2,18 +2,22 @@
 """Damages every file of a store, in many places, and holds what the programs say against what was stored.
 
 A store is made by the programs themselves: imports, then a gateway that is killed. For each file of its folder and each
-kind of damage (a flipped byte, the end cut off, bytes set to zero, another file in its place) these run on a copy:
-`inspect --verify`, `losses`, a gateway that starts and stops, and both once more. All rows are there, or what isn't is
-named: by the ledger, a warning, or an exit status. No program may crash.
+kind of damage (a flipped byte, the end cut off, bytes set to zero, another file in its place, or what is no file: a
+folder, a pipe, a link to nowhere) these run on a copy: `inspect --verify`, `losses`, `top`, a gateway that starts and
+stops, and all once more. All rows are there, with the names that they had, or what isn't is named: by the ledger, a
+warning, or an exit status. No program may crash, or wait for ever.
 
   damage_files.py --bin build/release/bin --places 50 --seed 7      50 places a file and kind
   damage_files.py --bin build/release/bin --cases 40                40 cases of them all, as in the suite
 """
 
 import argparse
+import gzip
 import json
+import os
 import pathlib
 import random
+import select
 import shutil
 import signal
 import subprocess
@@ -21,8 +25,10 @@ import sys
 import tempfile
 
 PROFILE = pathlib.Path(__file__).parent.parent / "fuzz" / "corpus" / "pprof" / "own.pb.gz"
-TIMEOUT_S = 300
+TIMEOUT_S = 120
 IMPORTS = 3
+HUNG = 124  # as of timeout(1)
+NO_FILES = ("folder", "pipe", "link")
 
 
 class Programs:
@@ -31,22 +37,31 @@ class Programs:
         self.gateway_program = str(folder / "perfleet-gateway")
 
     def run(self, *arguments):
-        return subprocess.run([self.perfleet, *map(str, arguments)], capture_output=True, text=True,
-                              errors="replace", timeout=TIMEOUT_S, check=False)
+        command = [self.perfleet, *map(str, arguments)]
+        try:
+            return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S,
+                                  check=False)
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(command, HUNG, "", "")
 
     def gateway(self, store):
         """The process and the line that says it is ready; an empty line: it ended."""
         process = subprocess.Popen([self.gateway_program, "--data", str(store), "--listen", "tcp://127.0.0.1:*",
                                     "--query", "none"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    errors="replace")
-        return process, process.stdout.readline()
+        is_ready, _, _ = select.select([process.stdout], [], [], TIMEOUT_S)
+        return process, process.stdout.readline() if is_ready else ""
 
 
 def end(process, number):
     """The exit status, and what it logged."""
     process.send_signal(number)
-    _, errors = process.communicate(timeout=TIMEOUT_S)
-    return process.returncode, errors
+    try:
+        _, errors = process.communicate(timeout=TIMEOUT_S)
+        return process.returncode, errors
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return HUNG, process.communicate()[1]
 
 
 def copy_folder(source, target):
@@ -54,33 +69,43 @@ def copy_folder(source, target):
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.sock"))
 
 
+def profile(folder, number):
+    """A file like PROFILE with another checksum: what is imported again is a duplicate."""
+    path = folder / f"{number}.pb.gz"
+    path.write_bytes(gzip.compress(gzip.decompress(PROFILE.read_bytes()), mtime=number + 1))
+    return path
+
+
 def make_store(programs, store, older):
     """Several table files, a log that a killed gateway leaves, and the folder as it was before that."""
-    for _ in range(IMPORTS):
-        result = programs.run("import", "--data", store, PROFILE)
+    for number in range(IMPORTS):
+        result = programs.run("import", "--data", store, profile(store.parent, number))
         assert result.returncode == 0, result.stderr
     copy_folder(store, older)
     process, ready = programs.gateway(store)
     endpoint = ready.split("listen=")[1].split()[0]
-    for _ in range(2):
-        result = programs.run("import", "--gateway", endpoint, PROFILE)
+    for number in range(IMPORTS, IMPORTS + 2):
+        result = programs.run("import", "--gateway", endpoint, profile(store.parent, number))
         assert result.returncode == 0, result.stderr
     end(process, signal.SIGKILL)
+    assert any(path.stat().st_size for path in store.glob("*.log")), "a log without rows"
 
 
 class Answer:
-    """What `losses` says of all sessions."""
+    """What a table command says of all sessions."""
 
-    def __init__(self, programs, store):
-        result = programs.run("losses", "--data", store, "--all", "--format", "json")
+    def __init__(self, programs, store, command="losses"):
+        result = programs.run(command, "--data", store, "--all", "--format", "json")
         self.status = result.returncode
         self.text = result.stderr
         ledger = {}
         self.warnings = []
+        self.rows = []
         if self.status == 0:
             document = json.loads(result.stdout)
             ledger = document["ledger"]
-            self.warnings = document["warnings"]
+            self.rows = document["rows"]
+            self.warnings = [text for text in document["warnings"] if "samples are few" not in text]
         self.stored = ledger.get("stored", 0)
         self.lost = ledger.get("lost", {})
         self.is_at_least = "at_least" in ledger
@@ -90,13 +115,13 @@ class Answer:
                     self.is_at_least != intact.is_at_least)
 
 
-def faults_of(programs, store, intact):
+def faults_of(programs, store, intact, names):
     """What is wrong with what the programs say of this store; nothing where all is well."""
     faults = []
     crashed = set()
 
     def check_status(what, status):
-        if status < 0 or status >= 128:
+        if status < 0 or status >= HUNG:
             crashed.add(f"{what} ended with {status}")
 
     def look(when):
@@ -111,6 +136,10 @@ def faults_of(programs, store, intact):
                 faults.append(f"{when}: losses has {answer.stored} rows of {intact.stored} and names nothing")
             if verified.returncode == 0:
                 faults.append(f"{when}: inspect --verify says that {answer.stored} rows of {intact.stored} are sound")
+        top = Answer(programs, store, "top")
+        check_status("top", top.status)
+        if top.status == 0 and top.rows != names.rows and not top.names_a_loss(names):
+            faults.append(f"{when}: top has other rows and names nothing")
         return answer
 
     before = look("before the start")
@@ -135,8 +164,20 @@ def damaged(kind, content, place, other):
     return other
 
 
+def put_no_file(kind, path):
+    path.unlink()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path.parent / "nowhere")
+
+
 def cases_of(store, older, others, places, rng):
-    for path in sorted(p for p in store.iterdir() if p.is_file() and p.stat().st_size):
+    for path in sorted(p for p in store.iterdir() if p.is_file()):
+        for kind in NO_FILES:
+            yield path.name, kind, 0, None
         size = path.stat().st_size
         for kind in ("flip", "cut", "zero"):
             chosen = range(size) if places >= size else sorted(rng.sample(range(size), places))
@@ -166,8 +207,10 @@ def main():
         make_store(programs, others, root / "older-others")
         intact = Answer(programs, store)
         assert intact.status == 0 and intact.stored > 0 and not intact.warnings, intact.text
+        names = Answer(programs, store, "top")
+        assert names.status == 0 and names.rows and not names.warnings, names.text
         copy_folder(store, work)
-        faults = faults_of(programs, work, intact)
+        faults = faults_of(programs, work, intact, names)
         assert not faults, faults
         cases = [case for case in cases_of(store, older, others, options.places, rng)
                  if case[0].startswith(options.only)]
@@ -177,8 +220,11 @@ def main():
         for name, kind, place, other in cases:
             copy_folder(store, work)
             content = (work / name).read_bytes()
-            (work / name).write_bytes(damaged(kind, content, place, other and other.read_bytes()))
-            faults = faults_of(programs, work, intact)
+            if kind in NO_FILES:
+                put_no_file(kind, work / name)
+            else:
+                (work / name).write_bytes(damaged(kind, content, place, other and other.read_bytes()))
+            faults = faults_of(programs, work, intact, names)
             if faults:
                 bad += 1
                 print(f"{name}: {kind} {other.relative_to(root) if other else f'at {place} of {len(content)}'}",
