@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <set>
@@ -33,7 +32,7 @@ constexpr std::size_t kCopySizeBytes = 1U << 20;
 // Up to the end that the file has now; onto the disk. kNotFound: there is none.
 Result<std::uint64_t> copy_to_disk(const fs::path& from, const fs::path& to,
                                    const std::function<void(std::uint64_t)>& add_copied) {
-    const FileDescriptor source{::open(from.c_str(), O_RDONLY | O_CLOEXEC)};
+    const FileDescriptor source = open_regular_file(from);
     if (source.get() < 0) {
         return error_from_errno(errno, from.string());
     }
@@ -79,8 +78,7 @@ Result<Listing> list(const fs::path& folder) {
     if (error) {
         return error_from_errno(error.value(), folder.string());
     }
-    std::ifstream current{folder / "CURRENT"};
-    std::getline(current, listing.manifest);
+    listing.manifest = read_regular_file(folder / "CURRENT").value_or("");
     return listing;
 }
 
@@ -151,6 +149,9 @@ private:
         auto with_manifest = PERFLEET_TRY(list(from_));
         if (has_moved_on(before, with_manifest)) {
             return false;
+        }
+        for (const char* name : {"SYNCED", "LOST-LOGS"}) {  // what was on disk of the logs, or is known to be lost
+            PERFLEET_TRY(copy(name));
         }
         count_total(with_manifest);
         for (const std::string& table : with_manifest.tables) {

@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -105,9 +104,8 @@ Result<bool> has_database(const std::string& directory) {
 // The same after its disk was mounted again; another of a copy.
 std::string identity_of(const std::string& directory) {
     struct stat there {};
-    std::ifstream file{fs::path{directory} / kIdentityFile};
-    std::string identity;
-    std::getline(file, identity);
+    const std::string file = read_regular_file(fs::path{directory} / kIdentityFile).value_or("");
+    const std::string identity = file.substr(0, file.find('\n'));
     return ::stat(directory.c_str(), &there) == 0 ? identity + " in " + std::to_string(there.st_ino) : "";
 }
 
@@ -151,11 +149,37 @@ std::string file_number_text(std::uint64_t number) {
     return text.insert(0, kDigitsMin - std::min(kDigitsMin, text.size()), '0');
 }
 
+FileDescriptor open_regular_file(const fs::path& path) {
+    FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    struct stat status {};
+    if (file && (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
+        file.reset();
+        errno = ENOENT;
+    }
+    return file;
+}
+
+std::optional<std::string> read_regular_file(const fs::path& path) {
+    const FileDescriptor file = open_regular_file(path);
+    return file ? read_rest(file.get(), kReadFileSizeBytesMax) : std::nullopt;
+}
+
+bool is_no_regular_file(const fs::path& path) {
+    std::error_code error;
+    return fs::exists(fs::symlink_status(path, error)) && !fs::is_regular_file(path, error);
+}
+
+Result<Done> set_aside(const std::string& directory, const std::string& name) {
+    const std::string path = directory + "/" + name;
+    return ::rename(path.c_str(), (path + ".damaged").c_str()) == 0 || errno == ENOENT ? Result<Done>{Done{}}
+                                                                                       : error_from_errno(errno, path);
+}
+
 std::set<std::string> log_files(const std::string& directory) {
     std::set<std::string> names;
     std::error_code error;
     for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
-        if (at->path().extension() == ".log") {
+        if (at->path().extension() == ".log" && !is_no_regular_file(at->path())) {
             names.insert(at->path().filename().string());
         }
     }

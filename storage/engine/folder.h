@@ -1,8 +1,11 @@
 // The folder that a store stands in, and the temporary one of a reader.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -45,6 +48,20 @@ private:
 
 // As RocksDB has it in the names of its files.
 [[nodiscard]] std::string file_number_text(std::uint64_t number);
+
+// For reading; nothing where it isn't a regular file: a folder or a pipe in its place counts as a missing file, and a
+// pipe must not block.
+[[nodiscard]] FileDescriptor open_regular_file(const std::filesystem::path& path);
+
+// The content of a regular file, up to this size.
+inline constexpr std::size_t kReadFileSizeBytesMax = 128U << 20;
+[[nodiscard]] std::optional<std::string> read_regular_file(const std::filesystem::path& path);
+
+// Whether something else than a regular file has this name.
+[[nodiscard]] bool is_no_regular_file(const std::filesystem::path& path);
+
+// Renames it to its name with `.damaged` behind it; nothing is done where it isn't there. Errors: those of rename(2).
+[[nodiscard]] Result<Done> set_aside(const std::string& directory, const std::string& name);
 
 // Names of the write-ahead logs, in the order of writing.
 [[nodiscard]] std::set<std::string> log_files(const std::string& directory);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace perfleet {
@@ -27,5 +28,21 @@ struct LogRecord {
 // What stands at the beginning of `bytes`, which end with their block at the latest; nothing where that is no record
 // with a right checksum.
 [[nodiscard]] std::optional<LogRecord> log_record_in(std::string_view bytes);
+
+// What a group of changes in a write-ahead log begins with (storage/engine/log_tail.h): sequence u64, count u32, and
+// the sync mark, which is none of the changes.
+struct SyncMark {
+    std::uint64_t synced = 0;  // up to here, both included
+    std::uint64_t logged = 0;  // the last number in a log before this one
+};
+struct ChangeGroup {
+    std::uint64_t sequence = 0;  // of its first change
+    std::uint32_t count = 0;
+    std::optional<SyncMark> mark;
+};
+// Of a payload, or of its first fragment; nothing where it is too short.
+[[nodiscard]] std::optional<ChangeGroup> change_group_in(std::string_view payload);
+// The mark as it stands in a group.
+[[nodiscard]] std::string sync_mark(const SyncMark& mark);
 
 }  // namespace perfleet

@@ -1,7 +1,5 @@
 #include "storage/engine/log_tail.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -11,26 +9,17 @@
 
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/file_io.h"
+#include "storage/engine/folder.h"
 #include "storage/engine/log_format.h"
 #include "storage/engine/synced_log.h"
-#include "storage/model/little_endian.h"
 
 namespace perfleet {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLogSizeBytesMax = std::size_t{1} << 40U;  // no log is as large
-constexpr std::size_t kBatchHeaderSizeBytes = 12;
-constexpr char kLogDataTag = 3;  // of a write batch: bytes that are no key's
-constexpr std::string_view kMarkName = "synced ";
-constexpr std::size_t kMarkSizeBytes = kMarkName.size() + 2 * sizeof(std::uint64_t);
-constexpr std::size_t kMarkRecordSizeBytes = kLogHeaderSizeBytes + kBatchHeaderSizeBytes + 2 + kMarkSizeBytes;
-
-struct SyncMark {
-    std::uint64_t synced = 0;  // up to here, both included
-    std::uint64_t logged = 0;  // the last number in a log before this one
-};
+constexpr std::size_t kLogSizeBytesMax = std::size_t{1} << 40U;         // no log is as large
+constexpr std::size_t kMarkRecordSizeBytes = kLogHeaderSizeBytes + 37;  // of a group without changes
 
 // Reads what is readable, in order, and says what it met.
 class LogScan {
@@ -93,27 +82,12 @@ private:
         }
     }
 
-    static std::optional<SyncMark> mark_in(std::string_view content) {
-        if (content.size() < 2 || content[0] != kLogDataTag) {
-            return std::nullopt;
-        }
-        const auto size_bytes = std::size_t{static_cast<unsigned char>(content[1])};
-        content.remove_prefix(2);
-        if (size_bytes != kMarkSizeBytes || content.size() < size_bytes || !content.starts_with(kMarkName)) {
-            return std::nullopt;
-        }
-        content.remove_prefix(kMarkName.size());
-        return SyncMark{load_little_endian<std::uint64_t>(content.data()),
-                        load_little_endian<std::uint64_t>(content.data() + sizeof(std::uint64_t))};
-    }
-
     void on_batch(std::string_view batch) {
-        if (batch.size() < kBatchHeaderSizeBytes) {
+        const auto group = change_group_in(batch);
+        if (!group) {
             return;
         }
-        const auto sequence = load_little_endian<std::uint64_t>(batch.data());
-        const auto count = load_little_endian<std::uint32_t>(batch.data() + 8);
-        const std::optional<SyncMark> mark = mark_in(batch.substr(kBatchHeaderSizeBytes));
+        const auto& [sequence, count, mark] = *group;
         const std::uint64_t logged_before = mark ? mark->logged : sequence - 1;
         has_marks_ = has_marks_ || mark;
         if (is_first_of_log_ && !previous_name_.empty()) {
@@ -183,7 +157,7 @@ Result<std::vector<fs::path>> logs_of(const std::string& directory) {
     std::vector<std::pair<std::uint64_t, fs::path>> numbered;
     std::error_code error;
     for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
-        if (at->path().extension() == ".log") {
+        if (at->path().extension() == ".log" && !is_no_regular_file(at->path())) {
             numbered.emplace_back(std::strtoull(at->path().stem().c_str(), nullptr, 10), at->path());
         }
     }
@@ -200,21 +174,11 @@ Result<std::vector<fs::path>> logs_of(const std::string& directory) {
 
 }  // namespace
 
-std::string sync_mark(std::uint64_t synced_sequence, std::uint64_t logged_sequence) {
-    std::string mark{kMarkName};
-    for (const std::uint64_t sequence : {synced_sequence, logged_sequence}) {
-        for (unsigned i = 0; i < sizeof sequence; ++i) {
-            mark.push_back(static_cast<char>(sequence >> (8 * i) & 0xff));
-        }
-    }
-    return mark;
-}
-
 Result<std::optional<LogDamage>> find_log_damage(const std::string& directory) {
     auto logs = PERFLEET_TRY(logs_of(directory));
     LogScan scan;
     for (const fs::path& path : logs) {
-        const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+        const FileDescriptor file = open_regular_file(path);
         const auto log = file ? read_rest(file.get(), kLogSizeBytesMax) : std::nullopt;
         if (!log) {
             return error_from_errno(errno, path.string() + ": can't read the write-ahead log");
@@ -227,7 +191,7 @@ Result<std::optional<LogDamage>> find_log_damage(const std::string& directory) {
             damage->was_synced = true;
         }
     }
-    const std::vector<SyncedLog> shorter = short_logs(directory);
+    const std::vector<SyncedLog> shorter = find_log_faults(directory).logs;
     // Where a whole log is gone, the one before it seems to lack its end.
     std::error_code error;
     if (!shorter.empty() && (!damage || !damage->was_synced ||
@@ -239,7 +203,7 @@ Result<std::optional<LogDamage>> find_log_damage(const std::string& directory) {
 
 std::string describe_log_loss(const std::string& directory, const LogDamage& damage) {
     std::error_code error;
-    const bool is_there = fs::exists(fs::path{directory} / damage.file, error);
+    const bool is_there = fs::is_regular_file(fs::path{directory} / damage.file, error);
     std::string text =
         "acknowledged rows are lost: write-ahead log " + damage.file +
         (is_there ? " is damaged or cut short at byte " + std::to_string(damage.offset_bytes) : " is missing");
@@ -252,12 +216,15 @@ std::string describe_log_loss(const std::string& directory, const LogDamage& dam
 }
 
 Result<bool> cut_log_tail(const std::string& directory) {
-    for (const std::string& name : other_logs(directory)) {  // nothing of it is the store's
-        const fs::path path = fs::path{directory} / name;
-        std::error_code error;
-        fs::rename(path, path.string() + ".damaged", error);
-        if (error) {
-            return error_from_errno(error.value(), path.string());
+    const LogFaults faults = find_log_faults(directory);
+    if (!faults.gap.empty()) {
+        PERFLEET_TRY(record_log_loss(directory, faults.gap));
+    }
+    for (const SyncedLog& log : faults.logs) {
+        if (log.is_another) {  // nothing of it is the store's
+            const std::string name = log_file_name(log.number);
+            PERFLEET_TRY(set_aside(directory, name));
+            PERFLEET_TRY(record_log_loss(directory, describe_log_loss(directory, {name, 0, true})));
         }
     }
     auto damage = PERFLEET_TRY(find_log_damage(directory));
@@ -267,7 +234,7 @@ Result<bool> cut_log_tail(const std::string& directory) {
     const LogDamage& at = *damage;
     if (at.was_synced) {
         std::vector<LogDamage> losses{at};
-        for (const SyncedLog& log : short_logs(directory)) {
+        for (const SyncedLog& log : faults.logs) {
             if (log_file_name(log.number) != at.file) {
                 losses.push_back({log_file_name(log.number), log.size_bytes, true});
             }

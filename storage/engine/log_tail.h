@@ -5,8 +5,6 @@
 // last one that went to the log before it, for some changes go to none. A mark of its own follows each sync. So what
 // stands behind the damage tells how far the disk had promised, and a log's beginning whether the end of the one before
 // is lost.
-//
-// A joined payload (storage/engine/log_format.h) begins with sequence u64, count u32.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +15,6 @@
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
-
-// What stands first in every group of changes, beside them: not a key.
-[[nodiscard]] std::string sync_mark(std::uint64_t synced_sequence, std::uint64_t logged_sequence);
 
 struct LogDamage {
     std::string file;                // its name in the folder

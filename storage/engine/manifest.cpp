@@ -90,12 +90,12 @@ public:
             switch (static_cast<Tag>(tag)) {
                 case Tag::kComparator:
                 case Tag::kColumnFamilyAdd: (void)edit.text(); break;
-                case Tag::kLogNumber:
                 case Tag::kPreviousLogNumber:
                 case Tag::kColumnFamily:
                 case Tag::kMaxColumnFamily: (void)edit.varint(); break;
                 case Tag::kNextFileNumber: raise(manifest_.next_file, edit.varint()); break;
                 case Tag::kLastSequence: raise(manifest_.last_sequence, edit.varint()); break;
+                case Tag::kLogNumber: raise(manifest_.first_replayed_log, edit.varint()); break;
                 case Tag::kMinLogNumberToKeep: raise(manifest_.first_needed_log, edit.varint()); break;
                 case Tag::kCompactCursor:
                     (void)edit.varint();
@@ -131,8 +131,8 @@ private:
         table.size_bytes = edit.varint();
         table.first_key = edit.key();
         table.last_key = edit.key();
-        (void)edit.varint();  // the sequence numbers in it
-        (void)edit.varint();
+        (void)edit.varint();  // the first sequence number in it
+        raise(manifest_.tables_sequence, edit.varint());
         while (edit.has_more()) {
             const std::uint64_t field = edit.varint();
             if (field == kFieldsEnd) {

@@ -23,8 +23,10 @@ struct ManifestTable {
 struct Manifest {
     std::map<std::uint64_t, ManifestTable> tables;  // by number
     std::uint64_t first_needed_log = 0;             // the number of the first that holds what is in no table file
+    std::uint64_t first_replayed_log = 0;           // likewise: written alone where nothing was in the logs before
     std::uint64_t next_file = 0;                    // these two never become smaller
     std::uint64_t last_sequence = 0;
+    std::uint64_t tables_sequence = 0;  // the last one that is in a table file
 };
 
 // The size of the whole edits at the beginning. What follows is being written, or damaged.

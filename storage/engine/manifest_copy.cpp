@@ -27,8 +27,8 @@ constexpr std::string_view kManifestPrefix = "MANIFEST-";
 constexpr std::string_view kCopySuffix = ".copy";
 constexpr const char* kDamagedSuffix = ".damaged";
 constexpr ::mode_t kFileMode = 0600;
-// What of a file is read: more than it may have, since the last edit may be a large one.
-constexpr std::size_t kReadSizeBytesMax = 8 * kManifestSizeBytesMax;
+// More than a manifest may have, since its last edit may be a large one.
+static_assert(kReadFileSizeBytesMax >= 8 * kManifestSizeBytesMax);
 constexpr std::size_t kChunkSizeBytes = 64U << 10;
 constexpr int kLooks = 8;  // while writers take over from each other
 
@@ -37,8 +37,7 @@ std::string copy_name(const std::string& manifest) { return manifest + std::stri
 std::string manifest_name(std::uint64_t number) { return std::string{kManifestPrefix} + file_number_text(number); }
 
 std::optional<std::string> read_whole(const std::string& directory, const std::string& name) {
-    const FileDescriptor file{::open((fs::path{directory} / name).c_str(), O_RDONLY | O_CLOEXEC)};
-    return file ? read_rest(file.get(), kReadSizeBytesMax) : std::nullopt;
+    return read_regular_file(fs::path{directory} / name);
 }
 
 // 0 where it is no such name; RocksDB begins with 1.
@@ -274,7 +273,7 @@ void ManifestCopier::update() {
         size_bytes_ = 0;
         manifest_ = copy_ ? name : "";
     }
-    const FileDescriptor manifest{::open((folder / name).c_str(), O_RDONLY | O_CLOEXEC)};
+    const FileDescriptor manifest = open_regular_file(folder / name);
     if (!manifest || !copy_) {
         return;
     }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -41,8 +42,8 @@ constexpr const char* kReaderFolderPrefix = "perfleet-reader-";
 // A reader may look at the moment at which the writer replaces a file; then it looks again.
 constexpr int kReaderAttempts = 8;
 
-// The system's, but what is made is its owner's alone, whatever the umask. (Env::SetAllowNonOwnerAccess does nothing in
-// RocksDB 7.8.)
+// The system's, but what is made is its owner's alone, whatever the umask (Env::SetAllowNonOwnerAccess does nothing in
+// RocksDB 7.8), and what is read is a regular file: a pipe would block.
 class OwnersFiles final : public rocksdb::FileSystemWrapper {
 public:
     using rocksdb::FileSystemWrapper::FileSystemWrapper;
@@ -52,12 +53,29 @@ public:
                                       rocksdb::IODebugContext* context) override {
         return owned(target()->NewWritableFile(path, options, file, context), path);
     }
+    rocksdb::IOStatus NewSequentialFile(const std::string& path, const rocksdb::FileOptions& options,
+                                        std::unique_ptr<rocksdb::FSSequentialFile>* file,
+                                        rocksdb::IODebugContext* context) override {
+        return is_no_regular_file(path) ? missing(path) : target()->NewSequentialFile(path, options, file, context);
+    }
+    rocksdb::IOStatus NewRandomAccessFile(const std::string& path, const rocksdb::FileOptions& options,
+                                          std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                                          rocksdb::IODebugContext* context) override {
+        return is_no_regular_file(path) ? missing(path) : target()->NewRandomAccessFile(path, options, file, context);
+    }
+    rocksdb::IOStatus FileExists(const std::string& path, const rocksdb::IOOptions& options,
+                                 rocksdb::IODebugContext* context) override {
+        return is_no_regular_file(path) ? missing(path) : target()->FileExists(path, options, context);
+    }
     rocksdb::IOStatus LockFile(const std::string& path, const rocksdb::IOOptions& options, rocksdb::FileLock** lock,
                                rocksdb::IODebugContext* context) override {
         return owned(target()->LockFile(path, options, lock, context), path);
     }
 
 private:
+    static rocksdb::IOStatus missing(const std::string& path) {
+        return rocksdb::IOStatus::PathNotFound(path, "No such file");
+    }
     static rocksdb::IOStatus owned(rocksdb::IOStatus made, const std::string& path) {
         if (made.ok()) {
             (void)::chmod(path.c_str(), S_IRUSR | S_IWUSR);
@@ -96,6 +114,21 @@ struct Prepared {
     std::string damage;          // of the manifest, which was mended
 };
 
+Result<Done> set_other_tables_aside(const std::string& directory, const Manifest& manifest) {
+    std::vector<std::string> others;
+    std::error_code error;
+    for (std::filesystem::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
+        const std::filesystem::path& path = at->path();
+        if (path.extension() == ".sst" && !manifest.tables.contains(std::strtoull(path.stem().c_str(), nullptr, 10))) {
+            others.push_back(path.filename().string());
+        }
+    }
+    for (const std::string& other : others) {
+        PERFLEET_TRY(set_aside(directory, other));
+    }
+    return Done{};
+}
+
 // The manifest has everything again that its copy has, and the last writer's logs are without what nobody was promised.
 Result<Prepared> prepare_files(const std::string& directory) {
     Prepared prepared;
@@ -104,6 +137,12 @@ Result<Prepared> prepare_files(const std::string& directory) {
         PERFLEET_TRY(restore_manifest(directory, manifest));
         prepared.damage = directory + "/" + manifest.file + " " + manifest.damage +
                           ": it is restored from its copy, with all table files that it named";
+    }
+    if (manifest.content && !find_log_faults(directory).gap.empty()) {  // it is an older one, which doesn't name them
+        PERFLEET_TRY(set_other_tables_aside(directory, *manifest.content));
+    }
+    if (is_no_regular_file(directory + "/IDENTITY")) {  // RocksDB makes another one
+        PERFLEET_TRY(set_aside(directory, "IDENTITY"));
     }
     prepared.has_lost_logs = PERFLEET_TRY(cut_log_tail(directory));
     PERFLEET_TRY(forget_synced_logs(directory));  // opening deletes the log that it names
@@ -125,10 +164,7 @@ Result<Prepared> prepare_files_locked(const std::string& directory, rocksdb::Env
 
 // The name of the current manifest: each writer begins a new one.
 std::string generation_of(const std::string& directory) {
-    std::ifstream file{directory + "/CURRENT"};
-    std::string text;
-    std::getline(file, text);
-    return text;
+    return read_regular_file(directory + "/CURRENT").value_or("");
 }
 
 // A reader keeps every table file open, which the usual soft limit of 1,024 is soon too small for.
@@ -214,12 +250,16 @@ void add_log_losses(const std::string& directory, const std::vector<std::string>
 // What no writer has seen yet; only `is_damaged`, after RocksDB has said so, is worth reading the logs for.
 std::vector<std::string> log_losses(const std::string& directory, bool is_damaged) {
     std::vector<std::string> losses = recorded_log_losses(directory);
+    const LogFaults faults = find_log_faults(directory);
+    if (!faults.gap.empty() && std::find(losses.begin(), losses.end(), faults.gap) == losses.end()) {
+        losses.push_back(faults.gap);
+    }
     if (is_damaged) {
         if (auto damage = find_log_damage(directory); damage.ok() && damage->has_value() && (*damage)->was_synced) {
             losses.push_back(describe_log_loss(directory, **damage));
         }
     } else {
-        for (const SyncedLog& log : short_logs(directory)) {
+        for (const SyncedLog& log : faults.logs) {
             losses.push_back(describe_log_loss(directory, {log_file_name(log.number), log.size_bytes, true}));
         }
     }
@@ -369,6 +409,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
     opened->folder = std::move(folder);
     rocksdb::Status status;
     rocksdb::Options options = reader_options();
+    options.env = &env_of(nullptr);
     for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
         opened->generation = generation_of(directory);
         const std::set<std::string> logs = log_files(directory);

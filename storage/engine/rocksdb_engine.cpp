@@ -15,7 +15,7 @@
 
 #include "storage/engine/disk_reserve.h"
 #include "storage/engine/folder.h"
-#include "storage/engine/log_tail.h"
+#include "storage/engine/log_format.h"
 #include "storage/engine/rocksdb_database.h"
 #include "storage/engine/rocksdb_options.h"
 #include "storage/engine/rocksdb_slice.h"
@@ -267,7 +267,7 @@ public:
             }
             const std::lock_guard lock{logging_};
             rocksdb::WriteBatch batch;
-            rocksdb::Status status = batch.PutLogData(sync_mark(sequence, logged_sequence_));
+            rocksdb::Status status = batch.PutLogData(sync_mark({sequence, logged_sequence_}));
             if (status.ok()) {
                 status = db().Write(rocksdb::WriteOptions{}, &batch);
             }
@@ -366,7 +366,7 @@ private:
         const std::lock_guard lock{logging_};
         rocksdb::Status status;
         if (is_logged) {
-            status = batch_.PutLogData(sync_mark(synced_sequence_, logged_sequence_));
+            status = batch_.PutLogData(sync_mark({synced_sequence_, logged_sequence_}));
         }
         for (std::size_t i = 0; i < changes.deletes.size() && status.ok(); ++i) {
             status = batch_.Delete(slice(changes.deletes[i]));

@@ -9,7 +9,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
+#include <map>
+#include <set>
 #include <span>
 #include <sstream>
 #include <string_view>
@@ -53,12 +54,33 @@ std::string line_checksum(std::string_view line) {
     return hexadecimal(crc32c(0, std::as_bytes(std::span{line.data(), line.size()})));
 }
 
-// Of a log's first record, which has ids of sessions and so differs from that of any other; 0: that can't be read.
-std::uint32_t first_checksum_of(const std::string& directory, std::uint64_t number) {
-    const FileDescriptor file{::open((fs::path{directory} / log_file_name(number)).c_str(), O_RDONLY | O_CLOEXEC)};
+// Of a file with a log's name.
+struct LogFile {
+    bool is_file = false;
+    std::uint64_t size_bytes = 0;
+    std::uint32_t first_checksum =
+        0;              // of its first record, which differs from that of any other log; 0: can't be read
+    ChangeGroup first;  // in that record
+};
+
+LogFile log_file_at(const fs::path& path) {
+    LogFile log;
+    std::error_code error;
+    log.is_file = !is_no_regular_file(path);
+    log.size_bytes = log.is_file ? fs::file_size(path, error) : 0;
+    log.size_bytes = error ? 0 : log.size_bytes;
+    const FileDescriptor file = open_regular_file(path);
     std::string block(kLogBlockSizeBytes, '\0');
     block.resize(file ? read_all(file.get(), std::as_writable_bytes(std::span{block})) : 0);
-    return log_record_in(block) ? load_little_endian<std::uint32_t>(block.data()) : 0;
+    if (const auto record = log_record_in(block)) {
+        log.first_checksum = load_little_endian<std::uint32_t>(block.data());
+        log.first = change_group_in(record->payload).value_or(ChangeGroup{});
+    }
+    return log;
+}
+
+std::uint32_t first_checksum_of(const std::string& directory, std::uint64_t number) {
+    return log_file_at(fs::path{directory} / log_file_name(number)).first_checksum;
 }
 
 fs::path synced_path(const std::string& directory) { return fs::path{directory} / kSyncedFile; }
@@ -70,6 +92,18 @@ std::string utc_now() {
     std::array<char, 32> time{};
     (void)std::strftime(time.data(), time.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
     return time.data();
+}
+
+// By number; what isn't a file, too.
+std::map<std::uint64_t, LogFile> logs_in(const std::string& directory) {
+    std::map<std::uint64_t, LogFile> logs;
+    std::error_code error;
+    for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
+        if (at->path().extension() == ".log") {
+            logs.emplace(std::strtoull(at->path().stem().c_str(), nullptr, 10), log_file_at(at->path()));
+        }
+    }
+    return logs;
 }
 
 Result<Done> append_durably(const fs::path& path, const std::string& text) {
@@ -119,7 +153,7 @@ void write_synced_logs(const std::string& directory, std::uint64_t number, std::
 
 std::vector<SyncedLog> read_synced_logs(const std::string& directory) {
     std::vector<SyncedLog> logs;
-    std::ifstream file{synced_path(directory)};
+    std::istringstream file{read_regular_file(synced_path(directory)).value_or("")};
     for (std::string line; std::getline(file, line);) {
         std::istringstream words{line};
         SyncedLog log;
@@ -133,35 +167,77 @@ std::vector<SyncedLog> read_synced_logs(const std::string& directory) {
 }
 
 Result<Done> forget_synced_logs(const std::string& directory) {
-    if (::unlink(synced_path(directory).c_str()) != 0) {
+    if (is_no_regular_file(synced_path(directory))) {
+        PERFLEET_TRY(set_aside(directory, kSyncedFile));
+    } else if (::unlink(synced_path(directory).c_str()) != 0) {
         return errno == ENOENT ? Result<Done>{Done{}} : error_from_errno(errno, synced_path(directory).string());
     }
     return sync_folder(directory);
 }
 
-std::vector<SyncedLog> short_logs(const std::string& directory) {
-    std::vector<SyncedLog> shorter;
-    for (SyncedLog& log : read_synced_logs(directory)) {
-        std::error_code error;
-        std::uint64_t size_bytes = fs::file_size(fs::path{directory} / log_file_name(log.number), error);
-        const std::uint32_t checksum = first_checksum_of(directory, log.number);
-        log.is_another = !error && log.first_checksum != 0 && checksum != 0 && checksum != log.first_checksum;
-        size_bytes = log.is_another ? 0 : size_bytes;
-        if (error ? error == std::errc::no_such_file_or_directory : size_bytes < log.size_bytes) {
-            log.size_bytes = error ? 0 : size_bytes;
-            shorter.push_back(std::move(log));
+// The manifest is read after the logs: what a live writer has deleted by then is in its table files.
+LogFaults find_log_faults(const std::string& directory) {
+    LogFaults faults;
+    std::map<std::uint64_t, LogFile> logs = logs_in(directory);
+    const std::vector<SyncedLog> synced = read_synced_logs(directory);
+    const auto manifest = live_manifest(directory);
+    const auto is_needed = [&](std::uint64_t log) {
+        return !manifest || log >= std::max(manifest->first_needed_log, manifest->first_replayed_log);
+    };
+    std::set<std::uint64_t> known;  // to be those that they were
+    for (SyncedLog log : synced) {
+        const auto at = logs.find(log.number);
+        const bool is_there = at != logs.end();
+        const std::uint32_t checksum = is_there ? at->second.first_checksum : 0;
+        const bool has_both = log.first_checksum != 0 && checksum != 0;
+        log.is_another = is_there && (!at->second.is_file || (has_both && checksum != log.first_checksum));
+        const std::uint64_t size_bytes = is_there && !log.is_another ? at->second.size_bytes : 0;
+        if (has_both && !log.is_another) {
+            known.insert(log.number);
+        }
+        if (log.is_another) {
+            logs.erase(at);
+        }
+        if (size_bytes < log.size_bytes && is_needed(log.number)) {
+            log.size_bytes = size_bytes;
+            faults.logs.push_back(std::move(log));
         }
     }
-    if (!shorter.empty()) {  // read after the look at the files: it moves before one is deleted
-        const std::uint64_t first_needed = first_needed_log(directory);
-        std::erase_if(shorter, [&](const SyncedLog& log) { return log.number < first_needed; });
+    if (!manifest) {
+        return faults;
     }
-    return shorter;
+    const auto add_another = [&](std::uint64_t log) { faults.logs.push_back({log, 0, "", 0, true}); };
+    std::uint64_t before = 0;
+    std::uint64_t sequence_min = manifest->tables_sequence + 1;  // that the next one may begin with
+    std::uint64_t synced_before_logs = 0;
+    for (const auto& [number, log] : logs) {
+        const std::uint64_t sequence = log.first.sequence;
+        if (!is_needed(number) || (log.is_file && sequence == 0)) {
+            continue;
+        }
+        if (log.is_file && before != 0 && sequence < sequence_min && known.contains(number)) {
+            add_another(before);
+        } else if (!log.is_file || sequence < sequence_min) {
+            add_another(number);
+            continue;
+        }
+        synced_before_logs = before == 0 && log.first.mark ? log.first.mark->synced : synced_before_logs;
+        before = number;
+        sequence_min = sequence + log.first.count;
+    }
+    std::sort(faults.logs.begin(), faults.logs.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+    if (faults.logs.empty() && synced_before_logs > manifest->last_sequence) {
+        faults.gap =
+            "acknowledged rows are lost: the write-ahead logs go on behind change " +
+            std::to_string(synced_before_logs) + ", and the manifest knows " + std::to_string(manifest->last_sequence) +
+            ": it is an older one, or a log before them is missing; put back what is newer while no gateway runs";
+    }
+    return faults;
 }
 
 std::vector<std::string> other_logs(const std::string& directory) {
     std::vector<std::string> names;
-    for (const SyncedLog& log : short_logs(directory)) {
+    for (const SyncedLog& log : find_log_faults(directory).logs) {
         if (log.is_another) {
             names.push_back(log_file_name(log.number));
         }
@@ -179,7 +255,7 @@ Result<Done> record_log_loss(const std::string& directory, const std::string& lo
 
 std::vector<std::string> recorded_log_losses(const std::string& directory) {
     std::vector<std::string> losses;
-    std::ifstream file{fs::path{directory} / kLossesFile};
+    std::istringstream file{read_regular_file(fs::path{directory} / kLossesFile).value_or("")};
     for (std::string line; std::getline(file, line);) {
         losses.push_back(line);
     }

@@ -35,11 +35,17 @@ void write_synced_logs(const std::string& directory, std::uint64_t number, std::
 // Durable: before what it names is deleted. Errors: kIo and the like.
 [[nodiscard]] Result<Done> forget_synced_logs(const std::string& directory);
 
-// Those that are shorter than they were, with the size that they have now; 0 where one is gone, or is another one. Not
-// those whose contents are in table files: RocksDB deletes these.
-[[nodiscard]] std::vector<SyncedLog> short_logs(const std::string& directory);
+struct LogFaults {
+    // Those that are shorter than they were, with the size that they have now; 0 where one is gone, or where something
+    // else stands in its place, of another store or time, or not a file. That is seen of logs that were never synced,
+    // too: each goes on behind what is in table files, and behind the log before it. Not those whose contents are in
+    // table files: RocksDB deletes these. Ascending.
+    std::vector<SyncedLog> logs;
+    std::string gap;  // a sentence where the logs' sync marks say that more was on disk than manifest and logs hold
+};
+[[nodiscard]] LogFaults find_log_faults(const std::string& directory);
 
-// Names of the files that are in the place of one of these and are none of the store's.
+// Names of the logs in whose places something else stands.
 [[nodiscard]] std::vector<std::string> other_logs(const std::string& directory);
 
 // Durable, once for each text.

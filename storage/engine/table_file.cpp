@@ -60,6 +60,9 @@ rocksdb::Options damage_reading_options() {
 
 rocksdb::Status try_to_open_table(const std::filesystem::path& path, std::uint64_t size_bytes,
                                   std::uint64_t session_id) {
+    if (is_no_regular_file(path)) {
+        return rocksdb::Status::PathNotFound(path.string(), "No such file");
+    }
     const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(std::make_shared<SizeOfManifest>(size_bytes));
     rocksdb::Options options = damage_reading_options();
     options.env = env.get();

@@ -76,12 +76,6 @@ std::string damage_of(const std::string& directory, const TableFileCheck& file) 
     return status.ok() ? "" : status.ToString();
 }
 
-// What the manifest says now; nothing where it can't be read.
-std::optional<Manifest> manifest_of(const std::string& directory) {
-    auto found = find_manifest(directory);
-    return found.ok() ? std::move(found->content) : std::nullopt;
-}
-
 }  // namespace
 
 std::shared_ptr<rocksdb::Logger> make_silent_log() {
@@ -93,9 +87,9 @@ std::shared_ptr<rocksdb::Logger> make_silent_log() {
     return std::make_shared<SilentLog>();
 }
 
-std::uint64_t first_needed_log(const std::string& directory) {
-    const auto manifest = manifest_of(directory);
-    return manifest ? manifest->first_needed_log : 0;
+std::optional<Manifest> live_manifest(const std::string& directory) {
+    auto found = find_manifest(directory);
+    return found.ok() ? std::move(found->content) : std::nullopt;
 }
 
 std::vector<TableFileCheck> table_files_of(const Manifest& manifest) {
@@ -108,7 +102,7 @@ std::vector<TableFileCheck> table_files_of(const Manifest& manifest) {
 }
 
 std::optional<std::vector<TableFileCheck>> live_table_files(const std::string& directory) {
-    const auto manifest = manifest_of(directory);
+    const auto manifest = live_manifest(directory);
     return manifest ? std::optional{table_files_of(*manifest)} : std::nullopt;
 }
 

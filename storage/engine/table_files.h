@@ -26,8 +26,8 @@ struct TableFileCheck {
 // Those that the manifest names now; nothing when it can't be read. The logs aren't looked at.
 [[nodiscard]] std::optional<std::vector<TableFileCheck>> live_table_files(const std::string& directory);
 
-// The number of the first write-ahead log that holds what is in no table file; 0 where the manifest can't be read.
-[[nodiscard]] std::uint64_t first_needed_log(const std::string& directory);
+// What the manifest says now; nothing where it can't be read.
+[[nodiscard]] std::optional<Manifest> live_manifest(const std::string& directory);
 
 // Whether a table file of these can't be opened and is still part of the store. A secondary instance of RocksDB shows
 // then, without a word, what the store was before that file.
