@@ -85,7 +85,6 @@ struct Arguments {
     std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;
     double clock_timeout_s = static_cast<double>(intake_limits::kClockTimeoutNs) / kNsPerSecond;
     bool is_without_compaction = false;
-    bool is_without_rollups = false;
     bool is_without_dictionaries = false;
     std::uint32_t compact_batches = limits::kCompactedBatchesMax;
     std::string retention;     // file of rules; empty: none
@@ -242,9 +241,7 @@ int run(const Arguments& arguments) {
     const MemoryPlan memory{arguments.memory_bytes};
     StoreOptions store_options{memory.store_bytes(), arguments.compact_batches};
     store_options.reserve_size_bytes = rules->keeps_everything() ? 0 : disk_reserve_size_bytes(memory.store_bytes());
-    if (!arguments.is_without_rollups) {
-        store_options.rollups.emplace();
-    }
+    store_options.summaries.emplace();
     if (!arguments.is_without_dictionaries) {
         store_options.dictionaries.emplace();
     }
@@ -451,8 +448,6 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(2U, limits::kCompactedBatchesMax))
         ->capture_default_str()
         ->excludes(no_compact);
-    app.add_flag("--no-rollups", arguments.is_without_rollups,
-                 "Don't write rollups: profiles of long time ranges take longer");
     app.add_flag("--no-dictionaries", arguments.is_without_dictionaries,
                  "Don't write dictionaries of the call chains that sessions of an hour share: profiles of many "
                  "targets take longer");

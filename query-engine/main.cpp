@@ -97,12 +97,7 @@ Result<QueryEnd> answer_table(Source& source, const std::string& command, Option
         return memory.exceeded();
     }
     PERFLEET_TRY(reply.send_table(answer));
-    return QueryEnd{std::move(answer.ledger),
-                    std::move(answer.warnings),
-                    std::nullopt,
-                    {},
-                    std::move(answer.parts),
-                    answer.sources};
+    return QueryEnd{std::move(answer.ledger), std::move(answer.warnings), std::nullopt, {}, std::move(answer.parts)};
 }
 
 std::string take_format(OptionValues& options) {

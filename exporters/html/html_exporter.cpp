@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kSessionsShownMax = 100;  // in the page, by name
 constexpr std::size_t kTargetsInTitleMax = 3;
 
-// Slices of a minute or more begin with one, so that rollups can stand for them.
+// Slices of a minute or more begin with one.
 TimeSlices slices_of(const Scan& scan, const std::string& event, std::uint64_t count_max) {
     TimeSlices slices;
     const auto range = event_time_range(scan, event);

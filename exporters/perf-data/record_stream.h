@@ -52,8 +52,8 @@ public:
     // `wants_again`: also what holds on from before, for nothing before it was written.
     void kept_row(const MergedRow& merged, const TaskRange& range, bool wants_again);
 
-    // All samples of the event that were lost, `unreported_count` of them by a ring without a kLost row. perf counts the
-    // former for each event (LOST_SAMPLES), and warns of the rows (LOST), which belong to a ring that events share.
+    // All samples of the event that were lost, `unreported_count` of them by a ring without a kLost row. perf counts
+    // the former for each event (LOST_SAMPLES), and warns of the rows (LOST), which belong to a ring that events share.
     void lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t unreported_count,
                       std::uint64_t time_ns);
 

@@ -69,11 +69,6 @@ std::string json_report(const Answer& answer) {
     report["rows"] = std::move(rows);
     report["ledger"] = std::move(ledger);
     report["warnings"] = std::move(warnings);
-    if (answer.sources) {
-        report["sources"] = Json{{"rollups", answer.sources->rollups},
-                                 {"rollup_rows", answer.sources->rollup_rows},
-                                 {"blocks", answer.sources->blocks}};
-    }
     return printable_json(report.dump()) + "\n";
 }
 
@@ -178,11 +173,6 @@ std::string ledger_text(const Answer& answer, const Screen& screen) {
     }
     if (answer.parts.empty()) {
         text = "rows: " + ledger_line(answer.ledger) + "\n";
-    }
-    if (answer.sources) {
-        text += "counted from " + counted_noun(answer.sources->rollups, "rollup") + " of " +
-                counted_noun(answer.sources->rollup_rows, "row") + ", and from " +
-                counted_noun(answer.sources->blocks, "block") + " (--exact: from blocks alone)\n";
     }
     return wrapped(text, screen.width_columns, "  ");
 }

@@ -19,16 +19,15 @@ namespace perfleet {
 
 enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 
-// The table, and for text last lines with the ledger and with the rollups that were used. The warnings are in the JSON
-// object only: programs write them to their standard error for the others, and for CSV what ledger_note() says.
+// The table, and for text last lines with the ledger. The warnings are in the JSON object only: programs write them to
+// their standard error for the others, and for CSV what ledger_note() says.
 //
 //   text  aligned columns, units beside the names, percentages and reals with two digits, "-" for null; of profiles the
 //         numbers first and the names last. No wider than the screen (text_table() says how); with colours, headings
 //         are bold, percentages from 5 on red, and those above 0.5 green, as in perf
 //   json  {"columns":[{"name":…,"unit":…}],"rows":[[…]],"ledger":{"produced":n,"stored":n,"expired":n,
 //         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n, "of_cut_batches":n and "at_least":true in
-//         the ledger when they aren't 0, and "parts":{"before":{…},"after":{…}} where the answer has parts; behind the
-//         warnings "sources":{"rollups":n,"rollup_rows":n,"blocks":n} where it was counted from rollups
+//         the ledger when they aren't 0, and "parts":{"before":{…},"after":{…}} where the answer has parts
 //   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field. Text that a spreadsheet would
 //   take
 //         for a formula begins with an apostrophe

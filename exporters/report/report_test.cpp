@@ -70,18 +70,6 @@ TEST(Report, JsonIsOneObjectOfTheContract) {
               "\"spool_full\":3}},\"warnings\":[\"odd \xef\xbf\xbd name\"]}\n");
 }
 
-TEST(Report, SaysWhatItWasCountedFromWhereRollupsWereUsed) {
-    Answer answer = sample_answer();
-    answer.sources = AnswerSources{23, 1'234'567, 1};
-    EXPECT_NE(format_report(answer, ReportFormat::kText)
-                  .find("\ncounted from 23 rollups of 1234567 rows, and from 1 block (--exact: from blocks alone)\n"),
-              std::string::npos);
-    const auto json = nlohmann::json::parse(format_report(answer, ReportFormat::kJson));
-    EXPECT_EQ(json["sources"]["rollups"], 23);
-    EXPECT_EQ(json["sources"]["rollup_rows"], 1'234'567);
-    EXPECT_EQ(json["sources"]["blocks"], 1);
-}
-
 TEST(Report, PendingStandsInTheLedgerOnlyWhenThereIsSome) {
     Answer answer = sample_answer();
     answer.ledger.pending = 9;

@@ -84,10 +84,9 @@ private:
         counts_.batches += step.batches_in;
         counts_.size_bytes_in += step.size_bytes_in;
         counts_.size_bytes_out += step.size_bytes_out;
-        counts_.rollups += step.rollups;
-        counts_.rollup_rows += step.rollup_rows;
-        counts_.rollup_bytes += step.rollup_bytes;
-        counts_.rollup_rows_left += step.rows_left;
+        counts_.summaries += step.summaries;
+        counts_.summary_rows += step.summary_rows;
+        counts_.summary_bytes += step.summary_bytes;
         counts_.dictionaries += step.dictionaries;
         counts_.stack_maps += step.stack_maps;
         counts_.map_bytes += step.map_bytes;

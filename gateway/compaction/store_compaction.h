@@ -1,4 +1,4 @@
-// Has the store compact its small blocks, and roll up what is over if it makes rollups, while the gateway serves: a
+// Has the store compact its small blocks, and sum days that are over if it makes summaries, while the gateway serves: a
 // thread that the gateway's process owns, less urgent than the others and idle for as long as it has worked.
 //
 // Threads: all methods by any. Borrows the store. Stops behind the step that it is at when it is destroyed.
@@ -19,14 +19,13 @@ struct CompactionCounts {
     std::uint64_t batches = 0;  // whose records were compacted
     std::uint64_t size_bytes_in = 0;
     std::uint64_t size_bytes_out = 0;
-    std::uint64_t rollups = 0;
-    std::uint64_t rollup_rows = 0;
-    std::uint64_t rollup_bytes = 0;
-    std::uint64_t rollup_rows_left = 0;  // too varied for a rollup to be worth it
-    std::uint64_t dictionaries = 0;      // of partitions
-    std::uint64_t stack_maps = 0;        // of epochs into them
-    std::uint64_t map_bytes = 0;         // of both
-    std::uint64_t epochs_left = 0;       // that have none: no room, or too little in common
+    std::uint64_t summaries = 0;
+    std::uint64_t summary_rows = 0;
+    std::uint64_t summary_bytes = 0;
+    std::uint64_t dictionaries = 0;  // of partitions
+    std::uint64_t stack_maps = 0;    // of epochs into them
+    std::uint64_t map_bytes = 0;     // of both
+    std::uint64_t epochs_left = 0;   // that have none: no room, or too little in common
     std::uint64_t failures = 0;
     std::uint64_t partitions_waiting_now = 0;
 };

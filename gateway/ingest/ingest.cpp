@@ -301,8 +301,9 @@ void Ingest::State::report_damage() {
     for (std::string& damage : store.damage()) {
         if (reported_damage.insert(damage).second) {
             log({LogLevel::kWarning, "store",
-                 damage + "; the rest is there, and what comes is stored. Symbols that were lost are asked for again; "
-                          "`perfleet inspect --verify --data " +
+                 damage +
+                     "; the rest is there, and what comes is stored. Symbols that were lost are asked for again; "
+                     "`perfleet inspect --verify --data " +
                      options.data + "` lists what is lost"});
         }
     }

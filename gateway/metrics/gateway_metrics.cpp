@@ -154,12 +154,9 @@ void add_compacted(MetricPage& page, const CompactionCounts& compacted) {
     page.counter("perfleet_gateway_compaction_bytes_in_total", "Bytes read by compaction.", compacted.size_bytes_in);
     page.counter("perfleet_gateway_compaction_bytes_out_total", "Bytes written by compaction.",
                  compacted.size_bytes_out);
-    page.counter("perfleet_gateway_rollups_total", "Rollups written by compaction.", compacted.rollups);
-    page.counter("perfleet_gateway_rollup_rows_total", "Rows summed in rollups.", compacted.rollup_rows);
-    page.counter("perfleet_gateway_rollup_bytes_total", "Bytes of rollups.", compacted.rollup_bytes);
-    page.counter("perfleet_gateway_rollup_rows_left_total",
-                 "Rows left out of rollups because a rollup would be larger than their blocks.",
-                 compacted.rollup_rows_left);
+    page.counter("perfleet_gateway_summaries_total", "Summaries of days written by compaction.", compacted.summaries);
+    page.counter("perfleet_gateway_summary_rows_total", "Rows that summaries stand for.", compacted.summary_rows);
+    page.counter("perfleet_gateway_summary_bytes_total", "Bytes of summaries.", compacted.summary_bytes);
     page.counter("perfleet_gateway_dictionaries_total", "Dictionaries of partitions that were made.",
                  compacted.dictionaries);
     page.counter("perfleet_gateway_dictionary_maps_total", "Epochs of sessions that were mapped into them.",

@@ -39,13 +39,4 @@ struct Ledger {
     friend bool operator==(const Ledger&, const Ledger&) = default;
 };
 
-// What an answer was counted from. Only where a rollup was used: then it doesn't depend on the stored rows alone.
-struct AnswerSources {
-    std::uint64_t rollups = 0;
-    std::uint64_t rollup_rows = 0;  // that they stand for
-    std::uint64_t blocks = 0;       // that were read beside them
-
-    friend bool operator==(const AnswerSources&, const AnswerSources&) = default;
-};
-
 }  // namespace perfleet

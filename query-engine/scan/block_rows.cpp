@@ -46,26 +46,18 @@ Result<BlockView> Scan::parse_block(const BlockPlace& place, std::string_view by
     return block;
 }
 
-std::uint64_t Scan::Shares::expected_row_count() const {
-    std::uint64_t sum = 0;
-    for (const Share& share : shares) {
-        sum += share.expected_row_count;
-    }
-    return sum;
-}
-
-Result<Scan::Shares> Scan::shares_of(std::size_t session_index, const Partition& partition, const BlockView& block,
-                                     const RowsLeft* left) const {
+Result<Scan::Share> Scan::share_of(std::size_t session_index, const Partition& partition, const BlockView& block,
+                                   const CoveredSeqs* covered) const {
     const BlockHeader& header = block.header;
     const BlockPart whole{header.first_seq, header.row_count};
     const std::span<const BlockPart> parts = block.parts.empty() ? std::span{&whole, 1} : std::span{block.parts};
-    Shares found;
+    Share share;
     std::size_t row = 0;
     for (const BlockPart& part : parts) {
         const std::size_t first = std::exchange(row, row + part.row_count);
         const BatchRecord* batch = batch_from(session_index, header.epoch, partition, part.seq, part.seq);
         if (batch == nullptr) {  // put after this scan was opened, and compacted since
-            found.is_whole = false;
+            share.is_whole = false;
             continue;
         }
         const auto rows = std::find_if(batch->rows.begin(), batch->rows.end(),
@@ -74,32 +66,24 @@ Result<Scan::Shares> Scan::shares_of(std::size_t session_index, const Partition&
             return Error{ErrorCode::kCorrupt, block_place(sessions_[session_index].record, header.series, part.seq) +
                                                   ": the block holds other rows than its batch names"};
         }
-        const std::size_t group = left == nullptr ? 0 : left->group_of(part.seq);
-        const bool is_expected = is_to_be_read(session_index, part.seq, *rows, left);
-        if (group != 0 && !is_expected) {
-            found.is_whole = false;
+        if (covered != nullptr && covered->has(part.seq)) {
+            share.is_whole = false;
             continue;
         }
-        auto share = std::find_if(found.shares.begin(), found.shares.end(),
-                                  [&](const Share& one) { return one.group == group; });
-        if (share == found.shares.end()) {
-            found.is_whole = found.is_whole && found.shares.empty();
-            share = found.shares.insert(share, Share{group, {}, part.seq, part.seq, 0});
-        }
-        share->expected_row_count += is_expected ? part.row_count : 0;
-        share->last_seq = part.seq;
-        if (!share->ranges.empty() && share->ranges.back().second == first) {
-            share->ranges.back().second = row;
+        share.expected_row_count += is_to_be_read(session_index, part.seq, *rows, covered) ? part.row_count : 0;
+        share.first_seq = share.ranges.empty() ? part.seq : share.first_seq;
+        share.last_seq = part.seq;
+        if (!share.ranges.empty() && share.ranges.back().second == first) {
+            share.ranges.back().second = row;
         } else {
-            share->ranges.emplace_back(first, row);
+            share.ranges.emplace_back(first, row);
         }
     }
-    return found;
+    return share;
 }
 
-RowBlock::RowBlock(const BlockPlace& place, std::pair<Seq, Seq> seqs, std::span<const TickRange> wanted,
-                   const BlockView& view, std::span<const std::pair<std::size_t, std::size_t>> passing,
-                   DecodedRows& decoded)
+RowBlock::RowBlock(const BlockPlace& place, std::pair<Seq, Seq> seqs, TickRange wanted, const BlockView& view,
+                   std::span<const std::pair<std::size_t, std::size_t>> passing, DecodedRows& decoded)
     : session_index{place.session_index},
       series{place.series},
       epoch{place.epoch},
@@ -149,15 +133,15 @@ Error BlockRows::damaged(const Error& error) const {
 
 Result<Done> BlockRows::open(const BlockPlace& place, std::string_view bytes_untrusted) {
     place_ = place;
-    shares_ = {};
-    share_index_ = 0;
+    share_ = {};
     passing_.reset();
     block_.reset();
+    is_left_ = false;
     view_ = PERFLEET_TRY(scan_->parse_block(place, bytes_untrusted));
     if (scan_->is_pruned(place.session_index, place.series, view_.header.first_ticks, view_.header.last_ticks)) {
         return Done{};
     }
-    auto shares = PERFLEET_TRY(scan_->shares_of(place.session_index, place.partition, view_, rows_left_));
+    auto share = PERFLEET_TRY(scan_->share_of(place.session_index, place.partition, view_, covered_));
     if (scan_->filters_->applies_to(place.series.kind)) {
         Result<RowRanges> found = scan_->filters_->passing(*scan_, place.session_index, view_);
         if (!found.ok()) {
@@ -165,7 +149,8 @@ Result<Done> BlockRows::open(const BlockPlace& place, std::string_view bytes_unt
         }
         passing_ = std::move(found).value();
     }
-    shares_ = std::move(shares);
+    share_ = std::move(share);
+    is_left_ = true;
     return Done{};
 }
 
@@ -173,23 +158,20 @@ Result<RowBlock*> BlockRows::next(const std::optional<std::vector<ColumnId>>& wa
     if (block_ && block_->damage()) {
         return damaged(*block_->damage());
     }
-    while (share_index_ < shares_.shares.size()) {
-        const Scan::Share& share = shares_.shares[share_index_++];
-        ranges_ = passing_ ? common_rows(share.ranges, *passing_) : share.ranges;
-        if (ranges_.empty()) {
-            continue;
-        }
-        const bool is_whole = shares_.is_whole && !passing_;
-        block_.emplace(place_, std::pair{share.first_seq, share.last_seq},
-                       rows_left_ == nullptr ? std::span{&scan_->tick_ranges_[place_.session_index], 1}
-                                             : rows_left_->ranges(share.group),
-                       view_, std::span{ranges_}.first(is_whole ? 0 : ranges_.size()), rows_);
-        if (wanted && !block_->decode_more(*wanted)) {
-            return damaged(*block_->damage());
-        }
-        return &*block_;
+    if (!std::exchange(is_left_, false)) {
+        return nullptr;
     }
-    return nullptr;
+    ranges_ = passing_ ? common_rows(share_.ranges, *passing_) : share_.ranges;
+    if (ranges_.empty()) {
+        return nullptr;
+    }
+    const bool is_whole = share_.is_whole && !passing_;
+    block_.emplace(place_, std::pair{share_.first_seq, share_.last_seq}, scan_->tick_ranges_[place_.session_index],
+                   view_, std::span{ranges_}.first(is_whole ? 0 : ranges_.size()), rows_);
+    if (wanted && !block_->decode_more(*wanted)) {
+        return damaged(*block_->damage());
+    }
+    return &*block_;
 }
 
 }  // namespace perfleet

@@ -72,9 +72,9 @@ BlockCursor CancellableStore::blocks(const Partition& partition, TargetId target
     return cancellable(store_.blocks(partition, target, session, series), cancelled_);
 }
 
-RollupCursor CancellableStore::rollups(const Partition& partition, TargetId target, SessionId session, Series series,
-                                       RollupKind kind) const {
-    return cancellable(store_.rollups(partition, target, session, series, kind), cancelled_);
+SummaryCursor CancellableStore::summaries(const Partition& partition, TargetId target, SessionId session,
+                                          Series series) const {
+    return cancellable(store_.summaries(partition, target, session, series), cancelled_);
 }
 
 Result<std::optional<std::string>> CancellableStore::dictionary(const Partition& partition) const {

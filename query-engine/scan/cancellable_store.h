@@ -31,8 +31,8 @@ public:
     [[nodiscard]] BlockCursor blocks(const Partition& partition, TargetId target, SessionId session,
                                      Series series) const override;
     [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const override;
-    [[nodiscard]] RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
-                                       RollupKind kind) const override;
+    [[nodiscard]] SummaryCursor summaries(const Partition& partition, TargetId target, SessionId session,
+                                          Series series) const override;
     [[nodiscard]] Result<std::optional<std::string>> dictionary(const Partition& partition) const override;
     [[nodiscard]] Result<std::optional<std::string>> stack_map(const StackMapKey& key) const override;
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,

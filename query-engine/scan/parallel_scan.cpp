@@ -10,26 +10,25 @@
 namespace perfleet {
 
 Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber epoch, Series series,
-                                          const RowsLeft& left, unsigned worker_count,
+                                          const CoveredSeqs& covered, unsigned worker_count,
                                           const std::function<void(unsigned worker, RowBlock&)>& visitor) const {
-    EpochBlocks blocks{*this, session_index, epoch, series, &left};
+    EpochBlocks blocks{*this, session_index, epoch, series, &covered};
     std::mutex reading;
     std::optional<Error> error;
 
     const auto visit = [&](unsigned worker, BlockRows& rows, const BlockPlace& place,
                            std::string_view bytes_untrusted) -> Result<std::uint64_t> {
         PERFLEET_TRY(rows.open(place, bytes_untrusted));
-        for (bool is_read = false;; is_read = true) {
+        for (;;) {
             const Result<RowBlock*> block = rows.next(std::nullopt);
             if (!block.ok() || *block == nullptr) {
-                sources_->add_block_if(is_read);
                 return block.ok() ? Result<std::uint64_t>{rows.expected_row_count()} : block.error();
             }
             visitor(worker, **block);
         }
     };
     const auto work = [&](std::size_t worker) {
-        BlockRows rows{*this, &left};
+        BlockRows rows{*this, &covered};
         BlockPlace place;
         std::string bytes_untrusted;
         for (Result<std::uint64_t> row_count = std::uint64_t{0};;

@@ -11,8 +11,8 @@
 namespace perfleet {
 
 EpochBlocks::EpochBlocks(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series,
-                         const RowsLeft* left)
-    : scan_{&scan}, rows_left_{left}, place_{session_index, epoch, series, {}, {}}, stretches_{stretches()} {}
+                         const CoveredSeqs* covered)
+    : scan_{&scan}, covered_{covered}, place_{session_index, epoch, series, {}, {}}, stretches_{stretches()} {}
 
 // The block of a batch begins behind the last one before that doesn't fit into it any more.
 std::vector<EpochBlocks::Stretch> EpochBlocks::stretches() const {
@@ -35,7 +35,7 @@ std::vector<EpochBlocks::Stretch> EpochBlocks::stretches() const {
             window.row_count -= window.batches.front().second;
             window.first = Seq{window.batches.front().first.value + 1};
         }
-        if (!scan_->is_to_be_read(place_.session_index, seq, rows, rows_left_)) {
+        if (!scan_->is_to_be_read(place_.session_index, seq, rows, covered_)) {
             return;
         }
         if (window.found.empty() || window.first.value > window.found.back().last.value + 1) {
@@ -115,7 +115,7 @@ void EpochBlocks::take(const Result<std::uint64_t>& row_count) {
 }
 
 void EpochBlocks::finish() const {
-    scan_->count_unseen(place_.session_index, place_.epoch, place_.series, rows_left_, row_count_);
+    scan_->count_unseen(place_.session_index, place_.epoch, place_.series, covered_, row_count_);
 }
 
 RowCursor::RowCursor(const Scan& scan, std::size_t session_index, std::vector<EpochNumber> epochs, Series series,

@@ -20,8 +20,9 @@ namespace perfleet {
 // of many batches is to be read, their blocks are passed over.
 class EpochBlocks {
 public:
-    // `left` is null where no rollup stands for anything, here and below.
-    EpochBlocks(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft* left);
+    // `covered` is null where no summary stands for anything, here and below.
+    EpochBlocks(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series,
+                const CoveredSeqs* covered);
 
     // To the next block; false behind the last. Errors: those of the store and of what take() was given, damage
     // excepted.
@@ -47,7 +48,7 @@ private:
     void pass(Seq next);
 
     const Scan* scan_;
-    const RowsLeft* rows_left_;
+    const CoveredSeqs* covered_;
     BlockPlace place_;
     std::vector<Stretch> stretches_;     // that are still to be read
     std::optional<BlockCursor> cursor_;  // of place_.partition
@@ -57,30 +58,31 @@ private:
     std::optional<Error> error_;
 };
 
-// The rows of a block that are in the selection. Gives them in parts, where its batches have different `wanted_ticks`.
+// The rows of a block that are in the selection.
 class BlockRows {
 public:
-    BlockRows(const Scan& scan, const RowsLeft* left) : scan_{&scan}, rows_left_{left} {}
+    BlockRows(const Scan& scan, const CoveredSeqs* covered) : scan_{&scan}, covered_{covered} {}
 
     // Checks the block; its bytes are borrowed until the next one. Errors: damage, and those of the filters; then
     // nothing of it is given.
     [[nodiscard]] Result<Done> open(const BlockPlace& place, std::string_view bytes_untrusted);
-    // Null behind the last. Of `wanted` columns, all when empty; none, when there is no such. Errors: damaged columns.
+    // Once; then null, as where nothing of it is selected. Of `wanted` columns, all when empty; none, when there is no
+    // such. Errors: damaged columns.
     [[nodiscard]] Result<RowBlock*> next(const std::optional<std::vector<ColumnId>>& wanted);
     // Its rows that the batch records speak of.
-    [[nodiscard]] std::uint64_t expected_row_count() const { return shares_.expected_row_count(); }
+    [[nodiscard]] std::uint64_t expected_row_count() const { return share_.expected_row_count; }
     [[nodiscard]] std::size_t size_bytes() const { return rows_.size_bytes(); }
 
 private:
     [[nodiscard]] Error damaged(const Error& error) const;
 
     const Scan* scan_;
-    const RowsLeft* rows_left_;
+    const CoveredSeqs* covered_;
     BlockPlace place_;
     BlockView view_;
-    Scan::Shares shares_;
+    Scan::Share share_;
     std::optional<RowRanges> passing_;  // the filters; none: all do
-    std::size_t share_index_ = 0;
+    bool is_left_ = false;              // the block is still to be given
     RowRanges ranges_;
     DecodedRows rows_;
     std::optional<RowBlock> block_;

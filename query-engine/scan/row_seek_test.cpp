@@ -1,4 +1,4 @@
-// Ranges of time and what rollups leave, read from blocks that begin anywhere: every row of them, and little else.
+// Ranges of time and what summaries leave, read from blocks that begin anywhere: every row of them, and little else.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -186,7 +186,7 @@ TEST_P(RowSeek, GivesEveryRowOfARangeInOrder) {
     }
 }
 
-TEST_P(RowSeek, GivesOnAnyThreadWhatRollupsLeave) {
+TEST_P(RowSeek, GivesOnAnyThreadWhatSummariesLeave) {
     for (int i = 0; i < 80; ++i) {
         put(EpochNumber{0});
     }
@@ -195,11 +195,11 @@ TEST_P(RowSeek, GivesOnAnyThreadWhatRollupsLeave) {
     }
     const Scan scan = std::move(*Scan::open(*store_, {}));
     for (int i = 0; i < 8; ++i) {
-        RowsLeft left{scan.tick_range(0)};
+        CoveredSeqs covered;
         std::vector<SeqRange> covers;
         for (std::uint64_t seq = 1 + below(20); seq <= last_seq_; seq += 1 + below(20)) {
             const std::uint64_t last = seq + below(20);
-            left.cover(std::array{SeqRange{Seq{seq}, Seq{last}}}, {});
+            covered.add(std::array{SeqRange{Seq{seq}, Seq{last}}});
             covers.push_back({Seq{seq}, Seq{last}});
             seq = last;
         }
@@ -213,7 +213,7 @@ TEST_P(RowSeek, GivesOnAnyThreadWhatRollupsLeave) {
         }
         std::vector<std::vector<Row>> found(2);
         ASSERT_TRUE(
-            scan.visit_rows_in_parallel(0, EpochNumber{0}, kSamples, left, 2,
+            scan.visit_rows_in_parallel(0, EpochNumber{0}, kSamples, covered, 2,
                                         [&](unsigned worker, RowBlock& block) {
                                             ASSERT_TRUE(block.decode_more(std::array{ColumnId::kTime, ColumnId::kTid}));
                                             add_rows(block, scan.tick_range(0), found[worker]);

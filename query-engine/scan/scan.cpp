@@ -267,10 +267,9 @@ bool Scan::is_pruned(std::size_t session_index, Series series, Ticks first, Tick
 }
 
 bool Scan::is_to_be_read(std::size_t session_index, Seq seq, const BatchRecord::Rows& rows,
-                         const RowsLeft* left) const {
-    const std::size_t group = left == nullptr ? 0 : left->group_of(seq);
-    return group == 0 ? !is_pruned(session_index, rows.series, rows.first_ticks, rows.last_ticks)
-                      : left->may_have(group, rows.first_ticks, rows.last_ticks);
+                         const CoveredSeqs* covered) const {
+    return (covered == nullptr || !covered->has(seq)) &&
+           !is_pruned(session_index, rows.series, rows.first_ticks, rows.last_ticks);
 }
 
 void Scan::each_batch(std::size_t session_index, EpochNumber epoch, Series series,
@@ -292,10 +291,10 @@ void Scan::each_batch(std::size_t session_index, EpochNumber epoch, Series serie
 }
 
 std::map<Partition, std::uint64_t> Scan::expected_rows(std::size_t session_index, EpochNumber epoch, Series series,
-                                                       const RowsLeft* left) const {
+                                                       const CoveredSeqs* covered) const {
     std::map<Partition, std::uint64_t> expected;
     each_batch(session_index, epoch, series, [&](const Partition& partition, Seq seq, const BatchRecord::Rows& rows) {
-        if (is_to_be_read(session_index, seq, rows, left)) {
+        if (is_to_be_read(session_index, seq, rows, covered)) {
             expected[partition] += rows.row_count;
         }
     });
@@ -333,10 +332,10 @@ bool Scan::was_dropped(std::size_t session_index, EpochNumber epoch) const {
     return false;
 }
 
-void Scan::count_unseen(std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft* left,
+void Scan::count_unseen(std::size_t session_index, EpochNumber epoch, Series series, const CoveredSeqs* covered,
                         std::uint64_t row_count) const {
     std::uint64_t expected = 0;
-    for (const auto& [partition, rows] : expected_rows(session_index, epoch, series, left)) {
+    for (const auto& [partition, rows] : expected_rows(session_index, epoch, series, covered)) {
         expected += rows;
     }
     if (row_count >= expected) {
@@ -373,12 +372,11 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
                 return Error{is_any.error()};
             }
             const Result<BlockView> block = parse_block(blocks.place(), blocks.bytes_untrusted());
-            const Result<Shares> shares = block.ok()
-                                              ? shares_of(session_index, blocks.place().partition, *block, nullptr)
-                                              : Result<Shares>{block.error()};
+            const Result<Share> share = block.ok() ? share_of(session_index, blocks.place().partition, *block, nullptr)
+                                                   : Result<Share>{block.error()};
             Result<std::uint64_t> row_count =
-                shares.ok() ? Result<std::uint64_t>{shares->expected_row_count()} : shares.error();
-            if (const Result<Done> added = shares.ok() ? dictionary->add(*block) : Done{}; !added.ok()) {
+                share.ok() ? Result<std::uint64_t>{share->expected_row_count} : share.error();
+            if (const Result<Done> added = share.ok() ? dictionary->add(*block) : Done{}; !added.ok()) {
                 row_count = at_block(sessions_[session_index].record, blocks.place(), added.error());
             }
             blocks.take(row_count);

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,10 +23,10 @@
 #include <vector>
 
 #include "query-engine/ledger/ledger.h"
+#include "query-engine/scan/covered_seqs.h"
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/scan/row_block.h"
 #include "query-engine/scan/row_filters.h"
-#include "query-engine/scan/rows_left.h"
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/block/block.h"
@@ -35,9 +34,7 @@
 #include "storage/clock/clock_map.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/read/reader.h"
-#include "storage/rollup/day_rollup.h"
-#include "storage/rollup/rollup.h"
-#include "storage/rollup/value_rollup.h"
+#include "storage/summary/day_summary.h"
 
 namespace perfleet {
 
@@ -90,22 +87,6 @@ private:
     std::set<std::pair<std::size_t, Series>> left_out_;
 };
 
-// What profiles were counted from. Threads: any.
-class ScanSources {
-public:
-    void add_rollup(std::uint64_t row_count) {
-        ++rollup_count_;
-        rollup_row_count_ += row_count;
-    }
-    void add_block_if(bool is_read) { block_count_ += is_read ? 1 : 0; }
-    [[nodiscard]] AnswerSources read() const { return {rollup_count_, rollup_row_count_, block_count_}; }
-
-private:
-    std::atomic<std::uint64_t> rollup_count_{0};
-    std::atomic<std::uint64_t> rollup_row_count_{0};
-    std::atomic<std::uint64_t> block_count_{0};
-};
-
 class Scan {
 public:
     // Takes up the sessions and their batch records as they are now; rows that are put later are not seen. Borrows
@@ -128,47 +109,33 @@ public:
         return !expected_rows(session_index, epoch, series).empty();
     }
 
-    // As above, of what is left.
+    // As above, beside the batches that summaries stand for.
     [[nodiscard]] bool has_rows(std::size_t session_index, EpochNumber epoch, Series series,
-                                const RowsLeft& left) const {
-        return !expected_rows(session_index, epoch, series, &left).empty();
+                                const CoveredSeqs& covered) const {
+        return !expected_rows(session_index, epoch, series, &covered).empty();
     }
     // Whether all of the epoch's rows of the series lie in the time range, as their batches say.
     [[nodiscard]] bool is_all_in_range(std::size_t session_index, EpochNumber epoch, Series series) const;
 
     // The series' rows of one epoch, as a RowCursor gives them, on several threads: the visitor is called by `worker` 0
-    // to `worker_count` - 1, by each for one block at a time, in no particular order; for a block several times where
-    // its batches have different `wanted_ticks`. It decodes what it needs: nothing is yet. What isn't among `left` is
-    // passed over. Errors: those of the store; kTooLarge, when memory() is exceeded.
+    // to `worker_count` - 1, by each for one block at a time, in no particular order. It decodes what it needs: nothing
+    // is yet. What is `covered` is passed over. Errors: those of the store; kTooLarge, when memory() is exceeded.
     [[nodiscard]] Result<Done> visit_rows_in_parallel(
-        std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft& left, unsigned worker_count,
+        std::size_t session_index, EpochNumber epoch, Series series, const CoveredSeqs& covered, unsigned worker_count,
         const std::function<void(unsigned worker, RowBlock&)>& visitor) const;
     // How many threads a query about this scan may use.
     [[nodiscard]] unsigned worker_count() const { return worker_count_; }
     // What it may take; batch records are in it.
     [[nodiscard]] QueryMemory& memory() const { return *memory_; }
 
-    // The rollups of this level that stand for rows of batches that this scan knows, all of them, ascending by their
-    // first seq; none when the selection is exact. `is_wanted` sees first what one covers. One that is damaged or
-    // doesn't add up is left out and told in the warnings: its rows are in their blocks. Errors: those of the store.
-    [[nodiscard]] Result<Done> visit_rollups(std::size_t session_index, EpochNumber epoch, Series series,
-                                             RollupLevel level,
-                                             const std::function<bool(const RollupCover&)>& is_wanted,
-                                             const std::function<void(const Rollup&)>& visitor) const;
-    // As visit_rollups, of those of values.
-    [[nodiscard]] Result<Done> visit_value_rollups(std::size_t session_index, EpochNumber epoch, Series series,
-                                                   RollupLevel level,
-                                                   const std::function<bool(const RollupCover&)>& is_wanted,
-                                                   const std::function<void(const ValueRollup&)>& visitor) const;
-    // Rollups of days that stand in this partition, likewise: of whose hours all rows lie in the time range, and mean
-    // what they meant. The visitor says whether it wants more.
-    [[nodiscard]] Result<Done> visit_day_rollups(std::size_t session_index, const Partition& partition, Series series,
-                                                 const std::function<Visit(const DayRollup&)>& visitor) const;
+    // The summaries of a day that stand in this partition, ascending by their first seq, of which all rows lie in the
+    // time range, are rows of batches that this scan knows, and mean what they meant. The visitor says whether it wants
+    // more. One that is damaged is left out and told in the warnings: its rows are in their blocks. Errors: those of
+    // the store.
+    [[nodiscard]] Result<Done> visit_summaries(std::size_t session_index, const Partition& partition, Series series,
+                                               const std::function<Visit(const DaySummary&)>& visitor) const;
     // Whether any stands there, whatever it is worth.
-    [[nodiscard]] Result<bool> has_day_rollup(std::size_t session_index, const Partition& partition,
-                                              Series series) const;
-    [[nodiscard]] ScanSources& sources() const { return *sources_; }
-
+    [[nodiscard]] Result<bool> has_summary(std::size_t session_index, const Partition& partition, Series series) const;
     // Read and checked anew at each call; callers keep it while they work on the epoch. Of these kinds of definitions
     // only; what the others define isn't defined then.
     [[nodiscard]] Result<std::shared_ptr<const EpochDictionary>> dictionary(
@@ -214,19 +181,14 @@ private:
     friend class EpochBlocks;
     friend class BlockRows;
 
-    // What of a block belongs to this scan: the rows of the batches that it took up when it was opened, and of those
-    // what is left of one group.
+    // What of a block belongs to this scan: the rows of the batches that it took up when it was opened and that no
+    // summary stands for.
     struct Share {
-        std::size_t group = 0;
-        std::vector<std::pair<std::size_t, std::size_t>> ranges;  // rows [first, last)
-        Seq first_seq;
-        Seq last_seq;
+        bool is_whole = true;                                       // all of the block
+        std::vector<std::pair<std::size_t, std::size_t>> ranges{};  // rows [first, last)
+        Seq first_seq{};
+        Seq last_seq{};
         std::uint64_t expected_row_count = 0;  // as expected_rows() counts them
-    };
-    struct Shares {
-        bool is_whole = true;       // the first is all of the block
-        std::vector<Share> shares;  // none is empty
-        [[nodiscard]] std::uint64_t expected_row_count() const;
     };
 
     Scan(const StoreReader& store, Selection selection, MemoryPool* pool);
@@ -234,47 +196,38 @@ private:
     [[nodiscard]] bool is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const;
     // Whether rows of the batch are to be read.
     [[nodiscard]] bool is_to_be_read(std::size_t session_index, Seq seq, const BatchRecord::Rows& rows,
-                                     const RowsLeft* left) const;
+                                     const CoveredSeqs* covered) const;
     // Batches of the epoch with rows of the series, ascending by seq.
     void each_batch(std::size_t session_index, EpochNumber epoch, Series series,
                     const std::function<void(const Partition&, Seq, const BatchRecord::Rows&)>& visitor) const;
-    // What the batch records say is in each partition, without what lies outside the time range. `left` is null, here
-    // and below, where no rollup stands for anything.
+    // What the batch records say is in each partition, without what lies outside the time range. `covered` is
+    // null, here and below, where no summary stands for anything.
     [[nodiscard]] std::map<Partition, std::uint64_t> expected_rows(std::size_t session_index, EpochNumber epoch,
-                                                                   Series series, const RowsLeft* left = nullptr) const;
-    // All of them. What is damaged, as the visitor says or before, is a note: its rows are read from `otherwise`.
-    [[nodiscard]] Result<Done> each_rollup(
-        std::size_t session_index, const Partition& partition, Series series, RollupKind kind,
-        const std::string& otherwise,
-        const std::function<Result<Visit>(std::string_view bytes_untrusted)>& visitor) const;
-    [[nodiscard]] Result<Done> visit_covers(
-        std::size_t session_index, EpochNumber epoch, Series series, RollupKind kind,
-        const std::function<bool(const RollupCover&)>& is_wanted,
-        const std::function<Result<Done>(std::string_view bytes_untrusted)>& visitor) const;
+                                                                   Series series,
+                                                                   const CoveredSeqs* covered = nullptr) const;
     [[nodiscard]] bool adds_up(std::size_t session_index, Series series, const Partition& partition,
-                               const RollupCover& cover) const;
+                               const RowCover& cover) const;
     [[nodiscard]] bool adds_up(std::size_t session_index, Series series, const DayHour& hour) const;
     // Whether it covers all rows of these kinds that the scan knows of the epoch, and these alone.
-    [[nodiscard]] bool covers_all(std::size_t session_index, const Partition& partition, const RollupCover& cover,
+    [[nodiscard]] bool covers_all(std::size_t session_index, const Partition& partition, const RowCover& cover,
                                   bool (*is_covered_kind)(Kind)) const;
     // The first batch of these seqs that the scan knows in this partition and epoch; null when there is none.
     [[nodiscard]] const BatchRecord* batch_from(std::size_t session_index, EpochNumber epoch,
                                                 const Partition& partition, Seq first, Seq last) const;
     [[nodiscard]] Result<BlockView> parse_block(const BlockPlace& place, std::string_view bytes_untrusted) const;
-    [[nodiscard]] Result<Shares> shares_of(std::size_t session_index, const Partition& partition,
-                                           const BlockView& block, const RowsLeft* left) const;
+    [[nodiscard]] Result<Share> share_of(std::size_t session_index, const Partition& partition, const BlockView& block,
+                                         const CoveredSeqs* covered) const;
     // The epoch's hour, since the scan was opened.
     [[nodiscard]] bool was_dropped(std::size_t session_index, EpochNumber epoch) const;
     void note_faults(std::size_t session_index, EpochNumber epoch, const DefinitionFaults& faults) const;
     // Tells the damage when fewer rows were seen than the batch records name.
-    void count_unseen(std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft* left,
+    void count_unseen(std::size_t session_index, EpochNumber epoch, Series series, const CoveredSeqs* covered,
                       std::uint64_t row_count) const;
 
     const StoreReader* store_;
     Selection selection_;
     unsigned worker_count_ = 1;
     std::shared_ptr<ScanDamage> damage_ = std::make_shared<ScanDamage>();
-    std::shared_ptr<ScanSources> sources_ = std::make_shared<ScanSources>();
     std::shared_ptr<RowFilters> filters_;
     std::shared_ptr<QueryMemory> memory_;
     MemoryShare batches_share_;

@@ -42,8 +42,7 @@ protected:
         for (std::size_t i = 0; i < scan->sessions().size(); ++i) {
             for (const EpochNumber epoch : scan->sessions()[i].epochs) {
                 const Result<Done> visited = scan->visit_rows_in_parallel(
-                    i, epoch, kSamples, RowsLeft{scan->tick_range(i)}, scan->worker_count(),
-                    [&](unsigned, RowBlock& block) {
+                    i, epoch, kSamples, CoveredSeqs{}, scan->worker_count(), [&](unsigned, RowBlock& block) {
                         row_count += block.decode_more(std::array{ColumnId::kStack}) ? block.rows.row_count() : 0;
                     });
                 if (!visited.ok()) {
@@ -178,7 +177,7 @@ protected:
         }
         EXPECT_TRUE(cursor.status().ok());
         std::atomic<std::size_t> row_count{0};
-        EXPECT_TRUE(scan.visit_rows_in_parallel(0, EpochNumber{0}, kSamples, RowsLeft{scan.tick_range(0)}, 2,
+        EXPECT_TRUE(scan.visit_rows_in_parallel(0, EpochNumber{0}, kSamples, CoveredSeqs{}, 2,
                                                 [&](unsigned, RowBlock& block) {
                                                     EXPECT_TRUE(block.decode_more(wanted));
                                                     EXPECT_EQ(block.rows.row_count(), block.row_count);
@@ -339,7 +338,7 @@ TEST_F(ScanOfCompacted, GivesEachBlockToOneOfItsWorkers) {
     }
     const Result<Scan> scan = Scan::open(*store_, {});
     std::atomic<std::uint64_t> row_count{0};
-    EXPECT_TRUE(scan->visit_rows_in_parallel(0, EpochNumber{0}, kSamples, RowsLeft{scan->tick_range(0)}, 2,
+    EXPECT_TRUE(scan->visit_rows_in_parallel(0, EpochNumber{0}, kSamples, CoveredSeqs{}, 2,
                                              [&](unsigned worker, RowBlock& block) {
                                                  EXPECT_LT(worker, 2U);
                                                  row_count += block.row_count;

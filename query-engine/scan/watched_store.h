@@ -1,5 +1,5 @@
 // A store that reports how much of what a scan knows of has been read: rows of the kinds that it reads. What is read
-// again, or never, because a rollup stands for it, isn't known before. Without a report it is just the store.
+// again, or never, because a summary stands for it, isn't known before. Without a report it is just the store.
 //
 // Borrows the store. Threads: as the store.
 #pragma once

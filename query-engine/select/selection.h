@@ -70,7 +70,7 @@ struct Selection {
     std::optional<std::string> event;  // only this event, by name
     RowFilter filter{};
     bool reads_large_texts = true;  // of sessions' records: formats of tracepoints and attributes of events
-    bool is_exact = false;          // rows are read from blocks, never from rollups
+    bool is_exact = false;          // rows are read from blocks, never from summaries
     unsigned thread_count = 0;      // of the scan; 0: one a core. Answers don't depend on it.
     std::size_t memory_size_bytes_max = limits::kQueryMemorySizeBytes;  // for what is read and counted
 

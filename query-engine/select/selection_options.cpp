@@ -166,7 +166,7 @@ OptionTable<Selection> make_table(UtcNs now) {
                .summary = "only rows of these systemd units: nginx, 'user@*', system.slice",
                .is_list = true},
               cgroup_names(&CgroupFilter::units))
-        .flag("exact", &Selection::is_exact, "count every row, never from rollups (made by minute and hour)")
+        .flag("exact", &Selection::is_exact, "count every row, never from summaries of days")
         .value({.name = "threads",
                 .type = OptionType::kCount,
                 .value_name = "N",

@@ -30,7 +30,6 @@ struct Answer {
     Ledger ledger;
     std::vector<std::pair<std::string, Ledger>> parts;  // by name, that add up to `ledger`: the sides of a comparison
     std::vector<std::string> warnings;
-    std::optional<AnswerSources> sources = std::nullopt;
 };
 
 }  // namespace perfleet

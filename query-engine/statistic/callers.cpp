@@ -107,7 +107,6 @@ Result<Answer> make_callers(const Scan& scan, Symbolizer& symbolizer, const TopO
                       {"of_function_percent", "percent"},
                       {"total_percent", "percent"}};
     callers.write(answer, options.row_count_max);
-    answer.sources = sources_of(scan);
     finish_profile(scan, event, symbolizer, answer.ledger, answer.warnings);
     return answer;
 }

@@ -122,7 +122,7 @@ protected:
     std::unique_ptr<Store> store_ = make_memory_store();
 };
 
-INSTANTIATE_TEST_SUITE_P(WithAndWithoutRollups, CgroupCounts, ::testing::Values(std::size_t{0}, std::size_t{7}));
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutCompaction, CgroupCounts, ::testing::Values(std::size_t{0}, std::size_t{7}));
 
 TEST_P(CgroupCounts, AreThoseOfAReplay) {
     std::map<std::string, std::uint64_t> expected = replayed_counts(scenario_);

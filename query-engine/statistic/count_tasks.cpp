@@ -36,7 +36,7 @@ std::vector<EpochTask> epoch_tasks(const Scan& scan, std::size_t session_index, 
     return tasks;
 }
 
-Result<bool> has_day_rollup(const Scan& scan, const CountTask& task, const Partition& partition) {
+Result<bool> has_summary(const Scan& scan, const CountTask& task, const Partition& partition) {
     for (const EpochTask& epoch : task.epochs) {
         for (const Series series : epoch.series) {
             if (!scan.is_all_in_range(task.session_index, epoch.epoch, series)) {
@@ -45,7 +45,7 @@ Result<bool> has_day_rollup(const Scan& scan, const CountTask& task, const Parti
         }
     }
     for (const Series series : task.series()) {
-        Result<bool> has = scan.has_day_rollup(task.session_index, partition, series);
+        Result<bool> has = scan.has_summary(task.session_index, partition, series);
         if (!has.ok() || *has) {
             return has;
         }
@@ -53,11 +53,11 @@ Result<bool> has_day_rollup(const Scan& scan, const CountTask& task, const Parti
     return false;
 }
 
-// Epochs of one day, as one task where a rollup is there, else each by itself.
+// Epochs of one day, as one task where a summary is there, else each by itself.
 Result<Done> add_tasks(const Scan& scan, CountTask task, std::uint32_t day, std::vector<CountTask>& tasks) {
     if (task.epochs.size() > 1) {
         const Partition partition = last_of_day(scan.sessions()[task.session_index], day);
-        const auto has = PERFLEET_TRY(has_day_rollup(scan, task, partition));
+        const auto has = PERFLEET_TRY(has_summary(scan, task, partition));
         if (has) {
             task.day = partition;
             tasks.push_back(std::move(task));
@@ -82,7 +82,7 @@ std::vector<Series> CountTask::series() const {
     return all;
 }
 
-// A rollup of a day tells neither threads nor processors nor when.
+// A summary tells neither threads nor processors nor when.
 Result<std::vector<CountTask>> count_tasks(const Scan& scan, const StackCountOptions& options) {
     const bool may_use_days =
         !options.per_thread && !options.per_cgroup && !options.per_cpu && !options.cuts && !scan.selection().is_exact;
@@ -105,19 +105,19 @@ Result<std::vector<CountTask>> count_tasks(const Scan& scan, const StackCountOpt
     return tasks;
 }
 
-Result<EpochStackCounts> counts_of(const DayRollup& rollup, std::size_t session_index,
+Result<EpochStackCounts> counts_of(const DaySummary& summary, std::size_t session_index,
                                    const StackCountOptions& options) {
-    auto dictionary = PERFLEET_TRY(dictionary_of(rollup));
+    auto dictionary = PERFLEET_TRY(dictionary_of(summary));
     EpochStackCounts counts;
     counts.session_index = session_index;
-    counts.epoch = rollup.hours.front().rows.epoch;
+    counts.epoch = summary.hours.front().rows.epoch;
     counts.dictionary = std::make_shared<const EpochDictionary>(std::move(dictionary));
     std::size_t at = 0;
-    for (const DayRollup::Name& name : rollup.names) {
+    for (const DaySummary::Name& name : summary.names) {
         const auto runner = static_cast<std::uint32_t>(counts.runners.size());
         counts.runners.push_back(Runner{name.text});
         for (; at < name.sums_end; ++at) {
-            const StackSum& sum = rollup.sums[at];
+            const StackSum& sum = summary.sums[at];
             if (const std::uint64_t value = options.sum_weights ? sum.weight : sum.row_count; value != 0) {
                 counts.counts.push_back({runner, sum.stack, value});
             }

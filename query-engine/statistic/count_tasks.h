@@ -1,4 +1,4 @@
-// What profiles are counted from at a time: an epoch, or all epochs of a day where a rollup may stand for them.
+// What profiles are counted from at a time: an epoch, or all epochs of a day where a summary may stand for them.
 //
 // Plain values.
 #pragma once
@@ -20,7 +20,7 @@ struct EpochTask {
 struct CountTask {
     std::size_t session_index = 0;
     std::vector<EpochTask> epochs;  // ascending
-    std::optional<Partition> day;   // where a rollup of their day stands
+    std::optional<Partition> day;   // where a summary of their day stands
 
     [[nodiscard]] std::vector<Series> series() const;  // of all epochs, ascending
 };
@@ -28,9 +28,9 @@ struct CountTask {
 // By session and epoch; those without rows in the selection are left out. Errors: those of the store.
 [[nodiscard]] Result<std::vector<CountTask>> count_tasks(const Scan& scan, const StackCountOptions& options);
 
-// What the rollup says, as of one epoch: its first. Options that it can't follow are those with which count_tasks()
+// What the summary says, as of one epoch: its first. Options that it can't follow are those with which count_tasks()
 // gives no days. Errors: kInvalid.
-[[nodiscard]] Result<EpochStackCounts> counts_of(const DayRollup& rollup, std::size_t session_index,
+[[nodiscard]] Result<EpochStackCounts> counts_of(const DaySummary& summary, std::size_t session_index,
                                                  const StackCountOptions& options);
 
 }  // namespace perfleet

@@ -40,11 +40,11 @@ ProfileScenario fleet_scenario(std::uint64_t seed) {
     return fleet;
 }
 
-StoreOptions dictionary_options(bool with_rollups, std::uint32_t nodes_max = limits::kDictionaryNodesMax) {
+StoreOptions dictionary_options(bool with_summaries, std::uint32_t nodes_max = limits::kDictionaryNodesMax) {
     StoreOptions options;
     options.dictionaries = DictionaryPolicy{.epochs_min = 2, .reuse = 1, .nodes_max = nodes_max};
-    if (with_rollups) {
-        options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .day_hours_min = 3};
+    if (with_summaries) {
+        options.summaries = SummaryPolicy{.hours_min = 3};
     }
     return options;
 }
@@ -193,9 +193,9 @@ std::unique_ptr<Store> delivered(const ProfileScenario& scenario, const StoreOpt
 TEST(DictionaryCounts, AreThoseOfDefinitionsForAnyOrderOfDelivery) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         const ProfileScenario scenario = fleet_scenario(seed);
-        for (const bool with_rollups : {false, true}) {
-            SCOPED_TRACE(std::to_string(seed) + (with_rollups ? " with rollups" : ""));
-            const auto store = delivered(scenario, dictionary_options(with_rollups),
+        for (const bool with_summaries : {false, true}) {
+            SCOPED_TRACE(std::to_string(seed) + (with_summaries ? " with summaries" : ""));
+            const auto store = delivered(scenario, dictionary_options(with_summaries),
                                          DeliveryOrder{60, seed - 1, seed == 2, seed == 3 ? 40U : 0U});
             expect_same(*store);
             EXPECT_EQ(stack_visits_of_top(*store), 0);

@@ -33,7 +33,7 @@ struct SliceKey {
 
 using Counts = FrameCounts<SliceKey>;
 
-// Slices at least this long begin with a minute, so that rollups can stand for them.
+// Slices at least this long begin with a minute.
 constexpr std::int64_t kWholeMinutesFrom = 10;
 
 // The ticks that cut what the session recorded of these series, within the selected time, into equal parts, or nearly.
@@ -301,13 +301,6 @@ private:
             Ledger ledger = event_ledger(*side->scan, event.name, answer_.warnings);
             answer_.ledger.add(ledger);
             answer_.parts.emplace_back(name, std::move(ledger));
-        }
-        answer_.sources = sources_of(*before_.scan);
-        if (const auto after = sources_of(*after_.scan)) {
-            AnswerSources& sum = answer_.sources ? *answer_.sources : answer_.sources.emplace();
-            sum.rollups += after->rollups;
-            sum.rollup_rows += after->rollup_rows;
-            sum.blocks += after->blocks;
         }
         counts_.names().add_hint(FrameNames::HintAt::kNoAddresses, answer_.warnings);
         warn_of_other_events(*before_.scan, event, answer_.warnings);

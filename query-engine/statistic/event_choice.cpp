@@ -239,11 +239,6 @@ void finish_profile(const Scan& scan, const EventChoice& choice, const Symbolize
     drop_repeated(warnings);
 }
 
-std::optional<AnswerSources> sources_of(const Scan& scan) {
-    const AnswerSources sources = scan.sources().read();
-    return sources.rollups == 0 ? std::nullopt : std::optional{sources};
-}
-
 void drop_repeated(std::vector<std::string>& warnings) {
     std::set<std::string> seen;
     std::erase_if(warnings, [&](const std::string& warning) { return !seen.insert(warning).second; });

@@ -61,9 +61,6 @@ void warn_of_few_samples(const EventChoice& choice, std::uint64_t sample_count, 
 void finish_profile(const Scan& scan, const EventChoice& choice, const Symbolizer& symbolizer, Ledger& ledger,
                     std::vector<std::string>& warnings);
 
-// What the scan's visits counted from, if rollups were among it.
-[[nodiscard]] std::optional<AnswerSources> sources_of(const Scan& scan);
-
 // Each line once, in the order of first mention.
 void drop_repeated(std::vector<std::string>& warnings);
 

@@ -138,7 +138,6 @@ private:
                             "modes isn't looked at",
                             static_cast<double>(RankSketch::kErrorMax * 100)));
         }
-        answer_.sources = sources_of(scan_);
         return Done{};
     }
 

@@ -114,7 +114,7 @@ OptionTable<LatencyOptions> make_table() {
              "infer the primary latency from accumulated latencies (Kanata Bench)");
     add_view(table, "runs", LatencyView::kRuns,
              "how minimum, median and mean vary from run to run, over all selected runs");
-    add_view(table, "sketch", LatencyView::kSketch, "of many values, from rollups: percentiles off by at most 0.4 %");
+    add_view(table, "sketch", LatencyView::kSketch, "of many values, read once: percentiles off by at most 0.4 %");
     add_view(table, "table", LatencyView::kTable, "the tests themselves, a column a group, and of each test Y = A/N");
     add_view(table, "heat-map", LatencyView::kHeatMap,
              "how many values by time and by size, up to the 99th percentile (-o draws it)");

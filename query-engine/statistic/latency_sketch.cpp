@@ -11,60 +11,12 @@
 namespace perfleet {
 namespace {
 
-// Adds the cells of a rollup that lie in the range; what lies across its ends is left to the blocks. Does nothing where
-// a cell is across that `may_cut` says none may be.
-void add_rollup(const ValueRollup& rollup, bool may_cut, TickRange range, ValueDistribution& values, RowsLeft& left,
-                ScanSources& sources) {
-    std::vector<TickRange> edges;
-    for (const ValueRollup::Cell& cell : rollup.cells) {
-        if (side_of(cell.first_ticks, cell.last_ticks, range) == Side::kAcross) {
-            edges.emplace_back(std::max(range.first, cell.from), std::min(range.second, cell.until));
-        }
-    }
-    if (!edges.empty() && !may_cut) {
-        return;
-    }
-    std::uint64_t row_count = 0;
-    std::uint32_t bucket = 0;
-    for (const ValueRollup::Cell& cell : rollup.cells) {
-        if (side_of(cell.first_ticks, cell.last_ticks, range) == Side::kInside) {
-            values.moments.merge(cell.moments);
-            row_count += cell.moments.count();
-            for (; bucket < cell.buckets_end; ++bucket) {
-                values.sketch.add_bucket(rollup.buckets[bucket].number, rollup.buckets[bucket].row_count);
-            }
-        }
-        bucket = cell.buckets_end;
-    }
-    left.cover(rollup.seqs, std::move(edges));
-    if (row_count != 0) {
-        sources.add_rollup(row_count);
-    }
-}
-
-Result<RowsLeft> add_rollups(const Scan& scan, const ValueSource& source, EpochNumber epoch,
-                             ValueDistribution& values) {
-    const TickRange range = scan.tick_range(source.session_index);
-    RowsLeft left{range};
-    for (const RollupLevel level : {RollupLevel::kHour, RollupLevel::kMinute}) {
-        PERFLEET_TRY(scan.visit_value_rollups(
-            source.session_index, epoch, source.series, level,
-            [&](const RollupCover& cover) { return !left.is_covered(cover.seqs); },
-            [&](const ValueRollup& rollup) {
-                add_rollup(rollup, level == RollupLevel::kMinute, range, values, left, scan.sources());
-            }));
-    }
-    return left;
-}
-
 void add_rows(RowBlock& block, ValueDistribution& values) {
     const auto rows = block.rows.integers(ColumnId::kValue);
     const auto times = block.rows.integers(ColumnId::kTime);
     std::vector<std::uint64_t> inside;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (std::any_of(block.wanted_ticks.begin(), block.wanted_ticks.end(), [&](const TickRange& range) {
-                return Ticks{times[i]} >= range.first && Ticks{times[i]} < range.second;
-            })) {
+        if (Ticks{times[i]} >= block.wanted_ticks.first && Ticks{times[i]} < block.wanted_ticks.second) {
             inside.push_back(rows[i]);
             values.sketch.add(rows[i]);
         }
@@ -87,9 +39,8 @@ Result<ValueDistribution> read_distribution(const Scan& scan, const ValueSource&
         if (!scan.has_rows(source.session_index, epoch, source.series)) {
             continue;
         }
-        const auto left = PERFLEET_TRY(add_rollups(scan, source, epoch, values));
         constexpr std::array kWanted{ColumnId::kTime, ColumnId::kValue};
-        PERFLEET_TRY(scan.visit_rows_in_parallel(source.session_index, epoch, source.series, left, scan.worker_count(),
+        PERFLEET_TRY(scan.visit_rows_in_parallel(source.session_index, epoch, source.series, {}, scan.worker_count(),
                                                  [&](unsigned worker, RowBlock& block) {
                                                      if (block.decode_more(kWanted)) {
                                                          add_rows(block, of_workers[worker]);

@@ -1,8 +1,4 @@
-// `latency --sketch`: moments and percentiles of many values, gone through once or not at all: what rollups stand for
-// isn't read from its blocks.
-//
-// The same rows give the same answer whether rollups of them were made or not: rows that are read come into the same
-// sketch.
+// `latency --sketch`: moments and percentiles of many values, gone through once.
 #pragma once
 
 #include "query-engine/scan/scan.h"
@@ -27,8 +23,7 @@ struct ValueDistribution {
     }
 };
 
-// Of the source's values in the time range; from rollups where it can be, unless the selection is exact. Errors: those
-// of the store.
+// Of the source's values in the time range. Errors: those of the store.
 [[nodiscard]] Result<ValueDistribution> read_distribution(const Scan& scan, const ValueSource& source);
 
 // A row of the source; it has values.

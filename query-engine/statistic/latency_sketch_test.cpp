@@ -1,4 +1,4 @@
-// What sketches answer is the same from rollups and from blocks, and as near to the values as they promise.
+// What sketches answer is as near to the values as they promise.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,13 +27,11 @@ struct Row {
     std::uint64_t value = 0;
 };
 
-// An hour of values, a batch a half minute; the last tenth comes after rollups were made, some of it again.
+// An hour of values, a batch a half minute; the last tenth comes after the others were compacted, some of it again.
 class Sketches : public testing::Test {
 protected:
     void SetUp() override {
-        StoreOptions options;
-        options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
-        store_ = make_memory_store(options);
+        store_ = make_memory_store();
         const Partition partition = partition_of(kTarget, kBucket);
         ASSERT_TRUE(store_->define(partition, sample_session(kTarget, kSession)).ok());
         std::mt19937_64 random{11};
@@ -70,10 +68,9 @@ protected:
     }
 
     [[nodiscard]] Answer answer(std::optional<std::int64_t> from_ns, std::optional<std::int64_t> to_ns,
-                                LatencyView view, bool is_exact) const {
+                                LatencyView view) const {
         Selection selection;
         selection.thread_count = 2;
-        selection.is_exact = is_exact;
         selection.from = from_ns ? std::optional{UtcNs{*from_ns}} : std::nullopt;
         selection.to = to_ns ? std::optional{UtcNs{*to_ns}} : std::nullopt;
         const auto scan = Scan::open(*store_, selection);
@@ -99,44 +96,11 @@ protected:
     std::vector<Row> rows_;
 };
 
-TEST_F(Sketches, AnswerTheSameFromRollupsAndFromBlocks) {
-    std::mt19937_64 random{5};
-    std::uint64_t rollup_rows = 0;
-    std::vector<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> ranges{
-        {{}, {}}, {kHourStartNs + kMinuteNs, {}}, {{}, kHourStartNs + 30 * kMinuteNs}};
-    for (const std::int64_t step : {kMinuteNs, std::int64_t{1}}) {
-        for (int i = 0; i < 10; ++i) {
-            const auto steps = static_cast<std::uint64_t>(60 * kMinuteNs / step);
-            const std::int64_t from = kHourStartNs + static_cast<std::int64_t>(random() % steps) * step;
-            ranges.emplace_back(from, from + (1 + static_cast<std::int64_t>(random() % steps)) * step);
-        }
-    }
-    for (const auto& [from, to] : ranges) {
-        const Answer quick = answer(from, to, LatencyView::kSketch, false);
-        const Answer exact = answer(from, to, LatencyView::kSketch, true);
-        EXPECT_EQ(quick.rows, exact.rows);
-        EXPECT_EQ(quick.ledger, exact.ledger);
-        EXPECT_EQ(quick.warnings, exact.warnings);
-        EXPECT_FALSE(exact.sources.has_value());
-        rollup_rows += quick.sources ? quick.sources->rollup_rows : 0;
-    }
-    EXPECT_GT(rollup_rows, 100'000U);
-}
-
-TEST_F(Sketches, NeedNoBlockForWholeMinutes) {
-    const Answer minutes =
-        answer(kHourStartNs + 3 * kMinuteNs, kHourStartNs + 50 * kMinuteNs, LatencyView::kSketch, false);
-    ASSERT_TRUE(minutes.sources.has_value());
-    EXPECT_EQ(minutes.sources->blocks, 0U);
-    EXPECT_EQ(minutes.sources->rollup_rows, 2U * 47 * 800);  // those without a value, too
-    EXPECT_EQ(figure(minutes, "count"), AnswerValue{std::uint64_t{47 * 800}});
-}
-
 TEST_F(Sketches, AreExactInMomentsAndNearInPercentiles) {
     const std::int64_t from = kHourStartNs + kMinuteNs / 3;
     const std::int64_t to = kHourStartNs + 55 * kMinuteNs;
-    const Answer quick = answer(from, to, LatencyView::kSketch, false);
-    const Answer exact = answer(from, to, LatencyView::kSummary, false);
+    const Answer quick = answer(from, to, LatencyView::kSketch);
+    const Answer exact = answer(from, to, LatencyView::kSummary);
     for (const char* name : {"session", "event", "count", "min", "max", "mean", "sd", "cv"}) {
         EXPECT_EQ(figure(quick, name), figure(exact, name)) << name;
     }
@@ -163,7 +127,7 @@ TEST_F(Sketches, AreExactInMomentsAndNearInPercentiles) {
 }
 
 TEST_F(Sketches, LeaveOutEventsWithoutValues) {
-    const Answer all = answer({}, {}, LatencyView::kSketch, false);
+    const Answer all = answer({}, {}, LatencyView::kSketch);
     EXPECT_EQ(all.rows.size(), 1U);
     EXPECT_EQ(all.ledger.stored, rows_.size());
 }

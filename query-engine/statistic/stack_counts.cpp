@@ -57,29 +57,7 @@ public:
         : sums_{size_bytes_max, stack_count}, cuts_{cuts}, share_{memory} {}
 
     void count(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
-        for (const TickRange& range : block.wanted_ticks) {
-            count(block, names, range, options);
-        }
-        charge();
-    }
-
-    // Whether each of these threads has one runner only.
-    [[nodiscard]] bool can_count(std::span<const Rollup::Thread> threads, const TaskNames& names,
-                                 const StackCountOptions& options) {
-        return std::all_of(threads.begin(), threads.end(), [&](const Rollup::Thread& thread) {
-            return thread.last_ticks < runner_of(owner_of(thread, options), thread.first_ticks, names, options).until;
-        });
-    }
-
-    // Sums of a thread that has one runner only.
-    void count(const Rollup::Thread& thread, std::span<const Rollup::Sum> sums, const TaskNames& names,
-               const StackCountOptions& options) {
-        const std::uint32_t runner = runner_of(owner_of(thread, options), thread.first_ticks, names, options).runner;
-        for (const Rollup::Sum& sum : sums) {
-            if (const std::uint64_t value = options.sum_weights ? sum.weight : sum.row_count; value != 0) {
-                sums_.add(runner, sum.stack.value, value);
-            }
-        }
+        count_wanted(block, names, options);
         charge();
     }
 
@@ -93,7 +71,8 @@ private:
         share_.set(sums_.size_bytes() + runners_.size() * kRunnerSizeBytes);
     }
 
-    void count(RowBlock& block, const TaskNames& names, TickRange range, const StackCountOptions& options) {
+    void count_wanted(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
+        const TickRange range = block.wanted_ticks;
         const bool all_in_range = block.first_ticks >= range.first && block.last_ticks < range.second;
         const Found found = all_in_range && block.is_whole() ? find_runs(block, names, options) : Found::kNoRuns;
         if (found == Found::kRuns) {
@@ -101,10 +80,6 @@ private:
         } else if (found == Found::kNoRuns && block.decode_more(row_columns(options))) {
             count_rows(block, names, range, options);
         }
-    }
-
-    static RowOwner owner_of(const Rollup::Thread& thread, const StackCountOptions& options) {
-        return {needs_pid(options) ? thread.pid : 0, thread.tid};
     }
 
     struct Remembered {
@@ -316,92 +291,6 @@ EpochStackCounts merged(const std::vector<Worker>& workers, const TaskNames& nam
     return result;
 }
 
-// Where a cell of a rollup lies.
-struct CellPlace {
-    Side side{};
-    std::span<const Rollup::Thread> threads;
-};
-
-CellPlace place_of(const Rollup& rollup, std::size_t cell, TickRange range) {
-    const std::size_t begin = cell == 0 ? 0 : rollup.cells[cell - 1].threads_end;
-    CellPlace place;
-    place.threads = std::span{rollup.threads}.subspan(begin, rollup.cells[cell].threads_end - begin);
-    Ticks first = place.threads.front().first_ticks;
-    Ticks last = place.threads.front().last_ticks;
-    for (const Rollup::Thread& thread : place.threads) {
-        first = std::min(first, thread.first_ticks);
-        last = std::max(last, thread.last_ticks);
-    }
-    place.side = side_of(first, last, range);
-    return place;
-}
-
-// Counts the rollup's cells in the range; rows of cells across its ends are left to the blocks. Does nothing where the
-// rollup can't stand for its rows: a cell is across that `may_cut` says none may be, or a thread has got another name
-// in the middle.
-void count_rollup(const Rollup& rollup, bool may_cut, TickRange range, const TaskNames& names,
-                  const StackCountOptions& options, Worker& worker, RowsLeft& left, ScanSources& sources) {
-    std::vector<TickRange> edges;
-    std::vector<std::span<const Rollup::Thread>> inside;
-    for (std::size_t i = 0; i < rollup.cells.size(); ++i) {
-        const CellPlace place = place_of(rollup, i, range);
-        if (place.side == Side::kAcross) {
-            edges.emplace_back(std::max(range.first, rollup.cells[i].from),
-                               std::min(range.second, rollup.cells[i].until));
-        } else if (place.side == Side::kInside) {
-            inside.push_back(place.threads);
-        }
-    }
-    if ((!edges.empty() && !may_cut) || !std::all_of(inside.begin(), inside.end(), [&](const auto& threads) {
-            return worker.can_count(threads, names, options);
-        })) {
-        return;
-    }
-    std::uint64_t row_count = 0;
-    for (const std::span<const Rollup::Thread> threads : inside) {
-        for (const Rollup::Thread& thread : threads) {
-            const auto index = static_cast<std::size_t>(&thread - rollup.threads.data());
-            const std::size_t begin = index == 0 ? 0 : rollup.threads[index - 1].sums_end;
-            const auto sums = std::span{rollup.sums}.subspan(begin, thread.sums_end - begin);
-            worker.count(thread, sums, names, options);
-            for (const Rollup::Sum& sum : sums) {
-                row_count += sum.row_count;
-            }
-        }
-    }
-    left.cover(rollup.seqs, std::move(edges));
-    if (row_count != 0) {
-        sources.add_rollup(row_count);
-    }
-}
-
-// Whether each cut is where a cell may begin. Others would cut nearly every rollup in two.
-bool are_whole_minutes(const ClockMap& clock, const std::vector<Ticks>& cuts) {
-    return std::all_of(cuts.begin(), cuts.end(), [&](Ticks cut) {
-        const std::int64_t utc_ns = clock.utc_of(cut).value;
-        return clock.ticks_of(UtcNs{utc_ns - utc_ns % kNsPerMinute}) == cut;
-    });
-}
-
-// Counts what rollups stand for of what is left: whole hours first, then minutes. The rest stays to the blocks.
-Result<Done> count_rollups(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series,
-                           const TaskNames& names, const StackCountOptions& options, Worker& worker, RowsLeft& left) {
-    const TickRange range = scan.tick_range(session_index);
-    if (options.per_cpu ||
-        (options.cuts && !are_whole_minutes(scan.sessions()[session_index].clock, options.cuts(session_index)))) {
-        return Done{};
-    }
-    for (const RollupLevel level : {RollupLevel::kHour, RollupLevel::kMinute}) {
-        PERFLEET_TRY(scan.visit_rollups(
-            session_index, epoch, series, level, [&](const RollupCover& cover) { return !left.is_covered(cover.seqs); },
-            [&](const Rollup& rollup) {
-                count_rollup(rollup, level == RollupLevel::kMinute, range, names, options, worker, left,
-                             scan.sources());
-            }));
-    }
-    return Done{};
-}
-
 // Counts, and what of the query's memory they take.
 struct CountedEpoch {
     EpochStackCounts counts;
@@ -421,8 +310,8 @@ struct EpochMeaning {
     }
 };
 
-// What is left of each epoch's series where rollups of days stand for some of it.
-using EpochsLeft = std::map<std::pair<EpochNumber, Series>, RowsLeft>;
+// What summaries stand for.
+using CoveredEpochs = std::map<std::pair<EpochNumber, Series>, CoveredSeqs>;
 
 // `stacks`: null where there are none.
 Result<EpochMeaning> read_meaning(const Scan& scan, std::size_t session_index, EpochNumber epoch,
@@ -451,7 +340,7 @@ Result<TaskNames> read_task_names(const Scan& scan, std::size_t session_index, E
 }
 
 Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, const EpochTask& task,
-                                 const StackCountOptions& options, EpochsLeft& epochs_left,
+                                 const StackCountOptions& options, const CoveredEpochs& covered,
                                  const std::shared_ptr<const PartitionStacks>& stacks, unsigned worker_count,
                                  std::size_t array_size_bytes) {
     QueryMemory& memory = scan.memory();
@@ -465,18 +354,9 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
         workers.emplace_back(array_size_bytes / worker_count, meaning.stack_count(), cuts, memory);
     }
     for (const Series& one : task.series) {
-        RowsLeft& left = epochs_left.at({task.epoch, one});
-        Result<Done> visited =
-            count_rollups(scan, session_index, task.epoch, one, names, options, workers.front(), left);
-        if (!visited.ok()) {
-            return std::move(visited).error();
-        }
-        visited = scan.visit_rows_in_parallel(
-            session_index, task.epoch, one, left, worker_count,
-            [&](unsigned worker, RowBlock& block) { workers[worker].count(block, names, options); });
-        if (!visited.ok()) {
-            return std::move(visited).error();
-        }
+        PERFLEET_TRY(scan.visit_rows_in_parallel(
+            session_index, task.epoch, one, covered.at({task.epoch, one}), worker_count,
+            [&](unsigned worker, RowBlock& block) { workers[worker].count(block, names, options); }));
     }
     EpochStackCounts counts = merged(workers, names, options, meaning_share);
     CountedEpoch counted{std::move(counts), std::move(meaning_share)};
@@ -495,32 +375,30 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
     return counted;
 }
 
-// Counts what rollups of the day stand for.
-Result<Done> count_days(const Scan& scan, const CountTask& task, const StackCountOptions& options, EpochsLeft& left,
-                        std::vector<CountedEpoch>& counted) {
+// Counts what summaries of the day stand for.
+Result<Done> count_summaries(const Scan& scan, const CountTask& task, const StackCountOptions& options,
+                             CoveredEpochs& covered, std::vector<CountedEpoch>& counted) {
     for (const Series series : task.series()) {
-        const auto on_rollup = [&, one = series](const DayRollup& rollup) {
-            const bool is_new = std::all_of(rollup.hours.begin(), rollup.hours.end(), [&](const DayHour& hour) {
-                const auto found = left.find({hour.rows.epoch, one});
-                return found != left.end() && !found->second.is_covered(hour.rows.seqs);
+        const auto on_summary = [&, one = series](const DaySummary& summary) {
+            const bool is_new = std::all_of(summary.hours.begin(), summary.hours.end(), [&](const DayHour& hour) {
+                const auto found = covered.find({hour.rows.epoch, one});
+                return found != covered.end() &&
+                       std::none_of(hour.rows.seqs.begin(), hour.rows.seqs.end(),
+                                    [&](const SeqRange& range) { return found->second.has_any_of(range); });
             });
-            Result<EpochStackCounts> counts = counts_of(rollup, task.session_index, options);
+            Result<EpochStackCounts> counts = counts_of(summary, task.session_index, options);
             if (!is_new || !counts.ok()) {
-                return Visit::kContinue;  // its hours are there
+                return Visit::kContinue;  // its blocks are there
             }
             MemoryShare share{scan.memory()};
             share.set(counts->dictionary->size_bytes() + counts->counts.capacity() * sizeof(StackCount));
             counted.push_back({std::move(*counts), std::move(share)});
-            for (const DayHour& hour : rollup.hours) {
-                left.at({hour.rows.epoch, one}).cover(hour.rows.seqs, {});
+            for (const DayHour& hour : summary.hours) {
+                covered.at({hour.rows.epoch, one}).add(hour.rows.seqs);
             }
-            scan.sources().add_rollup(rollup.row_count);
             return Visit::kContinue;
         };
-        if (Result<Done> visited = scan.visit_day_rollups(task.session_index, *task.day, series, on_rollup);
-            !visited.ok()) {
-            return visited;
-        }
+        PERFLEET_TRY(scan.visit_summaries(task.session_index, *task.day, series, on_summary));
     }
     return Done{};
 }
@@ -529,25 +407,25 @@ Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& 
                                              PartitionDictionaries& dictionaries, unsigned worker_count,
                                              std::size_t array_size_bytes) {
     std::vector<CountedEpoch> counted;
-    EpochsLeft left;
+    CoveredEpochs covered;
     for (const EpochTask& epoch : task.epochs) {
         for (const Series series : epoch.series) {
-            left.try_emplace({epoch.epoch, series}, scan.tick_range(task.session_index));
+            covered.try_emplace({epoch.epoch, series});
         }
     }
     if (task.day) {
-        PERFLEET_TRY(count_days(scan, task, options, left, counted));
+        PERFLEET_TRY(count_summaries(scan, task, options, covered, counted));
     }
     const auto stacks = PERFLEET_TRY(dictionaries.of(task));
     for (EpochTask epoch : task.epochs) {
         std::erase_if(epoch.series, [&](Series series) {
-            return !scan.has_rows(task.session_index, epoch.epoch, series, left.at({epoch.epoch, series}));
+            return !scan.has_rows(task.session_index, epoch.epoch, series, covered.at({epoch.epoch, series}));
         });
         if (epoch.series.empty()) {
             continue;
         }
         auto one = PERFLEET_TRY(
-            count_epoch(scan, task.session_index, epoch, options, left, stacks, worker_count, array_size_bytes));
+            count_epoch(scan, task.session_index, epoch, options, covered, stacks, worker_count, array_size_bytes));
         counted.push_back(std::move(one));
     }
     return counted;

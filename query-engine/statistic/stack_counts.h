@@ -2,7 +2,7 @@
 // stacks) are made from.
 //
 // Counts are sums, so they don't depend on the number of threads, the batching or the order of delivery, nor on whether
-// they come from rollups: those stand for exactly the rows that aren't read then. Scan::sources() tells what was used.
+// they come from summaries: those stand for exactly the rows that aren't read then.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,8 @@ struct StackCountOptions {
     bool sum_weights = false;  // else rows
     bool per_thread = false;   // Runner::pid and tid are told
     bool per_cgroup = false;   // Runner::cgroup is told
-    bool per_cpu = false;      // Runner::cpu is told; rollups don't know it
+    bool per_cpu = false;      // Runner::cpu is told
     // Ascending ticks of a session at which a new slice of time begins: Runner::slice is told. Empty: all is slice 0.
-    // Rollups are used where all cuts begin a minute of UTC.
     std::function<std::vector<Ticks>(std::size_t session_index)> cuts = nullptr;
     std::size_t array_size_bytes_max = 64U << 20;  // of arrays to count in; beyond, hash tables as great as needed
 };

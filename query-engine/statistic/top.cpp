@@ -370,7 +370,6 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     if (scan.memory().is_exceeded()) {
         return scan.memory().exceeded();
     }
-    answer.sources = sources_of(scan);
     warn_of_no_samples(choice, !counts.groups().empty(), answer.warnings);
     counts.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                             answer.warnings);

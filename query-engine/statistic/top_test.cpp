@@ -174,7 +174,7 @@ TEST_F(Top, CountsTracepointRowsOfTheSelectedEvent) {
     expect_naive(selection, options);
 }
 
-// Of rows and, compacted, of what rollups would stand for.
+// Of rows, and of those that were compacted.
 TEST_F(Top, CountsByProcessor) {
     std::map<std::pair<std::string, std::int64_t>, std::uint64_t> expected;
     for (ScenarioSession& session : scenario_.sessions) {

@@ -223,7 +223,6 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
     if (scan.memory().is_exceeded()) {
         return scan.memory().exceeded();
     }
-    answer.sources = sources_of(scan);
     warn_of_no_samples(*event, !tree.empty(), answer.warnings);
     tree.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                           answer.warnings);

@@ -62,7 +62,6 @@ public:
         answer.ledger = std::move(end.ledger);
         answer.parts = std::move(end.parts);
         answer.warnings = std::move(end.warnings);
-        answer.sources = end.sources;
         return answer;
     }
 

@@ -91,10 +91,6 @@ public:
         builder.setHasModified(end.modified.has_value());
         builder.setModifiedUtcNs(end.modified.value_or(UtcNs{0}).value);
         builder.setSummary(data_of(end.summary));
-        const AnswerSources sources = end.sources.value_or(AnswerSources{});
-        builder.setRollups(sources.rollups);
-        builder.setRollupRows(sources.rollup_rows);
-        builder.setBlocks(sources.blocks);
     }
     void operator()(const Error& error) {
         auto builder = envelope_.initFailure();
@@ -224,9 +220,6 @@ QueryEnd read_end(wire::End::Reader reader) {
         end.modified = UtcNs{reader.getModifiedUtcNs()};
     }
     end.summary = text_of(reader.getSummary());
-    if (reader.getRollups() != 0) {
-        end.sources = AnswerSources{reader.getRollups(), reader.getRollupRows(), reader.getBlocks()};
-    }
     return end;
 }
 

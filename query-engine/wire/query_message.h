@@ -24,10 +24,9 @@ inline constexpr std::uint32_t kQueryOptionsMax = 32;
 struct QueryEnd {
     Ledger ledger;
     std::vector<std::string> warnings;
-    std::optional<UtcNs> modified;                        // of an exported file: when the recording ended
-    std::string summary;                                  // of an exported file: what is in it
-    std::vector<std::pair<std::string, Ledger>> parts;    // of a table: those of Answer
-    std::optional<AnswerSources> sources = std::nullopt;  // likewise
+    std::optional<UtcNs> modified;                      // of an exported file: when the recording ended
+    std::string summary;                                // of an exported file: what is in it
+    std::vector<std::pair<std::string, Ledger>> parts;  // of a table: those of Answer
 };
 
 namespace query_message {

@@ -1,6 +1,6 @@
 // Time as a claim: ticks of a target's own clock, UTC nanoseconds, and the points that relate them.
 //
-// Freestanding. Rows carry ticks; they become UTC where they are read: by queries, and by what makes rollups.
+// Freestanding. Rows carry ticks; they become UTC where they are read: by queries.
 #pragma once
 
 #include <compare>

@@ -89,11 +89,8 @@ struct End {
   modifiedUtcNs @7 :Int64;  # of an exported file: when the recording ended
   summary @8 :Data;         # of an exported file: what is in it
   parts @9 :List(LedgerPart);  # that add up to the ledger, where an answer has several
-  rollups @10 :UInt64;      # that the answer was counted from; 0: only from blocks
-  rollupRows @11 :UInt64;   # that those stand for
-  blocks @12 :UInt64;       # that were read beside them
-  ofCutBatches @13 :UInt64;  # of the stored: in batches that an end of the time range cuts
-  isLowerBound @14 :Bool;    # more may have been produced, and lost
+  ofCutBatches @10 :UInt64;  # of the stored: in batches that an end of the time range cuts
+  isLowerBound @11 :Bool;    # more may have been produced, and lost
 }
 
 struct LedgerPart {

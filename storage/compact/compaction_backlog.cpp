@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "schemas/wire/delivery_limits.h"
-#include "storage/rollup/day_rollup.h"
 #include "storage/store_limits.h"
+#include "storage/summary/day_summary.h"
 
 namespace perfleet {
 namespace {
@@ -22,17 +22,12 @@ bool CompactionBacklog::is_loaded() const {
     return is_loaded_;
 }
 
-void CompactionBacklog::load(const std::vector<Partition>& unmarked, const std::vector<Partition>& compacted,
-                             const std::vector<Partition>& rolled_up) {
+void CompactionBacklog::load(const std::vector<Partition>& unmarked, const std::vector<Partition>& compacted) {
     const std::lock_guard lock{mutex_};
     for (const Partition& partition : unmarked) {
         partitions_.try_emplace(partition);
     }
     for (const Partition& partition : compacted) {
-        const auto [entry, is_new] = partitions_.try_emplace(partition);
-        entry->second.is_compacted = is_new;  // else batches have come there meanwhile
-    }
-    for (const Partition& partition : rolled_up) {
         days_.try_emplace(partition);
     }
     is_loaded_ = true;
@@ -57,7 +52,6 @@ void CompactionBacklog::add_stored(const Partition& partition, const SessionName
     const std::lock_guard lock{mutex_};
     Waiting& waiting = partitions_[partition];
     ++waiting.stored_count;
-    waiting.is_compacted = false;
     const std::pair key{partition, session};
     if (gathered_.size() >= limits::kGatewaySessionsMax && !gathered_.contains(key)) {
         return;
@@ -114,11 +108,9 @@ std::optional<CompactionBacklog::Work> CompactionBacklog::take(UtcNs now) {
         ready_.pop_front();
         return Work{partition, session, 0};
     }
-    for (const bool is_compacted : {false, true}) {
-        for (const auto& [partition, waiting] : partitions_) {
-            if (waiting.is_compacted == is_compacted && is_due(partition, waiting, now)) {
-                return Work{partition, std::nullopt, waiting.stored_count};
-            }
+    for (const auto& [partition, waiting] : partitions_) {
+        if (is_due(partition, waiting, now)) {
+            return Work{partition, std::nullopt, waiting.stored_count};
         }
     }
     for (const auto& [partition, examined] : days_) {

@@ -29,15 +29,13 @@ public:
         Partition partition;
         std::optional<SessionName> session;  // none: all of the partition, whose bucket is over
         std::uint64_t stored_count = 0;      // batches that had come when the work was taken
-        bool is_day = false;                 // nothing but rollups of the day is left to do
+        bool is_day = false;                 // nothing but summaries of the day is left to do
     };
 
     // False until the partitions of the store have been told, and again after forget_everything().
     [[nodiscard]] bool is_loaded() const;
-    // `compacted`: those of which nothing but rollups is left to do; they come after all others. `rolled_up`: those
-    // that await_day().
-    void load(const std::vector<Partition>& unmarked, const std::vector<Partition>& compacted,
-              const std::vector<Partition>& rolled_up);
+    // `compacted`: those that await_day().
+    void load(const std::vector<Partition>& unmarked, const std::vector<Partition>& compacted);
     void forget_everything();
 
     // Whether the partition is known to have no mark.
@@ -47,7 +45,7 @@ public:
     void add_stored(const Partition& partition, const SessionName& session);
     void forget_partition(const Partition& partition);
 
-    // What could be rolled up of the partition was; comes as work when its day is over and nothing else is due. Of one
+    // The partition is compacted; it comes as work when its day is over and nothing else is due. Of one
     // that has more to compact: once.
     void await_day(const Partition& partition);
     void forget_day(const Partition& partition);
@@ -67,7 +65,6 @@ private:
         std::uint64_t stored_count = 0;
         std::uint64_t examined_count = 0;  // the stored_count of the last examination
         std::optional<UtcNs> examined;
-        bool is_compacted = false;
         bool has_awaited_day = false;
     };
     [[nodiscard]] static bool is_due(const Partition& partition, const Waiting& waiting, UtcNs now);

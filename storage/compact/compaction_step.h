@@ -7,17 +7,16 @@
 
 namespace perfleet {
 
-// What one step of compaction or rolling up did, in one partition; all zeros when it only read.
+// What one step of compaction did, in one partition; all zeros when it only read.
 struct CompactionStep {
     Partition partition;
     std::uint64_t blocks_in = 0;       // that went into one compacted block; 0 when batch records were compacted
     std::uint64_t batches_in = 0;      // whose records went into one value; 0 when blocks were compacted
     std::uint64_t size_bytes_in = 0;   // keys and values
     std::uint64_t size_bytes_out = 0;  // likewise
-    std::uint64_t rollups = 0;         // that were written
-    std::uint64_t rollup_rows = 0;     // that are in those of whole hours
-    std::uint64_t rollup_bytes = 0;    // keys and values
-    std::uint64_t rows_left = 0;       // of which no rollup was made, for it would have saved little
+    std::uint64_t summaries = 0;       // of days that were written
+    std::uint64_t summary_rows = 0;    // that they stand for
+    std::uint64_t summary_bytes = 0;   // keys and values
     std::uint64_t dictionaries = 0;    // of partitions that were written
     std::uint64_t stack_maps = 0;      // of epochs, likewise
     std::uint64_t map_bytes = 0;       // of both, keys and values

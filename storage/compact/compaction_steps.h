@@ -1,4 +1,4 @@
-// The steps of a maker that works behind the writer (compaction, rollups, days, dictionaries): each is written, unless
+// The steps of a maker that works behind the writer (compaction, summaries, dictionaries): each is written, unless
 // what it was made from may have changed, and told; and why the work ends is remembered.
 //
 // One thread.

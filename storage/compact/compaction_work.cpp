@@ -1,8 +1,7 @@
 #include "storage/compact/compaction_work.h"
 
-#include "storage/compact/day_maker.h"
 #include "storage/compact/dictionary_maker.h"
-#include "storage/compact/rollup_maker.h"
+#include "storage/compact/summary_maker.h"
 
 namespace perfleet {
 
@@ -10,7 +9,7 @@ Result<Compactor::Outcome> do_compact_work(const Engine& engine, const KeyedRead
                                            const CompactionBacklog::Work& work, const CompactionMakers& makers,
                                            const Compactor::Commit& commit, const Compactor::OnStep& on_step) {
     if (work.is_day) {
-        return DayMaker{engine, reads, work.partition, *makers.rollups, commit, on_step}.make_days();
+        return SummaryMaker{engine, reads, work.partition, *makers.summaries, commit, on_step}.make_summaries();
     }
     Compactor compactor{engine, reads, work.partition, commit, on_step};
     auto compacted = work.session ? compactor.compact_session(*work.session) : compactor.compact_partition();
@@ -18,12 +17,6 @@ Result<Compactor::Outcome> do_compact_work(const Engine& engine, const KeyedRead
         compacted.ok() && (*compacted == Compactor::Outcome::kDone || *compacted == Compactor::Outcome::kLeftover);
     if (work.session || !is_whole) {
         return compacted;
-    }
-    if (makers.rollups) {
-        auto made = RollupMaker{engine, reads, work.partition, *makers.rollups, commit, on_step}.roll_up_partition();
-        if (!made.ok() || *made != Compactor::Outcome::kDone) {
-            return made;
-        }
     }
     if (makers.dictionaries) {
         DictionaryMaker maker{engine, reads, work.partition, *makers.dictionaries, commit, on_step};

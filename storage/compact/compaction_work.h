@@ -16,12 +16,12 @@ namespace perfleet {
 
 // Which of them is wanted.
 struct CompactionMakers {
-    std::optional<RollupPolicy> rollups;
+    std::optional<SummaryPolicy> summaries;
     std::optional<DictionaryPolicy> dictionaries;
 };
 
-// Rollups of a day where that is what is left to do; else compacts, and where that is a whole partition makes its
-// rollups and its dictionary.
+// Summaries of a day where that is what is left to do; else compacts, and where that is a whole partition makes its
+// dictionary.
 [[nodiscard]] Result<Compactor::Outcome> do_compact_work(const Engine& engine, const KeyedReads& reads,
                                                          const CompactionBacklog::Work& work,
                                                          const CompactionMakers& makers,

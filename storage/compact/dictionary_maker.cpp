@@ -4,7 +4,7 @@
 
 #include "storage/compact/epoch_rows.h"
 #include "storage/engine/damaged_reads.h"
-#include "storage/model/rollup_cover.h"
+#include "storage/model/row_cover.h"
 
 namespace perfleet {
 namespace {
@@ -107,7 +107,7 @@ Result<bool> DictionaryMaker::write_maps(std::uint32_t checksum, std::vector<std
 }
 
 Result<std::optional<EpochDictionary>> DictionaryMaker::read_definitions(const SessionName& session,
-                                                                         const RollupCover& cover) const {
+                                                                         const RowCover& cover) const {
     EpochDictionary dictionary;
     const EpochPlace place{session, partition_, cover.epoch, {cover.seqs.front().first, cover.seqs.back().last}};
     auto is_whole = PERFLEET_TRY(read_whole(place, std::array{Kind::kImage, Kind::kStack}, cover.row_count,

@@ -17,7 +17,7 @@
 #include "storage/dictionary/partition_nodes.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/keys.h"
-#include "storage/model/rollup_cover.h"
+#include "storage/model/row_cover.h"
 
 namespace perfleet {
 
@@ -36,7 +36,7 @@ private:
     // An epoch that gets a map; as PartitionNodes::Made::maps.
     struct Epoch {
         SessionName session;
-        RollupCover definitions;
+        RowCover definitions;
     };
 
     // These are false when the work ends.
@@ -46,7 +46,7 @@ private:
 
     // Nothing where one is damaged or missing, or they contradict each other.
     [[nodiscard]] Result<std::optional<EpochDictionary>> read_definitions(const SessionName& session,
-                                                                          const RollupCover& cover) const;
+                                                                          const RowCover& cover) const;
 
     DictionaryPolicy policy_;
     PartitionNodes nodes_;

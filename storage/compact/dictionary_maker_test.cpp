@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "storage/dictionary/partition_dictionary.h"
-#include "storage/model/rollup_cover.h"
+#include "storage/model/row_cover.h"
 #include "storage/store/testing/conformance.h"
 #include "storage/store_limits.h"
 
@@ -140,7 +140,7 @@ TEST_P(StoreDictionaries, TellOnceWhatSessionsHaveInCommon) {
         const auto map = map_of(number);
         ASSERT_TRUE(map);
         EXPECT_EQ(map->dictionary_checksum, checksum);
-        EXPECT_EQ(map->definitions, (RollupCover{EpochNumber{2}, kNodes + 1, {{Seq{1}, Seq{1}}}}));
+        EXPECT_EQ(map->definitions, (RowCover{EpochNumber{2}, kNodes + 1, {{Seq{1}, Seq{1}}}}));
         EXPECT_EQ(map->nodes.size(), kNodes + 1);
         EXPECT_EQ(map->nodes[5], map_of(1)->nodes[5]);
         EXPECT_EQ(map->nodes[1] == map_of(1)->nodes[1], number == 1);

@@ -6,15 +6,15 @@
 
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/engine/damaged_reads.h"
-#include "storage/rollup/day_rollup.h"
 #include "storage/store_limits.h"
+#include "storage/summary/day_summary.h"
 
 namespace perfleet {
 namespace {
 
 bool is_before(const BatchRows& batch, Seq seq) { return batch.seq < seq; }
 
-void add_rows(RollupCover& cover, const BatchRecord& batch, std::uint64_t row_count, bool is_next) {
+void add_rows(RowCover& cover, const BatchRecord& batch, std::uint64_t row_count, bool is_next) {
     cover.epoch = batch.epoch;
     if (row_count != 0) {
         cover.add_seq(batch.seq, is_next);
@@ -31,7 +31,7 @@ Result<SessionBatches> read_session_batches(const KeyedReads& reads, const Parti
     std::uint32_t count = 0;
     const auto visited =
         reads.visit_batches(partition, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
-            if (++count > limits::kRollupBatchesMax) {
+            if (++count > limits::kMadeBatchesMax) {
                 batches.is_whole = false;
                 return Visit::kStop;
             }
@@ -45,10 +45,10 @@ Result<SessionBatches> read_session_batches(const KeyedReads& reads, const Parti
                 definition_rows += defines_stacks(rows.series.kind) ? rows.row_count : 0;
                 if (rows.row_count != 0) {
                     const bool is_passed_over = batch.seq > watermark || rows.last_ticks.value == ~0ULL;
-                    epoch.series[rows.series].push_back({batch.seq, rows.row_count, false, is_passed_over});
+                    epoch.series[rows.series].push_back({batch.seq, rows.row_count, is_passed_over});
                 }
             }
-            const RollupCover& meaning = epoch.meaning;
+            const RowCover& meaning = epoch.meaning;
             const bool is_next = !meaning.seqs.empty() && meaning.seqs.back().last.value + 1 == batch.seq.value;
             add_rows(epoch.meaning, batch, meaning_rows, is_next);
             add_rows(epoch.definitions, batch, definition_rows, true);
@@ -60,40 +60,19 @@ Result<SessionBatches> read_session_batches(const KeyedReads& reads, const Parti
     return batches;
 }
 
-std::vector<BatchRows*> covered_by(const RollupCover& cover, std::vector<BatchRows>& batches) {
-    std::vector<BatchRows*> covered;
-    for (const SeqRange& seqs : cover.seqs) {
-        auto one = std::lower_bound(batches.begin(), batches.end(), seqs.first, is_before);
-        for (; one != batches.end() && one->seq <= seqs.last; ++one) {
-            covered.push_back(&*one);
-        }
-    }
-    return covered;
-}
-
-std::uint64_t count_uncovered(const std::vector<BatchRows>& batches) {
-    std::uint64_t row_count = 0;
-    for (const BatchRows& one : batches) {
-        row_count += one.is_covered || one.is_passed_over ? 0 : one.row_count;
-    }
-    return row_count;
-}
-
-std::vector<UncoveredPart> uncovered_parts(const BlockView& block, const std::vector<BatchRows>& batches,
-                                           std::size_t begin) {
-    std::vector<UncoveredPart> uncovered;
+std::vector<BatchPart> parts_of(const BlockView& block, std::span<const BatchRows> batches, std::size_t begin) {
+    std::vector<BatchPart> parts;
     const BlockPart whole{block.header.first_seq, block.header.row_count};
     std::size_t row = 0;
     for (const BlockPart& part : block.parts.empty() ? std::span{&whole, 1} : std::span{block.parts}) {
         const std::size_t first = std::exchange(row, row + part.row_count);
         const auto at =
             std::lower_bound(batches.begin() + static_cast<std::ptrdiff_t>(begin), batches.end(), part.seq, is_before);
-        if (at != batches.end() && at->seq == part.seq && at->row_count == part.row_count && !at->is_covered &&
-            !at->is_passed_over) {
-            uncovered.push_back({static_cast<std::size_t>(at - batches.begin()), first, row});
+        if (at != batches.end() && at->seq == part.seq && at->row_count == part.row_count && !at->is_passed_over) {
+            parts.push_back({static_cast<std::size_t>(at - batches.begin()), first, row});
         }
     }
-    return uncovered;
+    return parts;
 }
 
 void EpochBlockCursor::reopen() {

@@ -1,9 +1,10 @@
-// What the makers of rollups and dictionaries read of a session, epoch by epoch, passing over what is damaged.
+// What the makers of summaries and dictionaries read of a session, epoch by epoch, passing over what is damaged.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,7 @@
 #include "storage/block/block.h"
 #include "storage/engine/damaged_reads.h"
 #include "storage/model/keys.h"
-#include "storage/model/rollup_cover.h"
+#include "storage/model/row_cover.h"
 #include "storage/read/keyed_reads.h"
 
 namespace perfleet {
@@ -20,41 +21,36 @@ namespace perfleet {
 struct BatchRows {
     Seq seq;
     std::uint32_t row_count = 0;
-    bool is_covered = false;      // by a rollup
     bool is_passed_over = false;  // above the watermark, or with a row at the greatest tick, which no time holds
 };
 
 // What the batches of an epoch name in one partition.
 struct EpochBatches {
     std::map<Series, std::vector<BatchRows>> series;  // that have rows
-    RollupCover meaning;                              // of rows that gives_meaning()
-    RollupCover definitions;                          // of rows that defines_stacks(), in one range
+    RowCover meaning;                                 // of rows that gives_meaning()
+    RowCover definitions;                             // of rows that defines_stacks(), in one range
     bool is_final = true;  // no batch is above the watermark: none can come any more between them
 };
 
 struct SessionBatches {
     std::map<EpochNumber, EpochBatches> epochs;
     std::vector<ClockPoint> points;
-    bool is_whole = true;  // else there are more than limits::kRollupBatchesMax, and these are the first
+    bool is_whole = true;  // else there are more than limits::kMadeBatchesMax, and these are the first
 };
 
 // Records that are damaged are left out: a reader who can read them passes over what is made without them.
 [[nodiscard]] Result<SessionBatches> read_session_batches(const KeyedReads& reads, const Partition& partition,
                                                           const SessionName& session);
 
-[[nodiscard]] std::vector<BatchRows*> covered_by(const RollupCover& cover, std::vector<BatchRows>& batches);
-// Rows that may be summed and that no rollup covers.
-[[nodiscard]] std::uint64_t count_uncovered(const std::vector<BatchRows>& batches);
-
-// Such rows in a block: [first, last) are those of batch `index`.
-struct UncoveredPart {
+// Rows [first, last) of a block are those of batch `index`.
+struct BatchPart {
     std::size_t index = 0;
     std::size_t first = 0;
     std::size_t last = 0;
 };
-// From batch `begin` on.
-[[nodiscard]] std::vector<UncoveredPart> uncovered_parts(const BlockView& block, const std::vector<BatchRows>& batches,
-                                                         std::size_t begin);
+// Of the batches from `begin` on, without those that are passed over.
+[[nodiscard]] std::vector<BatchPart> parts_of(const BlockView& block, std::span<const BatchRows> batches,
+                                              std::size_t begin);
 
 // The blocks of one series that are this epoch's, as they were when the cursor was opened.
 class EpochBlockCursor {

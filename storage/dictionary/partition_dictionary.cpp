@@ -8,7 +8,7 @@
 #include "schemas/vocabulary/dictionary_limits.h"
 #include "schemas/vocabulary/kinds.h"
 #include "storage/model/record_bytes.h"
-#include "storage/model/rollup_cover.h"
+#include "storage/model/row_cover.h"
 
 namespace perfleet {
 namespace {

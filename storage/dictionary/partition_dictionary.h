@@ -16,7 +16,7 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/series.h"
 #include "storage/dictionary/epoch_dictionary.h"
-#include "storage/model/rollup_cover.h"
+#include "storage/model/row_cover.h"
 
 namespace perfleet {
 
@@ -65,7 +65,7 @@ struct PartitionDictionary {
 // Of one epoch in one partition.
 struct StackMap {
     std::uint32_t dictionary_checksum = 0;
-    RollupCover definitions;           // all that the epoch had of rows that defines_stacks()
+    RowCover definitions;              // all that the epoch had of rows that defines_stacks()
     std::vector<std::uint32_t> nodes;  // of stack number n: nodes[n]; 0: not defined, and of the stack without frames
 
     friend bool operator==(const StackMap&, const StackMap&) = default;

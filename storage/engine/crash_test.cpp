@@ -15,11 +15,10 @@
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/testing/faulty_disk.h"
-#include "storage/rollup/day_rollup.h"
-#include "storage/rollup/rollup.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store/testing/visit_blocks.h"
+#include "storage/summary/day_summary.h"
 
 namespace perfleet::crash_test {
 namespace {
@@ -115,8 +114,7 @@ public:
     [[nodiscard]] std::uint64_t compacted_batch_count() const { return compacted_batch_count_; }
     [[nodiscard]] std::uint64_t dropped_row_count() const { return dropped_row_count_; }
     [[nodiscard]] std::uint64_t removed_row_count() const { return removed_row_count_; }
-    [[nodiscard]] std::uint64_t rollup_count() const { return rollup_count_; }
-    [[nodiscard]] std::uint64_t day_count() const { return day_count_; }
+    [[nodiscard]] std::uint64_t summary_count() const { return summary_count_; }
     [[nodiscard]] std::uint64_t map_count() const { return map_count_; }
 
 private:
@@ -147,7 +145,7 @@ private:
         for (int attempt = 0; attempt < 5; ++attempt) {
             StoreOptions options;
             if (is_compacting_) {
-                options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .sums_max = 3, .day_saving = 1};
+                options.summaries = SummaryPolicy{.saving = 1, .sums_max = 3};
                 options.dictionaries = DictionaryPolicy{.epochs_min = 1, .reuse = 1};
             }
             auto store = disk_->open_store(folder_->path() + "/data", options);
@@ -211,7 +209,6 @@ private:
         const bool is_patient = random_() % 2 == 0;
         const auto compacted = store_->compact(UtcNs{now_s_ * kNsPerSecond}, [&](const CompactionStep& step) {
             compacted_batch_count_ += step.batches_in;
-            rollup_count_ += step.rollups;
             return !is_patient && random_() % 8 == 0 ? Visit::kStop : Visit::kContinue;
         });
         said_ = compacted.ok() ? said_ : compacted.error().message;
@@ -395,8 +392,7 @@ private:
             if (wrong_.empty()) {
                 check_records(**reader, sender, found);
                 check_expired(**reader, sender, found);
-                check_rollups(**reader, sender, found);
-                check_days(**reader, sender, found);
+                check_summaries(**reader, sender, found);
                 check_maps(**reader, sender);
             }
         }
@@ -411,7 +407,6 @@ private:
     void check_removed(const StoreReader& reader, const Sender& sender) {
         const std::map<std::uint64_t, int> found = blocks_of(reader, sender);
         check_records(reader, sender, found);
-        check_rollups(reader, sender, found);
         if (sender.is_removed && !found.empty()) {
             wrong_ = "a session was removed and is there";
         }
@@ -437,44 +432,23 @@ private:
         }
     }
 
-    // Each covers batches that are there, no two of a level the same, and sums their rows.
-    void check_rollups(const StoreReader& reader, const Sender& sender, const std::map<std::uint64_t, int>& found) {
-        const auto partitions = reader.partitions();
-        for (const RollupLevel level : {RollupLevel::kMinute, RollupLevel::kHour}) {
-            std::map<std::uint64_t, int> covered;
-            for (const Partition& partition : *partitions) {
-                const auto visited = visit_rollups(
-                    reader, partition, sender.target, sender.session, kSamples, {RollupContent::kStacks, level},
-                    [&](const RollupKey&, std::string_view bytes) {
-                        const auto rollup = decode_rollup_untrusted(bytes);
-                        if (!rollup.ok() || !sums_what_it_covers(sender, partition, *rollup, found, covered)) {
-                            wrong_ = "a rollup of other rows than were put";
-                        }
-                        return Visit::kContinue;
-                    });
-                wrong_ = visited.ok() ? wrong_ : visited.error().message;
-            }
-        }
-    }
-
     // Each sums the rows of its hours; of hours that weren't dropped since batches that are there, none twice.
-    void check_days(const StoreReader& reader, const Sender& sender, const std::map<std::uint64_t, int>& found) {
+    void check_summaries(const StoreReader& reader, const Sender& sender, const std::map<std::uint64_t, int>& found) {
         const auto partitions = reader.partitions();
         for (const Partition& partition : *partitions) {
             std::map<std::uint64_t, int> covered;
-            const auto visited = visit_rollups(reader, partition, sender.target, sender.session, kSamples,
-                                               {RollupContent::kNamedStacks, RollupLevel::kDay},
-                                               [&](const RollupKey&, std::string_view bytes) {
-                                                   const auto day = decode_day_rollup_untrusted(bytes);
-                                                   for (std::size_t i = 0; day.ok() && i < day->hours.size(); ++i) {
-                                                       if (!has_its_rows(sender, day->hours[i], found, covered)) {
-                                                           wrong_ = "a rollup of a day of other rows than were put";
-                                                       }
-                                                   }
-                                                   wrong_ = day.ok() ? wrong_ : day.error().message;
-                                                   ++day_count_;
-                                                   return Visit::kContinue;
-                                               });
+            const auto visited = visit_summaries(reader, partition, sender.target, sender.session, kSamples,
+                                                 [&](const SummaryKey&, std::string_view bytes) {
+                                                     const auto day = decode_summary_untrusted(bytes);
+                                                     for (std::size_t i = 0; day.ok() && i < day->hours.size(); ++i) {
+                                                         if (!has_its_rows(sender, day->hours[i], found, covered)) {
+                                                             wrong_ = "a summary of other rows than were put";
+                                                         }
+                                                     }
+                                                     wrong_ = day.ok() ? wrong_ : day.error().message;
+                                                     ++summary_count_;
+                                                     return Visit::kContinue;
+                                                 });
             wrong_ = visited.ok() ? wrong_ : visited.error().message;
         }
     }
@@ -523,24 +497,6 @@ private:
             }
         }
         return row_count == hour.rows.row_count;
-    }
-
-    static bool sums_what_it_covers(const Sender& sender, const Partition& partition, const Rollup& rollup,
-                                    const std::map<std::uint64_t, int>& found, std::map<std::uint64_t, int>& covered) {
-        std::map<std::uint64_t, std::uint64_t> expected;  // by stack
-        for (const SeqRange& range : rollup.seqs) {
-            for (Seq seq = range.first; seq <= range.last; seq = Seq{seq.value + 1}) {
-                if (!found.contains(seq.value) || sender.partition(seq) != partition || ++covered[seq.value] != 1) {
-                    return false;
-                }
-                expected[Sender::stack(seq)] += Sender::sample_count(seq);
-            }
-        }
-        std::map<std::uint64_t, std::uint64_t> sums;
-        for (const Rollup::Sum& sum : rollup.sums) {
-            sums[sum.stack.value] += sum.row_count;
-        }
-        return sums == expected;
     }
 
     [[nodiscard]] bool may_be_dropped(const Sender& sender, Seq seq) const {
@@ -595,8 +551,7 @@ private:
     std::unique_ptr<Store> store_;        // closed before its disk goes
     std::int64_t now_s_ = 4'000'000'000;  // every bucket is over
     std::uint64_t compacted_batch_count_ = 0;
-    std::uint64_t rollup_count_ = 0;
-    std::uint64_t day_count_ = 0;           // that were looked at
+    std::uint64_t summary_count_ = 0;       // that were looked at
     std::uint64_t map_count_ = 0;           // likewise
     BucketNumber dropped_until_ = kBucket;  // every bucket before it is dropped
     BucketNumber begun_until_ = kBucket;    // every one before it may be
@@ -626,8 +581,7 @@ TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
     std::uint64_t compacted_batch_count = 0;
     std::uint64_t dropped_row_count = 0;
     std::uint64_t removed_row_count = 0;
-    std::uint64_t rollup_count = 0;
-    std::uint64_t day_count = 0;
+    std::uint64_t summary_count = 0;
     std::uint64_t map_count = 0;
     for (std::uint64_t seed = first; seed <= last; ++seed) {
         CrashRun run{seed, Breakage::kNone};
@@ -635,15 +589,13 @@ TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
         compacted_batch_count += run.compacted_batch_count();
         dropped_row_count += run.dropped_row_count();
         removed_row_count += run.removed_row_count();
-        rollup_count += run.rollup_count();
-        day_count += run.day_count();
+        summary_count += run.summary_count();
         map_count += run.map_count();
     }
     EXPECT_GT(compacted_batch_count, 0U);
     EXPECT_GT(dropped_row_count, 0U);
     EXPECT_GT(removed_row_count, 0U);
-    EXPECT_GT(rollup_count, 0U);
-    EXPECT_GT(day_count, 0U);
+    EXPECT_GT(summary_count, 0U);
     EXPECT_GT(map_count, 0U);
 }
 

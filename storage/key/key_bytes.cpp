@@ -71,35 +71,6 @@ KeyWriter inside(const Partition& partition, PartitionTable table) {
     return key;
 }
 
-PartitionTable table_of(RollupContent content) {
-    switch (content) {
-        case RollupContent::kStacks: return PartitionTable::kStackRollup;
-        case RollupContent::kValues: return PartitionTable::kValueRollup;
-        case RollupContent::kNamedStacks: return PartitionTable::kNamedStackRollup;
-    }
-    return PartitionTable::kStackRollup;
-}
-
-constexpr std::array kRollupContents{RollupContent::kStacks, RollupContent::kValues, RollupContent::kNamedStacks};
-
-std::optional<RollupContent> content_of(std::uint8_t table) {
-    for (const RollupContent content : kRollupContents) {
-        if (static_cast<std::uint8_t>(table_of(content)) == table) {
-            return content;
-        }
-    }
-    return std::nullopt;
-}
-
-std::string_view name_of(RollupContent content) {
-    switch (content) {
-        case RollupContent::kStacks: return "rollup";
-        case RollupContent::kValues: return "rollup of values";
-        case RollupContent::kNamedStacks: return "rollup of named stacks";
-    }
-    return "rollup";
-}
-
 KeyWriter outside(Table table, TargetId target, SessionId session) {
     KeyWriter key{table};
     key.session(target, session);
@@ -235,11 +206,10 @@ std::string block_key(const BlockKey& key) {
         .take();
 }
 
-std::string rollup_key(const RollupKey& key) {
-    return inside(key.partition, table_of(key.kind.content))
+std::string summary_key(const SummaryKey& key) {
+    return inside(key.partition, PartitionTable::kSummary)
         .session(key.target, key.session)
         .series(key.series)
-        .integer(static_cast<std::uint8_t>(key.kind.level))
         .integer(key.first_seq.value)
         .take();
 }
@@ -279,21 +249,15 @@ KeyRange series_blocks_range(const Partition& partition, TargetId target, Sessio
     return inside(partition, PartitionTable::kBlock).session(target, session).series(series).range_from(first);
 }
 
-KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session, Series series,
-                              RollupKind kind) {
-    return inside(partition, table_of(kind.content))
-        .session(target, session)
-        .series(series)
-        .integer(static_cast<std::uint8_t>(kind.level))
-        .range();
+KeyRange series_summaries_range(const Partition& partition, TargetId target, SessionId session, Series series) {
+    return inside(partition, PartitionTable::kSummary).session(target, session).series(series).range();
 }
 
 std::vector<KeyRange> session_summary_ranges(const Partition& partition, const SessionName& session) {
     std::vector<KeyRange> ranges;
-    for (const RollupContent content : kRollupContents) {
-        ranges.push_back(inside(partition, table_of(content)).session(session.target, session.session).range());
+    for (const PartitionTable table : {PartitionTable::kSummary, PartitionTable::kStackMap}) {
+        ranges.push_back(inside(partition, table).session(session.target, session.session).range());
     }
-    ranges.push_back(inside(partition, PartitionTable::kStackMap).session(session.target, session.session).range());
     return ranges;
 }
 
@@ -413,23 +377,18 @@ Result<BlockKey> decode_block_key(std::string_view key) {
     return decoded;
 }
 
-Result<RollupKey> decode_rollup_key(std::string_view key) {
-    RollupKey decoded;
-    std::uint8_t level = 0;
-    std::uint8_t table = 0;
+Result<SummaryKey> decode_summary_key(std::string_view key) {
+    SummaryKey decoded;
     KeyReader reader{key};
     reader.expect(Table::kPartition);
     reader.partition(decoded.partition);
-    reader.integer(table);
+    reader.expect(PartitionTable::kSummary);
     reader.session(decoded.target, decoded.session);
     reader.series(decoded.series);
-    reader.integer(level);
     reader.integer(decoded.first_seq.value);
-    const std::optional<RollupContent> content = content_of(table);
-    if (!reader.ended() || !content) {
-        return not_a("a rollup", key);
+    if (!reader.ended()) {
+        return not_a("a summary", key);
     }
-    decoded.kind = {*content, static_cast<RollupLevel>(level)};
     return decoded;
 }
 
@@ -505,11 +464,9 @@ std::string describe_key(std::string_view key) {
         return "block of " + words(SessionName{block->target, block->session}) + ", " + words(block->series) +
                ", first seq " + std::to_string(block->first_seq.value) + ", in " + words(block->partition);
     }
-    if (const auto rollup = decode_rollup_key(key); rollup.ok()) {
-        return std::string{name_of(rollup->kind.content)} + " of level " +
-               std::to_string(static_cast<unsigned>(rollup->kind.level)) + " of " +
-               words(SessionName{rollup->target, rollup->session}) + ", " + words(rollup->series) + ", first seq " +
-               std::to_string(rollup->first_seq.value) + ", in " + words(rollup->partition);
+    if (const auto summary = decode_summary_key(key); summary.ok()) {
+        return "summary of " + words(SessionName{summary->target, summary->session}) + ", " + words(summary->series) +
+               ", first seq " + std::to_string(summary->first_seq.value) + ", in " + words(summary->partition);
     }
     if (const auto batch = decode_partition_batch_key(key); batch.ok()) {
         return "batch of " + words(SessionName{batch->key.target, batch->key.session}) + ", seq " +

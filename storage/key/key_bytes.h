@@ -34,12 +34,10 @@ enum class PartitionTable : std::uint8_t {
     kSession = 1,
     kBatch = 2,
     kBlock = 3,
-    kCompacted = 4,  // nothing of the partition waits to be compacted
-    kStackRollup = 5,
-    kValueRollup = 6,
-    kNamedStackRollup = 7,
-    kDictionary = 8,  // of the partition
-    kStackMap = 9,    // of an epoch: its stack numbers in the dictionary
+    kCompacted = 4,   // nothing of the partition waits to be compacted
+    kSummary = 5,     // of a day
+    kDictionary = 6,  // of the partition
+    kStackMap = 7,    // of an epoch: its stack numbers in the dictionary
 };
 
 // Keys from `begin`, included, to `end`, excluded.
@@ -59,7 +57,7 @@ struct KeyRange {
 [[nodiscard]] std::string partition_batch_key(const Partition& partition, const BatchKey& key);
 [[nodiscard]] std::string compacted_key(const Partition& partition);
 [[nodiscard]] std::string block_key(const BlockKey& key);
-[[nodiscard]] std::string rollup_key(const RollupKey& key);
+[[nodiscard]] std::string summary_key(const SummaryKey& key);
 
 [[nodiscard]] std::string dictionary_key(const Partition& partition);
 [[nodiscard]] std::string stack_map_key(const StackMapKey& key);
@@ -73,14 +71,14 @@ struct KeyRange {
                                              Seq first = Seq{0});
 // Of all its series.
 [[nodiscard]] KeyRange session_blocks_range(const Partition& partition, TargetId target, SessionId session);
-// Rollups of all kinds, and maps of stacks.
+// Summaries and maps of stacks.
 [[nodiscard]] std::vector<KeyRange> session_summary_ranges(const Partition& partition, const SessionName& session);
 // These, batches and blocks.
 [[nodiscard]] std::vector<KeyRange> session_ranges(const Partition& partition, const SessionName& session);
 [[nodiscard]] KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session,
                                            Series series, Seq first = Seq{0});
-[[nodiscard]] KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session,
-                                            Series series, RollupKind kind);
+[[nodiscard]] KeyRange series_summaries_range(const Partition& partition, TargetId target, SessionId session,
+                                              Series series);
 
 [[nodiscard]] KeyRange stack_maps_range(const Partition& partition);
 
@@ -126,7 +124,7 @@ struct PartitionSession {
 [[nodiscard]] Result<PartitionSession> decode_partition_session_key(std::string_view key);
 [[nodiscard]] Result<PartitionBatch> decode_partition_batch_key(std::string_view key);
 [[nodiscard]] Result<BlockKey> decode_block_key(std::string_view key);
-[[nodiscard]] Result<RollupKey> decode_rollup_key(std::string_view key);
+[[nodiscard]] Result<SummaryKey> decode_summary_key(std::string_view key);
 [[nodiscard]] Result<StackMapKey> decode_stack_map_key(std::string_view key);
 [[nodiscard]] Result<SessionName> decode_session_key(std::string_view key);
 [[nodiscard]] Result<PartitionSession> decode_session_partition_key(std::string_view key);

@@ -48,37 +48,17 @@ TEST(Key, HasTheGoldenBytes) {
                   kSessionHex +
                   "064142"
                   "5152535455565758");
-    EXPECT_EQ(hex(rollup_key(
-                  {kPartition, kTarget, kSession, kKeySeries, {RollupContent::kStacks, RollupLevel::kHour}, kSeq})),
+    EXPECT_EQ(hex(summary_key({kPartition, kTarget, kSession, kKeySeries, kSeq})),
               "01"
               "01020304050607"
               "05" +
                   kSessionHex +
                   "064142"
-                  "02"
-                  "5152535455565758");
-    EXPECT_EQ(hex(rollup_key(
-                  {kPartition, kTarget, kSession, kKeySeries, {RollupContent::kValues, RollupLevel::kMinute}, kSeq})),
-              "01"
-              "01020304050607"
-              "06" +
-                  kSessionHex +
-                  "064142"
-                  "01"
-                  "5152535455565758");
-    EXPECT_EQ(hex(rollup_key(
-                  {kPartition, kTarget, kSession, kKeySeries, {RollupContent::kNamedStacks, RollupLevel::kDay}, kSeq})),
-              "01"
-              "01020304050607"
-              "07" +
-                  kSessionHex +
-                  "064142"
-                  "03"
                   "5152535455565758");
     EXPECT_EQ(hex(compacted_key(kPartition)), "010102030405060704");
-    EXPECT_EQ(hex(dictionary_key(kPartition)), "010102030405060708");
+    EXPECT_EQ(hex(dictionary_key(kPartition)), "010102030405060706");
     EXPECT_EQ(hex(stack_map_key({kPartition, kTarget, kSession, EpochNumber{0x61626364}})),
-              "010102030405060709" + kSessionHex + "61626364");
+              "010102030405060707" + kSessionHex + "61626364");
     EXPECT_EQ(hex(session_key(Table::kSession, kTarget, kSession)), "02" + kSessionHex);
     EXPECT_EQ(hex(session_key(Table::kSessionEnd, kTarget, kSession)), "03" + kSessionHex);
     EXPECT_EQ(hex(session_key(Table::kWatermark, kTarget, kSession)), "04" + kSessionHex);
@@ -113,12 +93,10 @@ TEST(Key, GivesBackWhatItWasMadeOf) {
     const auto decoded = decode_block_key(block_key(block));
     ASSERT_TRUE(decoded.ok());
     EXPECT_EQ(*decoded, block);
-    for (const RollupContent content : {RollupContent::kStacks, RollupContent::kValues, RollupContent::kNamedStacks}) {
-        const RollupKey rollup{kPartition, kTarget, kSession, kKeySeries, {content, RollupLevel::kDay}, kSeq};
-        const auto decoded_rollup = decode_rollup_key(rollup_key(rollup));
-        ASSERT_TRUE(decoded_rollup.ok());
-        EXPECT_EQ(*decoded_rollup, rollup);
-    }
+    const SummaryKey summary{kPartition, kTarget, kSession, kKeySeries, kSeq};
+    const auto decoded_summary = decode_summary_key(summary_key(summary));
+    ASSERT_TRUE(decoded_summary.ok());
+    EXPECT_EQ(*decoded_summary, summary);
     const StackMapKey map{kPartition, kTarget, kSession, EpochNumber{0x61626364}};
     const auto decoded_map = decode_stack_map_key(stack_map_key(map));
     ASSERT_TRUE(decoded_map.ok());
@@ -256,15 +234,10 @@ TEST(Key, OfASessionStandsInItsRangesAndInNoOther) {
 // What is removed with a session: all that a partition has of it, and nothing of its neighbours.
 TEST(Key, OfASessionInAPartitionStandsInOneOfItsRanges) {
     const auto keys_of = [](SessionId session) {
-        std::vector<std::string> keys{partition_batch_key(kPartition, {kTarget, session, kSeq}),
-                                      block_key({kPartition, kTarget, session, kKeySeries, kSeq}),
-                                      stack_map_key({kPartition, kTarget, session, EpochNumber{3}})};
-        for (const RollupContent content :
-             {RollupContent::kStacks, RollupContent::kValues, RollupContent::kNamedStacks}) {
-            keys.push_back(
-                rollup_key({kPartition, kTarget, session, kKeySeries, {content, RollupLevel::kMinute}, kSeq}));
-        }
-        return keys;
+        return std::vector{partition_batch_key(kPartition, {kTarget, session, kSeq}),
+                           block_key({kPartition, kTarget, session, kKeySeries, kSeq}),
+                           stack_map_key({kPartition, kTarget, session, EpochNumber{3}}),
+                           summary_key({kPartition, kTarget, session, kKeySeries, kSeq})};
     };
     const std::vector<KeyRange> ranges = session_ranges(kPartition, {kTarget, kSession});
     const auto count = [&](const std::string& key) {
@@ -277,9 +250,7 @@ TEST(Key, OfASessionInAPartitionStandsInOneOfItsRanges) {
         EXPECT_EQ(count(key), 0) << describe_key(key);
     }
     EXPECT_EQ(count(partition_session_key(kPartition, kTarget, kSession)), 0) << "goes last, apart";
-    EXPECT_TRUE(holds(
-        series_rollups_range(kPartition, kTarget, kSession, kKeySeries, {RollupContent::kValues, RollupLevel::kMinute}),
-        keys_of(kSession)[4]));
+    EXPECT_TRUE(holds(series_summaries_range(kPartition, kTarget, kSession, kKeySeries), keys_of(kSession)[3]));
     EXPECT_TRUE(holds(stack_maps_range(kPartition), keys_of(kSession)[2]));
 }
 
@@ -299,11 +270,10 @@ TEST(Key, WithTheNumberOfAnotherTableIsRefused) {
         EXPECT_FALSE(decode(key).ok()) << describe_key(key);
     };
     const std::string block = block_key({kPartition, kTarget, kSession, kKeySeries, kSeq});
-    const std::string rollup =
-        rollup_key({kPartition, kTarget, kSession, kKeySeries, {RollupContent::kStacks, RollupLevel::kDay}, kSeq});
+    const std::string summary = summary_key({kPartition, kTarget, kSession, kKeySeries, kSeq});
     for (const std::size_t at : {std::size_t{0}, 1 + sizeof(std::uint32_t) + 1 + sizeof(std::uint16_t)}) {
         expect_refused(block, at, decode_block_key);
-        expect_refused(rollup, at, decode_rollup_key);
+        expect_refused(summary, at, decode_summary_key);
         expect_refused(partition_session_key(kPartition, kTarget, kSession), at, decode_partition_session_key);
         expect_refused(partition_batch_key(kPartition, {kTarget, kSession, kSeq}), at, decode_partition_batch_key);
         expect_refused(stack_map_key({kPartition, kTarget, kSession, EpochNumber{3}}), at, decode_stack_map_key);
@@ -340,9 +310,8 @@ TEST(Key, IsDescribedForPeople) {
               std::string::npos);
     const std::string of_session = " of target 1112131415161718, session 21222324252627283132333435363738";
     const std::string in_partition = ", in partition 16909060/5/1543";
-    EXPECT_EQ(describe_key(rollup_key(
-                  {kPartition, kTarget, kSession, kKeySeries, {RollupContent::kValues, RollupLevel::kHour}, Seq{7}})),
-              "rollup of values of level 2" + of_session + ", series counter/16706, first seq 7" + in_partition);
+    EXPECT_EQ(describe_key(summary_key({kPartition, kTarget, kSession, kKeySeries, Seq{7}})),
+              "summary" + of_session + ", series counter/16706, first seq 7" + in_partition);
     EXPECT_EQ(describe_key(partition_session_key(kPartition, kTarget, kSession)), "record" + of_session + in_partition);
     EXPECT_EQ(describe_key(session_key(Table::kSession, kTarget, kSession)), "record" + of_session);
     EXPECT_EQ(describe_key(session_key(Table::kSessionEnd, kTarget, kSession)), "end" + of_session);

@@ -65,30 +65,16 @@ struct BlockKey {
     friend constexpr auto operator<=>(const BlockKey&, const BlockKey&) = default;
 };
 
-// How long the cells of a rollup are. Numbers are stored: they must never change.
-enum class RollupLevel : std::uint8_t { kMinute = 1, kHour = 2, kDay = 3 };
-
-// What a rollup sums: rows by thread and call chain (storage/rollup/rollup.h), their values (value_rollup.h), or rows
-// by thread name and call chain as their content says, over epochs (day_rollup.h; days only).
-enum class RollupContent : std::uint8_t { kStacks, kValues, kNamedStacks };
-
-struct RollupKind {
-    RollupContent content{};
-    RollupLevel level{};
-
-    friend constexpr auto operator<=>(const RollupKind&, const RollupKind&) = default;
-};
-
-// Where a rollup stands. A session's rollups of one series and kind come in the order of `first_seq`.
-struct RollupKey {
+// Where a summary of a day stands: in the session's last partition of that day. Those of one series come in the order
+// of `first_seq`.
+struct SummaryKey {
     Partition partition;
     TargetId target;
     SessionId session;
     Series series;
-    RollupKind kind;
     Seq first_seq;
 
-    friend constexpr auto operator<=>(const RollupKey&, const RollupKey&) = default;
+    friend constexpr auto operator<=>(const SummaryKey&, const SummaryKey&) = default;
 };
 
 // Where the map of an epoch's stacks into the dictionary of its partition stands.

@@ -1,4 +1,4 @@
-// The blocks or the rollups of a series, pulled.
+// The blocks or the summaries of a series, pulled.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,7 @@ private:
 
 using BlockStep = SeqStep<BlockKey>;
 using BlockCursor = SeqCursor<BlockKey>;
-using RollupStep = SeqStep<RollupKey>;
-using RollupCursor = SeqCursor<RollupKey>;
+using SummaryStep = SeqStep<SummaryKey>;
+using SummaryCursor = SeqCursor<SummaryKey>;
 
 }  // namespace perfleet

@@ -1,6 +1,6 @@
-// A sketch of a distribution: the value of any rank to within 1/256 of it, from a few kilobytes, for sums of sums
-// (rollups) and for more values than anybody wants to go through several times. Integers below 256 are exact; above,
-// each power of two is cut into 128 equal buckets.
+// A sketch of a distribution: the value of any rank to within 1/256 of it, from a few kilobytes, for more values than
+// anybody wants to go through several times. Integers below 256 are exact; above, each power of two is cut into 128
+// equal buckets.
 //
 // Merging is addition, so parts give the same sketch in any order. Bound: what is given for a rank is the middle of the
 // bucket that holds the true value, and a bucket is at most 1/128 of its values wide.

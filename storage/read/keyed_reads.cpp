@@ -228,11 +228,11 @@ BlockCursor KeyedReads::blocks(const Partition& partition, TargetId target, Sess
 }
 
 // What is lost of them is lost of what they sum, too, or read from there.
-RollupCursor KeyedReads::rollups(const Partition& partition, TargetId target, SessionId session, Series series,
-                                 RollupKind kind) const {
-    return cursor_of(*engine_, series_rollups_range(partition, target, session, series, kind), LostFiles::kPassedOver,
-                     RollupKey{partition, target, session, series, kind, Seq{0}}, rollup_key, decode_rollup_key,
-                     [](const RollupKey&, std::string_view) { return Result<bool>{false}; });
+SummaryCursor KeyedReads::summaries(const Partition& partition, TargetId target, SessionId session,
+                                    Series series) const {
+    return cursor_of(*engine_, series_summaries_range(partition, target, session, series), LostFiles::kPassedOver,
+                     SummaryKey{partition, target, session, series, Seq{0}}, summary_key, decode_summary_key,
+                     [](const SummaryKey&, std::string_view) { return Result<bool>{false}; });
 }
 
 // Everything that can be read; then the first of what can't be is the error.

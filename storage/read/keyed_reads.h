@@ -24,8 +24,7 @@ namespace perfleet {
 
 // What the mark of a partition says of which nothing waits. Numbers are stored: they must never change.
 inline constexpr std::uint64_t kMarkCompacted = 0;
-inline constexpr std::uint64_t kMarkRolledUp = 1;  // compacted, too; its day may be left to do
-inline constexpr std::uint64_t kMarkDayRolledUp = 2;
+inline constexpr std::uint64_t kMarkDaySummed = 1;  // compacted, too
 
 // The implementations of StoreReader's methods, see there.
 class KeyedReads {
@@ -45,8 +44,8 @@ public:
     [[nodiscard]] BlockCursor blocks(const Partition& partition, TargetId target, SessionId session,
                                      Series series) const;
     [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const;
-    [[nodiscard]] RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
-                                       RollupKind kind) const;
+    [[nodiscard]] SummaryCursor summaries(const Partition& partition, TargetId target, SessionId session,
+                                          Series series) const;
     [[nodiscard]] Result<std::optional<std::string>> dictionary(const Partition& partition) const;
     [[nodiscard]] Result<std::optional<std::string>> stack_map(const StackMapKey& key) const;
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
@@ -161,9 +160,9 @@ public:
     [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const override {
         return reads_.session_size_bytes(session);
     }
-    [[nodiscard]] RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
-                                       RollupKind kind) const override {
-        return reads_.rollups(partition, target, session, series, kind);
+    [[nodiscard]] SummaryCursor summaries(const Partition& partition, TargetId target, SessionId session,
+                                          Series series) const override {
+        return reads_.summaries(partition, target, session, series);
     }
     [[nodiscard]] Result<std::optional<std::string>> dictionary(const Partition& partition) const override {
         return reads_.dictionary(partition);

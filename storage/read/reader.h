@@ -83,10 +83,10 @@ public:
     // What partitions have of the session, keys and values. Reads all of it.
     [[nodiscard]] virtual Result<std::uint64_t> session_size_bytes(const SessionName& session) const = 0;
 
-    // The rollups of one series and kind in this partition, ascending by first_seq. Lost files are no gaps: the rows
+    // The summaries of one series in this partition, ascending by first_seq. Lost files are no gaps: the rows
     // are in blocks, too.
-    [[nodiscard]] virtual RollupCursor rollups(const Partition& partition, TargetId target, SessionId session,
-                                               Series series, RollupKind kind) const = 0;
+    [[nodiscard]] virtual SummaryCursor summaries(const Partition& partition, TargetId target, SessionId session,
+                                                  Series series) const = 0;
 
     // The dictionary of the partition, and the map of an epoch's stacks into it, as they are stored; nothing where
     // there is none. kCorrupt is no loss: definitions are in blocks, too.

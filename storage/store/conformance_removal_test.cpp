@@ -106,8 +106,8 @@ TEST_P(Removal, ForgetsWhatTheWriterRememberedOfTheSession) {
     EXPECT_EQ(expired(), (Expired{{kSamples, 2}}));
 }
 
-TEST_P(Removal, DeletesWhatWasCompactedAndRolledUp) {
-    const StoreOptions options{.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .day_saving = 1},
+TEST_P(Removal, DeletesWhatWasCompactedAndMadeOfIt) {
+    const StoreOptions options{.summaries = SummaryPolicy{.hours_min = 1, .saving = 1},
                                .dictionaries = DictionaryPolicy{.epochs_min = 1, .reuse = 1}};
     TestStores stores{GetParam(), options};
     store_ = stores.open();
@@ -125,17 +125,14 @@ TEST_P(Removal, DeletesWhatWasCompactedAndRolledUp) {
     const UtcNs over{(std::int64_t{kBucket.value} + 72) * kBucketDurationS * kNsPerSecond};
     ASSERT_TRUE(store_->compact(over, [](const CompactionStep&) { return Visit::kContinue; }).ok());
     ASSERT_EQ(block_seqs(), Seqs{1});
-    const auto rollups = [&](SessionId session) {
+    const auto summaries = [&](SessionId session) {
         std::uint64_t count = 0;
-        for (const RollupLevel level : {RollupLevel::kMinute, RollupLevel::kHour}) {
-            EXPECT_TRUE(visit_rollups(*store_, partition_in(kBucket), kTarget, session, kSamples,
-                                      {RollupContent::kStacks, level},
-                                      [&](const RollupKey&, std::string_view) {
-                                          ++count;
-                                          return Visit::kContinue;
-                                      })
-                            .ok());
-        }
+        EXPECT_TRUE(visit_summaries(*store_, partition_in(kBucket), kTarget, session, kSamples,
+                                    [&](const SummaryKey&, std::string_view) {
+                                        ++count;
+                                        return Visit::kContinue;
+                                    })
+                        .ok());
         return count;
     };
     const auto has_map = [&](SessionId session) {
@@ -143,7 +140,7 @@ TEST_P(Removal, DeletesWhatWasCompactedAndRolledUp) {
         EXPECT_TRUE(map.ok());
         return map.ok() && map->has_value();
     };
-    ASSERT_EQ(rollups(kSession), 2U);
+    ASSERT_EQ(summaries(kSession), 1U);
     ASSERT_TRUE(has_map(kSession));
 
     auto size_before = store_->session_size_bytes(kName);
@@ -154,10 +151,10 @@ TEST_P(Removal, DeletesWhatWasCompactedAndRolledUp) {
     ASSERT_TRUE(size_after.ok());
     EXPECT_EQ(*size_after, 0U);
     EXPECT_TRUE(block_seqs().empty());
-    EXPECT_EQ(rollups(kSession), 0U);
+    EXPECT_EQ(summaries(kSession), 0U);
     EXPECT_FALSE(has_map(kSession));
     EXPECT_EQ(block_seqs(kBucket, kOther), Seqs{1});
-    EXPECT_EQ(rollups(kOther), 2U);
+    EXPECT_EQ(summaries(kOther), 1U);
     EXPECT_TRUE(has_map(kOther));
     ASSERT_TRUE(store_->compact(over, [](const CompactionStep&) { return Visit::kContinue; }).ok());
 

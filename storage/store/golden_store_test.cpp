@@ -15,11 +15,9 @@
 #include "storage/model/record.h"
 #include "storage/number/rank_sketch.h"
 #include "storage/read/keyed_reads.h"
-#include "storage/rollup/day_rollup.h"
-#include "storage/rollup/rollup.h"
-#include "storage/rollup/value_rollup.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/testing/visit_blocks.h"
+#include "storage/summary/day_summary.h"
 #include "tests/golden/golden_file.h"
 
 namespace perfleet {
@@ -136,94 +134,28 @@ TEST_F(GoldenStore, IsGoneOnWithAndCompacted) {
     expect_content(**store, kLastSeq + 1);
 }
 
-// Gives the rollups of the summed session.
-template <class Rollup>
-std::vector<Rollup> rollups_in(const StoreReader& store, Series series, RollupKind kind,
-                               Result<Rollup> (*decode)(std::string_view)) {
-    std::vector<Rollup> rollups;
-    const auto visited = visit_rollups(store, partition_of(kTarget, kBucket), kTarget, kSummedSession, series, kind,
-                                       [&](const RollupKey&, std::string_view bytes) {
-                                           auto rollup = decode(bytes);
-                                           EXPECT_TRUE(rollup.ok()) << rollup.error().message;
-                                           rollups.push_back(std::move(*rollup));
-                                           return Visit::kContinue;
-                                       });
-    EXPECT_TRUE(visited.ok());
-    return rollups;
-}
-
-TEST(GoldenRollups, AreReadAsTheyWereWritten) {
-    auto engine = std::make_unique<MemoryEngine>();
-    ASSERT_TRUE(write(*engine, golden()).ok());
-    const auto store = make_keyed_store(std::move(engine), {});
-    Moments moments;
-    RankSketch sketch;
-    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> stacks;  // rows and weight
-    for (std::uint64_t seq = 1; seq <= kSummedSeqs; ++seq) {
-        moments.add(summed_values(seq));
-        for (const std::uint64_t value : summed_values(seq)) {
-            sketch.add(value);
-        }
-        const SampleIntegers rows = summed_rows(seq);
-        for (std::size_t i = 0; i < rows.at(ColumnId::kStack).size(); ++i) {
-            auto& [row_count, weight] = stacks[static_cast<std::uint32_t>(rows.at(ColumnId::kStack)[i])];
-            ++row_count;
-            weight += rows.at(ColumnId::kWeight)[i];
-        }
-    }
-    for (const RollupLevel level : {RollupLevel::kMinute, RollupLevel::kHour}) {
-        for (const Series series : {kSamples, kPoints}) {
-            const auto of_stacks =
-                rollups_in<Rollup>(*store, series, {RollupContent::kStacks, level}, decode_rollup_untrusted);
-            ASSERT_EQ(of_stacks.size(), 1U);
-            EXPECT_EQ(of_stacks[0].seqs, (std::vector<SeqRange>{{Seq{1}, Seq{kSummedSeqs}}}));
-            std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> found;
-            for (const Rollup::Sum& sum : of_stacks[0].sums) {
-                found[sum.stack.value].first += sum.row_count;
-                found[sum.stack.value].second += sum.weight;
-            }
-            EXPECT_EQ(found, stacks);
-        }
-        const auto of_values =
-            rollups_in<ValueRollup>(*store, kPoints, {RollupContent::kValues, level}, decode_value_rollup_untrusted);
-        ASSERT_EQ(of_values.size(), 1U);
-        Moments found;
-        RankSketch found_sketch;
-        for (const ValueRollup::Cell& cell : of_values[0].cells) {
-            found.merge(cell.moments);
-        }
-        for (const ValueRollup::Bucket& bucket : of_values[0].buckets) {
-            found_sketch.add_bucket(bucket.number, bucket.row_count);
-        }
-        EXPECT_EQ(found, moments);
-        EXPECT_EQ(found_sketch, sketch);
-    }
-}
-
 TEST(GoldenDay, IsReadAsItWasWritten) {
     auto engine = std::make_unique<MemoryEngine>();
     ASSERT_TRUE(write(*engine, golden()).ok());
     const auto store = make_keyed_store(std::move(engine), {});
-    std::vector<DayRollup> days;
+    std::vector<DaySummary> days;
     const Partition last = partition_of(kTarget, BucketNumber{kBucket.value + kDayHours - 1});
-    ASSERT_TRUE(visit_rollups(*store, last, kTarget, kDaySession, kSamples,
-                              {RollupContent::kNamedStacks, RollupLevel::kDay},
-                              [&](const RollupKey&, std::string_view bytes) {
-                                  auto day = decode_day_rollup_untrusted(bytes);
-                                  EXPECT_TRUE(day.ok()) << day.error().message;
-                                  days.push_back(std::move(*day));
-                                  return Visit::kContinue;
-                              })
-                    .ok());
+    ASSERT_TRUE(
+        visit_summaries(*store, last, kTarget, kDaySession, kSamples, [&](const SummaryKey&, std::string_view bytes) {
+            auto day = decode_summary_untrusted(bytes);
+            EXPECT_TRUE(day.ok()) << day.error().message;
+            days.push_back(std::move(*day));
+            return Visit::kContinue;
+        }).ok());
     ASSERT_EQ(days.size(), 1U);
-    const DayRollup& day = days[0];
+    const DaySummary& day = days[0];
     ASSERT_EQ(day.hours.size(), std::size_t{kDayHours});
     EXPECT_EQ(day.hours[1].partition, partition_of(kTarget, BucketNumber{kBucket.value + 1}));
     EXPECT_EQ(day.hours[1].rows.seqs, (std::vector<SeqRange>{{Seq{2}, Seq{2}}}));
     EXPECT_EQ(day.hours[1].meaning.row_count, 5U);
     ASSERT_EQ(day.names.size(), 1U);
     EXPECT_EQ(day.names[0].text, "sh");
-    EXPECT_EQ(day.nodes, (std::vector<DayRollup::Node>{{0, 0, 0x40}, {0, 0, 0x80}}));
+    EXPECT_EQ(day.nodes, (std::vector<DaySummary::Node>{{0, 0, 0x40}, {0, 0, 0x80}}));
     EXPECT_EQ(day.sums, (std::vector<StackSum>{{StackNumber{1}, 21, 210}, {StackNumber{2}, 6, 60}}));
 }
 

@@ -18,12 +18,12 @@
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
-#include "storage/rollup/day_rollup.h"
 #include "storage/store/known_seqs.h"
 #include "storage/store/partition_drop.h"
 #include "storage/store/put_call.h"
 #include "storage/store/session_removal.h"
 #include "storage/store/unused_images.h"
+#include "storage/summary/day_summary.h"
 
 namespace perfleet {
 namespace {
@@ -39,7 +39,7 @@ public:
           leases_{this->engine().leases()},
           known_{reads()},
           backlog_{options.compact_batches},
-          makers_{options.rollups, options.dictionaries} {}
+          makers_{options.summaries, options.dictionaries} {}
 
     [[nodiscard]] ShardLeases* leases() override { return leases_ != nullptr ? this : nullptr; }
 
@@ -280,7 +280,7 @@ public:
                     return marked;
                 }
             }
-            if (makes_days() && !work->is_day && outcome != Compactor::Outcome::kOvertaken) {
+            if (makers_.summaries && !work->is_day && outcome != Compactor::Outcome::kOvertaken) {
                 backlog_.await_day(work->partition);
             }
         }
@@ -538,8 +538,7 @@ private:
         const std::uint64_t generation = generation_;
         auto partitions = PERFLEET_TRY(reads().partitions());
         std::vector<Partition> unmarked;
-        std::vector<Partition> compacted;  // but not rolled up
-        std::vector<Partition> rolled_up;  // but not their days
+        std::vector<Partition> compacted;  // without summaries of their days
         for (const Partition& partition : partitions) {
             auto mark = reads().compaction_mark(partition);
             if (!mark.ok() && !is_damage(mark.error())) {
@@ -547,15 +546,13 @@ private:
             }
             if (!mark.ok() || !mark->has_value()) {
                 unmarked.push_back(partition);
-            } else if (makers_.rollups && **mark < kMarkRolledUp) {
+            } else if (makers_.summaries && **mark < kMarkDaySummed) {
                 compacted.push_back(partition);
-            } else if (makes_days() && **mark < kMarkDayRolledUp) {
-                rolled_up.push_back(partition);
             }
         }
         const std::lock_guard lock{writing_};
         if (generation == generation_) {
-            backlog_.load(unmarked, compacted, rolled_up);
+            backlog_.load(unmarked, compacted);
         }
         return Done{};
     }
@@ -585,8 +582,6 @@ private:
         return written.ok() ? Result<bool>{true} : written.error();
     }
 
-    [[nodiscard]] bool makes_days() const { return makers_.rollups && makers_.rollups->day_hours_min <= kHoursPerDay; }
-
     [[nodiscard]] Result<Done> flush_compacted() {
         has_compacted_partition_ = false;
         return std::exchange(has_compacted_, false) ? engine().flush_unlogged() : Done{};
@@ -599,7 +594,7 @@ private:
             return Done{};
         }
         OwnedChanges changes;
-        changes.put(compacted_key(work.partition), encode_record(makers_.rollups ? kMarkRolledUp : kMarkCompacted));
+        changes.put(compacted_key(work.partition), encode_record(kMarkCompacted));
         auto written = engine().write_unlogged(domain_of(work.partition), guard_, changes.changes);
         if (written.ok()) {
             backlog_.forget_partition(work.partition);
@@ -616,9 +611,9 @@ private:
             return valid.ok() ? mark.error() : valid.error();
         }
         Result<Done> written = Done{};
-        if (*valid && mark.ok() && *mark == kMarkRolledUp) {
+        if (*valid && mark.ok() && *mark == kMarkCompacted) {
             OwnedChanges changes;
-            changes.put(compacted_key(work.partition), encode_record(kMarkDayRolledUp));
+            changes.put(compacted_key(work.partition), encode_record(kMarkDaySummed));
             written = engine().write_unlogged(domain_of(work.partition), guard_, changes.changes);
         }
         if (written.ok()) {

@@ -66,8 +66,8 @@ public:
     // been over for limits::kCompactionGraceS, or of which StoreOptions::compact_batches have gathered since the store
     // was opened. What is damaged, or has columns or codecs that this build doesn't know, stays as it is.
     //
-    // With StoreOptions::rollups those of a bucket that is over are then rolled up (storage/rollup): what no rollup
-    // covers yet of samples and tracepoints; and when nothing else waits, what was rolled up of a day that is over.
+    // With StoreOptions::summaries samples and tracepoints of a day that is over are then summed (storage/summary),
+    // when nothing else waits.
     //
     // With StoreOptions::dictionaries what call chains the sessions of such a bucket have in common is then told once
     // (storage/dictionary/partition_dictionary.h).

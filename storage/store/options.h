@@ -26,7 +26,7 @@ struct StoreOptions {
     bool is_shared = false;
     // Once it is set, nothing waits long for a cluster that doesn't answer: the process is to end. May be null.
     const std::atomic<bool>* is_stopping = nullptr;
-    std::optional<RollupPolicy> rollups = std::nullopt;           // none: compact() makes none
+    std::optional<SummaryPolicy> summaries = std::nullopt;        // none: compact() makes none
     std::optional<DictionaryPolicy> dictionaries = std::nullopt;  // likewise
 };
 

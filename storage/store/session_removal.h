@@ -23,7 +23,7 @@ struct SessionRemoval {
     bool is_partition_empty = false;  // then: no other session has anything there
 };
 
-// Reads the session's batch records and rollups there; blocks only where records are damaged. Valid as long as nobody
+// Reads the session's batch records and summaries there; blocks only where records are damaged. Valid as long as nobody
 // writes to the partition meanwhile. Errors: those of reads.
 [[nodiscard]] Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedReads& reads,
                                                           const Partition& partition, const SessionName& session);

@@ -25,9 +25,7 @@
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/read/repeated_rows.h"
-#include "storage/rollup/day_rollup.h"
-#include "storage/rollup/rollup.h"
-#include "storage/rollup/value_rollup.h"
+#include "storage/summary/day_summary.h"
 
 namespace perfleet {
 namespace {
@@ -154,17 +152,6 @@ private:
         }
     }
 
-    void check_rollup(std::string_view key, RollupContent content, std::string_view value) {
-        constexpr std::string_view kLost = "nothing: what it sums is read from its blocks";
-        if (content == RollupContent::kValues) {
-            check_record(key, decode_value_rollup_untrusted(value), std::string{kLost});
-        } else if (content == RollupContent::kNamedStacks) {
-            check_record(key, decode_day_rollup_untrusted(value), "nothing: what it sums is read from its hours");
-        } else {
-            check_record(key, decode_rollup_untrusted(value), std::string{kLost});
-        }
-    }
-
     void check_number(std::string_view key, std::string_view value, const std::string& lost, std::uint64_t* number) {
         const auto decoded = decode_number_untrusted(value);
         check_record(key, decoded, lost);
@@ -200,9 +187,9 @@ private:
             if (verify_) {
                 on_block(key, *block, value);
             }
-        } else if (const auto rollup = decode_rollup_key(key); rollup.ok()) {
+        } else if (decode_summary_key(key).ok()) {
             if (verify_) {
-                check_rollup(key, rollup->kind.content, value);
+                check_record(key, decode_summary_untrusted(value), "nothing: what it sums is read from its blocks");
             }
         } else if (key == compacted_key(*partition)) {
             check_number(key, value, "nothing: its key says it all", nullptr);

@@ -209,10 +209,10 @@ TEST_F(CheckedStore, FindsCompactedOnesIntactAndNamesADamagedOne) {
 }
 
 // Nothing is lost with one: what it sums is in blocks.
-TEST_F(CheckedStore, FindsRollupsIntactAndNamesADamagedOne) {
+TEST_F(CheckedStore, FindsSummariesIntactAndNamesADamagedOne) {
     {
         StoreOptions options;
-        options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
+        options.summaries = SummaryPolicy{.hours_min = 1, .saving = 1};
         auto store = open_store(intact_, options);
         ASSERT_TRUE(store.ok());
         constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
@@ -221,12 +221,7 @@ TEST_F(CheckedStore, FindsRollupsIntactAndNamesADamagedOne) {
     }
     EXPECT_TRUE(check(intact_).damage.empty());
     copy();
-    const std::string key = rollup_key({test_writer::partition(),
-                                        kTarget,
-                                        kSession,
-                                        test_writer::kSeries,
-                                        {RollupContent::kStacks, RollupLevel::kHour},
-                                        Seq{1}});
+    const std::string key = summary_key({test_writer::partition(), kTarget, kSession, test_writer::kSeries, Seq{1}});
     replace(key, flip);
     const StoreCheck found = check(damaged_);
     ASSERT_EQ(found.damage.size(), 1U);

@@ -50,9 +50,9 @@ private:
             const auto records = decode_batches_untrusted(value, batch->key.seq, batch->partition.bucket);
             sizes_.batch_count += records.ok() ? records->size() : 0;
             sizes_.record_bytes += size_bytes;
-        } else if (decode_rollup_key(key).ok()) {
-            ++sizes_.rollup_count;
-            sizes_.rollup_bytes += size_bytes;
+        } else if (decode_summary_key(key).ok()) {
+            ++sizes_.summary_count;
+            sizes_.summary_bytes += size_bytes;
         } else if (is_of_dictionary(key, value)) {
             sizes_.dictionary_bytes += size_bytes;
         } else if (!key.empty() && key[0] == static_cast<char>(Table::kImage)) {
@@ -145,7 +145,7 @@ void add_file_sizes(const std::string& directory, StoreSizes& sizes) {
 }  // namespace
 
 std::uint64_t StoreSizes::content_bytes() const {
-    std::uint64_t sum = record_bytes + rollup_bytes + dictionary_bytes + session_bytes + image_bytes;
+    std::uint64_t sum = record_bytes + summary_bytes + dictionary_bytes + session_bytes + image_bytes;
     for (const auto& [name, event] : events) {
         sum += event.size_bytes;
     }

@@ -41,8 +41,8 @@ struct StoreSizes {
     std::uint64_t batch_count = 0;
     std::uint64_t record_bytes = 0;   // of batches, with their keys
     std::uint64_t session_bytes = 0;  // of sessions, their ends, watermarks, and what expired
-    std::uint64_t rollup_count = 0;
-    std::uint64_t rollup_bytes = 0;           // with their keys
+    std::uint64_t summary_count = 0;
+    std::uint64_t summary_bytes = 0;          // with their keys
     std::uint64_t dictionary_count = 0;       // of partitions
     std::uint64_t dictionary_node_count = 0;  // theirs
     std::uint64_t map_count = 0;              // of epochs

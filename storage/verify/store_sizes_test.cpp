@@ -73,14 +73,14 @@ TEST(StoreSizes, AddUpToWhatWasPut) {
     EXPECT_FALSE(measure_store((*folder)->path() + "/nothing").ok());
 }
 
-TEST(StoreSizes, TellThoseOfRollups) {
+TEST(StoreSizes, TellThoseOfSummaries) {
     auto folder = TemporaryFolder::make("perfleet-test-");
     ASSERT_TRUE(folder.ok());
     std::uint64_t count = 0;
     std::uint64_t size_bytes = 0;
     {
         StoreOptions options;
-        options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
+        options.summaries = SummaryPolicy{.hours_min = 1, .saving = 1};
         auto store = open_store((*folder)->path(), options);
         ASSERT_TRUE(store.ok());
         const Partition partition = partition_of(kTarget, kBucket);
@@ -89,21 +89,21 @@ TEST(StoreSizes, TellThoseOfRollups) {
         sample.add(kSamples, {{ColumnId::kTime, {1, 2, 3}}});
         ASSERT_TRUE((*store)->put(partition, std::vector{sample.build()}).ok());
         ASSERT_TRUE((*store)->advance_watermark(kTarget, {1, 1}, Seq{1}).ok());
-        const UtcNs later{(std::int64_t{kBucket.value} + 9) * kBucketDurationS * kNsPerSecond};
+        const UtcNs later{(std::int64_t{kBucket.value} + 48) * kBucketDurationS * kNsPerSecond};
         ASSERT_TRUE((*store)
                         ->compact(later,
                                   [&](const CompactionStep& step) {
-                                      count += step.rollups;
-                                      size_bytes += step.rollup_bytes;
+                                      count += step.summaries;
+                                      size_bytes += step.summary_bytes;
                                       return Visit::kContinue;
                                   })
                         .ok());
     }
     const auto sizes = measure_store((*folder)->path());
     ASSERT_TRUE(sizes.ok()) << sizes.error().message;
-    EXPECT_EQ(count, 2U);
-    EXPECT_EQ(sizes->rollup_count, count);
-    EXPECT_EQ(sizes->rollup_bytes, size_bytes);
+    EXPECT_EQ(count, 1U);
+    EXPECT_EQ(sizes->summary_count, count);
+    EXPECT_EQ(sizes->summary_bytes, size_bytes);
 }
 
 TEST(StoreSizes, TellHowManyStacksANodeStandsFor) {
@@ -125,7 +125,7 @@ TEST(StoreSizes, TellHowManyStacksANodeStandsFor) {
             ASSERT_TRUE((*store)->put(partition, batches).ok());
             ASSERT_TRUE((*store)->advance_watermark(kTarget, {session, 1}, Seq{1}).ok());
         }
-        const UtcNs later{(std::int64_t{kBucket.value} + 9) * kBucketDurationS * kNsPerSecond};
+        const UtcNs later{(std::int64_t{kBucket.value} + 48) * kBucketDurationS * kNsPerSecond};
         const auto count = [&](const CompactionStep& step) {
             size_bytes += step.map_bytes;
             return Visit::kContinue;

@@ -5,8 +5,8 @@
 //               [--fleet 10000] [--hours 24] [--figure FILE.png|FILE.svg] [--folder DIR]
 //
 // Each store is filled in this process as a gateway fills it, compacted and rolled up; then the program is run, in turn
-// from every row and with rollups, three times each: medians of its CPU time and its time, and the most memory that it
-// had. What is measured is the whole program: start, opening the store, counting, names, the table.
+// from every row and with summaries, three times each: medians of its CPU time and its time, and the most memory that
+// it had. What is measured is the whole program: start, opening the store, counting, names, the table.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,10 +60,10 @@ ProgramRun run_top(const Options& options, const std::string& store, bool is_exa
 }
 
 void fill(const std::string& store_folder, std::uint64_t row_count, std::uint64_t series_count) {
-    StoreOptions with_rollups;
-    with_rollups.rollups = RollupPolicy{};
-    with_rollups.dictionaries = DictionaryPolicy{};
-    const auto store = checked_or_stop(open_store(store_folder, with_rollups));
+    StoreOptions with_summaries;
+    with_summaries.summaries = SummaryPolicy{};
+    with_summaries.dictionaries = DictionaryPolicy{};
+    const auto store = checked_or_stop(open_store(store_folder, with_summaries));
     for (std::uint64_t number = 1; number <= series_count; ++number) {
         store_session(*store, number, row_count / series_count, kStackCount);
     }
@@ -93,7 +93,7 @@ GrowthPoint measure(const Options& options, std::uint64_t row_count, std::uint64
     for (const int i : {0, 1}) {
         std::printf("%11llu rows, %6llu series, %s %8.3f s of CPU, %8.3f s, %7.1f MiB, %7.2f ns a row\n",
                     static_cast<unsigned long long>(row_count), static_cast<unsigned long long>(series_count),
-                    i == 0 ? "every row:    " : "with rollups: ", median(cpu_s[static_cast<std::size_t>(i)]),
+                    i == 0 ? "every row:     " : "with summaries:", median(cpu_s[static_cast<std::size_t>(i)]),
                     median(wall_s[static_cast<std::size_t>(i)]), memory_mib[static_cast<std::size_t>(i)],
                     1e9 * median(cpu_s[static_cast<std::size_t>(i)]) / static_cast<double>(row_count));
     }

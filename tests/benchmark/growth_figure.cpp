@@ -11,7 +11,7 @@ namespace {
 constexpr Colour kInk{34, 34, 34};
 constexpr Colour kGrid{221, 221, 221};
 constexpr Colour kExact{31, 119, 180};
-constexpr Colour kRollups{214, 96, 30};
+constexpr Colour kSummaries{214, 96, 30};
 
 constexpr Tenths kPanelWidth = 3'400;
 constexpr Tenths kPanelHeight = 2'600;
@@ -111,7 +111,7 @@ void draw_legend(Figure& figure) {
         x += width;
     };
     entry("perfleet top --exact: every row", kExact, false, 2'600);
-    entry("perfleet top: with rollups", kRollups, false, 2'200);
+    entry("perfleet top: with summaries", kSummaries, false, 2'200);
     entry("in proportion", kInk, true, 0);
 }
 
@@ -145,7 +145,7 @@ Figure growth_figure(const Growth& growth) {
             drawn.draw_proportion(across.front(), exact.front());
         }
         drawn.draw_line(across, exact, kExact);
-        drawn.draw_line(across, rolled, kRollups);
+        drawn.draw_line(across, rolled, kSummaries);
     };
     panel(growth.by_rows, true, kLeft);
     panel(growth.by_series, false, kLeft + kPanelWidth + kGap);

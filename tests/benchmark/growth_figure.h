@@ -14,7 +14,7 @@ struct GrowthPoint {
     std::uint64_t row_count = 0;
     std::uint64_t series_count = 0;
     double exact_cpu_s = 0;  // from every row
-    double cpu_s = 0;        // with rollups
+    double cpu_s = 0;        // with summaries
 };
 
 struct Growth {

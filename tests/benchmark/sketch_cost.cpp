@@ -1,5 +1,4 @@
-// What percentiles of very many values cost: from every value, from sketches of every value, and from rollups; and what
-// making rollups of values costs.
+// What percentiles of very many values cost: from every value, and from a sketch of every value.
 //
 //   sketch_cost [--rows N] [--folder DIR]
 //
@@ -90,11 +89,8 @@ void store_rows(Store& store, std::uint64_t row_count) {
 struct Way {
     const char* name;
     LatencyView view;
-    bool is_exact;
 };
-constexpr Way kWays[] = {{"every value", LatencyView::kSummary, true},
-                         {"sketch of every value", LatencyView::kSketch, true},
-                         {"rollups", LatencyView::kSketch, false}};
+constexpr Way kWays[] = {{"every value", LatencyView::kSummary}, {"sketch of every value", LatencyView::kSketch}};
 
 void measure(std::uint64_t row_count, const std::string& parent) {
     const std::string folder = parent + "/sketch_cost." + std::to_string(::getpid());
@@ -106,48 +102,24 @@ void measure(std::uint64_t row_count, const std::string& parent) {
         checked(store->compact(later, [](const CompactionStep&) { return Visit::kContinue; }));
         checked(store->sync());
     }
-    CompactionStep made;
-    double making = 0;
-    {
-        StoreOptions options;
-        options.rollups.emplace();
-        auto store = checked(open_store(folder, options));
-        making = cpu_ms();
-        checked(store->compact(later, [&](const CompactionStep& step) {
-            made.rollups += step.rollups;
-            made.rollup_bytes += step.rollup_bytes;
-            return Visit::kContinue;
-        }));
-        making = cpu_ms() - making;
-        checked(store->sync());
-    }
     const auto reader = checked(open_store_reader(folder));
     std::vector<double> times[std::size(kWays)];
     std::vector<double> cpus[std::size(kWays)];
-    std::vector<std::vector<AnswerValue>> rows[std::size(kWays)];
     for (int round = 0; round < kRounds; ++round) {
         for (std::size_t i = 0; i < std::size(kWays); ++i) {
             const double wall = wall_ms();
             const double cpu = cpu_ms();
             Selection selection;
             selection.thread_count = 1;
-            selection.is_exact = kWays[i].is_exact;
             const Scan scan = checked(Scan::open(*reader, selection));
             LatencyOptions options;
             options.view = kWays[i].view;
-            rows[i] = checked(make_latency(scan, options)).rows;
+            (void)checked(make_latency(scan, options));
             times[i].push_back(wall_ms() - wall);
             cpus[i].push_back(cpu_ms() - cpu);
         }
     }
-    if (rows[1] != rows[2]) {
-        std::fprintf(stderr, "sketch_cost: rollups give another answer than rows\n");
-        std::exit(1);
-    }
-    const auto count = static_cast<double>(row_count);
-    std::printf("%.0f values: %llu rollups (of stacks, too), %.2f B and %.0f ns of CPU a row\n", count,
-                static_cast<unsigned long long>(made.rollups), static_cast<double>(made.rollup_bytes) / count,
-                1e6 * making / count);
+    std::printf("%llu values\n", static_cast<unsigned long long>(row_count));
     for (std::size_t i = 0; i < std::size(kWays); ++i) {
         std::printf("  from %-22s %9.1f ms, CPU %9.1f ms\n", kWays[i].name, median(times[i]), median(cpus[i]));
     }

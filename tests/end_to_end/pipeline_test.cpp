@@ -33,8 +33,7 @@ protected:
     void expect_perf_report_agrees(const json& top) {
         const std::string file = folder_ / "perf.data";
         (void)perfleet({"export", "--to", "perf.data", "-o", file, "--data", store()});
-        const auto theirs = perf_report_counts(file, folder_.path().string(),
-                                               !top.at("ledger").at("lost").empty());
+        const auto theirs = perf_report_counts(file, folder_.path().string(), !top.at("ledger").at("lost").empty());
         const auto ours = top_counts(top);
         const auto sum = [](const auto& counts) {
             return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0},

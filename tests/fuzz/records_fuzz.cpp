@@ -1,14 +1,11 @@
 // Records and keys as read from the store. First byte: which, from 0xe0 on a dictionary of a partition, from 0xe4 on a
-// map into one, from 0xe8 on a rollup of a day, from 0xf0 on one, from
-// 0xf8 on one of values; odd: the record's checksum is put right first. What decodes must say the same after being
-// encoded and decoded again.
+// map into one, from 0xe8 on a summary of a day; odd: the record's checksum is put right first. What decodes must say
+// the same after being encoded and decoded again.
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
-#include "storage/rollup/day_rollup.h"
-#include "storage/rollup/rollup.h"
-#include "storage/rollup/value_rollup.h"
+#include "storage/summary/day_summary.h"
 #include "tests/fuzz/checksums.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -52,19 +49,8 @@ void check_records(std::uint8_t which, const std::string& bytes) {
     }
 }
 
-template <class Decode>
-void check_rollup(const std::string& bytes, Decode decode) {
-    const auto rollup = decode(bytes);
-    if (!rollup.ok()) {
-        PERFLEET_ASSERT(!rollup.error().message.empty());
-        return;
-    }
-    const auto again = decode(encode_rollup(*rollup));
-    PERFLEET_ASSERT(again.ok() && *again == *rollup);
-}
-
 template <class Decode, class Encode>
-void check_dictionary(const std::string& bytes, Decode decode, Encode encode) {
+void check_encoded(const std::string& bytes, Decode decode, Encode encode) {
     const auto value = decode(bytes);
     if (!value.ok()) {
         PERFLEET_ASSERT(!value.error().message.empty());
@@ -81,8 +67,8 @@ void check_keys(std::string_view key) {
     if (const auto block = decode_block_key(key); block.ok()) {
         PERFLEET_ASSERT(block_key(*block) == key);
     }
-    if (const auto rollup = decode_rollup_key(key); rollup.ok()) {
-        PERFLEET_ASSERT(rollup_key(*rollup) == key);
+    if (const auto summary = decode_summary_key(key); summary.ok()) {
+        PERFLEET_ASSERT(summary_key(*summary) == key);
     }
     if (const auto map = decode_stack_map_key(key); map.ok()) {
         PERFLEET_ASSERT(stack_map_key(*map) == key);
@@ -120,28 +106,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if ((which & 1) != 0) {
         put_record_checksum_right(bytes);
     }
-    if (which >= 0xf8) {
-        check_rollup(bytes, decode_value_rollup_untrusted);
-        return 0;
-    }
-    if (which >= 0xf0) {
-        check_rollup(bytes, decode_rollup_untrusted);
-        return 0;
-    }
     if (which >= 0xe8) {
-        check_rollup(bytes, decode_day_rollup_untrusted);
-        const auto day = decode_day_rollup_untrusted(bytes);
+        check_encoded(bytes, decode_summary_untrusted, encode_summary);
+        const auto day = decode_summary_untrusted(bytes);
         if (day.ok()) {
             PERFLEET_ASSERT(dictionary_of(*day).ok() || day->nodes.size() > limits::kStackChainMax);
         }
         return 0;
     }
     if (which >= 0xe4) {
-        check_dictionary(bytes, decode_stack_map_untrusted, encode_stack_map);
+        check_encoded(bytes, decode_stack_map_untrusted, encode_stack_map);
         return 0;
     }
     if (which >= 0xe0) {
-        check_dictionary(bytes, decode_dictionary_untrusted, encode_dictionary);
+        check_encoded(bytes, decode_dictionary_untrusted, encode_dictionary);
         const auto dictionary = decode_dictionary_untrusted(bytes);
         if (dictionary.ok()) {
             PERFLEET_ASSERT(peek_node_count_untrusted(bytes) == dictionary->nodes.size());

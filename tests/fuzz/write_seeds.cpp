@@ -21,10 +21,8 @@
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
-#include "storage/rollup/day_rollup.h"
-#include "storage/rollup/rollup.h"
-#include "storage/rollup/value_rollup.h"
 #include "storage/store/testing/sample_batches.h"
+#include "storage/summary/day_summary.h"
 #include "target-collector/process/symbol_part.h"
 
 namespace perfleet {
@@ -162,7 +160,7 @@ void write_records(SeedFolder& seeds) {
           expired_key(target, session, {Kind::kSample, EventNumber{0}}, partition)}) {
         seeds.write("records", '\0' + key);
     }
-    DayRollup day;
+    DaySummary day;
     day.row_count = 9;
     day.first_ticks = Ticks{300};
     day.last_ticks = Ticks{428};
@@ -173,26 +171,14 @@ void write_records(SeedFolder& seeds) {
     day.nodes = {{0, 0, 16}, {0, 0, 300}, {0, 1, 8}, {1, 1, 24}, {3, 0, 1}};
     day.names = {{"a", 1}, {"sh", 3}};
     day.sums = {{StackNumber{4}, 6, 60}, {StackNumber{0}, 1, 10}, {StackNumber{5}, 2, 20}};
-    seeds.write("records", '\xe9' + encode_rollup(day));
-    Rollup hour{EpochNumber{3}, 3, {{Seq{1}, Seq{5}}}, {}, {}, {}};
-    hour.cells = {{-1, Ticks{0}, Ticks{50}, 1}};
-    hour.threads = {{7, 8, Ticks{3}, Ticks{49}, 2}};
-    hour.sums = {{StackNumber{0}, 1, 10}, {StackNumber{9}, 2, 21}};
-    seeds.write("records", '\xf1' + encode_rollup(hour));
-    ValueRollup values{EpochNumber{3}, 2, {{Seq{1}, Seq{5}}}, {}, {}};
-    values.buckets = {{7, 2}};
-    values.cells = {{{2, Ticks{60}, Ticks{90}}, Ticks{60}, Ticks{61}, {}, 1}};
-    values.cells[0].moments.add(7, 2);
-    seeds.write("records", '\xf9' + encode_rollup(values));
+    seeds.write("records", '\xe9' + encode_summary(day));
     PartitionDictionary dictionary;
     dictionary.images = {{{1, 0, 5, "\x12\x34", "[k]"}, 0}, {{2, 0, 0, "", "/bin/zz"}, 0}, {{33, 64, 7, "", "[m]"}, 1}};
     dictionary.nodes = {{0, 0, 16}, {1, 1, 24}, {2, 1, 1}, {1, 1, 300}, {0, 2, 8}};
     seeds.write("records", '\xe1' + encode_dictionary(dictionary));
     seeds.write("records", '\xe5' + encode_stack_map({7, {EpochNumber{3}, 7, {{Seq{1}, Seq{4}}}}, {0, 5, 4, 0, 1}}));
     seeds.write("records", '\0' + stack_map_key({partition, target, session, EpochNumber{3}}));
-    const RollupKind kind{RollupContent::kNamedStacks, RollupLevel::kDay};
-    seeds.write("records",
-                '\0' + rollup_key({partition, target, session, {Kind::kSample, EventNumber{0}}, kind, Seq{1}}));
+    seeds.write("records", '\0' + summary_key({partition, target, session, {Kind::kSample, EventNumber{0}}, Seq{1}}));
 }
 
 std::string message_of(capnp::MessageBuilder& message) {

@@ -118,7 +118,7 @@ Answer answer_of(const StoreSizes& sizes) {
         answer.rows.push_back({std::string{what}, none, count, size_bytes, none});
     };
     add("(batch records)", sizes.batch_count, sizes.record_bytes);
-    add("(rollups)", sizes.rollup_count, sizes.rollup_bytes);
+    add("(summaries)", sizes.summary_count, sizes.summary_bytes);
     add("(dictionaries)", sizes.dictionary_node_count, sizes.dictionary_bytes);
     add("(sessions, expired)", none, sizes.session_bytes);
     add("(images)", sizes.image_count, sizes.image_bytes);

@@ -45,11 +45,11 @@ private:
     Tampering tampering_;
 };
 
-// Gives each rollup with a bit turned over.
-[[nodiscard]] inline RollupCursor with_bit_turned(RollupCursor cursor) {
-    return RollupCursor{[cursor = std::move(cursor), damaged = std::string{}](Seq first) mutable {
+// Gives each summary with a bit turned over.
+[[nodiscard]] inline SummaryCursor with_bit_turned(SummaryCursor cursor) {
+    return SummaryCursor{[cursor = std::move(cursor), damaged = std::string{}](Seq first) mutable {
         cursor.seek(first);
-        Result<RollupStep> step = cursor.next();
+        Result<SummaryStep> step = cursor.next();
         if (step.ok() && step->step == CursorStep::kItem) {
             damaged = step->value;
             damaged[damaged.size() / 2] ^= 1;

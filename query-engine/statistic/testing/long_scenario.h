@@ -1,4 +1,4 @@
-// Histories of many hours, with rows in every minute of them: for tests of what is counted from rollups.
+// Histories of many hours, with rows in every minute of them: for tests of what is counted from summaries.
 #pragma once
 
 #include <algorithm>

@@ -163,7 +163,7 @@ inline bool fill_kernel(Store& store) {
 // Puts all of it into a new folder, and compacts and rolls up what it may.
 inline bool write_golden_store(const std::string& directory) {
     StoreOptions options;
-    options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .day_hours_min = 2};
+    options.summaries = SummaryPolicy{};
     options.dictionaries = DictionaryPolicy{.epochs_min = 2, .reuse = 1};
     auto store = open_store(directory, options);
     return store.ok() && fill(**store) && fill_summed(**store) && fill_day(**store) && fill_kernel(**store) &&

@@ -58,9 +58,9 @@ public:
     Result<std::uint64_t> session_size_bytes(const SessionName& session) const override {
         return store_.session_size_bytes(session);
     }
-    RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
-                         RollupKind kind) const override {
-        return store_.rollups(partition, target, session, series, kind);
+    SummaryCursor summaries(const Partition& partition, TargetId target, SessionId session,
+                            Series series) const override {
+        return store_.summaries(partition, target, session, series);
     }
     Result<std::optional<std::string>> dictionary(const Partition& partition) const override {
         return store_.dictionary(partition);

@@ -1,4 +1,4 @@
-// All blocks or rollups of a series, as a loop.
+// All blocks or summaries of a series, as a loop.
 #pragma once
 
 #include <optional>
@@ -31,9 +31,9 @@ template <class Visitor>
 }
 
 template <class Visitor>
-[[nodiscard]] Result<Done> visit_rollups(const StoreReader& store, const Partition& partition, TargetId target,
-                                         SessionId session, Series series, RollupKind kind, const Visitor& visitor) {
-    return visit_all(store.rollups(partition, target, session, series, kind), visitor);
+[[nodiscard]] Result<Done> visit_summaries(const StoreReader& store, const Partition& partition, TargetId target,
+                                           SessionId session, Series series, const Visitor& visitor) {
+    return visit_all(store.summaries(partition, target, session, series), visitor);
 }
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// What is counted from rollups of days is what is counted from those of hours and from blocks, for any time.
+// What is counted from summaries of days is what is counted from blocks, for any time.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +13,7 @@
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
-namespace perfleet::day_counts_test {
+namespace perfleet::summary_counts_test {
 namespace {
 
 constexpr std::uint32_t kHoursOfScenario = 35;  // of the longest session: a whole day and parts of two others
@@ -28,31 +28,38 @@ using Counted = std::map<std::tuple<std::size_t, Runner, Chain>, std::uint64_t>;
 
 struct Answered {
     Counted counts;
-    AnswerSources sources;
+    std::uint64_t blocks = 0;  // of samples that were read
     Ledger ledger;
     std::vector<std::string> warnings;
 };
 
-enum class From : std::uint8_t { kDays, kHours, kBlocks };
-
-class HiddenDays : public CancellableStore {
+// Counts the blocks of samples that it gives.
+class WatchedBlocks : public CancellableStore {
 public:
-    explicit HiddenDays(const StoreReader& store) : CancellableStore{store, kNever} {}
+    explicit WatchedBlocks(const StoreReader& store) : CancellableStore{store, kNever} {}
 
-    RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
-                         RollupKind kind) const override {
-        return kind.level == RollupLevel::kDay ? RollupCursor{[](Seq) { return Result<RollupStep>{RollupStep{}}; }}
-                                               : CancellableStore::rollups(partition, target, session, series, kind);
+    BlockCursor blocks(const Partition& partition, TargetId target, SessionId session, Series series) const override {
+        return BlockCursor{
+            [this, series, inner = CancellableStore::blocks(partition, target, session, series)](Seq first) mutable {
+                inner.seek(first);
+                Result<BlockStep> step = inner.next();
+                count_ += step.ok() && step->step == CursorStep::kItem && series.kind == Kind::kSample ? 1 : 0;
+                return step;
+            }};
     }
+
+    [[nodiscard]] std::uint64_t count() const { return count_; }
 
 private:
     static inline const std::atomic<bool> kNever{false};
+    mutable std::atomic<std::uint64_t> count_{0};
 };
 
-Answered answered(const StoreReader& store, Selection selection, const StackCountOptions& options, From from) {
-    const HiddenDays hidden{store};
-    selection.is_exact = from == From::kBlocks;
-    const Result<Scan> scan = Scan::open(from == From::kHours ? hidden : store, selection);
+Answered answered(const StoreReader& store, Selection selection, const StackCountOptions& options,
+                  bool is_exact = false) {
+    const WatchedBlocks watched{store};
+    selection.is_exact = is_exact;
+    const Result<Scan> scan = Scan::open(watched, selection);
     EXPECT_TRUE(scan.ok());
     Answered answer;
     const Result<Done> visited = visit_stack_counts(*scan, options, [&](const EpochStackCounts& epoch) {
@@ -69,7 +76,7 @@ Answered answered(const StoreReader& store, Selection selection, const StackCoun
         }
     });
     EXPECT_TRUE(visited.ok());
-    answer.sources = scan->sources().read();
+    answer.blocks = watched.count();
     for (std::size_t i = 0; i < scan->sessions().size(); ++i) {
         answer.ledger.add(scan->ledger(i, std::vector{Kind::kSample}, answer.warnings));
     }
@@ -77,22 +84,20 @@ Answered answered(const StoreReader& store, Selection selection, const StackCoun
 }
 
 struct Used {
-    AnswerSources from_days;
-    AnswerSources from_hours;
-    [[nodiscard]] std::uint64_t rollups_saved() const { return from_hours.rollups - from_days.rollups; }
+    std::uint64_t blocks = 0;      // that were read
+    std::uint64_t all_blocks = 0;  // that hold the rows
+
+    [[nodiscard]] std::uint64_t saved() const { return all_blocks - blocks; }
 };
 
 Used expect_same(const StoreReader& store, const Selection& selection, bool sum_weights = false) {
     const StackCountOptions options{.event = "cpu-clock", .sum_weights = sum_weights};
-    const Answered exact = answered(store, selection, options, From::kBlocks);
-    const Answered hours = answered(store, selection, options, From::kHours);
-    const Answered days = answered(store, selection, options, From::kDays);
-    EXPECT_TRUE(hours.counts == exact.counts);
-    EXPECT_TRUE(days.counts == exact.counts);
-    EXPECT_EQ(days.ledger, exact.ledger);
-    EXPECT_EQ(days.warnings, exact.warnings);
-    EXPECT_EQ(exact.sources.rollups, 0U);
-    return {days.sources, hours.sources};
+    const Answered exact = answered(store, selection, options, true);
+    const Answered summed = answered(store, selection, options);
+    EXPECT_TRUE(summed.counts == exact.counts);
+    EXPECT_EQ(summed.ledger, exact.ledger);
+    EXPECT_EQ(summed.warnings, exact.warnings);
+    return {summed.blocks, exact.blocks};
 }
 
 Selection between(std::optional<std::int64_t> from_ns, std::optional<std::int64_t> to_ns, unsigned threads = 2) {
@@ -103,21 +108,20 @@ Selection between(std::optional<std::int64_t> from_ns, std::optional<std::int64_
     return selection;
 }
 
-StoreOptions with_days(std::uint32_t sums_max = 1U << 20) {
+StoreOptions with_summaries(std::uint32_t sums_max = 1U << 20) {
     StoreOptions options;
-    options.rollups =
-        RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .sums_max = sums_max, .day_hours_min = 2, .day_saving = 1};
+    options.summaries = SummaryPolicy{.saving = 1, .sums_max = sums_max};
     return options;
 }
 
-std::unique_ptr<Store> delivered(std::uint64_t seed, const StoreOptions& options = with_days(),
+std::unique_ptr<Store> delivered(std::uint64_t seed, const StoreOptions& options = with_summaries(),
                                  DeliveryOrder order = {.rows_per_batch = 200, .compact_every = 1'000'000}) {
     auto store = make_memory_store(options);
     deliver(scenario_of_hours(seed, kHoursOfScenario), order, *store);
     return store;
 }
 
-TEST(DayCounts, AreThoseOfHoursAndBlocksForAnyTimeAndAnyOrderOfDelivery) {
+TEST(SummaryCounts, AreThoseOfBlocksForAnyTimeAndAnyOrderOfDelivery) {
     std::uint64_t saved = 0;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         DeliveryOrder order;
@@ -125,7 +129,7 @@ TEST(DayCounts, AreThoseOfHoursAndBlocksForAnyTimeAndAnyOrderOfDelivery) {
         order.order_seed = seed - 1;
         order.twice = seed == 3;
         order.compact_every = seed == 1 ? 1'000'000 : 211;
-        const auto store = delivered(seed, with_days(seed == 2 ? 2'000 : 1U << 20), order);
+        const auto store = delivered(seed, with_summaries(seed == 2 ? 2'000 : 1U << 20), order);
         std::mt19937_64 random{seed};
         std::vector<Selection> ranges{between({}, {}), between(kFirstDayNs, kFirstDayNs + kDayNs, 1),
                                       between(kFirstDayNs + kDayNs, {}), between({}, kFirstDayNs + 2 * kDayNs)};
@@ -137,30 +141,28 @@ TEST(DayCounts, AreThoseOfHoursAndBlocksForAnyTimeAndAnyOrderOfDelivery) {
             }
         }
         for (const Selection& selection : ranges) {
-            saved += expect_same(*store, selection, random() % 2 == 0).rollups_saved();
+            saved += expect_same(*store, selection, random() % 2 == 0).saved();
         }
     }
     EXPECT_GT(saved, 300U);
 }
 
-TEST(DayCounts, NeedARollupADayAndNothingElse) {
+TEST(SummaryCounts, NeedNoBlockOfDaysThatAreOver) {
     const auto store = delivered(4);
     const Used all = expect_same(*store, between({}, {}));
-    EXPECT_EQ(all.from_days.blocks, 0U);
-    EXPECT_EQ(all.from_days.rollup_rows, all.from_hours.rollup_rows);
-    EXPECT_EQ(all.from_days.rollups, 3U + 3U + 2U);  // of 35, 30 and 25 hours, two of them on the first day
-    EXPECT_EQ(all.from_hours.rollups, 3 * kHoursOfScenario - 15);
+    EXPECT_EQ(all.blocks, 0U);
+    EXPECT_EQ(all.all_blocks, 3 * kHoursOfScenario - 15);  // of sessions of 35, 30 and 25 hours
     // An hour of a day is asked for.
-    EXPECT_EQ(expect_same(*store, between(kFirstDayNs, kFirstDayNs + kHourNs)).rollups_saved(), 0U);
+    EXPECT_EQ(expect_same(*store, between(kFirstDayNs, kFirstDayNs + kHourNs)).saved(), 0U);
 }
 
-TEST(DayCounts, OfThreadsAndSlicesComeFromHours) {
+TEST(SummaryCounts, OfThreadsAndSlicesComeFromBlocks) {
     const auto store = delivered(5);
-    StackCountOptions threads{.event = "cpu-clock", .per_thread = true};
-    EXPECT_EQ(answered(*store, between({}, {}), threads, From::kDays).sources.rollups, 3 * kHoursOfScenario - 15);
+    const StackCountOptions threads{.event = "cpu-clock", .per_thread = true};
+    EXPECT_EQ(answered(*store, between({}, {}), threads).blocks, 3 * kHoursOfScenario - 15);
     StackCountOptions slices{.event = "cpu-clock"};
     slices.cuts = [](std::size_t) { return std::vector<Ticks>{}; };
-    EXPECT_EQ(answered(*store, between({}, {}), slices, From::kDays).sources.rollups, 3 * kHoursOfScenario - 15);
+    EXPECT_EQ(answered(*store, between({}, {}), slices).blocks, 3 * kHoursOfScenario - 15);
 }
 
 // Puts a batch of the first session's hour into the store.
@@ -175,7 +177,7 @@ void put_late(Store& store, const ScenarioSession& session, std::uint32_t hour,
     ASSERT_TRUE(store.put(partition, built).ok());
 }
 
-TEST(DayCounts, TakeRowsThatCameLateFromTheirBlocks) {
+TEST(SummaryCounts, TakeRowsThatCameLateFromTheirBlocks) {
     const auto store = delivered(6);
     const ScenarioSession session = scenario_of_hours(6, kHoursOfScenario).sessions[0];
     const Used before = expect_same(*store, between({}, {}));
@@ -186,14 +188,12 @@ TEST(DayCounts, TakeRowsThatCameLateFromTheirBlocks) {
                                                     {ColumnId::kStack, {1}},
                                                     {ColumnId::kWeight, {7}}});
     });
-    const Used after = expect_same(*store, between({}, {}));
-    EXPECT_EQ(after.from_days.rollup_rows, before.from_days.rollup_rows);
-    EXPECT_EQ(after.from_days.rollups, before.from_days.rollups);
-    EXPECT_EQ(after.from_days.blocks, 1U);
+    EXPECT_EQ(before.blocks, 0U);
+    EXPECT_EQ(expect_same(*store, between({}, {})).blocks, 1U);
 }
 
 // Either may change what rows of before mean.
-TEST(DayCounts, AreNotUsedWhenANameOrADefinitionComesLate) {
+TEST(SummaryCounts, AreNotUsedWhenANameOrADefinitionComesLate) {
     const ScenarioSession session = scenario_of_hours(7, kHoursOfScenario).sessions[0];
     for (const bool is_name : {true, false}) {
         const auto store = delivered(7);
@@ -208,56 +208,53 @@ TEST(DayCounts, AreNotUsedWhenANameOrADefinitionComesLate) {
                                                     {ColumnId::kString, {4'000}}});
             }
         });
-        const Used after = expect_same(*store, between({}, {}));
-        EXPECT_EQ(after.from_days.rollups, before.from_days.rollups + 23);  // that day's hours
+        EXPECT_EQ(before.blocks, 0U);
+        EXPECT_EQ(expect_same(*store, between({}, {})).blocks, 24U);  // that day's hours
     }
 }
 
-TEST(DayCounts, OfADayWithADroppedHourComeFromItsOtherHours) {
+TEST(SummaryCounts, OfADayWithADroppedHourComeFromItsOtherHoursBlocks) {
     const auto store = delivered(8);
     const ScenarioSession session = scenario_of_hours(8, kHoursOfScenario).sessions[2];
-    const Used before = expect_same(*store, between({}, {}));
+    EXPECT_EQ(expect_same(*store, between({}, {})).blocks, 0U);
     ASSERT_TRUE(store->drop(partition_of(session.record.target, BucketNumber{kFirstBucket.value + 7})).ok());
-    const Used after = expect_same(*store, between({}, {}));
-    EXPECT_EQ(after.from_days.rollups, before.from_days.rollups + 21);  // of one day 22 of 23 instead of one
-    // The day's last hour, where the rollup stands.
+    EXPECT_EQ(expect_same(*store, between({}, {})).blocks, 22U);  // of a day of 23 hours
+    // The day's last hour, where the summary stands.
     ASSERT_TRUE(store->drop(partition_of(session.record.target, BucketNumber{kFirstBucket.value + 24})).ok());
-    EXPECT_EQ(expect_same(*store, between({}, {})).from_days.rollups, after.from_days.rollups - 1);
+    EXPECT_EQ(expect_same(*store, between({}, {})).blocks, 21U);
 }
 
-// Gives rollups of days with a bit turned over.
-class DamagedDays : public HiddenDays {
+class DamagedSummaries : public CancellableStore {
 public:
-    explicit DamagedDays(const StoreReader& store) : HiddenDays{store}, store_{store} {}
+    explicit DamagedSummaries(const StoreReader& store) : CancellableStore{store, kNever} {}
 
-    RollupCursor rollups(const Partition& partition, TargetId target, SessionId session, Series series,
-                         RollupKind kind) const override {
-        return kind.level == RollupLevel::kDay
-                   ? with_bit_turned(store_.rollups(partition, target, session, series, kind))
-                   : store_.rollups(partition, target, session, series, kind);
+    SummaryCursor summaries(const Partition& partition, TargetId target, SessionId session,
+                            Series series) const override {
+        return with_bit_turned(CancellableStore::summaries(partition, target, session, series));
     }
 
 private:
-    const StoreReader& store_;
+    static inline const std::atomic<bool> kNever{false};
 };
 
-TEST(DayCounts, OfDamagedRollupsAreThoseOfTheirHoursWithAWarning) {
+TEST(SummaryCounts, OfDamagedSummariesAreThoseOfTheirBlocksWithAWarning) {
     const auto store = delivered(9);
-    const DamagedDays damaged{*store};
+    const DamagedSummaries damaged{*store};
     const StackCountOptions options{.event = "cpu-clock"};
-    const Answered hours = answered(*store, between({}, {}), options, From::kHours);
-    const Answered fallen_back = answered(damaged, between({}, {}), options, From::kDays);
-    EXPECT_TRUE(fallen_back.counts == hours.counts);
-    EXPECT_EQ(fallen_back.ledger, hours.ledger);
-    EXPECT_EQ(fallen_back.sources.rollups, hours.sources.rollups);
-    EXPECT_NE(std::find_if(fallen_back.warnings.begin(), fallen_back.warnings.end(),
-                           [](const std::string& warning) { return warning.find("its hours") != std::string::npos; }),
-              fallen_back.warnings.end());
+    const Answered exact = answered(*store, between({}, {}), options, true);
+    const Answered fallen_back = answered(damaged, between({}, {}), options);
+    EXPECT_TRUE(fallen_back.counts == exact.counts);
+    EXPECT_EQ(fallen_back.ledger, exact.ledger);
+    EXPECT_EQ(fallen_back.blocks, exact.blocks);
+    EXPECT_NE(
+        std::find_if(fallen_back.warnings.begin(), fallen_back.warnings.end(),
+                     [](const std::string& warning) { return warning.find("their blocks") != std::string::npos; }),
+        fallen_back.warnings.end());
 }
 
-// A batch that comes after the rollups were made moves the clock by seconds: a day whose rows lie across an end of the
-// time that is asked for is counted from hours, or less.
-TEST(DayCounts, StayRightWhenTheClockIsKnownBetterLater) {
+// A batch that comes after the summaries were made moves the clock by seconds: a day whose rows lie across an end of
+// the time that is asked for is counted from blocks.
+TEST(SummaryCounts, StayRightWhenTheClockIsKnownBetterLater) {
     const auto store = delivered(10);
     const ScenarioSession session = scenario_of_hours(10, kHoursOfScenario).sessions[0];
     put_late(*store, session, 30, [&](SampleBatch& batch) {
@@ -274,4 +271,4 @@ TEST(DayCounts, StayRightWhenTheClockIsKnownBetterLater) {
 }
 
 }  // namespace
-}  // namespace perfleet::day_counts_test
+}  // namespace perfleet::summary_counts_test

@@ -1,4 +1,4 @@
-#include "storage/model/rollup_cover.h"
+#include "storage/model/row_cover.h"
 
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace perfleet {
 
-void RollupCover::add_seq(Seq seq, bool is_next) {
+void RowCover::add_seq(Seq seq, bool is_next) {
     if (is_next && !seqs.empty()) {
         seqs.back().last = seq;
     } else {
@@ -25,16 +25,15 @@ void write_cover(RecordWriter& writer, EpochNumber epoch, std::uint64_t row_coun
     });
 }
 
-RollupCover read_cover(RecordReader& reader) {
-    RollupCover cover;
+RowCover read_cover(RecordReader& reader) {
+    RowCover cover;
     cover.epoch = EpochNumber{static_cast<std::uint32_t>(reader.varint(0xffff'ffff))};
     cover.row_count = reader.varint();
     std::uint64_t next = 0;
     reader.list(cover.seqs, [&] {
         SeqRange range;
-        if (cover.seqs.size() >= limits::kRollupSeqRangesMax) {
-            reader.fail(ErrorCode::kTooLarge,
-                        "more than " + std::to_string(limits::kRollupSeqRangesMax) + " seq ranges");
+        if (cover.seqs.size() >= limits::kCoverRangesMax) {
+            reader.fail(ErrorCode::kTooLarge, "more than " + std::to_string(limits::kCoverRangesMax) + " seq ranges");
             return range;
         }
         const std::uint64_t gap = reader.varint();

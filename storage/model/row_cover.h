@@ -11,8 +11,8 @@
 
 namespace perfleet {
 
-// What a rollup covers: of the epoch's batches those with rows of the series that are all in these seqs.
-struct RollupCover {
+// Of the epoch's batches those with rows of the series that are all in these seqs.
+struct RowCover {
     EpochNumber epoch;
     std::uint64_t row_count = 0;
     std::vector<SeqRange> seqs;  // ascending
@@ -20,10 +20,10 @@ struct RollupCover {
     // Greater than all before. `is_next`: no batch that isn't covered lies between this one and the last.
     void add_seq(Seq seq, bool is_next);
 
-    friend bool operator==(const RollupCover&, const RollupCover&) = default;
+    friend bool operator==(const RowCover&, const RowCover&) = default;
 };
 
 void write_cover(RecordWriter& writer, EpochNumber epoch, std::uint64_t row_count, std::span<const SeqRange> seqs);
-[[nodiscard]] RollupCover read_cover(RecordReader& reader);
+[[nodiscard]] RowCover read_cover(RecordReader& reader);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-#include "storage/rollup/day_sums.h"
+#include "storage/summary/day_sums.h"
 
 #include <algorithm>
 #include <numeric>
@@ -9,11 +9,6 @@
 
 namespace perfleet {
 namespace {
-
-// From its first to its last row.
-bool has_one_name(const Rollup::Thread& thread, const ThreadNames& names) {
-    return thread.last_ticks < names.at(thread.tid, thread.first_ticks).until;
-}
 
 template <class Function>
 void for_each_image(const EpochDictionary& dictionary, Function function) {
@@ -151,32 +146,6 @@ bool DaySums::add_rows(const DecodedRows& rows, std::size_t first, std::size_t l
     return true;
 }
 
-bool DaySums::add(const Rollup& rollup) {
-    const ThreadNames& names = *names_of_threads_;
-    const bool has_names = std::all_of(rollup.threads.begin(), rollup.threads.end(),
-                                       [&](const Rollup::Thread& thread) { return has_one_name(thread, names); });
-    if (!has_names || rollup.row_count == 0) {
-        return false;
-    }
-    if (!begin_hour()) {
-        return false;
-    }
-    std::size_t at = 0;
-    for (const Rollup::Thread& thread : rollup.threads) {
-        const ThreadNames::Span span = names.at(thread.tid, thread.first_ticks);
-        const std::uint32_t name = name_numbered(names.text(span.name, thread.tid));
-        first_ticks_ = std::min(first_ticks_, thread.first_ticks);
-        last_ticks_ = std::max(last_ticks_, thread.last_ticks);
-        for (; at < thread.sums_end; ++at) {
-            const StackSum& sum = rollup.sums[at];
-            add_sum(name, node_of(sum.stack), sum.row_count, sum.weight);
-        }
-    }
-    hour_sum_count_ += rollup.sums.size();
-    hour_.rows.seqs.insert(hour_.rows.seqs.end(), rollup.seqs.begin(), rollup.seqs.end());
-    return true;
-}
-
 // By the most that columns of such numbers take.
 std::size_t DaySums::size_bytes_max() const {
     constexpr std::size_t kNodeSizeBytes = 14;  // callers ascend, so their differences are small
@@ -217,8 +186,8 @@ std::vector<std::uint32_t> DaySums::node_ranks(const std::vector<std::uint32_t>&
     return ranks;
 }
 
-DayRollup DaySums::rollup() const {
-    DayRollup made;
+DaySummary DaySums::summary() const {
+    DaySummary made;
     made.row_count = row_count_;
     made.first_ticks = first_ticks_;
     made.last_ticks = last_ticks_;

@@ -1,4 +1,4 @@
-// A rollup of a day: how often threads of each name were seen with each call chain, over the hours of one series of a
+// A summary of a day: how often threads of each name were seen with each call chain, over the hours of one series of a
 // session. It says by content what an epoch's numbers mean, so all its hours are counted as one epoch.
 //
 // It stands for the rows of its hours where all of them lie in the time that is asked for, as long as each hour is what
@@ -17,8 +17,8 @@
 #include "schemas/vocabulary/time.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/model/keys.h"
-#include "storage/model/rollup_cover.h"
-#include "storage/rollup/rollup_columns.h"
+#include "storage/model/row_cover.h"
+#include "storage/summary/stack_sum.h"
 
 namespace perfleet {
 
@@ -34,14 +34,14 @@ inline constexpr std::int64_t kHoursPerDay = 24;
 // The rows of one epoch in one partition.
 struct DayHour {
     Partition partition;
-    RollupCover rows;     // of the series that are in the sums
-    RollupCover meaning;  // all that the epoch had of rows that gives_meaning(); the same epoch
+    RowCover rows;     // of the series that are in the sums
+    RowCover meaning;  // all that the epoch had of rows that gives_meaning(); the same epoch
 
     friend bool operator==(const DayHour&, const DayHour&) = default;
 };
 
 // Sums of a name follow each other in `sums`; each tells where its own end.
-struct DayRollup {
+struct DaySummary {
     struct Node {
         std::uint32_t parent = 0;  // the caller's number; 0: none
         std::uint32_t image = 0;   // index
@@ -65,16 +65,16 @@ struct DayRollup {
     std::vector<Name> names;              // ascending by text
     std::vector<StackSum> sums;           // of a name ascending by stack, which is a node's number, or 0: no frames
 
-    friend bool operator==(const DayRollup&, const DayRollup&) = default;
+    friend bool operator==(const DaySummary&, const DaySummary&) = default;
 };
 
-// Equal rollups give equal bytes.
-[[nodiscard]] std::string encode_rollup(const DayRollup& rollup);
+// Equal summaries give equal bytes.
+[[nodiscard]] std::string encode_summary(const DaySummary& summary);
 
-// Everything that the comments above promise holds in what it gives. Errors: as decode_rollup_untrusted.
-[[nodiscard]] Result<DayRollup> decode_day_rollup_untrusted(std::string_view bytes_untrusted);
+// Everything that the comments above promise holds in what it gives. Errors: as decode_dictionary_untrusted.
+[[nodiscard]] Result<DaySummary> decode_summary_untrusted(std::string_view bytes_untrusted);
 
 // What its stack and image numbers mean. Errors: kInvalid, a chain of more than limits::kStackChainMax nodes.
-[[nodiscard]] Result<EpochDictionary> dictionary_of(const DayRollup& rollup);
+[[nodiscard]] Result<EpochDictionary> dictionary_of(const DaySummary& summary);
 
 }  // namespace perfleet

@@ -1,13 +1,12 @@
-#include "storage/rollup/day_rollup.h"
+#include "storage/summary/day_summary.h"
 
 #include <cstdint>
 #include <tuple>
 #include <utility>
 
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/day_limits.h"
 #include "storage/model/record_bytes.h"
-#include "storage/model/rollup_cover.h"
+#include "storage/model/row_cover.h"
 #include "storage/store_limits.h"
 
 namespace perfleet {
@@ -45,10 +44,10 @@ void node_columns(Io& io, Nodes& nodes) {
     io.column(nodes, [](auto& node) { return &node.offset; });
 }
 
-void check_nodes(RecordReader& reader, const DayRollup& rollup) {
-    for (std::size_t i = 0; i < rollup.nodes.size(); ++i) {
-        const DayRollup::Node& node = rollup.nodes[i];
-        if (node.parent > i || node.image >= rollup.images.size() || (i > 0 && node <= rollup.nodes[i - 1])) {
+void check_nodes(RecordReader& reader, const DaySummary& summary) {
+    for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
+        const DaySummary::Node& node = summary.nodes[i];
+        if (node.parent > i || node.image >= summary.images.size() || (i > 0 && node <= summary.nodes[i - 1])) {
             reader.fail(ErrorCode::kInvalid, "a node out of order, of no image, or before its caller");
         }
     }
@@ -69,101 +68,101 @@ void read_images(RecordReader& reader, std::vector<ImageDefinition>& images) {
     });
 }
 
-void check_names(RecordReader& reader, const DayRollup& rollup) {
+void check_names(RecordReader& reader, const DaySummary& summary) {
     std::uint64_t row_count = 0;
     std::size_t sum = 0;
-    for (const DayRollup::Name& name : rollup.names) {
-        row_count = reader.sum_of(row_count, check_sums(reader, rollup.sums, sum, name.sums_end));
+    for (const DaySummary::Name& name : summary.names) {
+        row_count = reader.sum_of(row_count, check_sums(reader, summary.sums, sum, name.sums_end));
         if (reader.has_failed()) {
             return;
         }
         sum = name.sums_end;
-        if (rollup.sums[sum - 1].stack.value > rollup.nodes.size()) {
+        if (summary.sums[sum - 1].stack.value > summary.nodes.size()) {
             reader.fail(ErrorCode::kInvalid, "a sum of no node");
         }
     }
-    if (sum != rollup.sums.size() || row_count != rollup.row_count) {
+    if (sum != summary.sums.size() || row_count != summary.row_count) {
         reader.fail(ErrorCode::kInvalid, "its sums aren't those of its rows");
     }
 }
 
-void check_hours(RecordReader& reader, const DayRollup& rollup) {
+void check_hours(RecordReader& reader, const DaySummary& summary) {
     std::uint64_t row_count = 0;
-    for (std::size_t i = 0; i < rollup.hours.size(); ++i) {
-        row_count = reader.sum_of(row_count, rollup.hours[i].rows.row_count);
-        if (rollup.hours[i].rows.seqs.empty() ||
-            (i != 0 && place_of(rollup.hours[i]) <= place_of(rollup.hours[i - 1]))) {
+    for (std::size_t i = 0; i < summary.hours.size(); ++i) {
+        row_count = reader.sum_of(row_count, summary.hours[i].rows.row_count);
+        if (summary.hours[i].rows.seqs.empty() ||
+            (i != 0 && place_of(summary.hours[i]) <= place_of(summary.hours[i - 1]))) {
             reader.fail(ErrorCode::kInvalid, "hours out of order, or without rows");
         }
     }
-    if (rollup.hours.empty() || rollup.hours.size() > limits::kRollupDayHoursMax || row_count != rollup.row_count) {
+    if (summary.hours.empty() || summary.hours.size() > limits::kSummaryHoursMax || row_count != summary.row_count) {
         reader.fail(ErrorCode::kInvalid, "its hours aren't those of its rows, or are too many");
     }
 }
 
 }  // namespace
 
-std::string encode_rollup(const DayRollup& rollup) {
+std::string encode_summary(const DaySummary& summary) {
     RecordWriter writer;
-    writer.varint(rollup.row_count);
-    writer.varint(rollup.first_ticks.value);
-    writer.varint(rollup.last_ticks.value - rollup.first_ticks.value);
-    writer.list(rollup.hours, [&](const DayHour& hour) { write_hour(writer, hour); });
-    writer.list(rollup.images, [&](const ImageDefinition& image) {
+    writer.varint(summary.row_count);
+    writer.varint(summary.first_ticks.value);
+    writer.varint(summary.last_ticks.value - summary.first_ticks.value);
+    writer.list(summary.hours, [&](const DayHour& hour) { write_hour(writer, hour); });
+    writer.list(summary.images, [&](const ImageDefinition& image) {
         writer.varint(image.flags);
         writer.varint(image.address);
         writer.varint(image.size_bytes);
         writer.text(image.build_id);
         writer.text(image.name);
     });
-    node_columns(writer, rollup.nodes);
-    writer.list(rollup.names, [&](const DayRollup::Name& name) { writer.text(name.text); });
-    writer.column(rollup.names, [](const auto& name) { return &name.sums_end; });
-    write_sums(writer, rollup.sums);
+    node_columns(writer, summary.nodes);
+    writer.list(summary.names, [&](const DaySummary::Name& name) { writer.text(name.text); });
+    writer.column(summary.names, [](const auto& name) { return &name.sums_end; });
+    write_sums(writer, summary.sums);
     return writer.finish();
 }
 
-Result<DayRollup> decode_day_rollup_untrusted(std::string_view bytes_untrusted) {
-    if (bytes_untrusted.size() > 2 * limits::kRollupSizeBytesMax) {
-        return Error{ErrorCode::kTooLarge, "rollup of a day: " + std::to_string(bytes_untrusted.size()) + " bytes"};
+Result<DaySummary> decode_summary_untrusted(std::string_view bytes_untrusted) {
+    if (bytes_untrusted.size() > 2 * limits::kSummarySizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, "summary of a day: " + std::to_string(bytes_untrusted.size()) + " bytes"};
     }
-    RecordReader reader{bytes_untrusted, "rollup of a day"};
-    DayRollup rollup;
-    rollup.row_count = reader.varint();
-    rollup.first_ticks = Ticks{reader.varint()};
-    rollup.last_ticks = Ticks{reader.sum_of(rollup.first_ticks.value, reader.varint())};
-    reader.list(rollup.hours, [&] { return read_hour(reader); });
-    check_hours(reader, rollup);
-    read_images(reader, rollup.images);
-    node_columns(reader, rollup.nodes);
-    check_nodes(reader, rollup);
-    reader.list(rollup.names, [&] {
-        DayRollup::Name name{reader.text(), 0};
-        if ((!rollup.names.empty() && name.text <= rollup.names.back().text) ||
-            rollup.names.size() >= limits::kRollupTableRowsMax) {
+    RecordReader reader{bytes_untrusted, "summary of a day"};
+    DaySummary summary;
+    summary.row_count = reader.varint();
+    summary.first_ticks = Ticks{reader.varint()};
+    summary.last_ticks = Ticks{reader.sum_of(summary.first_ticks.value, reader.varint())};
+    reader.list(summary.hours, [&] { return read_hour(reader); });
+    check_hours(reader, summary);
+    read_images(reader, summary.images);
+    node_columns(reader, summary.nodes);
+    check_nodes(reader, summary);
+    reader.list(summary.names, [&] {
+        DaySummary::Name name{reader.text(), 0};
+        if ((!summary.names.empty() && name.text <= summary.names.back().text) ||
+            summary.names.size() >= limits::kSummaryTableRowsMax) {
             reader.fail(ErrorCode::kInvalid, "names out of order, or too many");
         }
         return name;
     });
-    reader.column(rollup.names, [](auto& name) { return &name.sums_end; });
-    read_sums(reader, rollup.sums);
-    check_names(reader, rollup);
+    reader.column(summary.names, [](auto& name) { return &name.sums_end; });
+    read_sums(reader, summary.sums);
+    check_names(reader, summary);
     PERFLEET_TRY(reader.end());
-    return rollup;
+    return summary;
 }
 
-Result<EpochDictionary> dictionary_of(const DayRollup& rollup) {
+Result<EpochDictionary> dictionary_of(const DaySummary& summary) {
     EpochDictionary dictionary;
-    for (std::uint32_t i = 0; i < rollup.images.size(); ++i) {
-        PERFLEET_TRY(dictionary.define_image(ImageNumber{i}, rollup.images[i]));
+    for (std::uint32_t i = 0; i < summary.images.size(); ++i) {
+        PERFLEET_TRY(dictionary.define_image(ImageNumber{i}, summary.images[i]));
     }
-    for (std::uint32_t i = 0; i < rollup.nodes.size(); ++i) {
-        const DayRollup::Node& node = rollup.nodes[i];
+    for (std::uint32_t i = 0; i < summary.nodes.size(); ++i) {
+        const DaySummary::Node& node = summary.nodes[i];
         const Frame frame{ImageNumber{node.image}, node.offset};
         PERFLEET_TRY(dictionary.define_stack(StackNumber{i + 1}, {StackNumber{node.parent}, frame}));
     }
     if (!dictionary.finish().ok()) {
-        return Error{ErrorCode::kInvalid, "rollup of a day: a chain of too many nodes"};
+        return Error{ErrorCode::kInvalid, "summary of a day: a chain of too many nodes"};
     }
     return dictionary;
 }

@@ -1,4 +1,4 @@
-// Adds up the rollups of a day's hours, epoch by epoch, by what their numbers mean.
+// Adds up the rows of a day, epoch by epoch, by what their numbers mean.
 //
 // One thread.
 #pragma once
@@ -14,10 +14,9 @@
 #include "storage/dictionary/frame_tree.h"
 #include "storage/dictionary/thread_names.h"
 #include "storage/model/keys.h"
-#include "storage/model/rollup_cover.h"
+#include "storage/model/row_cover.h"
 #include "storage/number/flat_table.h"
-#include "storage/rollup/day_rollup.h"
-#include "storage/rollup/rollup.h"
+#include "storage/summary/day_summary.h"
 
 namespace perfleet {
 
@@ -28,18 +27,16 @@ public:
     // Of an epoch in one partition.
     struct Epoch {
         Partition partition;
-        RollupCover meaning;  // DayHour::meaning
+        RowCover meaning;  // DayHour::meaning
         const EpochDictionary& dictionary;
         const ThreadNames& names;
     };
 
     // Borrows the epoch, which is later than all before, until the next is begun.
     void begin(const Epoch& epoch);
-    // Of the epoch that was begun; no batch is covered twice. False, and nothing is added, where it can't be told by
-    // names: a thread has got another one in the middle, or the epoch's kernel is another than before.
-    [[nodiscard]] bool add(const Rollup& rollup);
-    // Rows [first, last) of a batch that no rollup covers; kColumns have been decoded. `is_next`: as for
-    // RollupCover::add_seq. False, and nothing is added, where the kernel is another.
+    // Rows [first, last) of a batch of the epoch that was begun; kColumns have been decoded. `is_next`: as for
+    // RowCover::add_seq. False, and nothing is added, where the epoch's kernel is another than before: names of its
+    // modules' frames couldn't be told.
     [[nodiscard]] bool add_rows(const DecodedRows& rows, std::size_t first, std::size_t last, Seq seq, bool is_next);
 
     [[nodiscard]] std::size_t hour_count() const { return hours_.size() + (hour_.rows.row_count != 0 ? 1 : 0); }
@@ -48,13 +45,13 @@ public:
     [[nodiscard]] std::size_t sum_count() const { return sums_.size(); }
     [[nodiscard]] std::size_t node_count() const { return tree_.nodes().size(); }
     [[nodiscard]] std::size_t image_count() const { return images_.size(); }
-    // Of all rollups that were added, or would have been made of the rows.
+    // Those that each epoch by itself would have, added up.
     [[nodiscard]] std::uint64_t hour_sum_count() const { return hour_sum_count_; }
     // Encoded; not less than it takes.
     [[nodiscard]] std::size_t size_bytes_max() const;
 
     // In the order of the format.
-    [[nodiscard]] DayRollup rollup() const;
+    [[nodiscard]] DaySummary summary() const;
     void clear();
 
 private:

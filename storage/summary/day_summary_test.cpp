@@ -1,4 +1,4 @@
-#include "storage/rollup/day_rollup.h"
+#include "storage/summary/day_summary.h"
 
 #include <gtest/gtest.h>
 
@@ -8,22 +8,21 @@
 #include <tuple>
 
 #include "schemas/text/hex.h"
-#include "storage/model/rollup_cover.h"
-#include "storage/rollup/day_sums.h"
-#include "storage/rollup/rollup_sums.h"
+#include "storage/model/row_cover.h"
 #include "storage/store/testing/sample_batches.h"
+#include "storage/summary/day_sums.h"
 
-namespace perfleet::day_rollup_test {
+namespace perfleet::day_summary_test {
 namespace {
 
 constexpr std::uint64_t kHourTicks = 3'600'000'000'000;
 
-DayRollup sample_day() {
-    DayRollup day;
+DaySummary sample_day() {
+    DaySummary day;
     day.row_count = 9;
     day.first_ticks = Ticks{300};
     day.last_ticks = Ticks{428};
-    const RollupCover meaning{EpochNumber{3}, 7, {{Seq{1}, Seq{1}}}};
+    const RowCover meaning{EpochNumber{3}, 7, {{Seq{1}, Seq{1}}}};
     day.hours = {{{BucketNumber{24}, 1, 2}, {EpochNumber{3}, 4, {{Seq{1}, Seq{5}}}}, meaning},
                  {{BucketNumber{25}, 1, 2}, {EpochNumber{4}, 5, {{Seq{6}, Seq{6}}}}, {EpochNumber{4}, 0, {}}}};
     day.images = {{1, 0x40, 5, "\x12\x34", "/bin/true"}, {2, 0, 0, "", "/bin/zz"}};
@@ -33,20 +32,20 @@ DayRollup sample_day() {
     return day;
 }
 
-TEST(DayRollup, IsReadAsItWasWritten) {
-    const DayRollup day = sample_day();
-    const auto back = decode_day_rollup_untrusted(encode_rollup(day));
+TEST(DaySummary, IsReadAsItWasWritten) {
+    const DaySummary day = sample_day();
+    const auto back = decode_summary_untrusted(encode_summary(day));
     ASSERT_TRUE(back.ok()) << back.error().message;
     EXPECT_EQ(*back, day);
-    DayRollup uneven = day;
+    DaySummary uneven = day;
     uneven.sums[1].weight = 49;
-    const auto uneven_back = decode_day_rollup_untrusted(encode_rollup(uneven));
+    const auto uneven_back = decode_summary_untrusted(encode_summary(uneven));
     ASSERT_TRUE(uneven_back.ok()) << uneven_back.error().message;
     EXPECT_EQ(*uneven_back, uneven);
 }
 
-TEST(DayRollup, HasTheBytesOfTheFormat) {
-    EXPECT_EQ(hex_of(encode_rollup(sample_day())),
+TEST(DaySummary, HasTheBytesOfTheFormat) {
+    EXPECT_EQ(hex_of(encode_summary(sample_day())),
               "0109ac028001"  // version, rows, first and last tick
               "02"            // hours: partition, its rows, what gives them meaning
               "180102"
@@ -77,43 +76,43 @@ TEST(DayRollup, HasTheBytesOfTheFormat) {
               "5bc0bb16");    // CRC-32C
 }
 
-TEST(DayRollup, OfDamagedBytesGivesAnErrorOrWhatHolds) {
-    const std::string bytes = encode_rollup(sample_day());
+TEST(DaySummary, OfDamagedBytesGivesAnErrorOrWhatHolds) {
+    const std::string bytes = encode_summary(sample_day());
     for (std::size_t at = 0; at < bytes.size(); ++at) {
         std::string damaged = bytes;
         damaged[at] = static_cast<char>(damaged[at] ^ 4);
-        EXPECT_FALSE(decode_day_rollup_untrusted(damaged).ok()) << at;
-        EXPECT_FALSE(decode_day_rollup_untrusted(bytes.substr(0, at)).ok()) << at;
+        EXPECT_FALSE(decode_summary_untrusted(damaged).ok()) << at;
+        EXPECT_FALSE(decode_summary_untrusted(bytes.substr(0, at)).ok()) << at;
     }
     std::string newer = bytes;
     newer[0] = 2;
-    EXPECT_FALSE(decode_day_rollup_untrusted(newer).ok());
+    EXPECT_FALSE(decode_summary_untrusted(newer).ok());
 }
 
-TEST(DayRollup, ThatContradictsItselfIsRefused) {
+TEST(DaySummary, ThatContradictsItselfIsRefused) {
     const auto refuses = [](auto change) {
-        DayRollup day = sample_day();
+        DaySummary day = sample_day();
         change(day);
-        return !decode_day_rollup_untrusted(encode_rollup(day)).ok();
+        return !decode_summary_untrusted(encode_summary(day)).ok();
     };
-    EXPECT_FALSE(refuses([](DayRollup&) {}));
-    EXPECT_TRUE(refuses([](DayRollup& day) { day.row_count = 10; }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { day.hours[0].rows.row_count = 3; }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { std::swap(day.hours[0], day.hours[1]); }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { day.hours[0].meaning.epoch = EpochNumber{4}; }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { day.hours[0].rows.seqs.clear(); }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { std::swap(day.images[0], day.images[1]); }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { day.nodes[3].image = 2; }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { day.nodes[4].parent = 5; }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { day.nodes[1] = day.nodes[0]; }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { std::swap(day.names[0].text, day.names[1].text); }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { day.names[1].text = day.names[0].text; }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { day.images[1] = day.images[0]; }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { day.sums[2].stack = StackNumber{6}; }));
-    EXPECT_TRUE(refuses([](DayRollup& day) { day.names[0].sums_end = 0; }));
+    EXPECT_FALSE(refuses([](DaySummary&) {}));
+    EXPECT_TRUE(refuses([](DaySummary& day) { day.row_count = 10; }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { day.hours[0].rows.row_count = 3; }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { std::swap(day.hours[0], day.hours[1]); }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { day.hours[0].meaning.epoch = EpochNumber{4}; }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { day.hours[0].rows.seqs.clear(); }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { std::swap(day.images[0], day.images[1]); }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { day.nodes[3].image = 2; }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { day.nodes[4].parent = 5; }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { day.nodes[1] = day.nodes[0]; }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { std::swap(day.names[0].text, day.names[1].text); }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { day.names[1].text = day.names[0].text; }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { day.images[1] = day.images[0]; }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { day.sums[2].stack = StackNumber{6}; }));
+    EXPECT_TRUE(refuses([](DaySummary& day) { day.names[0].sums_end = 0; }));
 }
 
-TEST(DayRollup, SaysWhatItsNumbersMean) {
+TEST(DaySummary, SaysWhatItsNumbersMean) {
     const auto dictionary = dictionary_of(sample_day());
     ASSERT_TRUE(dictionary.ok());
     EXPECT_EQ(dictionary->stack(StackNumber{4}).parent, StackNumber{1});
@@ -171,21 +170,17 @@ public:
             batch.add_stacks(stacks_);
         }
         const AdmittedBatch built = batch.build();
-        const ClockMap clock{kNsPerSecond, {ClockPoint{Ticks{0}, UtcNs{0}, 0}}};
-        Renames renames;
-        renames.finish();
-        RollupSums hours{RollupLevel::kHour, clock, renames};
+        DecodedRows samples;
         EpochDictionary dictionary;
         ThreadNames names;
-        RollupCover meaning{EpochNumber{number_}, 0, {{Seq{number_ + 1}, Seq{number_ + 1}}}};
+        RowCover meaning{EpochNumber{number_}, 0, {{Seq{number_ + 1}, Seq{number_ + 1}}}};
         for (const BatchSeries& series : built.series) {
             const auto block = parse_block_untrusted(series.block);
             DecodedRows decoded;
             EXPECT_TRUE(block.ok() && decoded.decode(*block).ok());
             meaning.row_count += gives_meaning(series.series.kind) ? series.row_count : 0;
             if (series.series.kind == Kind::kSample) {
-                hours.add_rows(decoded, 0, series.row_count);
-                hours.add_seq(Seq{number_ + 1}, false);
+                samples = std::move(decoded);
             } else if (series.series.kind == Kind::kTask) {
                 names.add(decoded);
             } else {
@@ -195,7 +190,7 @@ public:
         EXPECT_TRUE(dictionary.finish().ok());
         names.finish(dictionary);
         sums.begin({{BucketNumber{number_}, 0, 1}, meaning, dictionary, names});
-        return sums.add(hours.rollup(EpochNumber{number_}));
+        return sums.add_rows(samples, 0, samples.row_count(), Seq{number_ + 1}, false);
     }
 
 private:
@@ -211,10 +206,10 @@ private:
 using Counted = std::map<std::pair<std::string, std::vector<std::pair<std::string, std::uint64_t>>>,
                          std::pair<std::uint64_t, std::uint64_t>>;
 
-Counted counted_of(const DayRollup& day) {
+Counted counted_of(const DaySummary& day) {
     Counted counted;
     std::size_t at = 0;
-    for (const DayRollup::Name& name : day.names) {
+    for (const DaySummary::Name& name : day.names) {
         for (; at < name.sums_end; ++at) {
             std::vector<std::pair<std::string, std::uint64_t>> chain;
             for (std::uint32_t node = day.sums[at].stack.value; node != 0; node = day.nodes[node - 1].parent) {
@@ -258,13 +253,13 @@ TEST(DaySums, AreThoseOfAllRowsByContent) {
             }
             ASSERT_TRUE(hour.add_to(sums));
         }
-        const DayRollup day = sums.rollup();
+        const DaySummary day = sums.summary();
         EXPECT_EQ(day.row_count, 1'800U);
         EXPECT_EQ(day.hours.size(), 6U);
         EXPECT_EQ(counted_of(day), expected);
-        const std::string bytes = encode_rollup(day);
+        const std::string bytes = encode_summary(day);
         EXPECT_LE(bytes.size(), sums.size_bytes_max());
-        const auto back = decode_day_rollup_untrusted(bytes);
+        const auto back = decode_summary_untrusted(bytes);
         ASSERT_TRUE(back.ok()) << back.error().message;
         EXPECT_EQ(*back, day);
         first_bytes = round == 0 ? bytes : first_bytes;
@@ -315,7 +310,7 @@ TEST(DaySums, NameTheKernelOfAModuleThatHasRows) {
     const ShortChains chains(0, {kKernel, kModule, kProgram}, {{1, 0, 1, 5}});
     ASSERT_TRUE(chains.add_to(sums, {1}));
     std::vector<std::string> images;
-    for (const ImageDefinition& image : sums.rollup().images) {
+    for (const ImageDefinition& image : sums.summary().images) {
         images.push_back(image.name);
     }
     std::sort(images.begin(), images.end());
@@ -335,7 +330,7 @@ TEST(DaySums, AreOfOneKernel) {
     const ShortChains kernel_again(3, {kKernel}, {{1, 0, 0, 5}});
     ASSERT_TRUE(kernel_again.add_to(sums, {1}));
     EXPECT_EQ(sums.hour_count(), 3U);
-    EXPECT_EQ(sums.rollup().row_count, 4U);
+    EXPECT_EQ(sums.summary().row_count, 4U);
 }
 
 TEST(DaySums, CountChainsWhoseDefinitionIsLostAsOne) {
@@ -345,7 +340,7 @@ TEST(DaySums, CountChainsWhoseDefinitionIsLostAsOne) {
     ASSERT_TRUE(first.add_to(sums, {1, 2, 3, 3}));
     const ShortChains second(1, {kProgram}, stacks);
     ASSERT_TRUE(second.add_to(sums, {2, 1, 70'000}));
-    const DayRollup day = sums.rollup();
+    const DaySummary day = sums.summary();
     ASSERT_EQ(day.sums.size(), 2U);
     EXPECT_EQ(day.sums[0].row_count + day.sums[1].row_count, 7U);
     EXPECT_EQ(std::max(day.sums[0].row_count, day.sums[1].row_count), 5U);
@@ -353,4 +348,4 @@ TEST(DaySums, CountChainsWhoseDefinitionIsLostAsOne) {
 }
 
 }  // namespace
-}  // namespace perfleet::day_rollup_test
+}  // namespace perfleet::day_summary_test

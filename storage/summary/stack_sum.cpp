@@ -1,4 +1,4 @@
-#include "storage/rollup/rollup_columns.h"
+#include "storage/summary/stack_sum.h"
 
 #include "storage/store_limits.h"
 
@@ -20,7 +20,7 @@ std::uint64_t weight_of_each(std::span<const StackSum> sums) {
 
 template <class Io, class Sums>
 void sums_columns(Io& io, Sums& sums, std::uint64_t weight_each) {
-    io.rows(sums, limits::kRollupTableRowsMax);
+    io.rows(sums, limits::kSummaryTableRowsMax);
     io.column(sums, [](auto& sum) { return &sum.stack.value; });
     io.column(sums, [](auto& sum) { return &sum.row_count; });
     if (weight_each == 0) {
@@ -58,21 +58,6 @@ std::uint64_t check_sums(RecordReader& reader, std::span<const StackSum> sums, s
         }
     }
     return row_count;
-}
-
-void check_cell(RecordReader& reader, const CellBounds* before, const CellBounds& cell) {
-    if (before != nullptr && (cell.number <= before->number || cell.from < before->until)) {
-        reader.fail(ErrorCode::kInvalid, "cells out of order");
-    }
-}
-
-Result<RollupCover> decode_rollup_cover_untrusted(std::string_view bytes_untrusted) {
-    RecordReader reader{bytes_untrusted, "rollup"};
-    RollupCover cover = read_cover(reader);
-    if (reader.has_failed()) {
-        return reader.end().error();
-    }
-    return cover;
 }
 
 }  // namespace perfleet

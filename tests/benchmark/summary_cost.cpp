@@ -1,12 +1,11 @@
-// What profiles of long times cost, counted from rollups of days, from those of hours, and from blocks, and what making
-// rollups costs.
+// What profiles of long times cost, counted from summaries of days and from blocks, and what making summaries costs.
 //
-//   rollup_cost [--rows N] [--rows-per-hour N] [--sessions N] [--stacks N] [--threads N] [--folder DIR]
+//   summary_cost [--rows N] [--rows-per-hour N] [--sessions N] [--stacks N] [--threads N] [--folder DIR]
 //
 // Stores batches of 16k rows in this process, as a gateway does: each session at 999 Hz on two processors (fewer rows
 // an hour, where --rows-per-hour says so), hour after hour, an epoch an hour, with as many call chains as --stacks
-// says. Then the store compacts, rolls up hours, and days. After each of these `top` is asked of all rows, five times
-// in a process of its own: medians of CPU, most memory. Answers are compared.
+// says. Then the store compacts, makes dictionaries, and sums days. Before and after the last `top` is asked of all
+// rows, five times in a process of its own: medians of CPU, most memory. Answers are compared.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,13 +39,12 @@ struct Options {
     std::uint64_t session_count = 1;
     std::uint32_t stack_count = 20'000;
     unsigned thread_count = 1;
-    bool is_exact = false;
     std::string store;  // of one that is asked
     std::string folder = std::filesystem::temp_directory_path().string();
 };
 
 [[noreturn]] void fail(const std::string& what) {
-    std::fprintf(stderr, "rollup_cost: %s\n", what.c_str());
+    std::fprintf(stderr, "summary_cost: %s\n", what.c_str());
     std::exit(1);
 }
 
@@ -65,12 +63,11 @@ double own_cpu_ms() {
 
 // -- the process that asks --------------------------------------------------------------------------------------------
 
-// Prints the answer's hash and what it was counted from.
+// Prints the answer's hash.
 void ask(const Options& options) {
     const auto reader = checked_or_stop(open_store_reader(options.store));
     Selection selection;
     selection.thread_count = options.thread_count;
-    selection.is_exact = options.is_exact;
     const Scan scan = checked_or_stop(Scan::open(*reader, selection));
     Symbolizer symbolizer{nullptr, {}};
     const Answer answer = checked_or_stop(make_top(scan, symbolizer, {}));
@@ -84,9 +81,7 @@ void ask(const Options& options) {
             }
         }
     }
-    const AnswerSources sources = scan.sources().read();
-    std::printf("%zu %llu %llu\n", std::hash<std::string>{}(text), static_cast<unsigned long long>(sources.rollups),
-                static_cast<unsigned long long>(sources.blocks));
+    std::printf("%zu\n", std::hash<std::string>{}(text));
 }
 
 // -- the process that stores ------------------------------------------------------------------------------------------
@@ -95,11 +90,9 @@ struct Asked {
     double cpu_ms = 0;
     double memory_mib = 0;
     std::string answer;
-    unsigned long long rollups = 0;
-    unsigned long long blocks = 0;
 };
 
-Asked ask_once(const Options& options, const std::string& store, bool is_exact) {
+Asked ask_once(const Options& options, const std::string& store) {
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0) {
         fail("no pipe");
@@ -108,15 +101,14 @@ Asked ask_once(const Options& options, const std::string& store, bool is_exact) 
     if (child == 0) {
         ::dup2(ends[1], STDOUT_FILENO);
         const std::string threads = std::to_string(options.thread_count);
-        ::execl("/proc/self/exe", "rollup_cost", "--ask", store.c_str(), "--exact", is_exact ? "1" : "0", "--threads",
-                threads.c_str(), nullptr);
+        ::execl("/proc/self/exe", "summary_cost", "--ask", store.c_str(), "--threads", threads.c_str(), nullptr);
         ::_exit(127);
     }
     ::close(ends[1]);
     Asked asked;
     FILE* said = ::fdopen(ends[0], "r");
     std::array<char, 64> hash{};
-    const bool is_said = std::fscanf(said, "%63s %llu %llu", hash.data(), &asked.rollups, &asked.blocks) == 3;
+    const bool is_said = std::fscanf(said, "%63s", hash.data()) == 1;
     std::fclose(said);
     int status = 0;
     rusage usage{};
@@ -130,10 +122,10 @@ Asked ask_once(const Options& options, const std::string& store, bool is_exact) 
 }
 
 // The median's CPU, the greatest memory.
-Asked ask_often(const Options& options, const std::string& store, bool is_exact) {
+Asked ask_often(const Options& options, const std::string& store) {
     std::vector<Asked> all;
     for (int round = 0; round < kRounds; ++round) {
-        all.push_back(ask_once(options, store, is_exact));
+        all.push_back(ask_once(options, store));
     }
     std::sort(all.begin(), all.end(), [](const Asked& a, const Asked& b) { return a.cpu_ms < b.cpu_ms; });
     Asked median = all[all.size() / 2];
@@ -148,17 +140,17 @@ struct Made {
     double cpu_ms = 0;
 };
 
-Made compact(const std::string& folder, std::optional<RollupPolicy> rollups) {
+Made compact(const std::string& folder, std::optional<SummaryPolicy> summaries) {
     StoreOptions options;
-    options.rollups = rollups;
+    options.summaries = summaries;
+    options.dictionaries.emplace();
     auto store = checked_or_stop(open_store(folder, options));
     Made made;
     made.cpu_ms = own_cpu_ms();
     checked_or_stop(store->compact(kLater, [&](const CompactionStep& step) {
-        made.sum.rollups += step.rollups;
-        made.sum.rollup_rows += step.rollup_rows;
-        made.sum.rollup_bytes += step.rollup_bytes;
-        made.sum.rows_left += step.rows_left;
+        made.sum.summaries += step.summaries;
+        made.sum.summary_rows += step.summary_rows;
+        made.sum.summary_bytes += step.summary_bytes;
         return Visit::kContinue;
     }));
     made.cpu_ms = own_cpu_ms() - made.cpu_ms;
@@ -166,21 +158,20 @@ Made compact(const std::string& folder, std::optional<RollupPolicy> rollups) {
     return made;
 }
 
-void report(const char* name, const Made& made, std::uint64_t row_count) {
-    std::printf("%s: %llu, %.3f B a row, %.1f ns of CPU a row; %llu rows left out\n", name,
-                static_cast<unsigned long long>(made.sum.rollups),
-                static_cast<double>(made.sum.rollup_bytes) / static_cast<double>(row_count),
-                1e6 * made.cpu_ms / static_cast<double>(row_count),
-                static_cast<unsigned long long>(made.sum.rows_left));
+void report(const Made& made, std::uint64_t row_count) {
+    std::printf("%llu summaries of %llu rows, %.3f B a row, %.1f ns of CPU a row\n",
+                static_cast<unsigned long long>(made.sum.summaries),
+                static_cast<unsigned long long>(made.sum.summary_rows),
+                static_cast<double>(made.sum.summary_bytes) / static_cast<double>(row_count),
+                1e6 * made.cpu_ms / static_cast<double>(row_count));
 }
 
 void report(const char* name, const Asked& asked) {
-    std::printf("  top from %-6s CPU %9.1f ms, memory %7.1f MiB (%llu rollups, %llu blocks)\n", name, asked.cpu_ms,
-                asked.memory_mib, asked.rollups, asked.blocks);
+    std::printf("  top from %-9s CPU %9.1f ms, memory %7.1f MiB\n", name, asked.cpu_ms, asked.memory_mib);
 }
 
 void measure(const Options& options) {
-    const std::string folder = options.folder + "/rollup_cost." + std::to_string(::getpid());
+    const std::string folder = options.folder + "/summary_cost." + std::to_string(::getpid());
     std::filesystem::remove_all(folder);
     {
         auto store = checked_or_stop(open_store(folder));
@@ -190,26 +181,20 @@ void measure(const Options& options) {
         }
         checked_or_stop(store->sync());
     }
-    constexpr std::uint32_t kNoDays = 25;
     const Made compacted = compact(folder, std::nullopt);
     std::printf("%llu rows of %llu sessions; joined with %.1f ns of CPU a row\n",
                 static_cast<unsigned long long>(options.row_count),
                 static_cast<unsigned long long>(options.session_count),
                 1e6 * compacted.cpu_ms / static_cast<double>(options.row_count));
-    const Asked exact = ask_often(options, folder, true);
-    report("rollups by hour and minute", compact(folder, RollupPolicy{.rows_min = 1, .day_hours_min = kNoDays}),
-           options.row_count);
-    const Asked hours = ask_often(options, folder, false);
-    report("rollups by day", compact(folder, RollupPolicy{.rows_min = 1}), options.row_count);
-    const Asked days = ask_often(options, folder, false);
-    if (hours.answer != exact.answer || days.answer != exact.answer) {
-        fail("rollups give another answer than blocks");
+    const Asked blocks = ask_often(options, folder);
+    report(compact(folder, SummaryPolicy{}), options.row_count);
+    const Asked summaries = ask_often(options, folder);
+    if (summaries.answer != blocks.answer) {
+        fail("summaries give another answer than blocks");
     }
-    report("blocks", exact);
-    report("hours", hours);
-    report("days", days);
-    std::printf("  hours: %.1f times less CPU than blocks; days: %.1f times less than hours\n",
-                exact.cpu_ms / hours.cpu_ms, hours.cpu_ms / days.cpu_ms);
+    report("blocks", blocks);
+    report("summaries", summaries);
+    std::printf("  %.1f times less CPU\n", blocks.cpu_ms / summaries.cpu_ms);
     std::filesystem::remove_all(folder);
 }
 
@@ -232,8 +217,6 @@ Options parse(int argc, char** argv) {
             options.folder = value;
         } else if (name == "--ask") {
             options.store = value;
-        } else if (name == "--exact") {
-            options.is_exact = value == "1";
         } else {
             fail("unknown option " + std::string{name});
         }

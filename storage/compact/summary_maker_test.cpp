@@ -1,11 +1,11 @@
-// Conformance of engines: rollups of days that compact() makes.
+// Conformance of engines: summaries of days that compact() makes.
 #include <algorithm>
 
-#include "storage/rollup/day_rollup.h"
 #include "storage/store/testing/conformance.h"
 #include "storage/store/testing/visit_blocks.h"
+#include "storage/summary/day_summary.h"
 
-namespace perfleet::conformance::day_maker_test {
+namespace perfleet::conformance::summary_maker_test {
 namespace {
 
 constexpr std::int64_t kHourNs = kBucketDurationS * kNsPerSecond;
@@ -14,7 +14,6 @@ constexpr UtcNs kNextDay{(std::int64_t{kBucket.value} + kHoursPerDay) * kHourNs}
 constexpr UtcNs kLater{kNextDay.value + kHourNs};
 constexpr std::uint64_t kRowsABatch = 40;
 constexpr std::uint64_t kBatchesAnHour = 4;
-constexpr RollupKind kDays{RollupContent::kNamedStacks, RollupLevel::kDay};
 
 class StoreDays : public testing::TestWithParam<TestEngine> {
 protected:
@@ -63,29 +62,29 @@ protected:
     void compact(UtcNs now = kLater) {
         ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{last_seq_}).ok());
         const auto compacted = store_->compact(now, [&](const CompactionStep& step) {
-            written_ += step.rollups;
+            written_ += step.summaries;
             return Visit::kContinue;
         });
         ASSERT_TRUE(compacted.ok()) << compacted.error().message;
     }
 
-    [[nodiscard]] std::vector<DayRollup> days(std::uint32_t hour) const {
-        std::vector<DayRollup> found;
-        const auto on_rollup = [&](const RollupKey& key, std::string_view bytes) {
-            auto day = decode_day_rollup_untrusted(bytes);
+    [[nodiscard]] std::vector<DaySummary> days(std::uint32_t hour) const {
+        std::vector<DaySummary> found;
+        const auto on_summary = [&](const SummaryKey& key, std::string_view bytes) {
+            auto day = decode_summary_untrusted(bytes);
             EXPECT_TRUE(day.ok()) << day.error().message;
             EXPECT_EQ(key.first_seq, day->hours.front().rows.seqs.front().first);
             found.push_back(std::move(*day));
             return Visit::kContinue;
         };
         EXPECT_TRUE(
-            visit_rollups(*store_, partition_in(bucket_of(hour)), kTarget, kSession, kSamples, kDays, on_rollup).ok());
+            visit_summaries(*store_, partition_in(bucket_of(hour)), kTarget, kSession, kSamples, on_summary).ok());
         return found;
     }
 
-    static StoreOptions options(std::uint32_t rows_min = 1) {
+    static StoreOptions options(const SummaryPolicy& policy = {}) {
         StoreOptions options;
-        options.rollups = RollupPolicy{.rows_min = rows_min, .rows_per_sum = 2};
+        options.summaries = policy;
         return options;
     }
 
@@ -109,10 +108,10 @@ TEST_P(StoreDays, SumTheirHoursWhenTheDayIsOver) {
     compact();
     EXPECT_EQ(written_, before + 1);
     ASSERT_EQ(days(7).size(), 1U);
-    const DayRollup day = days(7)[0];
+    const DaySummary day = days(7)[0];
     EXPECT_EQ(day.hours.size(), 5U);
     EXPECT_EQ(day.row_count, 5 * kBatchesAnHour * kRowsABatch);
-    EXPECT_EQ(day.nodes, (std::vector<DayRollup::Node>{{0, 0, 0x10}, {0, 0, 0x11}}));
+    EXPECT_EQ(day.nodes, (std::vector<DaySummary::Node>{{0, 0, 0x10}, {0, 0, 0x11}}));
     ASSERT_EQ(day.names.size(), 1U);
     EXPECT_EQ(day.names[0].text, "sh");
     EXPECT_EQ(day.sums[0].row_count, 5 * kBatchesAnHour * 14);  // chains without frames
@@ -136,18 +135,13 @@ TEST_P(StoreDays, AreMadeAfterAStartAndNotAgainAfterTheNext) {
     EXPECT_EQ(days(3).size(), 1U);
 }
 
-// Too few for a rollup of an hour: they are summed from their blocks.
-TEST_P(StoreDays, TakeUpHoursWithoutRollups) {
-    TestStores stores{GetParam(), options(1'000'000)};
-    store_ = stores.open();
+TEST_P(StoreDays, NameTheBatchesOfEachHour) {
     put_hours(0, 5);
     compact();
     ASSERT_EQ(days(5).size(), 1U);
-    EXPECT_EQ(days(5)[0].row_count, 6 * kBatchesAnHour * kRowsABatch);
-    EXPECT_EQ(days(5)[0].sums.size(), 3U);
     EXPECT_EQ(days(5)[0].hours[2].rows.seqs, (std::vector<SeqRange>{{Seq{9}, Seq{12}}}));
+    EXPECT_EQ(days(5)[0].hours[2].rows.row_count, kBatchesAnHour * kRowsABatch);
     EXPECT_EQ(written_, 1U);
-    store_.reset();
 }
 
 TEST_P(StoreDays, AreMadeAnewInALaterHourThatComesLate) {
@@ -166,9 +160,7 @@ TEST_P(StoreDays, AreNotMadeOfOneHourNorWhereTheyWouldSaveLittle) {
     compact(UtcNs{kLater.value + 24 * kHourNs});
     EXPECT_TRUE(days(0).empty());
     EXPECT_TRUE(days(kHoursPerDay).empty());
-    StoreOptions strict = options();
-    strict.rollups->day_saving = 6;
-    TestStores stores{GetParam(), strict};
+    TestStores stores{GetParam(), options({.saving = 6})};
     store_ = stores.open();
     put_hours(0, 4);  // five times the sums
     compact();
@@ -177,9 +169,7 @@ TEST_P(StoreDays, AreNotMadeOfOneHourNorWhereTheyWouldSaveLittle) {
 }
 
 TEST_P(StoreDays, AreMadeOfWholeDaysWhereTheyNeedAllHours) {
-    StoreOptions whole = options();
-    whole.rollups->day_hours_min = kHoursPerDay;
-    TestStores stores{GetParam(), whole};
+    TestStores stores{GetParam(), options({.hours_min = kHoursPerDay})};
     store_ = stores.open();
     put_hours(1, kHoursPerDay + 23);  // of the first day all but an hour
     compact(UtcNs{kLater.value + kHoursPerDay * kHourNs});
@@ -197,7 +187,7 @@ TEST_P(StoreDays, LeaveOutAnHourThatCantBeUnderstood) {
     const std::vector built{batch.build()};
     ASSERT_TRUE(store_->put(partition_in(bucket_of(2)), built).ok());
     compact();
-    const std::vector<DayRollup> found = days(4);
+    const std::vector<DaySummary> found = days(4);
     ASSERT_EQ(found.size(), 1U);
     std::vector<BucketNumber> hours;
     for (const DayHour& hour : found[0].hours) {
@@ -210,12 +200,9 @@ TEST_P(StoreDays, ReportNothingMoreOnceTheyAreStopped) {
     if (GetParam() != TestEngine::kMemory) {
         return;  // many stores, and the engine has no part in it
     }
-    StoreOptions small = options();
-    small.rollups->sums_max = 8;
-    small.rollups->day_saving = 1;
     moved_ = 2;
     for (int allowed = 0;; ++allowed) {
-        TestStores stores{GetParam(), small};
+        TestStores stores{GetParam(), options({.saving = 1, .sums_max = 8})};
         store_ = stores.open();
         put_hours(0, 4);
         ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{last_seq_}).ok());
@@ -235,17 +222,14 @@ TEST_P(StoreDays, ReportNothingMoreOnceTheyAreStopped) {
 }
 
 TEST_P(StoreDays, AreSplitWhereOneWouldHaveTooManySums) {
-    StoreOptions small = options();
-    small.rollups->sums_max = 8;
-    small.rollups->day_saving = 1;
     moved_ = 2;
-    TestStores stores{GetParam(), small};
+    TestStores stores{GetParam(), options({.saving = 1, .sums_max = 8})};
     store_ = stores.open();
     put_hours(0, 9);
     compact();
     std::vector<std::size_t> hours;
     std::uint64_t row_count = 0;
-    for (const DayRollup& day : days(9)) {
+    for (const DaySummary& day : days(9)) {
         hours.push_back(day.hours.size());
         row_count += day.row_count;
     }
@@ -275,7 +259,7 @@ TEST_P(StoreDays, AreMadeThoughTheWorkIsStoppedAtEveryStep) {
         ASSERT_TRUE(store_
                         ->compact(kLater,
                                   [&](const CompactionStep& step) {
-                                      day_count += step.rollups == 1 && step.rollup_rows == 0 ? 1 : 0;
+                                      day_count += step.summaries;
                                       return step_count++ < allowed ? Visit::kContinue : Visit::kStop;
                                   })
                         .ok());
@@ -288,4 +272,4 @@ INSTANTIATE_TEST_SUITE_P(Engines, StoreDays, testing::ValuesIn(test_engines()),
                          [](const auto& parameter) { return std::string{engine_name(parameter.param)}; });
 
 }  // namespace
-}  // namespace perfleet::conformance::day_maker_test
+}  // namespace perfleet::conformance::summary_maker_test
