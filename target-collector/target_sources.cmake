@@ -36,7 +36,7 @@ set(perfleet_target_sources
     target-collector/small/frame_chain.cpp
     target-collector/small/small_collector.cpp
     target-collector/small/stack_table.cpp
-    target-collector/source/pmu_description.cpp)
+    target-collector/pmu/pmu_description.cpp)
 # Of seL4's kernel logs, threads and utilisation, and the run that is made of them: none of it calls the kernel itself.
 set(perfleet_sel4_sources
     target-collector/source/sel4/kernel_description.cpp

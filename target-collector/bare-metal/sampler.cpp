@@ -1,7 +1,7 @@
 #include "target-collector/bare-metal/sampler.h"
 
-#include "target-collector/bare-metal/pmu.h"
 #include "target-collector/bare-metal/registers.h"
+#include "target-collector/pmu/pmu.h"
 
 namespace perfleet::bare_metal {
 namespace {

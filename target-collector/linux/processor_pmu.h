@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "target-collector/source/pmu_description.h"
+#include "target-collector/pmu/pmu_description.h"
 
 namespace perfleet {
 
@@ -17,7 +17,7 @@ using CpuidFunction = CpuidRegisters (*)(std::uint32_t leaf);
 // This processor's; null where it isn't x86-64.
 [[nodiscard]] CpuidFunction own_cpuid();
 
-// Labels by name, ascending: those of PmuLabels (source/pmu_description.h), or, where there is no CPUID:
+// Labels by name, ascending: those of PmuLabels (pmu/pmu_description.h), or, where there is no CPUID:
 //   pmu       the PMUs of its CPUs, with commas between, or "none"
 //   pmu_NAME  what stands in the file caps/NAME of the first of them
 // `root` stands before /sys: tests make their own.

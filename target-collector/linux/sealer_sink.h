@@ -2,8 +2,8 @@
 #pragma once
 
 #include "target-collector/linux/clock_relation.h"
+#include "target-collector/message/row_sink.h"
 #include "target-collector/message/sealer.h"
-#include "target-collector/source/row_sink.h"
 
 namespace perfleet {
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "schemas/vocabulary/ids.h"
+#include "target-collector/message/row_sink.h"
 #include "target-collector/process/image_table.h"
 #include "target-collector/process/stack_nodes.h"
 #include "target-collector/process/stack_resolver.h"
-#include "target-collector/source/row_sink.h"
 
 namespace perfleet {
 

@@ -5,7 +5,7 @@
 
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/series.h"
-#include "target-collector/source/row_sink.h"
+#include "target-collector/message/row_sink.h"
 
 namespace perfleet {
 

@@ -3,8 +3,8 @@
 // Freestanding; one thread, the collector's.
 #pragma once
 
+#include "target-collector/message/row_sink.h"
 #include "target-collector/small/small_collector.h"
-#include "target-collector/source/row_sink.h"
 
 namespace perfleet {
 

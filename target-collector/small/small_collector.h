@@ -43,7 +43,7 @@ public:
     // Samples that the platform had to drop.
     void count_lost(EventNumber event, std::uint64_t sample_count);
 
-    // Rows of other kinds, and what is counted of them, as RowSink (source/row_sink.h) has it. Definitions and tasks
+    // Rows of other kinds, and what is counted of them, as RowSink (message/row_sink.h) has it. Definitions and tasks
     // are the collector's own.
     void append(const RowView& row);
     void count_lost(Series series, CountName reason, std::uint64_t row_count);

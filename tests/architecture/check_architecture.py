@@ -32,7 +32,7 @@ MAY_INCLUDE = {
 # What programs that gateways and collectors are part of may include of them: folders and headers. The rest is theirs.
 OFFERED = {
     "gateway": "gateway.h admission control",
-    "target-collector": "linux message probe process ring wire source/row_sink.h source/sel4/log_buffer.h"
+    "target-collector": "linux message probe process ring wire source/sel4/log_buffer.h"
                         " source/linux/bpf/function_tracer.h source/linux/cpu_list.h source/linux/debug_file.h"
                         " source/linux/event_counts.h source/linux/event_parser.h source/linux/event_spec.h"
                         " source/linux/event_table.h source/linux/probe_area.h source/linux/probe_reader.h",
@@ -40,7 +40,7 @@ OFFERED = {
 # Importers are further from them: they take rows, batches and messages, and know nothing of sockets, orders and events.
 OFFERED_TO_IMPORTERS = {
     "gateway": "admission",
-    "target-collector": "message process ring source/row_sink.h source/sel4/log_buffer.h source/linux/event_table.h"
+    "target-collector": "message process ring source/sel4/log_buffer.h source/linux/event_table.h"
                         " wire/frame_file.h linux/machine_state.h linux/packed_symbols.h linux/processor_pmu.h"
                         " linux/target_identity.h",
 }
@@ -50,7 +50,7 @@ OFFERED_TO_IMPORTERS = {
 FOLDER_ORDER = {
     "schemas": "vocabulary text columns perf sel4 wire peers zmtp",
     "daemon": "terminal log metrics service start command-line",
-    "target-collector": "probe/perfleet probe ring message bare-metal/pmu.h source process/unwind process wire metrics small source/sel4 bare-metal"
+    "target-collector": "probe/perfleet probe ring message pmu process/unwind process wire metrics small source/sel4 bare-metal"
                         " source/linux/bpf source/linux spool linux"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/objects.h"
                         " sel4/root/boot_tree.h sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
@@ -131,8 +131,7 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 FREESTANDING = re.compile(r"schemas/vocabulary/(assert|batch_limits|column_values|duration_histogram|event|ids|kinds|result|named_row|row_view|series|shared_value|time)\.(h|cpp)$"
                           r"|schemas/vocabulary/(clock_claim|uncovered_time|utilisation_thread)\.h$"
                           r"|schemas/(columns|perf)/|schemas/sel4/(kernel_log|names)\.(h|cpp)$|schemas/wire/\w+\.h$"
-                          r"|target-collector/(ring|message|small|source/sel4)/|target-collector/source/(row_sink|pmu_description)\.(h|cpp)$"
-                          r"|target-collector/bare-metal/pmu\.h$"
+                          r"|target-collector/(ring|message|pmu|small|source/sel4)/"
                           r"|target-collector/sel4/run/"
                           r"|target-collector/wire/(byte_stream|delivery\w*|driver|line_stream|resend_timeout|zmtp_\w+)\.(h|cpp)$")
 NOT_FREESTANDING = re.compile(r".*_(test|host)\.(cpp|h)$|.*/testing/")
@@ -208,6 +207,21 @@ def is_main(path):
 
 def is_freestanding(path):
     return bool(FREESTANDING.match(path)) and not NOT_FREESTANDING.match(path)
+
+
+def folder_of(path):
+    """The module's sub-folder that a file stands in; none of a file in the module's own."""
+    return "/".join(path.split("/")[:2]) if path.count("/") > 1 and path.split("/")[0] in MAY_INCLUDE else None
+
+
+def reachable_in(edges, start):
+    seen, left = set(), [start]
+    while left:
+        for folder in edges.get(left.pop(), {}):
+            if folder not in seen:
+                seen.add(folder)
+                left.append(folder)
+    return seen
 
 
 class Checker:
@@ -338,6 +352,21 @@ class Checker:
         elif there[0] > here[0] or (there[0] == here[0] and there[1] != here[1]):
             self.report(path, line, f'"{target}" stands above {posixpath.dirname(path)}: includes go down only')
 
+    def check_circles(self):
+        """No two folders of a module reach each other, also through others or single files that the order names."""
+        edges = {}  # the first include between two folders
+        for path, included in self.includes.items():
+            here = folder_of(path)
+            for line, _, target in included if here and path not in self.test_code else []:
+                there = folder_of(target) if target in self.known else None
+                if there and there != here and target not in self.test_code:
+                    edges.setdefault(here, {}).setdefault(there, (path, line))
+        reached = {folder: reachable_in(edges, folder) for folder in edges}
+        for here, targets in sorted(edges.items()):
+            for there, (path, line) in sorted(targets.items()):
+                if here in reached.get(there, ()):
+                    self.report(path, line, f"{here} and {there} include each other")
+
     def check_testing_folders(self):
         for path in sorted(self.test_code):
             if path.endswith(".h") and not path.startswith("tests/") and not is_unit_test(path):
@@ -416,6 +445,7 @@ class Checker:
             self.check_includes(path)
         self.check_targets()
         self.check_testing_folders()
+        self.check_circles()
         self.check_defined_names()
         self.check_names()
         self.check_words()

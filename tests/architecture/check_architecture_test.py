@@ -17,10 +17,10 @@ SOUND_TREE = {
     "schemas/columns/codec.cpp": '#include "schemas/columns/codec.h"\n#include <cstring>\n',
     "schemas/columns/codec_test.cpp": '#include <gtest/gtest.h>\n#include <vector>\n',
     "schemas/vocabulary/error.h": "#include <string>\n",
-    "target-collector/CMakeLists.txt": "module(source/perf.cpp)\ntest(wire/driver_test.cpp)\n",
+    "target-collector/CMakeLists.txt": "module(source/linux/perf.cpp)\ntest(wire/driver_test.cpp)\n",
     "target-collector/ring/spsc_ring.h": "#include <atomic>\n",
     "target-collector/wire/driver_test.cpp": "#include <zmq.h>\n",
-    "target-collector/source/perf.cpp":
+    "target-collector/source/linux/perf.cpp":
         '#include <linux/perf_event.h>\n#include <sys/mman.h>\n#include "target-collector/message/batch_builder.h"\n',
     "daemon/CMakeLists.txt": "module(log FOLDERS metrics log LINKS spdlog)\n",
     "daemon/metrics/metrics_server.cpp": "#include <prometheus/text_serializer.h>\n",
@@ -54,14 +54,19 @@ VIOLATIONS = {
         {"schemas/columns/codec.h": '#include <cstdint>\n\n#include "storage/block/block.h"\n'},
         "schemas/columns/codec.h:3:", "schemas may not include storage"),
     "target-collector includes storage": (
-        {"target-collector/source/perf.cpp": '#include "storage/block/block.h"\n'},
-        "target-collector/source/perf.cpp:1:", "target-collector may not include storage"),
+        {"target-collector/source/linux/perf.cpp": '#include "storage/block/block.h"\n'},
+        "target-collector/source/linux/perf.cpp:1:", "target-collector may not include storage"),
     "a command includes what is the gateway's own": (
         {"tools/perfleet/table.h": '#include <string>\n#include "gateway/wire/context.h"\n'},
         "tools/perfleet/table.h:2:", "is not what gateway offers"),
     "an importer includes what is offered to commands alone": (
         {"tools/perfleet/import/run.h": '#include "gateway/gateway.h"\n', "gateway/gateway.h": "\n"},
         "tools/perfleet/import/run.h:1:", "is not what gateway offers"),
+    "two folders include each other through a file that the order names": (
+        {"exporters/format/export_format.h": "#include <string>\n",
+         "exporters/report/table.h": '#include "exporters/format/export_format.h"\n',
+         "exporters/format/export_format.cpp": '#include "exporters/report/table.h"\n'},
+        "exporters/format/export_format.cpp:1:", "include each other"),
     "a folder includes one above it": (
         {"storage/block/block.h": '#include "schemas/columns/codec.h"\n#include "storage/engine/rocksdb_engine.h"\n'},
         "storage/block/block.h:2:", "stands above storage/block"),
@@ -133,8 +138,8 @@ VIOLATIONS = {
         {"storage/block/block.h": '#include "storage/engine/rocksdb_engine.h"\n'},
         "storage/block/block.h:1:", "brings in RocksDB"),
     "libelf outside symbol": (
-        {"target-collector/source/perf.cpp": "#include <libelf.h>\n"},
-        "target-collector/source/perf.cpp:1:", "libelf"),
+        {"target-collector/source/linux/perf.cpp": "#include <libelf.h>\n"},
+        "target-collector/source/linux/perf.cpp:1:", "libelf"),
     "libdw outside symbol": (
         {"exporters/perf-data/exporter.h": "#include <elfutils/libdwfl.h>\n"},
         "exporters/perf-data/exporter.h:1:", "libelf"),

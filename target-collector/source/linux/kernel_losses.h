@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "target-collector/message/row_sink.h"
 #include "target-collector/source/linux/event_set.h"
 #include "target-collector/source/linux/record_reader.h"
-#include "target-collector/source/row_sink.h"
 
 namespace perfleet {
 

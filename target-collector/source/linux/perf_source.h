@@ -18,6 +18,7 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/control.h"
+#include "target-collector/message/row_sink.h"
 #include "target-collector/process/epoch_definitions.h"
 #include "target-collector/process/image_finder.h"
 #include "target-collector/process/process_table.h"
@@ -32,7 +33,6 @@
 #include "target-collector/source/linux/sample_stacks.h"
 #include "target-collector/source/linux/switch_times.h"
 #include "target-collector/source/linux/time_merge.h"
-#include "target-collector/source/row_sink.h"
 
 namespace perfleet {
 

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "schemas/vocabulary/series.h"
+#include "target-collector/message/row_sink.h"
 #include "target-collector/ring/untrusted_ring.h"
 #include "target-collector/source/linux/event_spec.h"
 #include "target-collector/source/linux/probe_area.h"
 #include "target-collector/source/linux/time_merge.h"
-#include "target-collector/source/row_sink.h"
 
 namespace perfleet {
 

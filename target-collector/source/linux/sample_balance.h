@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "target-collector/message/row_sink.h"
 #include "target-collector/source/linux/event_set.h"
-#include "target-collector/source/row_sink.h"
 
 namespace perfleet {
 

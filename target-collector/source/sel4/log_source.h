@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "schemas/vocabulary/ids.h"
-#include "target-collector/source/row_sink.h"
+#include "target-collector/message/row_sink.h"
 #include "target-collector/source/sel4/log_follower.h"
 
 namespace perfleet::sel4 {

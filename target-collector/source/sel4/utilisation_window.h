@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "schemas/vocabulary/result.h"
-#include "target-collector/source/row_sink.h"
+#include "target-collector/message/row_sink.h"
 #include "target-collector/source/sel4/kernel_interface.h"
 #include "target-collector/source/sel4/log_buffer.h"
 

@@ -1,7 +1,7 @@
 #include "target-collector/sel4/kernel/aarch64/pmu.h"
 
-#include "target-collector/bare-metal/pmu.h"
 #include "target-collector/bare-metal/registers.h"
+#include "target-collector/pmu/pmu.h"
 #include "target-collector/sel4/kernel/cycles.h"
 
 namespace perfleet::sel4 {

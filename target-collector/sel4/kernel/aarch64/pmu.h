@@ -12,10 +12,10 @@
 #include <string_view>
 
 #include "schemas/vocabulary/time.h"
+#include "target-collector/pmu/pmu_description.h"
 #include "target-collector/sel4/kernel/libsel4.h"
 #include "target-collector/sel4/run/machine.h"
 #include "target-collector/small/jittered_period.h"
-#include "target-collector/source/pmu_description.h"
 
 namespace perfleet::sel4 {
 

@@ -11,7 +11,7 @@
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/row_view.h"
-#include "target-collector/source/row_sink.h"
+#include "target-collector/message/row_sink.h"
 
 namespace perfleet {
 

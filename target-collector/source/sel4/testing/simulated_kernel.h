@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "target-collector/source/row_sink.h"
+#include "target-collector/message/row_sink.h"
 #include "target-collector/source/sel4/kernel_interface.h"
 #include "target-collector/source/sel4/log_buffer.h"
 

@@ -11,9 +11,9 @@
 
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/count_table.h"
+#include "target-collector/message/row_sink.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/ring/spsc_ring.h"
-#include "target-collector/source/row_sink.h"
 #include "tools/perfleet/import/session/session_writer.h"
 
 namespace perfleet {

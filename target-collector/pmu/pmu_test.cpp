@@ -1,4 +1,4 @@
-#include "target-collector/bare-metal/pmu.h"
+#include "target-collector/pmu/pmu.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "target-collector/source/pmu_description.h"
+#include "target-collector/pmu/pmu_description.h"
 
-#include "target-collector/bare-metal/pmu.h"
+#include "target-collector/pmu/pmu.h"
 
 namespace perfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "target-collector/source/pmu_description.h"
+#include "target-collector/pmu/pmu_description.h"
 
 #include <gtest/gtest.h>
 
