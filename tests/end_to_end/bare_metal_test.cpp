@@ -283,11 +283,15 @@ private:
             std::ifstream folded{file};
             answers.emplace_back(std::istreambuf_iterator<char>{folded}, std::istreambuf_iterator<char>{});
         }
-        std::string utilisation = perfleet({"utilisation", "--data", store, "--format", "json"});
-        for (std::size_t at = utilisation.find(session); at != std::string::npos; at = utilisation.find(session)) {
-            utilisation.erase(at, session.size());
+        answers.push_back(perfleet({"utilisation", "--data", store, "--format", "json"}));
+        // What is said of the session itself, in columns and warnings.
+        for (std::string& answer : answers) {
+            for (const std::string& name : {session, "session " + session.substr(0, 8)}) {
+                for (std::size_t at = answer.find(name); at != std::string::npos; at = answer.find(name)) {
+                    answer.erase(at, name.size());
+                }
+            }
         }
-        answers.push_back(utilisation);
         for (const auto& [series, counts] : ledgers.front().series) {
             answers.push_back(std::string{kind_name(series.kind)} + ' ' + std::to_string(counts.stored));
         }

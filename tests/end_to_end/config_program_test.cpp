@@ -39,8 +39,8 @@ TEST_F(ConfigProgram, TheCommandLineGoesBeforeTheFileAndTheFileBeforeTheDefault)
                                    "data = \"folder\"\n"
                                    "target-sessions = 300\n"
                                    "listen = [\"tcp://127.0.0.1:1\", \"ipc:///tmp/socket\"]\n"
-                                   "no-compaction = true\n"
-                                   "no-dictionaries = false\n");
+                                   "no-dictionaries = true\n"
+                                   "no-compaction = false\n");
     const Finished shown = run_with_config({"perfleet-gateway", "--target-sessions", "200", "--show-config"});
     EXPECT_EQ(shown.ending.status, 0) << shown.error_output;
     const auto expect_line = [&](const std::string& setting, const std::string& from) {
@@ -50,22 +50,22 @@ TEST_F(ConfigProgram, TheCommandLineGoesBeforeTheFileAndTheFileBeforeTheDefault)
     expect_line("data = \"folder\" ", file + ":1");
     expect_line("target-sessions = 200 ", "command line");
     expect_line("listen = [\"tcp://127.0.0.1:1\", \"ipc:///tmp/socket\"] ", file + ":3");
-    expect_line("no-compaction = true ", file + ":4");
+    expect_line("no-dictionaries = true ", file + ":4");
     expect_line("compact-batches = 1024 ", "default");
-    EXPECT_EQ(line_of(shown.output, "no-dictionaries"), "");
+    EXPECT_EQ(line_of(shown.output, "no-compaction"), "");
 }
 
 TEST_F(ConfigProgram, AFileIsNamedWithEveryFaultAndItsLine) {
     const std::string file = write("perfleet-gateway",
                                    "memroy = \"2g\"\n"
                                    "listen = true\n"
-                                   "no-compaction = \"yes\"\n"
+                                   "no-dictionaries = \"yes\"\n"
                                    "target-sessions = 0\n"
                                    "data = [\"one\", \"two\"]\n"
                                    "[top]\n");
     const std::vector<std::string> faults{":1: unknown key 'memroy'; did you mean 'memory'?\n",
                                           ":2: listen: takes ",
-                                          ":3: no-compaction: is true or false\n",
+                                          ":3: no-dictionaries: is true or false\n",
                                           ":4: target-sessions: Value 0 not in",
                                           ":5: data: takes one value\n",
                                           ":6: unknown table [top]\n"};
