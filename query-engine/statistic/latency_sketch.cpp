@@ -11,17 +11,30 @@
 namespace perfleet {
 namespace {
 
+constexpr std::array kWanted{ColumnId::kValue, ColumnId::kTime};
+
+// Adds what is in the range; times are read only where that isn't all of the block.
 void add_rows(RowBlock& block, ValueDistribution& values) {
-    const auto rows = block.rows.integers(ColumnId::kValue);
-    const auto times = block.rows.integers(ColumnId::kTime);
-    std::vector<std::uint64_t> inside;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (Ticks{times[i]} >= block.wanted_ticks.first && Ticks{times[i]} < block.wanted_ticks.second) {
-            inside.push_back(rows[i]);
-            values.sketch.add(rows[i]);
-        }
+    const auto [first, last] = block.wanted_ticks;
+    const bool is_all = block.first_ticks >= first && block.last_ticks < last;
+    if (!block.decode_more(is_all ? std::span{kWanted}.first(1) : std::span{kWanted})) {
+        return;
     }
-    values.moments.add(inside);
+    std::span<const std::uint64_t> rows = block.rows.integers(ColumnId::kValue);
+    std::vector<std::uint64_t> inside;
+    if (!is_all) {
+        const auto times = block.rows.integers(ColumnId::kTime);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (Ticks{times[i]} >= first && Ticks{times[i]} < last) {
+                inside.push_back(rows[i]);
+            }
+        }
+        rows = inside;
+    }
+    for (const std::uint64_t value : rows) {
+        values.sketch.add(value);
+    }
+    values.moments.add(rows);
 }
 
 }  // namespace
@@ -39,13 +52,9 @@ Result<ValueDistribution> read_distribution(const Scan& scan, const ValueSource&
         if (!scan.has_rows(source.session_index, epoch, source.series)) {
             continue;
         }
-        constexpr std::array kWanted{ColumnId::kTime, ColumnId::kValue};
-        PERFLEET_TRY(scan.visit_rows_in_parallel(source.session_index, epoch, source.series, {}, scan.worker_count(),
-                                                 [&](unsigned worker, RowBlock& block) {
-                                                     if (block.decode_more(kWanted)) {
-                                                         add_rows(block, of_workers[worker]);
-                                                     }
-                                                 }));
+        PERFLEET_TRY(scan.visit_rows_in_parallel(
+            source.session_index, epoch, source.series, {}, scan.worker_count(),
+            [&](unsigned worker, RowBlock& block) { add_rows(block, of_workers[worker]); }));
     }
     for (const ValueDistribution& part : of_workers) {
         values.merge(part);
