@@ -1,4 +1,4 @@
-// The control_server of the store: a batch that passes keeps every promise that storage and queries rely on.
+// What stands between peers and the store: a batch that passes keeps every promise that storage and queries rely on.
 #pragma once
 
 #include "gateway/admission/column_check.h"

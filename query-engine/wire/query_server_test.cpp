@@ -110,7 +110,7 @@ protected:
         return std::move(made).value();
     }
 
-    // An query_client that does as it likes.
+    // A client that does as it likes.
     std::unique_ptr<RawClient> socket() { return std::make_unique<RawClient>(server_->endpoint()); }
     static Result<QueryMessage> next(RawClient& socket) {
         for (int i = 0; i < 1'000; ++i) {
