@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/engine/checkpoint.h"
 #include "storage/engine/folder.h"
 #include "storage/engine/testing/faulty_disk.h"
 #include "storage/store/open_store.h"
@@ -158,6 +159,26 @@ TEST_F(LostLog, IsOneInWhosePlaceAnotherLogStandsThoughNothingIsKnownToBeSynced)
     fs::copy_file(fs::path{data_} / first_, fs::path{data_} / newest, fs::copy_options::overwrite_existing);
     fs::remove(fs::path{data_} / "SYNCED");
     expect_named(newest);
+}
+
+TEST_F(LostLog, IsNamedByABackupAndByItsReaders) {
+    make(false);
+    fs::remove(fs::path{data_} / first_);
+    const std::string backup = folder_->path() + "/backup";
+    const auto made = make_checkpoint(data_, backup);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    EXPECT_NE(made->damage.find("write-ahead log " + first_), std::string::npos) << made->damage;
+    for (const bool is_writer : {false, true}) {
+        std::unique_ptr<StoreReader> store;
+        if (is_writer) {
+            store = std::move(*open_store(backup));
+        } else {
+            store = std::move(*open_store_reader(backup));
+        }
+        EXPECT_TRUE(store->has_lost_logs());
+        EXPECT_GT(count(*store), 0U);
+        EXPECT_LT(count(*store), seq_count_);
+    }
 }
 
 TEST_F(LostLog, IsOneInWhosePlaceAFolderStands) {
