@@ -145,7 +145,7 @@ private:
         for (int attempt = 0; attempt < 5; ++attempt) {
             StoreOptions options;
             if (is_compacting_) {
-                options.summaries = SummaryPolicy{.saving = 1, .sums_max = 3};
+                options.summaries = SummaryPolicy{.hours_min = 1, .saving = 1, .sums_max = 3};
                 options.dictionaries = DictionaryPolicy{.epochs_min = 1, .reuse = 1};
             }
             auto store = disk_->open_store(folder_->path() + "/data", options);
