@@ -29,8 +29,7 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 //         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n, "of_cut_batches":n and "at_least":true in
 //         the ledger when they aren't 0, and "parts":{"before":{…},"after":{…}} where the answer has parts
 //   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field. Text that a spreadsheet would
-//   take
-//         for a formula begins with an apostrophe
+//         take for a formula begins with an apostrophe
 [[nodiscard]] std::string format_report(const Answer& answer, ReportFormat format, const Screen& screen = {});
 
 // The table alone, as text.
