@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "schemas/columns/record_type.h"
-#include "schemas/perf/aux_record.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kinds.h"
 
@@ -38,7 +37,6 @@ bool begins_with_task(perf::RecordType type) {
         case perf::RecordType::kMmap:
         case perf::RecordType::kMmap2:
         case perf::RecordType::kRead:
-        case perf::RecordType::kItraceStart:
         case perf::RecordType::kNamespaces: return true;
         default: return false;
     }
@@ -224,11 +222,7 @@ void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged, c
                           narrow(value(ColumnId::kCpu))};
     const auto op = static_cast<TaskOp>(value(ColumnId::kTaskOp));
     const bool is_of_tasks = take_task_row(tasks_, images_, epoch, merged.rows, merged.row, range);
-    const bool is_of_thread = op == TaskOp::kFork || op == TaskOp::kComm || op == TaskOp::kExec;
-    if (follows_all_tasks_ && (is_of_thread || op == TaskOp::kMap)) {
-        write_thread(trailer);
-        write_known_mappings(trailer);
-    } else if (op == TaskOp::kFork && has_data_mappings_) {
+    if (op == TaskOp::kFork && has_data_mappings_) {
         write_thread(trailer);  // a child has the mappings of data that its parent has now
     }
     if (is_of_tasks || !merged.is_in_range) {
@@ -343,46 +337,6 @@ void RecordStream::begin_data_mapping(const Trailer& trailer, std::string_view b
     tasks_.replace_by_data(trailer.pid, place[0], place[1]);
 }
 
-void RecordStream::follow_all_tasks(std::uint64_t time_ns) {
-    follows_all_tasks_ = true;
-    for (const auto& [pid, tid] : tasks_.threads()) {
-        const Trailer trailer{pid, tid, time_ns, 0};
-        write_thread(trailer);
-        write_known_mappings(trailer);
-    }
-}
-
-void RecordStream::begin_aux(std::uint16_t misc, std::string_view head) {
-    std::uint64_t size_bytes = 0;
-    if (head.size() < sizeof(size_bytes)) {
-        return;
-    }
-    std::memcpy(&size_bytes, head.data(), sizeof(size_bytes));
-    if (size_bytes > perf::kAuxtraceSizeBytesMax) {
-        return;
-    }
-    const perf::RecordHeader header{perf::kAuxtraceRecord, misc,
-                                    static_cast<std::uint16_t>(sizeof(perf::RecordHeader) + head.size())};
-    aux_.assign(reinterpret_cast<const char*>(&header), sizeof(header));
-    aux_.append(head);
-    aux_size_bytes_ = aux_.size() + size_bytes;
-    add_aux({});
-}
-
-// Nothing may stand between the record and its data: they are written when all is there.
-void RecordStream::add_aux(std::string_view chunk) {
-    if (chunk.size() > aux_size_bytes_ - aux_.size()) {
-        return;
-    }
-    aux_.append(chunk);
-    if (aux_size_bytes_ != 0 && aux_.size() == aux_size_bytes_) {
-        writer_.put_raw(aux_);
-        aux_ = {};
-        aux_size_bytes_ = 0;
-        ++kept_count_;
-    }
-}
-
 void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range, bool wants_again) {
     const auto value = [&](ColumnId column) { return merged.rows.integers(column)[merged.row]; };
     const std::uint64_t type_and_misc = value(ColumnId::kRecordType);
@@ -400,24 +354,6 @@ void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range, boo
         return;
     }
     if (is_again && !wants_again) {
-        return;
-    }
-    constexpr std::uint32_t kUserTypeFirst = 64;
-    const auto number = static_cast<std::uint32_t>(type);
-    if (number >= kUserTypeFirst) {
-        if (number == perf::kAuxtraceRecord) {
-            begin_aux(misc, bytes);
-        } else if (number == record_types::kAuxChunk) {
-            add_aux(bytes);
-        } else if (number < record_types::kOwnFirst) {  // perf's own, without a trailer
-            writer_.begin(type, misc);
-            writer_.put_bytes(bytes.data(), bytes.size());
-            writer_.end();
-            ++kept_count_;
-            if (number == perf::kAuxtraceInfoRecord) {
-                follow_all_tasks(merged.time_ns);
-            }
-        }
         return;
     }
     constexpr std::size_t kTrailerSizeBytesMax = 48;
@@ -473,7 +409,7 @@ std::optional<RecordStream::KeptRest> RecordStream::take_rest(const MergedRow& m
     return rest;
 }
 
-void RecordStream::take_chain(const ExportedEvent& event, const Trailer& trailer, const perf::SampleRest& rest) {
+void RecordStream::take_chain(const Trailer& trailer, const perf::SampleRest& rest) {
     chain_.resize(rest.chain.size() / sizeof(std::uint64_t));
     std::memcpy(chain_.data(), rest.chain.data(), chain_.size() * sizeof(std::uint64_t));
     for (const std::uint64_t word : chain_) {
@@ -482,9 +418,6 @@ void RecordStream::take_chain(const ExportedEvent& event, const Trailer& trailer
                 write_mapping(trailer, *place.unwritten);
             }
         }
-    }
-    if ((event.sample_type() & perf::sample_type::kStackUser) != 0) {
-        write_known_mappings(trailer);
     }
 }
 
@@ -572,7 +505,7 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
         rest = *parsed;
         misc = kept->misc;
         if (event.callchain && rest.has(perf::sample_parts::kChain)) {
-            take_chain(event, trailer, rest);
+            take_chain(trailer, rest);
         }
         // The header, a word for each field in front of the chain, its length and words, the raw data.
         constexpr std::uint64_t kBehindFixed = perf::kTailFields | type::kRead | type::kCallchain | type::kRaw;

@@ -66,8 +66,8 @@ public:
     [[nodiscard]] std::uint64_t kept_count() const { return kept_count_; }  // whole records
     [[nodiscard]] std::uint64_t first_sample_ns() const { return first_sample_ns_; }
     [[nodiscard]] std::uint64_t last_sample_ns() const { return last_sample_ns_; }
-    [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }  // told by kLost rows
-    [[nodiscard]] std::size_t size_bytes() const { return tasks_.size_bytes() + aux_.capacity(); }  // of memory, about
+    [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }        // told by kLost rows
+    [[nodiscard]] std::size_t size_bytes() const { return tasks_.size_bytes(); }  // of memory, about
     [[nodiscard]] std::vector<ExportedBuildId> build_ids() const;
     [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -114,7 +114,7 @@ private:
     // Empty: nothing was kept, or what was isn't whole.
     [[nodiscard]] std::optional<KeptRest> take_rest(const MergedRow& merged);
     // Takes the chain from what was kept, and tells perf of the mappings in it.
-    void take_chain(const ExportedEvent& event, const Trailer& trailer, const perf::SampleRest& rest);
+    void take_chain(const Trailer& trailer, const perf::SampleRest& rest);
 
     // Fields in front of the call chain; returns their size in bytes.
     std::size_t write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period,
@@ -130,20 +130,11 @@ private:
     std::vector<bool> written_kernels_;       // kernels and their modules that perf knows
     std::vector<bool> mapped_images_;         // images that stand in a mapping record
     std::vector<std::int64_t> kernel_shift_;  // by image: how far from its own address perf has it
-    // What perf decodes by itself needs all tasks and mappings, at their times.
-    void follow_all_tasks(std::uint64_t time_ns);
-
-    bool follows_all_tasks_ = false;
-    bool has_data_mappings_ = false;         // perf knows some
-    std::optional<ExportedImage> kernel_;    // the one that perf takes for the kernel
-    std::set<std::uint32_t> named_kernels_;  // of kernels' logs: the threads that stand for them
+    bool has_data_mappings_ = false;          // perf knows some
+    std::optional<ExportedImage> kernel_;     // the one that perf takes for the kernel
+    std::set<std::uint32_t> named_kernels_;   // of kernels' logs: the threads that stand for them
     std::vector<std::uint64_t> chain_;
     std::uint64_t leaf_address_ = 0;
-    void begin_aux(std::uint16_t misc, std::string_view head);
-    void add_aux(std::string_view chunk);
-
-    std::string aux_;                                 // an AUXTRACE record, and what has come of the data behind it
-    std::uint64_t aux_size_bytes_ = 0;                // of both, in all; 0: none is open
     std::map<std::uint64_t, std::uint64_t> counted_;  // by event: what READ says
     std::vector<KeptRest> rests_;                     // of rests_time_ns_
     std::uint64_t rests_time_ns_ = 0;

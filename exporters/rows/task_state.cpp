@@ -1,7 +1,6 @@
 #include "exporters/rows/task_state.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "schemas/perf/mappings_at_exec.h"
 
@@ -192,19 +191,6 @@ std::vector<ExportedMapping> TaskState::take_unwritten_mappings(std::uint32_t pi
         mine.whole = mine.perf_space;
     }
     return unwritten;
-}
-
-std::vector<std::pair<std::uint32_t, std::uint32_t>> TaskState::threads() const {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> all;
-    for (const auto& [tid, thread] : threads_) {
-        if (thread.ended == 0) {
-            all.emplace_back(thread.pid, tid);
-        }
-    }
-    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-        return std::tuple{a.first, a.first != a.second, a.second} < std::tuple{b.first, b.first != b.second, b.second};
-    });
-    return all;
 }
 
 void TaskState::replace_by_data(std::uint32_t pid, std::uint64_t start, std::uint64_t size_bytes) {

@@ -70,12 +70,9 @@ public:
     // Of a frame that is known by its address.
     [[nodiscard]] Place place(std::uint32_t pid, std::uint64_t address);
 
-    // All mappings of a process that have to be written for perf to see them; from here on it is taken to. For stacks
-    // that perf unwinds.
+    // All mappings of a process that have to be written for perf to see them; from here on it is taken to. For
+    // addresses that no frame names.
     [[nodiscard]] std::vector<ExportedMapping> take_unwritten_mappings(std::uint32_t pid);
-
-    // All threads that are known, as pid and tid; a process's first one before its others.
-    [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> threads() const;
 
     // perf has been told of a mapping of data there, which ended those of code that it knew.
     void replace_by_data(std::uint32_t pid, std::uint64_t start, std::uint64_t size_bytes);

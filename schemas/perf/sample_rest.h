@@ -8,7 +8,8 @@
 //                        kIp      kChain                kAddress  kStreamId   kRead              kRaw  the rest
 //
 // A part stands there if its bit is set in `parts`; the bits must never change. All is in this machine's byte order.
-// The tail has the fields behind RAW as perf writes them, in the order of perf_event_attr.sample_type.
+// The tail has the fields behind RAW as perf writes them, in the order of perf_event_attr.sample_type, without copies
+// of the stack and of AUX areas.
 //
 // What is parsed is borrowed from the input. The input isn't trusted.
 #pragma once
@@ -36,10 +37,9 @@ inline constexpr std::uint32_t kAll = 63;
 
 // Fields of the tail.
 inline constexpr std::uint64_t kTailFields =
-    sample_type::kBranchStack | sample_type::kRegsUser | sample_type::kStackUser | sample_type::kWeight |
-    sample_type::kDataSrc | sample_type::kTransaction | sample_type::kRegsIntr | sample_type::kPhysAddr |
-    sample_type::kAux | sample_type::kCgroup | sample_type::kDataPageSize | sample_type::kCodePageSize |
-    sample_type::kWeightStruct;
+    sample_type::kBranchStack | sample_type::kRegsUser | sample_type::kWeight | sample_type::kDataSrc |
+    sample_type::kTransaction | sample_type::kRegsIntr | sample_type::kPhysAddr | sample_type::kCgroup |
+    sample_type::kDataPageSize | sample_type::kCodePageSize | sample_type::kWeightStruct;
 
 struct SampleRest {
     std::uint32_t parts = 0;

@@ -93,11 +93,34 @@ INSTANTIATE_TEST_SUITE_P(
         RecordingKind{"data_addresses", "-d -e cpu-clock -F 999", false, "+addr,+data_src"},
         RecordingKind{"weights", "-W -d --phys-data -e cpu-clock -F 999", false, "+addr,+weight,+phys_addr"},
         RecordingKind{"registers", "-e cpu-clock -F 999 --intr-regs=ip,sp --user-regs=ip,sp", false, "+iregs,+uregs"},
-        RecordingKind{"copied_stacks", "--call-graph dwarf -e cpu-clock -F 2000"},
         RecordingKind{"threads", "--threads -e cpu-clock -F 2000 -g"},
         RecordingKind{"threads_compressed", "--threads -z -e cpu-clock/period=500000/,page-faults/period=10/"},
         RecordingKind{"cgroups", "--all-cgroups -e cpu-clock -F 999"}),
     [](const auto& kind) { return std::string{kind.param.name}; });
+
+// They are unwound when they come in: an export has the call chains, and perf needs no file to show them.
+TEST_F(ImportedFile, CopiedStacksAreUnwoundAndNotKept) {
+    if (!perf_is_here() || perf("record -q --call-graph dwarf -e cpu-clock -F 2000 -o in.data -- "
+                                "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; ls / >&2'")
+                                   .status != 0) {
+        GTEST_SKIP() << "perf can't record here";
+    }
+    const auto session = imported();
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_EQ(session->warnings,
+              std::vector{"not kept: STACK_USER of " + std::to_string(session->sample_count) + " samples"});
+    exported({}, "out.data");
+    for (const char* const view :
+         {"script --ns -F comm,tid,cpu,time,event,period -i ", "report --stdio -n --no-children -g none -i "}) {
+        EXPECT_EQ(lines_of(perf(std::string{view} + "in.data").output),
+                  lines_of(perf(std::string{view} + "out.data").output));
+    }
+    const auto frames = [this](const char* file) {
+        return count_of(perf(std::string{"script --no-inline -F ip,dso -i "} + file).output, "(");
+    };
+    EXPECT_GT(frames("out.data"), frames("in.data") * 9 / 10);
+    EXPECT_LT(std::filesystem::file_size(path("out.data")) * 4, std::filesystem::file_size(path("in.data")));
+}
 
 TEST_F(ImportedFile, ComesInOnce) {
     if (!perf_is_here() || perf("record -q -e cpu-clock -o in.data -- true").status != 0) {

@@ -1,18 +1,15 @@
 #include "tools/perfleet/import/perf-data/kept_records.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "schemas/columns/record_type.h"
-#include "schemas/perf/aux_record.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kChunkSizeBytes = 60'000;
 constexpr std::uint32_t kNoProcess = 0xffff'ffff;  // of the kernel
 constexpr std::size_t kTypeAt = place_in_row<Kind::kRecord, ColumnId::kRecordType>();
 
@@ -27,14 +24,12 @@ bool is_of_process(std::uint64_t type) {
 }
 
 // What such records say holds on until another one says otherwise: what processes have mapped, names of kernel code and
-// of cgroups, the form of data of processors' traces, and the relation of their clock.
+// of cgroups.
 bool is_lasting(std::uint32_t type) {
     switch (type) {
         case static_cast<std::uint32_t>(perf::RecordType::kKsymbol):
         case static_cast<std::uint32_t>(perf::RecordType::kBpfEvent):
-        case static_cast<std::uint32_t>(perf::RecordType::kCgroup):
-        case perf::kAuxtraceInfoRecord:
-        case perf::kTimeConvRecord: return true;
+        case static_cast<std::uint32_t>(perf::RecordType::kCgroup): return true;
         default: return is_of_process(type);
     }
 }
@@ -46,30 +41,20 @@ bool KeptRecords::is_kept_whole(std::uint32_t type) {
         case perf::RecordType::kMmap:  // of data
         case perf::RecordType::kMmap2:
         case perf::RecordType::kRead:
-        case perf::RecordType::kAux:
-        case perf::RecordType::kItraceStart:
         case perf::RecordType::kSwitch:
         case perf::RecordType::kSwitchCpuWide:
         case perf::RecordType::kNamespaces:
         case perf::RecordType::kKsymbol:
         case perf::RecordType::kBpfEvent:
-        case perf::RecordType::kCgroup:
-        case perf::RecordType::kTextPoke:
-        case perf::RecordType::kAuxOutputHwId: return true;
+        case perf::RecordType::kCgroup: return true;
         default: return false;
     }
 }
 
-void KeptRecords::keep(const RecordBytes& record, std::span<const std::byte> body,
-                       std::span<const std::byte> data_behind, Ticks time, const RecordThread& thread,
-                       EventNumber event) {
-    event = is_lasting(record.type) ? kNoEvent : event;
-    append(event, time, record_row(thread, type_and_misc(record), body.size()), body);
-    for (auto rest = data_behind; !rest.empty();) {
-        const auto chunk = rest.first(std::min(rest.size(), kChunkSizeBytes));
-        append(event, time, record_row(thread, record_types::kAuxChunk, chunk.size()), chunk);
-        rest = rest.subspan(chunk.size());
-    }
+void KeptRecords::keep(const RecordBytes& record, std::span<const std::byte> body, Ticks time,
+                       const RecordThread& thread, EventNumber event) {
+    append(is_lasting(record.type) ? kNoEvent : event, time, record_row(thread, type_and_misc(record), body.size()),
+           body);
 }
 
 void KeptRecords::append(EventNumber event, Ticks time, const Row& integers, std::span<const std::byte> body) {

@@ -49,8 +49,8 @@ public:
     [[nodiscard]] bool is_full() const { return held_size_bytes_ > kHeldSizeBytesMax; }
 
     // `event`: that the record belongs to, if it says something of its own moment alone.
-    void keep(const RecordBytes& record, std::span<const std::byte> body, std::span<const std::byte> data_behind,
-              Ticks time, const RecordThread& thread, EventNumber event);
+    void keep(const RecordBytes& record, std::span<const std::byte> body, Ticks time, const RecordThread& thread,
+              EventNumber event);
 
     // Rows begin, with those that were kept before.
     void begin(Ticks now);

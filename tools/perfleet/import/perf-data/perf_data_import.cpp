@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "schemas/peers/key_file.h"
-#include "schemas/perf/aux_record.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
@@ -28,6 +27,7 @@ namespace {
 
 using perf::RecordType;
 
+constexpr std::uint32_t kAuxtrace = 71;
 constexpr std::uint32_t kEventUpdate = 78;
 constexpr std::uint32_t kKernelTypeLast = 63;             // records of the kernel come before those of perf
 constexpr std::uint64_t kFileTimeStepNs = 1'000'000'000;  // at most, of file systems
@@ -153,7 +153,7 @@ private:
 
     static void skip_payload_of(RecordSource& source, const RecordBytes& record) {
         ByteCursor cursor{body_of(record), source.is_foreign()};
-        if (record.type == perf::kAuxtraceRecord) {
+        if (record.type == kAuxtrace) {
             source.skip_payload(cursor.u64());
         } else if (record.type == static_cast<std::uint32_t>(RecordType::kHeaderTracingData) &&
                    body_of(record).size() == sizeof(std::uint32_t)) {
@@ -297,22 +297,6 @@ private:
     }
 
     static void pass_over(RecordSource& source, const RecordBytes& record, RecordReplay& replay) {
-        if (record.type == perf::kAuxtraceInfoRecord || record.type == perf::kAuxtraceErrorRecord ||
-            record.type == perf::kTimeConvRecord) {
-            replay.keep_user_record(record, {});
-            return;
-        }
-        if (record.type == perf::kAuxtraceRecord && !source.is_foreign()) {
-            ByteCursor cursor{body_of(record), false};
-            if (const std::uint64_t size = cursor.u64(); size <= perf::kAuxtraceSizeBytesMax) {
-                // What is behind the record takes the place of its bytes.
-                const std::vector<std::byte> head{record.bytes.begin(), record.bytes.end()};
-                RecordBytes kept = record;
-                kept.bytes = head;
-                replay.keep_user_record(kept, source.take_payload(size));
-                return;
-            }
-        }
         const auto type = static_cast<RecordType>(record.type);
         const bool is_description = type == RecordType::kHeaderAttr || type == RecordType::kHeaderBuildId ||
                                     type == RecordType::kHeaderFeature || type == RecordType::kHeaderTracingData ||

@@ -105,8 +105,10 @@ std::string_view record_name(std::uint32_t type) {
         case 19: return "CGROUP";
         case 20: return "TEXT_POKE";
         case 21: return "AUX_OUTPUT_HW_ID";
+        case 70: return "AUXTRACE_INFO";
         case 71: return "AUXTRACE";
         case 72: return "AUXTRACE_ERROR";
+        case 79: return "TIME_CONV";
         default: return {};
     }
 }
@@ -251,11 +253,11 @@ void RecordReplay::keep_rest(const RecordBytes& record, const RecordedSample& sa
     namespace type = perf::sample_type;
     const std::array leaf{context_of(record.misc, sample.ip), sample.ip};
     const bool has_chain = event.has(type::kCallchain);
-    const auto words = has_chain ? sample.callchain : std::span<const std::uint64_t>{leaf};
+    const auto words = is_unwound_ ? std::span<const std::uint64_t>{words_}
+                       : has_chain ? sample.callchain
+                                   : std::span<const std::uint64_t>{leaf};
     perf::SampleRest rest;
-    // perf unwinds copied stacks by itself, behind the chain as the kernel left it.
-    const bool is_chain_kept =
-        has_chain && (event.has(type::kStackUser) || !is_said_by_frames(words, images_.kernel()));
+    const bool is_chain_kept = has_chain && !is_unwound_ && !is_said_by_frames(words, images_.kernel());
     const bool is_leaf_first = words.size() > 1 && words[1] == sample.ip;
     rest.parts |= is_chain_kept ? part::kChain : 0;
     rest.parts |= event.has(type::kIp) && (is_chain_kept || !is_leaf_first) ? part::kIp : 0;
@@ -322,6 +324,7 @@ StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSamp
 std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record, const RecordedSample& sample,
                                                       const RecordedEvent& event, const MappingList& mappings,
                                                       Series series) {
+    is_unwound_ = false;
     is_unwound_to_limit_ = false;
     if (sample.callchain.empty()) {
         words_ = {context_of(record.misc, sample.ip), sample.ip};
@@ -353,6 +356,7 @@ std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record,
     count(UnwindEnd::kStackNotCopied, CountName::kStacksNotCopied);
     count(UnwindEnd::kDepth, CountName::kFramesTruncated);
     is_unwound_to_limit_ = unwound_.end == UnwindEnd::kDepth;
+    is_unwound_ = true;
     // The user's part of the chain is what was unwound.
     words_.erase(std::find(words_.begin(), words_.end(), perf::context::kUser), words_.end());
     words_.push_back(perf::context::kUser);
@@ -425,23 +429,8 @@ void RecordReplay::keep_record(const RecordBytes& record, std::span<const std::b
         return;
     }
     const std::uint64_t time = trailer.time.value_or(0) != 0 ? *trailer.time : time_;
-    kept_.keep(record, body, {}, Ticks{time}, {trailer.cpu, trailer.pid, trailer.tid},
+    kept_.keep(record, body, Ticks{time}, {trailer.cpu, trailer.pid, trailer.tid},
                EventNumber{static_cast<std::uint16_t>(event)});
-}
-
-void RecordReplay::keep_user_record(const RecordBytes& record, std::span<const std::byte> data_behind) {
-    if (reader_.is_foreign() || kept_.is_full()) {
-        skip(record.type);
-        return;
-    }
-    if (!data_behind.empty() && !has_begun_) {
-        time_ = std::max(time_, recording_.first_ns);
-        begin();
-    }
-    if (has_begun_ && rows_.epoch_is_over()) {
-        definitions_.begin_epoch(Ticks{time_});
-    }
-    kept_.keep(record, record.bytes.subspan(sizeof(perf::RecordHeader)), data_behind, Ticks{time_}, {}, EventNumber{0});
 }
 
 void RecordReplay::take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& row) {

@@ -52,9 +52,6 @@ public:
 
     void take_counter(std::uint32_t event_index, const CounterReading& reading, std::uint64_t time);
 
-    // A record of perf's own, which has no trailer, to be kept. Data that stands behind it: in rows behind its own.
-    void keep_user_record(const RecordBytes& record, std::span<const std::byte> data_behind);
-
     // A record that can't be understood: lost.
     void count_malformed();
     // Samples whose call chain has more frames than are kept.
@@ -123,6 +120,7 @@ private:
     std::optional<UnwindMachine> machine_;
     StackUnwinder unwinder_;
     StackUnwinder::Chain unwound_;
+    bool is_unwound_ = false;           // the chain at hand is, from a copied stack
     bool is_unwound_to_limit_ = false;  // the chain at hand has more frames than are kept
     std::uint64_t cut_stack_count_ = 0;
     std::unique_ptr<ResolvedStack> resolved_;

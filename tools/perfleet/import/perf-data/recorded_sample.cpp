@@ -222,9 +222,8 @@ private:
         sample_.values = reader_.values_;
     }
 
-    // Everything behind RAW. In a foreign file its words are turned as they are read; bytes without words stay.
+    // Everything behind RAW, word by word in this machine's order.
     void read_tail() {
-        const auto first = cursor_.rest();
         reader_.tail_.clear();
         if (event_.has(type::kBranchStack)) {
             const std::uint64_t count = tail_word();
@@ -248,37 +247,18 @@ private:
         tail_words(word_count(event_.sample_type,
                               type::kPhysAddr | type::kCgroup | type::kDataPageSize | type::kCodePageSize));
         if (event_.has(type::kAux)) {
-            (void)tail_bytes(tail_word());
+            const std::uint64_t size = cursor_.u64();
+            cursor_.skip(size);
         }
-        sample_.tail = reader_.is_foreign_ ? std::span<const std::byte>{reader_.tail_}
-                                           : first.first(first.size() - cursor_.rest().size());
+        sample_.tail = std::as_bytes(std::span{reader_.tail_});
     }
 
-    std::uint64_t tail_word() {
-        const std::uint64_t word = cursor_.u64();
-        if (reader_.is_foreign_) {
-            const auto* const bytes = reinterpret_cast<const std::byte*>(&word);
-            reader_.tail_.insert(reader_.tail_.end(), bytes, bytes + sizeof word);
-        }
-        return word;
-    }
+    std::uint64_t tail_word() { return reader_.tail_.emplace_back(cursor_.u64()); }
 
     void tail_words(std::uint64_t count) {
-        if (!reader_.is_foreign_) {
-            cursor_.skip(count > cursor_.rest().size() ? ~0ULL : count * 8);
-            return;
-        }
         for (std::uint64_t i = 0; i < count && !cursor_.failed(); ++i) {
             (void)tail_word();
         }
-    }
-
-    std::span<const std::byte> tail_bytes(std::uint64_t size) {
-        const auto bytes = cursor_.bytes(size);
-        if (reader_.is_foreign_) {
-            reader_.tail_.insert(reader_.tail_.end(), bytes.begin(), bytes.end());
-        }
-        return bytes;
     }
 
     void read_registers(std::uint64_t mask, std::vector<std::uint64_t>* registers) {
@@ -301,12 +281,12 @@ private:
     }
 
     void read_stack() {
-        const std::uint64_t size = tail_word();
+        const std::uint64_t size = cursor_.u64();
         if (size == 0) {
             return;
         }
-        sample_.stack = tail_bytes(size);
-        const std::uint64_t written = tail_word();
+        sample_.stack = cursor_.bytes(size);
+        const std::uint64_t written = cursor_.u64();
         sample_.is_stack_cut = written >= size;
         sample_.stack = sample_.stack.first(std::min<std::size_t>(sample_.stack.size(), written));
     }

@@ -1,7 +1,7 @@
 // Reads samples, and the trailers of all other records, by the attr of their event. Everything in them is checked
 // against the record's own length before it is used.
 //
-// What is returned borrows the record's bytes, and of a foreign file the reader's memory until its next call.
+// What is returned borrows the record's bytes, and the reader's memory until its next call.
 #pragma once
 
 #include <array>
@@ -66,7 +66,7 @@ struct RecordedTrailer {
 };
 
 // Fields of samples that neither a column nor SampleRest has, as perf_event_attr.sample_type has them. What READ counts
-// is in the weights of rows.
+// is in the weights of rows; copied stacks are unwound.
 inline constexpr std::uint64_t kFieldsNotKept =
     ~(perf::kTailFields | perf::sample_type::kIp | perf::sample_type::kTid | perf::sample_type::kTime |
       perf::sample_type::kAddr | perf::sample_type::kRead | perf::sample_type::kCallchain | perf::sample_type::kId |
@@ -96,7 +96,7 @@ private:
     std::vector<std::uint64_t> chain_;
     std::vector<std::uint64_t> registers_;
     std::vector<RecordedSample::Value> values_;
-    std::vector<std::byte> tail_;
+    std::vector<std::uint64_t> tail_;
 };
 
 }  // namespace perfleet
