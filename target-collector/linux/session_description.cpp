@@ -111,7 +111,7 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
         event.is_frequency = open.rate.is_frequency;
         event.exclude_kernel = open.spec.exclude_kernel;
         event.exclude_user = open.spec.exclude_user;
-        event.callchain = open.fields.callchain;
+        event.callchain = open.layout.has(perf::sample_type::kCallchain);
         event.unit = open.spec.unit;
         event.format = open.spec.format;
         event.group = open.spec.group;

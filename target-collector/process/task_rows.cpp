@@ -15,4 +15,38 @@ void append_task_row(RowSink& sink, const TaskRow& row) {
     sink.append({kTaskSeries, row.time, integers});
 }
 
+void append_mapping_row(RowSink& sink, EpochDefinitions& definitions, TaskRow row, const Mapping& mapping, Ticks now) {
+    row.op = TaskOp::kMap;
+    row.image = definitions.image(mapping.image, now);
+    row.address = mapping.start;
+    row.size = mapping.end - mapping.start;
+    row.file_offset = mapping.file_offset;
+    row.protection = mapping.protection;
+    row.flags = mapping.flags;
+    append_task_row(sink, row);
+}
+
+void append_cgroup_row(RowSink& sink, EpochDefinitions& definitions, TaskRow row, const std::string& cgroup,
+                       Ticks now) {
+    row.op = TaskOp::kCgroup;
+    row.string = definitions.string(cgroup, now);
+    append_task_row(sink, row);
+}
+
+void append_presence(RowSink& sink, EpochDefinitions& definitions, const ProcessTable& processes, Ticks now) {
+    processes.each_thread([&](std::uint32_t tid, const Thread& thread) {
+        const StringNumber name = definitions.string(thread.name, now);
+        append_task_row(sink, {.time = now, .op = TaskOp::kPresent, .pid = thread.pid, .tid = tid, .string = name});
+    });
+    processes.each_process([&](const Process& process) {
+        const TaskRow row{.time = now, .pid = process.pid, .tid = process.pid};
+        for (const Mapping& mapping : process.mappings->mappings()) {
+            append_mapping_row(sink, definitions, row, mapping, now);
+        }
+        if (process.cgroup != nullptr) {
+            append_cgroup_row(sink, definitions, row, *process.cgroup, now);
+        }
+    });
+}
+
 }  // namespace perfleet

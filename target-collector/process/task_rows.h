@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/series.h"
 #include "target-collector/message/row_sink.h"
+#include "target-collector/process/epoch_definitions.h"
+#include "target-collector/process/process_table.h"
 
 namespace perfleet {
 
@@ -20,8 +23,8 @@ struct TaskRow {
     std::uint32_t tid = 0;
     std::uint32_t parent_pid = 0;
     std::uint32_t parent_tid = 0;
-    StringNumber string;
-    ImageNumber image;
+    StringNumber string{};
+    ImageNumber image{};
     std::uint64_t address = 0;
     std::uint64_t size = 0;
     std::uint64_t file_offset = 0;
@@ -34,5 +37,12 @@ struct TaskRow {
 inline constexpr std::uint64_t kLostEventUnknown = ~0ULL;
 
 void append_task_row(RowSink& sink, const TaskRow& row);
+
+// Rows with definitions that they need; `now` is the time at hand. Of a mapping and of a process's cgroup `row` has
+// time, cpu and thread.
+void append_mapping_row(RowSink& sink, EpochDefinitions& definitions, TaskRow row, const Mapping& mapping, Ticks now);
+void append_cgroup_row(RowSink& sink, EpochDefinitions& definitions, TaskRow row, const std::string& cgroup, Ticks now);
+// What an epoch begins with: all threads, and the mappings and cgroups of their processes.
+void append_presence(RowSink& sink, EpochDefinitions& definitions, const ProcessTable& processes, Ticks now);
 
 }  // namespace perfleet

@@ -32,7 +32,7 @@ MAY_INCLUDE = {
 # What programs that gateways and collectors are part of may include of them: folders and headers. The rest is theirs.
 OFFERED = {
     "gateway": "gateway.h admission control",
-    "target-collector": "linux message probe process ring wire source/sel4/log_buffer.h"
+    "target-collector": "linux message probe process records ring wire source/sel4/log_buffer.h"
                         " source/linux/bpf/function_tracer.h source/linux/cpu_list.h source/linux/debug_file.h"
                         " source/linux/event_counts.h source/linux/event_parser.h source/linux/event_spec.h"
                         " source/linux/event_table.h source/linux/probe_area.h source/linux/probe_reader.h",
@@ -40,7 +40,7 @@ OFFERED = {
 # Importers are further from them: they take rows, batches and messages, and know nothing of sockets, orders and events.
 OFFERED_TO_IMPORTERS = {
     "gateway": "admission",
-    "target-collector": "message process ring source/sel4/log_buffer.h source/linux/event_table.h"
+    "target-collector": "message process records ring source/sel4/log_buffer.h source/linux/event_table.h"
                         " wire/frame_file.h linux/machine_state.h linux/packed_symbols.h linux/processor_pmu.h"
                         " linux/target_identity.h",
 }
@@ -50,7 +50,7 @@ OFFERED_TO_IMPORTERS = {
 FOLDER_ORDER = {
     "schemas": "vocabulary text columns perf sel4 wire peers zmtp",
     "daemon": "terminal log metrics service start command-line",
-    "target-collector": "probe/perfleet probe ring message pmu process/unwind process wire metrics small source/sel4 bare-metal"
+    "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire metrics small source/sel4 bare-metal"
                         " source/linux/bpf source/linux spool linux"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/objects.h"
                         " sel4/root/boot_tree.h sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",

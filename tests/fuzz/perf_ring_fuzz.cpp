@@ -10,8 +10,9 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/process/mapping_list.h"
+#include "target-collector/records/record_reader.h"
 #include "target-collector/source/linux/kernel_ring.h"
-#include "target-collector/source/linux/record_reader.h"
+#include "target-collector/source/linux/source_sample.h"
 #include "tests/fuzz/expect_within.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -62,31 +63,34 @@ private:
 
 std::span<const char> letters(std::string_view text) { return {text.data(), text.size()}; }
 
-std::uint64_t check_sample(std::span<const std::byte> record, const SampleFields& fields) {
-    const auto sample = read_sample(record, fields);
-    if (!sample) {
+std::uint64_t check_sample(SampleReader& reader, const RecordBytes& record, const RecordLayout& layout,
+                           bool is_unwound) {
+    const auto read = reader.read(record, layout);
+    SourceSample sample;
+    static_cast<SampleRecord&>(sample) = read.value_or(SampleRecord{});
+    if (!read || (is_unwound && !take_unwound(sample, false))) {
         return 0;
     }
-    PERFLEET_ASSERT(sample_id(record) == sample->id);
-    expect_within(sample->callchain, record);
-    expect_within(sample->raw, record);
-    expect_within(sample->group_counts, record);
-    std::uint64_t sum = sample->period;
-    for (const std::uint64_t frame : sample->callchain) {
+    expect_within(sample.callchain, record.bytes);
+    expect_within(sample.raw, record.bytes);
+    expect_within(sample.stack, record.bytes);
+    expect_within(sample.user_chain, record.bytes);
+    std::uint64_t sum = sample.period;
+    for (const std::uint64_t frame : sample.callchain) {
         sum += frame;
     }
-    for (const std::uint64_t count : sample->group_counts) {
-        sum += count;
+    for (const auto& [value, id] : sample.values) {
+        sum += value;
     }
     return sum;
 }
 
-void check_mapping(std::span<const std::byte> record, MappingList& list) {
-    const auto map = read_mmap2(record);
+void check_mapping(const RecordBytes& record, MappingList& list) {
+    const auto map = read_map(record, kCommonLayout);
     if (!map) {
         return;
     }
-    expect_within(letters(map->path), record);
+    expect_within(letters(map->path), record.bytes);
     if (map->address + map->size > map->address) {
         (void)list.add({map->address, map->address + map->size, map->file_offset, 0, map->protection, map->flags});
         const Mapping* const found = list.find(map->address);
@@ -99,24 +103,26 @@ void check_mapping(std::span<const std::byte> record, MappingList& list) {
     }
 }
 
-std::uint64_t check_record(std::span<const std::byte> record, MappingList& list) {
-    std::uint64_t sum = record_time(record).value_or(0);
+std::uint64_t check_record(SampleReader& reader, std::span<const std::byte> bytes, MappingList& list) {
+    namespace type = perf::sample_type;
+    const RecordBytes record = native_record(bytes);
+    std::uint64_t sum = record_time(record, kCommonLayout).value_or(0);
     for (unsigned fields = 0; fields < 64; ++fields) {
-        SampleFields layout;
-        layout.period = (fields & 1) != 0;
-        layout.callchain = (fields & 2) != 0;
-        layout.raw = (fields & 4) != 0;
-        layout.unwound = (fields & 32) != 0;
-        layout.user_register_count = (fields & 8) == 0 ? 0 : (fields & 16) == 0 ? 2 : 3;
-        sum += check_sample(record, layout);
+        RecordLayout layout = kCommonLayout;
+        layout.sample_type |= ((fields & 1) != 0 ? type::kPeriod : 0) | ((fields & 2) != 0 ? type::kCallchain : 0) |
+                              ((fields & 4) != 0 ? type::kRaw : 0) | ((fields & 16) != 0 ? type::kRead : 0) |
+                              ((fields & 8) != 0 ? type::kRegsUser | type::kStackUser | type::kCgroup : 0);
+        layout.sample_regs_user = 7;
+        layout.read_format = perf::read_format::kGroup | perf::read_format::kId;
+        sum += check_sample(reader, record, layout, (fields & 32) != 0);
     }
-    if (const auto comm = read_comm(record)) {
-        expect_within(letters(comm->name), record);
+    if (const auto comm = read_comm(record, kCommonLayout)) {
+        expect_within(letters(comm->name), bytes);
     }
-    sum += read_task(record).value_or(TaskRecord{}).pid;
-    sum += read_lost(record).value_or(LostRecord{}).record_count;
-    sum += read_throttle_id(record).value_or(0);
-    sum += read_trailer(record).value_or(RecordTrailer{}).time;
+    sum += read_task(record, kCommonLayout).value_or(TaskRecord{}).pid;
+    sum += read_lost(record, kCommonLayout).value_or(LostRecord{}).record_count;
+    sum += read_throttle_id(record, kCommonLayout).value_or(0);
+    sum += read_trailer(record, kCommonLayout).value_or(RecordTrailer{}).time;
     check_mapping(record, list);
     return sum;
 }
@@ -132,6 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto ring = kernel.map();
     PERFLEET_ASSERT(ring != nullptr);
     MappingList mappings;
+    SampleReader reader;
     for (int round = 0; round < kRoundsMax && !input.empty(); ++round) {
         const auto head_moves_bytes = static_cast<std::size_t>(input.integer(2));
         kernel.write(input.text(head_moves_bytes), head_moves_bytes);
@@ -141,7 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             PERFLEET_ASSERT(record.size() <= unread_bytes && record.size() <= ring->size_bytes());
             // Its own block, so that reading beyond it is seen.
             const std::vector<std::byte> copy{record.begin(), record.end()};
-            sink = check_record(copy, mappings);
+            sink = check_record(reader, copy, mappings);
             ring->pop();
             unread_bytes -= record.size();
             PERFLEET_ASSERT(ring->unread_bytes() == unread_bytes);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <string>
 
@@ -80,7 +79,7 @@ void EventSet::add_off_cpu_events() {
         event.spec.is_off_cpu = true;
         event.spec.is_nowhere = true;
         event.rate = {false, options_.off_cpu_period_ns};
-        event.fields.callchain = true;
+        event.layout.sample_type = perf::sample_type::kCallchain;
         if (options_.off_cpu == nullptr && name == off_cpu::kBlocked) {
             event.spec.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
             event.spec.takes_switches = true;
@@ -88,7 +87,7 @@ void EventSet::add_off_cpu_events() {
             event.spec.callchain = true;
             event.spec.is_inherited = options_.is_inherited && options_.tids.empty();
             event.spec.record_only(options_.cpus);
-            choose_fields(event);
+            choose_layout(event);
         }
         events_.push_back(std::move(event));
     }
@@ -112,20 +111,10 @@ Result<Done> EventSet::open_off_cpu_outputs() {
     return Done{};
 }
 
-// Each of its samples carries its period.
+// What a BPF program emits for the CPU and off it has the same fields.
 RecordOrigin EventSet::origin_of_output(const OpenFd& open) const {
-    SampleFields fields;
-    fields.period = true;
-    fields.callchain = true;
-    fields.raw = true;
-    fields.unwound = true;
-    fields.cgroup = features_.cgroups;
-    fields.off_cpu = options_.off_cpu != nullptr && open.event_index == off_cpu_index_;
-    if (open.has_copy) {
-        fields.user_register_count = static_cast<std::uint8_t>(
-            std::popcount(off_cpu_output_attr(options_.all_user, true, features_).sample_regs_user));
-    }
-    return {open.event_index, fields, 0};
+    return {open.event_index, layout_of(off_cpu_output_attr(options_.all_user, open.has_copy, features_)), true,
+            options_.off_cpu != nullptr && open.event_index == off_cpu_index_};
 }
 
 }  // namespace perfleet

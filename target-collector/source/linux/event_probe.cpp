@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <string>
 #include <vector>
@@ -49,7 +48,7 @@ Result<Done> EventSet::probe_events(const LogText& log) {
     }
     dissolve_weak_groups(log);
     for (OpenEvent& event : events_) {
-        choose_fields(event);
+        choose_layout(event);
     }
     return Done{};
 }
@@ -95,23 +94,9 @@ void EventSet::dissolve_weak_groups(const LogText& log) {
     }
 }
 
-void EventSet::choose_fields(OpenEvent& event) const {
-    const perf_event_attr attr = attr_of(event);
-    event.fields = {(attr.sample_type & PERF_SAMPLE_PERIOD) != 0,
-                    (attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0,
-                    (attr.sample_type & PERF_SAMPLE_RAW) != 0,
-                    false,
-                    false,
-                    0,
-                    0,
-                    (attr.sample_type & PERF_SAMPLE_CGROUP) != 0};
-    if ((attr.sample_type & PERF_SAMPLE_STACK_USER) != 0) {
-        event.fields.user_register_count = static_cast<std::uint8_t>(std::popcount(attr.sample_regs_user));
-    }
-    if ((attr.sample_type & PERF_SAMPLE_READ) != 0) {
-        event.fields.group_count_words = features_.lost_counts ? 3 : 2;
-    }
-    event.weight = event.rate.is_frequency ? 1 : event.rate.value;
+void EventSet::choose_layout(OpenEvent& event) const {
+    event.layout = layout_of(attr_of(event));
+    event.layout.period = event.rate.is_frequency ? 1 : event.rate.value;
 }
 
 bool EventSet::fall_back(OpenEvent& event, int error, const LogText& log) {

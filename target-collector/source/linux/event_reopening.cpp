@@ -90,7 +90,7 @@ Result<Done> EventSet::reopen(std::optional<std::uint32_t> event_index, std::vec
     for (std::uint32_t i = 0; i < events_.size(); ++i) {
         if ((!event_index || i == *event_index) && events_[i].spec.is_opened()) {
             events_[i].rate = changed[i].rate;
-            choose_fields(events_[i]);
+            choose_layout(events_[i]);
         }
     }
     index_ids();
@@ -155,7 +155,7 @@ Result<Done> EventSet::drop_unwinder(std::uint64_t now_ns) {
     close_all(closing, now_ns);
     for (OpenEvent& event : events_) {
         if (event.spec.is_opened()) {
-            choose_fields(event);
+            choose_layout(event);
         }
     }
     for (const OpenFd& open : std::exchange(next_fds_, {})) {

@@ -298,28 +298,29 @@ Result<Done> EventSet::open_on(std::span<const Opening> plan, const SampledThrea
 }
 
 void EventSet::index_ids() {
-    origins_.clear(fds_.size() + closed_.size());
+    origins_.clear();
     for (const OpenFd& open : fds_) {
         if (open.role != OpeningRole::kReader) {
-            origins_.add(open.id, open.role == OpeningRole::kOutput ? origin_of_output(open) : origin_of_event(open));
+            origins_[open.id] = open.role == OpeningRole::kOutput ? origin_of_output(open) : origin_of_event(open);
         }
     }
     for (const ClosedFd& closed : closed_) {
-        origins_.add(closed.id, closed.origin);
+        origins_[closed.id] = closed.origin;
     }
 }
 
 RecordOrigin EventSet::origin_of_event(const OpenFd& open) const {
     if (open.event_index == kSideBandIndex) {
-        return {kSideBandIndex, {}, 0};
+        return {kSideBandIndex, {}};
     }
-    const OpenEvent& event = events_[open.event_index];
-    return {open.event_index, event.fields, open.weight != 0 ? open.weight : event.weight};
+    RecordOrigin origin{open.event_index, events_[open.event_index].layout};
+    origin.layout.period = open.weight != 0 ? open.weight : origin.layout.period;
+    return origin;
 }
 
 const RecordOrigin* EventSet::origin_of(std::uint64_t id) const {
-    const RecordOrigin* const origin = origins_.find(id);
-    return origin != nullptr && origin->event_index != kSideBandIndex ? origin : nullptr;
+    const auto found = origins_.find(id);
+    return found != origins_.end() && found->second.event_index != kSideBandIndex ? &found->second : nullptr;
 }
 
 std::optional<std::uint32_t> EventSet::event_of(std::uint64_t id) const {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,6 @@
 #include "target-collector/source/linux/kernel_ring.h"
 #include "target-collector/source/linux/opening_plan.h"
 #include "target-collector/source/linux/perf_attr.h"
-#include "target-collector/source/linux/record_origins.h"
 #include "target-collector/source/linux/sampled_threads.h"
 
 namespace perfleet {
@@ -36,6 +36,14 @@ inline constexpr std::uint32_t kSideBandRingPages = 32;
 // for the reader may be that late on a busy machine. No rate: the events have periods.
 [[nodiscard]] std::uint32_t default_ring_pages(std::uint32_t user_stack_bytes, std::optional<std::uint64_t> rate_hz,
                                                std::size_t cpu_count, std::uint32_t page_size_bytes);
+
+// What the records of one descriptor are: those of an event, as it was opened when they were written.
+struct RecordOrigin {
+    std::uint32_t event_index = 0;
+    RecordLayout layout;
+    bool is_unwound = false;  // by a BPF program, which emits them
+    bool is_off_cpu = false;  // of an OffCpuTracer
+};
 
 class EventSet {
 public:
@@ -147,7 +155,7 @@ private:
     void choose_events(const LogText& log);
     Result<Done> probe_events(const LogText& log);
     // What its samples carry, and weigh when they don't, at its rate.
-    void choose_fields(OpenEvent& event) const;
+    void choose_layout(OpenEvent& event) const;
     // What can be had instead of an event that the kernel refused; false: nothing.
     bool fall_back(OpenEvent& event, int error, const LogText& log);
     bool fall_back_to_counting(OpenEvent& event, const LogText& log);
@@ -217,7 +225,7 @@ private:
     std::vector<OpenFd> next_fds_;  // open_without_unwinder(): until they take the places of others
     std::vector<ClosedFd> closed_;
     std::vector<Reading> closed_readings_;  // of all that were ever closed, as read_all() gives them; empty: none
-    RecordOrigins origins_;
+    std::unordered_map<std::uint64_t, RecordOrigin> origins_;  // by the id that the kernel puts into records
 };
 
 }  // namespace perfleet

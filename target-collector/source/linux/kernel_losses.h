@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "target-collector/message/row_sink.h"
+#include "target-collector/records/record_reader.h"
 #include "target-collector/source/linux/event_set.h"
-#include "target-collector/source/linux/record_reader.h"
 
 namespace perfleet {
 

@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "target-collector/records/record_layout.h"
 #include "target-collector/source/linux/event_spec.h"
 #include "target-collector/source/linux/perf_attr.h"
-#include "target-collector/source/linux/record_reader.h"
 
 namespace perfleet {
 
@@ -22,8 +22,7 @@ namespace perfleet {
 struct OpenEvent {
     EventSpec spec;
     SamplingRate rate;
-    SampleFields fields;
-    std::uint64_t weight = 0;  // of a sample that doesn't carry its period
+    RecordLayout layout;
     bool is_stopped = false;
 };
 

@@ -159,6 +159,11 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
     return attr;
 }
 
+RecordLayout layout_of(const perf_event_attr& attr) {
+    return {
+        .sample_type = attr.sample_type, .read_format = attr.read_format, .sample_regs_user = attr.sample_regs_user};
+}
+
 bool can_unwind_in_kernel(const EventSpec& event, const SamplingRate& rate, const AttrOptions& options) {
     return event.callchain.value_or(options.callchain) && rate.value > 0 && !event.exclude_user &&
            !event.is_tracepoint() && !event.samples_group && !event.takes_switches;

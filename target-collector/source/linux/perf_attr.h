@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "target-collector/records/record_layout.h"
 #include "target-collector/source/linux/event_spec.h"
 
 namespace perfleet {
@@ -55,6 +56,9 @@ struct AttrOptions {
 // Whether a BPF program can be attached that unwinds the stacks of its samples. Not to tracepoints, which run programs
 // of another kind, nor to a leader whose samples carry the counts of its group.
 [[nodiscard]] bool can_unwind_in_kernel(const EventSpec& event, const SamplingRate& rate, const AttrOptions& options);
+
+// The records of such an event.
+[[nodiscard]] RecordLayout layout_of(const perf_event_attr& attr);
 
 // What a BPF program emits its samples of such an event through: IDENTIFIER, IP, TID, TIME, CPU, the kernel's part of
 // the CALLCHAIN, and RAW, which is the user's.

@@ -19,7 +19,6 @@
 #include "target-collector/process/task_rows.h"
 #include "target-collector/source/linux/call_chain_mode.h"
 #include "target-collector/source/linux/process_scan.h"
-#include "target-collector/source/linux/record_reader.h"
 
 namespace perfleet {
 namespace {
@@ -43,10 +42,6 @@ constexpr std::uint32_t kNoThread = 0xffff'ffff;  // of a counter that many thre
 ImageIndex intern_kernel_and_unknown(KernelImages& kernel, ImageTable& images) {
     kernel.intern(images);
     return images.intern({"[unknown]", image_flags::kUnknown, 0, 0, {}}).value_or(0);
-}
-
-std::uint64_t weight_of(const SampleRecord& sample, const RecordOrigin& origin) {
-    return origin.fields.period ? sample.period : origin.weight;
 }
 
 }  // namespace
@@ -108,7 +103,6 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> 
       stacks_{{*events_, kernel_, images_, unknown_image_, files_, processes_, kernel_unwinder_.get(),
                options_.unwinds_samples}},
       merge_{events_->rings()},
-      counts_(events_->events().size()),
       losses_{*events_},
       balance_{*events_},
       log_{log},
@@ -156,7 +150,7 @@ void PerfSource::begin(RowSink& sink) {
     balance_.begin(sink);
     events_->enable_side_band();
     read_processes();
-    write_presence();
+    append_presence(*sink_, *definitions_, processes_, Ticks{time_});
     take_counters();
     events_->enable_sampling();
     if (off_cpu_ != nullptr) {
@@ -222,7 +216,6 @@ void PerfSource::pass_until(std::uint64_t time_limit) {
             sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         }
     }
-    hand_over_counts();
 }
 
 // False while the epoch is broken and it is too early for another one: nothing could be understood.
@@ -239,17 +232,18 @@ bool PerfSource::can_go_on() {
     return true;
 }
 
-void PerfSource::take(std::size_t ring_index, std::span<const std::byte> record) {
-    const std::uint64_t time = record_time(record).value_or(time_);
+void PerfSource::take(std::size_t ring_index, std::span<const std::byte> bytes) {
+    const RecordBytes record = native_record(bytes);
+    const std::uint64_t time = record_time(record, kCommonLayout).value_or(time_);
     const bool is_late = time < time_;
     time_ = std::max(time_, time);
     const std::size_t cpu_index = ring_index % events_->cpus().size();
     const std::uint32_t cpu = events_->cpus()[cpu_index];
-    const auto type = static_cast<perf::RecordType>(record_header(record).type);
+    const auto type = static_cast<perf::RecordType>(record.type);
     if (is_late) {
-        const auto id = type == perf::RecordType::kSample ? sample_id(record) : std::nullopt;
+        const auto id = type == perf::RecordType::kSample ? record_id(record, kCommonLayout) : std::nullopt;
         const auto event = id ? events_->event_of(*id) : std::nullopt;
-        ++(event ? counts_[*event] : task_counts_).late;
+        sink_->count(event ? events_->series_of(*event) : kTaskSeries, CountName::kLate, 1);
     }
     switch (type) {
         case perf::RecordType::kSample: take_sample(record, cpu_index); break;
@@ -262,60 +256,62 @@ void PerfSource::take(std::size_t ring_index, std::span<const std::byte> record)
     }
 }
 
-void PerfSource::take_sample(std::span<const std::byte> record, std::size_t cpu_index) {
+void PerfSource::take_sample(const RecordBytes& record, std::size_t cpu_index) {
     const std::uint32_t cpu = events_->cpus()[cpu_index];
-    const auto id = sample_id(record);
+    const auto id = record_id(record, kCommonLayout);
     const RecordOrigin* const origin = id ? events_->origin_of(*id) : nullptr;
     if (origin == nullptr) {
         sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         return;
     }
     const Series series = events_->series_of(origin->event_index);
-    auto sample = read_sample(record, origin->fields);
-    if (!sample || sample->raw.size() > limits::kRawBytesMax) {
-        balance_.take(origin->event_index, cpu_index, time_, sample ? weight_of(*sample, *origin) : origin->weight);
+    const auto read = samples_.read(record, origin->layout);
+    SourceSample sample;
+    static_cast<SampleRecord&>(sample) = read.value_or(SampleRecord{});
+    const bool is_whole = read && (!origin->is_unwound || take_unwound(sample, origin->is_off_cpu));
+    if (!is_whole || sample.raw.size() > limits::kRawBytesMax) {
+        balance_.take(origin->event_index, cpu_index, time_, is_whole ? sample.period : origin->layout.period);
         sink_->count_lost(series, CountName::kLostMalformed, 1);
         return;
     }
-    const std::uint64_t weight = weight_of(*sample, *origin);
-    balance_.take(origin->event_index, cpu_index, sample->time, weight);
+    const std::uint64_t weight = sample.period;
+    balance_.take(origin->event_index, cpu_index, sample.time, weight);
     const bool is_leaving = switches_ && origin->event_index == events_->off_cpu_index();
-    if (origin->fields.off_cpu || is_leaving) {
-        stacks_.leave_out_scheduler(*sample);
+    if (origin->is_off_cpu || is_leaving) {
+        stacks_.leave_out_scheduler(sample);
     }
-    SampleCounts& counts = counts_[origin->event_index];
-    if (is_own(sample->pid)) {
-        ++counts.own_skipped;
-        take_group_counts(*origin, *sample, cpu, std::nullopt);
+    if (is_own(sample.pid)) {
+        sink_->count(series, CountName::kOwnSkipped, 1);
+        take_group_counts(*origin, sample, cpu, std::nullopt);
         return;
     }
     if (!can_go_on()) {
         sink_->count_lost(series, CountName::kLostRingFull, 1);
         return;
     }
-    watch_cgroup(sample->pid, sample->cgroup, cpu);
-    StackNumber stack = stacks_.stack_of(*sample, origin->event_index, *definitions_, counts, time_);
+    watch_cgroup(sample.pid, sample.cgroup, cpu);
+    StackNumber stack = stacks_.stack_of(sample, origin->event_index, *definitions_, *sink_, time_);
     if (sink_->epoch_is_over()) [[unlikely]] {
         // Its own definitions were lost, or the bucket ended.
         if (!can_go_on()) {
             sink_->count_lost(series, CountName::kLostRingFull, 1);
             return;
         }
-        stack = stacks_.stack_of(*sample, origin->event_index, *definitions_, counts, time_);
+        stack = stacks_.stack_of(sample, origin->event_index, *definitions_, *sink_, time_);
     }
     if (is_leaving) {
-        take_leaving(*sample, stack);
+        take_leaving(sample, stack);
         return;
     }
-    if (origin->fields.off_cpu) {
-        append_off_cpu(*sample, cpu, stack);
+    if (origin->is_off_cpu) {
+        append_off_cpu(sample, cpu, stack);
         return;
     }
-    append_sample(series, *sample, cpu, stack, weight);
-    take_group_counts(*origin, *sample, cpu, stack);
+    append_sample(series, sample, cpu, stack, weight);
+    take_group_counts(*origin, sample, cpu, stack);
 }
 
-void PerfSource::take_leaving(const SampleRecord& sample, StackNumber stack) {
+void PerfSource::take_leaving(const SourceSample& sample, StackNumber stack) {
     const Process* const process = processes_.find(sample.pid);
     // Threads of the kernel have no mappings; the idle ones are of process 0.
     if (sample.tid == 0 || process == nullptr || process->mappings->mappings().empty()) {
@@ -326,14 +322,13 @@ void PerfSource::take_leaving(const SampleRecord& sample, StackNumber stack) {
     }
 }
 
-void PerfSource::take_switch(std::span<const std::byte> record, std::uint32_t cpu) {
-    const auto trailer = read_trailer(record);
+void PerfSource::take_switch(const RecordBytes& record, std::uint32_t cpu) {
+    const auto trailer = read_trailer(record, kCommonLayout);
     if (!trailer || !switches_) {
         return;
     }
-    const std::uint16_t misc = record_header(record).misc;
-    if ((misc & PERF_RECORD_MISC_SWITCH_OUT) != 0) {
-        if ((misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0) {
+    if ((record.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0) {
+        if ((record.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0) {
             switches_->note_preempted(trailer->tid);
         }
         return;
@@ -344,7 +339,7 @@ void PerfSource::take_switch(std::span<const std::byte> record, std::uint32_t cp
     }
     const std::uint32_t first = *events_->off_cpu_index();
     const bool has_stack = can_go_on() && back->left.epoch == epoch_count_;
-    SampleRecord sample;
+    SourceSample sample;
     sample.pid = trailer->pid;
     sample.tid = trailer->tid;
     sample.time = trailer->time;
@@ -357,7 +352,7 @@ void PerfSource::take_switch(std::span<const std::byte> record, std::uint32_t cp
     }
 }
 
-void PerfSource::append_sample(Series series, const SampleRecord& sample, std::uint32_t cpu, StackNumber stack,
+void PerfSource::append_sample(Series series, const SourceSample& sample, std::uint32_t cpu, StackNumber stack,
                                std::uint64_t weight) {
     using enum ColumnId;
     if (series.kind == Kind::kTracepoint) {
@@ -373,7 +368,7 @@ void PerfSource::append_sample(Series series, const SampleRecord& sample, std::u
     }
 }
 
-void PerfSource::append_off_cpu(const SampleRecord& sample, std::uint32_t cpu, StackNumber stack) {
+void PerfSource::append_off_cpu(const SourceSample& sample, std::uint32_t cpu, StackNumber stack) {
     const std::uint32_t first = *events_->off_cpu_index();
     const OffCpuTime& time = sample.off_cpu;
     if (time.blocked_ns > 0) {
@@ -405,11 +400,9 @@ void PerfSource::count_missed() {
     }
 }
 
-void PerfSource::take_group_counts(const RecordOrigin& origin, const SampleRecord& sample, std::uint32_t cpu,
+void PerfSource::take_group_counts(const RecordOrigin& origin, const SourceSample& sample, std::uint32_t cpu,
                                    std::optional<StackNumber> stack) {
-    for (std::size_t at = 0; at < sample.group_counts.size(); at += origin.fields.group_count_words) {
-        const std::uint64_t value = sample.group_counts[at];
-        const std::uint64_t id = sample.group_counts[at + 1];
+    for (const auto& [value, id] : sample.values) {
         const RecordOrigin* const other = events_->origin_of(id);
         if (other == nullptr || other->event_index == origin.event_index) {
             continue;
@@ -428,8 +421,8 @@ void PerfSource::note_changed(std::uint32_t pid) {
     stacks_.note_changed(pid);
 }
 
-void PerfSource::take_side_band(std::span<const std::byte> record) {
-    const auto trailer = read_trailer(record);
+void PerfSource::take_side_band(const RecordBytes& record) {
+    const auto trailer = read_trailer(record, kCommonLayout);
     if (!trailer) {
         sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         return;
@@ -437,13 +430,13 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
     TaskRow row;
     row.time = Ticks{trailer->time};
     row.cpu = trailer->cpu;
-    const auto type = static_cast<perf::RecordType>(record_header(record).type);
+    const auto type = static_cast<perf::RecordType>(record.type);
     if (type == perf::RecordType::kMmap2) {
         take_map(record, *trailer);
         return;
     }
     if (type == perf::RecordType::kCgroup) {
-        if (const auto cgroup = read_cgroup(record)) {
+        if (const auto cgroup = read_cgroup(record, kCommonLayout)) {
             cgroups_.add(cgroup->id, cgroup->path);
         } else {
             sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
@@ -451,13 +444,13 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
         return;
     }
     if (type == perf::RecordType::kComm) {
-        const auto comm = read_comm(record);
+        const auto comm = read_comm(record, kCommonLayout);
         if (!comm) {
             sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
             return;
         }
         if (is_own(comm->pid)) {
-            ++task_counts_.own_skipped;
+            sink_->count(kTaskSeries, CountName::kOwnSkipped, 1);
             return;
         }
         row.op = comm->is_exec ? TaskOp::kExec : TaskOp::kComm;
@@ -476,7 +469,7 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
             return;
         }
     } else if (type == perf::RecordType::kFork || type == perf::RecordType::kExit) {
-        const auto task = read_task(record);
+        const auto task = read_task(record, kCommonLayout);
         if (!task) {
             sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
             return;
@@ -489,7 +482,7 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
             switches_->forget(task->tid);
         }
         if (is_own(task->pid)) {
-            ++task_counts_.own_skipped;
+            sink_->count(kTaskSeries, CountName::kOwnSkipped, 1);
             return;
         }
         if (type == perf::RecordType::kFork) {
@@ -517,14 +510,17 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
     sink_->count_lost(kTaskSeries, CountName::kLostRingFull, 1);
 }
 
-void PerfSource::take_map(std::span<const std::byte> record, const RecordTrailer& trailer) {
-    const auto map = read_mmap2(record);
+void PerfSource::take_map(const RecordBytes& record, const RecordTrailer& trailer) {
+    // Not a build-id, whatever it says: Linux 6.18 sets the bit for everybody when anybody asks for build-ids.
+    RecordBytes plain = record;
+    plain.misc &= static_cast<std::uint16_t>(~perf::misc::kMmapBuildId);
+    const auto map = read_map(plain, kCommonLayout);
     if (!map) {
         sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         return;
     }
     if (is_own(map->pid)) {
-        ++task_counts_.own_skipped;
+        sink_->count(kTaskSeries, CountName::kOwnSkipped, 1);
         return;
     }
     if (map->size == 0 || map->address + map->size < map->address || (map->protection & PROT_EXEC) == 0) {
@@ -545,29 +541,14 @@ void PerfSource::take_map(std::span<const std::byte> record, const RecordTrailer
         sink_->count_lost(kTaskSeries, CountName::kLostRingFull, 1);
         return;
     }
-    write_mapping(trailer.time, trailer.cpu, map->pid, map->tid, mapping);
+    append_mapping_row(*sink_, *definitions_,
+                       {.time = Ticks{trailer.time}, .cpu = trailer.cpu, .pid = map->pid, .tid = map->tid}, mapping,
+                       Ticks{time_});
 }
 
-void PerfSource::write_mapping(std::uint64_t time, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
-                               const Mapping& mapping) {
-    TaskRow row;
-    row.time = Ticks{time};
-    row.cpu = cpu;
-    row.op = TaskOp::kMap;
-    row.pid = pid;
-    row.tid = tid;
-    row.image = definitions_->image(mapping.image, Ticks{time_});
-    row.address = mapping.start;
-    row.size = mapping.end - mapping.start;
-    row.file_offset = mapping.file_offset;
-    row.protection = mapping.protection;
-    row.flags = mapping.flags;
-    append_task_row(*sink_, row);
-}
-
-void PerfSource::take_lost(std::span<const std::byte> record, std::size_t ring_index) {
-    const auto lost = read_lost(record);
-    const auto trailer = read_trailer(record);
+void PerfSource::take_lost(const RecordBytes& record, std::size_t ring_index) {
+    const auto lost = read_lost(record, kCommonLayout);
+    const auto trailer = read_trailer(record, kCommonLayout);
     if (!lost || !trailer) {
         sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         return;
@@ -579,9 +560,9 @@ void PerfSource::take_lost(std::span<const std::byte> record, std::size_t ring_i
     }
 }
 
-void PerfSource::take_throttle(std::span<const std::byte> record, std::size_t cpu_index, bool is_start) {
-    const auto id = read_throttle_id(record);
-    const auto trailer = read_trailer(record);
+void PerfSource::take_throttle(const RecordBytes& record, std::size_t cpu_index, bool is_start) {
+    const auto id = read_throttle_id(record, kCommonLayout);
+    const auto trailer = read_trailer(record, kCommonLayout);
     const auto event_index = id ? events_->event_of(*id) : std::nullopt;
     if (!event_index || !trailer) {
         sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
@@ -599,31 +580,6 @@ void PerfSource::take_throttle(std::span<const std::byte> record, std::size_t cp
     row.tid = trailer->tid;
     row.value = *event_index;
     append_task_row(*sink_, row);
-}
-
-void PerfSource::hand_over_counts() {
-    const auto hand_over = [this](Series series, SampleCounts& counts) {
-        const auto count = [&](CountName name, std::uint64_t value) {
-            if (value != 0) {
-                sink_->count(series, name, value);
-            }
-        };
-        count(CountName::kOwnSkipped, counts.own_skipped);
-        count(CountName::kFramesUnmapped, counts.frames_unmapped);
-        count(CountName::kFramesTruncated, counts.frames_truncated);
-        count(CountName::kLate, counts.late);
-        count(CountName::kStacksNoTable, counts.stacks_no_table);
-        count(CountName::kStacksBadAddress, counts.stacks_bad_address);
-        count(CountName::kStacksNotCopied, counts.stacks_not_copied);
-        count(CountName::kStacksCopied, counts.stacks_copied);
-        count(CountName::kNamesNotRead, counts.names_not_read);
-        names_not_read_ += counts.names_not_read;
-        counts = {};
-    };
-    for (std::uint32_t i = 0; i < counts_.size(); ++i) {
-        hand_over(events_->series_of(i), counts_[i]);
-    }
-    hand_over(kTaskSeries, task_counts_);
 }
 
 void PerfSource::read_counters() {
@@ -738,8 +694,8 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
 
 std::vector<std::string> PerfSource::missing_samples() const {
     std::vector<std::string> texts = balance_.warnings();
-    if (names_not_read_ >= kNamesWorthAWarning) {
-        texts.push_back(std::to_string(names_not_read_) +
+    if (const std::uint64_t count = stacks_.names_not_read(); count >= kNamesWorthAWarning) {
+        texts.push_back(std::to_string(count) +
                         " samples have no names of their Python functions: they are the first of their process, before "
                         "it was known, or it had ended before its names were read");
     }
@@ -838,7 +794,7 @@ void PerfSource::define_present() {
     if (losses_.lost_side_band()) {
         read_processes();
     }
-    write_presence();
+    append_presence(*sink_, *definitions_, processes_, Ticks{time_});
 }
 
 void PerfSource::end_missing(std::uint64_t time) {
@@ -883,43 +839,13 @@ void PerfSource::read_processes() {
     });
 }
 
-void PerfSource::write_presence() {
-    processes_.each_thread([&](std::uint32_t tid, const Thread& thread) {
-        TaskRow row;
-        row.time = Ticks{time_};
-        row.op = TaskOp::kPresent;
-        row.pid = thread.pid;
-        row.tid = tid;
-        row.string = definitions_->string(thread.name, Ticks{time_});
-        append_task_row(*sink_, row);
-    });
-    processes_.each_process([&](const Process& process) {
-        for (const Mapping& mapping : process.mappings->mappings()) {
-            write_mapping(time_, 0, process.pid, process.pid, mapping);
-        }
-        write_cgroup(process, 0);
-    });
-}
-
 void PerfSource::watch_cgroup(std::uint32_t pid, std::uint64_t cgroup_id, std::uint32_t cpu) {
     Process* const process = processes_.find(pid);
-    if (process != nullptr && cgroups_.refresh(*process, cgroup_id, time_) && can_go_on()) {
-        write_cgroup(*process, cpu);
+    if (process != nullptr && cgroups_.refresh(*process, cgroup_id, time_) && process->cgroup != nullptr &&
+        can_go_on()) {
+        append_cgroup_row(*sink_, *definitions_, {.time = Ticks{time_}, .cpu = cpu, .pid = pid, .tid = pid},
+                          *process->cgroup, Ticks{time_});
     }
-}
-
-void PerfSource::write_cgroup(const Process& process, std::uint32_t cpu) {
-    if (process.cgroup == nullptr) {
-        return;
-    }
-    TaskRow row;
-    row.time = Ticks{time_};
-    row.cpu = cpu;
-    row.op = TaskOp::kCgroup;
-    row.pid = process.pid;
-    row.tid = process.pid;
-    row.string = definitions_->string(*process.cgroup, Ticks{time_});
-    append_task_row(*sink_, row);
 }
 
 }  // namespace perfleet

@@ -22,6 +22,8 @@
 #include "target-collector/process/epoch_definitions.h"
 #include "target-collector/process/image_finder.h"
 #include "target-collector/process/process_table.h"
+#include "target-collector/records/record_reader.h"
+#include "target-collector/records/sample_reader.h"
 #include "target-collector/source/linux/cgroup_watch.h"
 #include "target-collector/source/linux/event_set.h"
 #include "target-collector/source/linux/image_files.h"
@@ -122,26 +124,25 @@ private:
     void pass_until(std::uint64_t time_limit);
     [[nodiscard]] bool is_behind() const;
     void take(std::size_t ring_index, std::span<const std::byte> record);
-    void take_sample(std::span<const std::byte> record, std::size_t cpu_index);
+    void take_sample(const RecordBytes& record, std::size_t cpu_index);
     // By the kernel's switches: a thread leaves its CPU, with its stack, and it is back.
-    void take_leaving(const SampleRecord& sample, StackNumber stack);
-    void take_switch(std::span<const std::byte> record, std::uint32_t cpu);
-    void append_sample(Series series, const SampleRecord& sample, std::uint32_t cpu, StackNumber stack,
+    void take_leaving(const SourceSample& sample, StackNumber stack);
+    void take_switch(const RecordBytes& record, std::uint32_t cpu);
+    void append_sample(Series series, const SourceSample& sample, std::uint32_t cpu, StackNumber stack,
                        std::uint64_t weight);
     // What the other events of its group have counted since the last sample: a sample of each. Own: taken off, too.
-    void take_group_counts(const RecordOrigin& origin, const SampleRecord& sample, std::uint32_t cpu,
+    void take_group_counts(const RecordOrigin& origin, const SourceSample& sample, std::uint32_t cpu,
                            std::optional<StackNumber> stack);
     // Rows of a thread that was off the CPU: blocked, runnable, and who woke it.
-    void append_off_cpu(const SampleRecord& sample, std::uint32_t cpu, StackNumber stack);
+    void append_off_cpu(const SourceSample& sample, std::uint32_t cpu, StackNumber stack);
     Result<Done> follow_targets();
     [[nodiscard]] Result<Done> set_rate(std::optional<std::uint32_t> event_index, const SamplingRate& rate);
     void append_request(const ControlRequest& order, Ticks time);
     void count_missed();
-    void take_side_band(std::span<const std::byte> record);
-    void take_lost(std::span<const std::byte> record, std::size_t ring_index);
-    void take_throttle(std::span<const std::byte> record, std::size_t cpu_index, bool is_start);
-    void take_map(std::span<const std::byte> record, const struct RecordTrailer& trailer);
-    void hand_over_counts();
+    void take_side_band(const RecordBytes& record);
+    void take_lost(const RecordBytes& record, std::size_t ring_index);
+    void take_throttle(const RecordBytes& record, std::size_t cpu_index, bool is_start);
+    void take_map(const RecordBytes& record, const RecordTrailer& trailer);
     void take_counters();
     void reconsider_unwinder();
     Result<Done> follow_frame_pointers();
@@ -155,12 +156,8 @@ private:
     // When an epoch has begun.
     void define_present();
     void read_processes();
-    void write_presence();
     // Writes which cgroup the process is in where it is another one: `cgroup_id` is the kernel's, 0: it doesn't say.
     void watch_cgroup(std::uint32_t pid, std::uint64_t cgroup_id, std::uint32_t cpu);
-    void write_cgroup(const Process& process, std::uint32_t cpu);
-    void write_mapping(std::uint64_t time, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
-                       const Mapping& mapping);
     void end_missing(std::uint64_t time);
     void sweep_images();
 
@@ -171,6 +168,7 @@ private:
     std::unique_ptr<ProbePrograms> probe_programs_;    // null: only those of the command may
     std::unique_ptr<EventSet> events_;
     RingReader reader_;
+    SampleReader samples_;
     KernelImages kernel_;
     std::uint64_t missed_count_ = 0;
     std::vector<std::uint64_t> wanted_hz_;  // by event; 0: it has no frequency
@@ -182,12 +180,9 @@ private:
     SampleStacks stacks_;
     CgroupWatch cgroups_;
     TimeMerge<KernelRing> merge_;
-    std::uint64_t names_not_read_ = 0;     // of all events
     std::optional<SwitchTimes> switches_;  // empty: nobody follows them
     std::uint64_t epoch_count_ = 0;
-    std::vector<SampleCounts> counts_;                               // by event
     std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // by the id of an event that its leader samples
-    SampleCounts task_counts_;
     KernelLosses losses_;
     SampleBalance balance_;
     std::vector<EventSet::Reading> held_readings_;  // the last ones

@@ -58,7 +58,7 @@ SampleStacks::SampleStacks(const Parts& parts)
     }
 }
 
-void SampleStacks::leave_out_scheduler(SampleRecord& sample) {
+void SampleStacks::leave_out_scheduler(SourceSample& sample) {
     const std::span<const std::uint64_t> chain = sample.callchain;
     const auto addresses = chain.subspan(chain.empty() ? 0 : 1);  // behind the marker of the kernel's part
     const auto rest = addresses.subspan(scheduler_.count(addresses));
@@ -71,20 +71,21 @@ void SampleStacks::leave_out_scheduler(SampleRecord& sample) {
     sample.is_kernel = !rest.empty();
 }
 
-StackNumber SampleStacks::stack_of(const SampleRecord& sample, std::uint32_t event_index, EpochDefinitions& definitions,
-                                   SampleCounts& counts, std::uint64_t time) {
+StackNumber SampleStacks::stack_of(const SourceSample& sample, std::uint32_t event_index, EpochDefinitions& definitions,
+                                   RowSink& sink, std::uint64_t time) {
+    const Count count{sink, parts_.events.series_of(event_index)};
     Process* const process = parts_.processes.find(sample.pid);
     static const MappingList kNoMappings;
     const MappingList& mappings = process != nullptr ? *process->mappings : kNoMappings;
     const std::array leaf{sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
     if (sample.is_unwound) {
-        count_end(static_cast<UnwindEnd>(sample.unwound_end), counts);
+        count_end(static_cast<UnwindEnd>(sample.unwound_end), count);
     }
     const std::span<const std::uint64_t> words =
         sample.is_unwound ? join_words(sample, sample.user_chain, static_cast<UnwindEnd>(sample.unwound_end))
-        : sample.user_stack.has_registers && process != nullptr ? unwound_words(sample, mappings, counts)
-        : sample.callchain.size() >= leaf.size()                ? callchain_words(sample, event_index, counts)
-                                                                : leaf;
+        : !sample.registers.empty() && process != nullptr ? unwound_words(sample, mappings, count)
+        : sample.callchain.size() >= leaf.size()          ? callchain_words(sample, event_index, count)
+                                                          : leaf;
     const auto key = [&] {
         const bool has_code = process != nullptr && process->code != nullptr;
         return chains_.key_of({mappings.generation(), has_code ? process->code->generation() : 0}, words);
@@ -114,38 +115,37 @@ StackNumber SampleStacks::stack_of(const SampleRecord& sample, std::uint32_t eve
         chains_.insert(key(), made);
         found = &made;
     }
-    counts.frames_unmapped += found->unmapped_count;
-    counts.frames_truncated += found->truncated_count;
-    counts.names_not_read += found->has_unnamed;
+    count(CountName::kFramesUnmapped, found->unmapped_count);
+    count(CountName::kFramesTruncated, found->truncated_count);
+    count_unnamed(found->has_unnamed, count);
     return found->stack;
 }
 
-std::span<const std::uint64_t> SampleStacks::unwound_words(const SampleRecord& sample, const MappingList& mappings,
-                                                           SampleCounts& counts) {
-    const UserStack& user = sample.user_stack;
+std::span<const std::uint64_t> SampleStacks::unwound_words(const SourceSample& sample, const MappingList& mappings,
+                                                           const Count& count) {
     UnwindRegisters registers;
     // In the order of their numbers: x29, lr, sp, pc; rbx, rbp, rsp, rip.
     constexpr bool kIsArm = kMachine == UnwindMachine::kAarch64;
-    registers.fp = kIsArm && user.is_32_bit ? 0 : user.registers[kIsArm ? 0 : 1];
-    registers.lr = kIsArm ? user.registers[1] : 0;
-    registers.rbx = kIsArm ? std::nullopt : std::optional{user.registers[0]};
-    registers.sp = user.registers[2];
-    registers.pc = user.registers[3];
-    if (sample.is_kernel && user.bytes.empty() && mappings.find(registers.pc) == nullptr) {
+    registers.fp = kIsArm && sample.is_32_bit ? 0 : sample.registers[kIsArm ? 0 : 1];
+    registers.lr = kIsArm ? sample.registers[1] : 0;
+    registers.rbx = kIsArm ? std::nullopt : std::optional{sample.registers[0]};
+    registers.sp = sample.registers[2];
+    registers.pc = sample.registers[3];
+    if (sample.is_kernel && sample.stack.empty() && mappings.find(registers.pc) == nullptr) {
         unwound_.count = 0;  // within execve(): neither is there any more
         unwound_.end = UnwindEnd::kOutermost;
     } else {
-        unwinder_.unwind(
-            registers,
-            {registers.sp, user.bytes, user.is_cut, user.is_32_bit ? StackCopy::kWordBytes32 : StackCopy::kWordBytes},
-            sample.pid, mappings, limits::kCallChainDepthMax, unwound_);
+        unwinder_.unwind(registers,
+                         {registers.sp, sample.stack, sample.is_stack_cut,
+                          sample.is_32_bit ? StackCopy::kWordBytes32 : StackCopy::kWordBytes},
+                         sample.pid, mappings, limits::kCallChainDepthMax, unwound_);
     }
-    count_end(unwound_.end, counts);
+    count_end(unwound_.end, count);
     if (parts_.kernel_unwinder != nullptr &&
         (parts_.unwinds_samples || sample.off_cpu.blocked_ns + sample.off_cpu.runnable_ns > 0)) {
-        ++counts.stacks_copied;
-        counts.names_not_read += parts_.unwinds_samples && is_interpreted(sample.pid) ? 1 : 0;
-        if (!user.is_32_bit) {
+        count(CountName::kStacksCopied);
+        count_unnamed(parts_.unwinds_samples && is_interpreted(sample.pid) ? 1 : 0, count);
+        if (!sample.is_32_bit) {
             note_changed(sample.pid, true);
             if (unwound_.end == UnwindEnd::kNoTable) {
                 make_tables(sample.pid, mappings);
@@ -172,12 +172,12 @@ void SampleStacks::make_tables(std::uint32_t pid, const MappingList& mappings) {
     }
 }
 
-std::span<const std::uint64_t> SampleStacks::callchain_words(const SampleRecord& sample, std::uint32_t event_index,
-                                                             SampleCounts& counts) {
+std::span<const std::uint64_t> SampleStacks::callchain_words(const SourceSample& sample, std::uint32_t event_index,
+                                                             const Count& count) {
     if (!is_cut(sample.callchain, event_index)) {
         return sample.callchain;
     }
-    count_end(UnwindEnd::kDepth, counts);
+    count_end(UnwindEnd::kDepth, count);
     words_.assign(sample.callchain.begin(), sample.callchain.end());
     words_.push_back(kTruncatedFirst + static_cast<std::uint64_t>(UnwindEnd::kDepth));
     return words_;
@@ -191,7 +191,7 @@ bool SampleStacks::is_cut(std::span<const std::uint64_t> callchain, std::uint32_
            })) >= most;
 }
 
-std::span<const std::uint64_t> SampleStacks::join_words(const SampleRecord& sample,
+std::span<const std::uint64_t> SampleStacks::join_words(const SourceSample& sample,
                                                         std::span<const std::uint64_t> user_chain, UnwindEnd end) {
     words_.assign(sample.callchain.begin(), sample.callchain.end());
     if (words_.empty() && (sample.is_kernel || user_chain.empty())) {
@@ -205,11 +205,19 @@ std::span<const std::uint64_t> SampleStacks::join_words(const SampleRecord& samp
     return words_;
 }
 
-void SampleStacks::count_end(UnwindEnd end, SampleCounts& counts) {
-    counts.stacks_no_table += end == UnwindEnd::kNoTable ? 1 : 0;
-    counts.stacks_bad_address += end == UnwindEnd::kBadAddress ? 1 : 0;
-    counts.stacks_not_copied += end == UnwindEnd::kStackNotCopied ? 1 : 0;
-    counts.frames_truncated += end == UnwindEnd::kDepth ? 1 : 0;
+void SampleStacks::count_end(UnwindEnd end, const Count& count) {
+    switch (end) {
+        case UnwindEnd::kNoTable: count(CountName::kStacksNoTable); break;
+        case UnwindEnd::kBadAddress: count(CountName::kStacksBadAddress); break;
+        case UnwindEnd::kStackNotCopied: count(CountName::kStacksNotCopied); break;
+        case UnwindEnd::kDepth: count(CountName::kFramesTruncated); break;
+        default: break;
+    }
+}
+
+void SampleStacks::count_unnamed(std::uint64_t value, const Count& count) {
+    names_not_read_ += value;
+    count(CountName::kNamesNotRead, value);
 }
 
 void SampleStacks::mark_truncated(std::span<const std::uint64_t> words) {

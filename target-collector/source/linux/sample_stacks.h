@@ -20,24 +20,11 @@
 #include "target-collector/source/linux/event_set.h"
 #include "target-collector/source/linux/image_files.h"
 #include "target-collector/source/linux/python_frames.h"
-#include "target-collector/source/linux/record_reader.h"
 #include "target-collector/source/linux/run_time_code.h"
 #include "target-collector/source/linux/scheduler_frames.h"
+#include "target-collector/source/linux/source_sample.h"
 
 namespace perfleet {
-
-// Counts of an event that are handed over once a round.
-struct SampleCounts {
-    std::uint64_t own_skipped = 0;
-    std::uint64_t frames_unmapped = 0;
-    std::uint64_t frames_truncated = 0;
-    std::uint64_t late = 0;
-    std::uint64_t stacks_no_table = 0;
-    std::uint64_t stacks_bad_address = 0;
-    std::uint64_t stacks_not_copied = 0;
-    std::uint64_t stacks_copied = 0;
-    std::uint64_t names_not_read = 0;
-};
 
 class SampleStacks {
 public:
@@ -54,11 +41,14 @@ public:
     };
     explicit SampleStacks(const Parts& parts);
 
+    // Samples without names of interpreted functions that were called.
+    [[nodiscard]] std::uint64_t names_not_read() const { return names_not_read_; }
+
     // Before stack_of(): of a thread that was off the CPU, its kernel part begins with what called the scheduler.
-    void leave_out_scheduler(SampleRecord& sample);
+    void leave_out_scheduler(SourceSample& sample);
     // May begin another epoch.
-    [[nodiscard]] StackNumber stack_of(const SampleRecord& sample, std::uint32_t event_index,
-                                       EpochDefinitions& definitions, SampleCounts& counts, std::uint64_t time);
+    [[nodiscard]] StackNumber stack_of(const SourceSample& sample, std::uint32_t event_index,
+                                       EpochDefinitions& definitions, RowSink& sink, std::uint64_t time);
 
     // Behind the samples that are shown: what BPF programs have read of interpreted code that samples name.
     void take_codes();
@@ -77,22 +67,33 @@ public:
     void forget_images();
 
 private:
+    // Counts of the sample's event.
+    struct Count {
+        RowSink& sink;
+        Series series;
+        void operator()(CountName name, std::uint64_t value = 1) const {
+            if (value != 0) {
+                sink.count(series, name, value);
+            }
+        }
+    };
     // The kernel's part of the chain, and behind it what is unwound from the copy of the user's stack.
-    std::span<const std::uint64_t> unwound_words(const SampleRecord& sample, const MappingList& mappings,
-                                                 SampleCounts& counts);
+    std::span<const std::uint64_t> unwound_words(const SourceSample& sample, const MappingList& mappings,
+                                                 const Count& count);
     // The kernel's part of the chain, and behind it the user's.
-    std::span<const std::uint64_t> join_words(const SampleRecord& sample, std::span<const std::uint64_t> user_chain,
+    std::span<const std::uint64_t> join_words(const SourceSample& sample, std::span<const std::uint64_t> user_chain,
                                               UnwindEnd end);
     // Of the kernel's chain: marked where it is cut.
-    [[nodiscard]] std::span<const std::uint64_t> callchain_words(const SampleRecord& sample, std::uint32_t event_index,
-                                                                 SampleCounts& counts);
+    [[nodiscard]] std::span<const std::uint64_t> callchain_words(const SourceSample& sample, std::uint32_t event_index,
+                                                                 const Count& count);
     [[nodiscard]] bool is_cut(std::span<const std::uint64_t> callchain, std::uint32_t event_index) const;
     // Marks a chain that isn't whole by an outermost frame that says why.
     void mark_truncated(std::span<const std::uint64_t> words);
     // Of all images of a process: a walk in the kernel may go on, on another stack, where one of a copy ends.
     void make_tables(std::uint32_t pid, const MappingList& mappings);
     [[nodiscard]] bool is_interpreted(std::uint32_t pid);
-    static void count_end(UnwindEnd end, SampleCounts& counts);
+    static void count_end(UnwindEnd end, const Count& count);
+    void count_unnamed(std::uint64_t value, const Count& count);
 
     Parts parts_;
     SchedulerFrames scheduler_;
@@ -107,6 +108,7 @@ private:
     std::unique_ptr<ResolvedStack> resolved_;
     std::vector<std::size_t> callchain_depths_;  // by event: frames that the kernel gives at most
     std::vector<std::uint32_t> changed_pids_;
+    std::uint64_t names_not_read_ = 0;
     std::uint64_t unwinder_ticked_ns_ = 0;
 };
 

@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "target-collector/source/linux/record_reader.h"
+#include "target-collector/records/record_reader.h"
+#include "target-collector/source/linux/source_sample.h"
 
 namespace perfleet {
 
@@ -88,7 +89,7 @@ private:
         if constexpr (requires { ring.front_time_ns(); }) {
             return ring.front_time_ns();
         } else {
-            return record_time(record).value_or(0);
+            return record_time(native_record(record), kCommonLayout).value_or(0);
         }
     }
 

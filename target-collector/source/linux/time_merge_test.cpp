@@ -42,7 +42,7 @@ Visits merge(const std::vector<std::vector<std::uint64_t>>& times, std::uint64_t
     TimeMerge<FakeRing> merged(rings);
     Visits visits;
     merged.pass_until(limit, [&](std::size_t ring_index, std::span<const std::byte> record) {
-        visits.emplace_back(record_time(record).value(), ring_index);
+        visits.emplace_back(record_time(native_record(record), kCommonLayout).value(), ring_index);
     });
     return visits;
 }

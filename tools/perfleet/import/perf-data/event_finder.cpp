@@ -1,12 +1,12 @@
 #include "tools/perfleet/import/perf-data/event_finder.h"
 
 #include "schemas/perf/perf_event.h"
-#include "tools/perfleet/import/perf-data/byte_cursor.h"
+#include "target-collector/records/byte_cursor.h"
+#include "target-collector/records/record_reader.h"
 
 namespace perfleet {
 
-EventFinder::EventFinder(const RecordedSession& recording, bool is_foreign)
-    : recording_{recording}, reader_{is_foreign} {
+EventFinder::EventFinder(const RecordedSession& recording) : recording_{recording} {
     for (std::uint32_t i = 0; i < recording.events.size(); ++i) {
         for (const std::uint64_t id : recording.events[i].ids) {
             by_id_.emplace(id, i);
@@ -23,7 +23,7 @@ std::optional<std::uint32_t> EventFinder::event_of(const RecordBytes& record) co
     if (recording_.events.size() == 1) {
         return 0;
     }
-    const auto id = reader_.id_of(record, recording_.events.front());
+    const auto id = record_id(record, recording_.events.front());
     if (!id || *id == 0) {  // side-band records that perf makes itself are of no event
         return 0;
     }
@@ -33,12 +33,11 @@ std::optional<std::uint32_t> EventFinder::event_of(const RecordBytes& record) co
 std::uint64_t EventFinder::time_of(const RecordBytes& record) const {
     // All events of a file have their ids in the same place, but not always the same fields.
     const RecordedEvent& event = recording_.events[event_of(record).value_or(0)];
-    if (const auto time = reader_.time_of(record, event)) {
+    if (const auto time = record_time(record, event)) {
         return *time == ~0ULL ? 0 : *time;
     }
-    const auto type = static_cast<perf::RecordType>(record.type);
-    if ((type == perf::RecordType::kFork || type == perf::RecordType::kExit) && record.bytes.size() >= 32) {
-        ByteCursor cursor{record.bytes.subspan(24), reader_.is_foreign()};
+    if ((record.is(perf::RecordType::kFork) || record.is(perf::RecordType::kExit)) && record.bytes.size() >= 32) {
+        ByteCursor cursor{record.bytes.subspan(24), event.is_foreign};
         return cursor.u64();
     }
     return 0;

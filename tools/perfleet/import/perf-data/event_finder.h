@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "tools/perfleet/import/perf-data/recorded_sample.h"
+#include "target-collector/records/record_layout.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
 
 namespace perfleet {
@@ -13,18 +13,17 @@ namespace perfleet {
 class EventFinder {
 public:
     // Borrowed; its events don't change any more.
-    EventFinder(const RecordedSession& recording, bool is_foreign);
+    explicit EventFinder(const RecordedSession& recording);
 
     // Empty: an id that no event has.
     [[nodiscard]] std::optional<std::uint32_t> event_of(const RecordBytes& record) const;
     [[nodiscard]] std::optional<std::uint32_t> event_of_id(std::uint64_t id) const;
-    [[nodiscard]] bool is_foreign() const { return reader_.is_foreign(); }
+    [[nodiscard]] bool is_foreign() const { return recording_.events.front().is_foreign; }
     // 0: it has none.
     [[nodiscard]] std::uint64_t time_of(const RecordBytes& record) const;
 
 private:
     const RecordedSession& recording_;
-    SampleReader reader_;
     std::unordered_map<std::uint64_t, std::uint32_t> by_id_;
 };
 

@@ -13,7 +13,7 @@
 #include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/process/process_table.h"
-#include "tools/perfleet/import/perf-data/recorded_sample.h"
+#include "target-collector/records/record_layout.h"
 #include "tools/perfleet/import/session/sealed_rows.h"
 
 namespace perfleet {

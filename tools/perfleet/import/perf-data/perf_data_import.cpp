@@ -11,7 +11,7 @@
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/packed_symbols.h"
 #include "target-collector/linux/target_identity.h"
-#include "tools/perfleet/import/perf-data/byte_cursor.h"
+#include "target-collector/records/byte_cursor.h"
 #include "tools/perfleet/import/perf-data/event_finder.h"
 #include "tools/perfleet/import/perf-data/record_order.h"
 #include "tools/perfleet/import/perf-data/record_replay.h"
@@ -110,7 +110,7 @@ private:
                 continue;
             }
             if (events == nullptr) {
-                events = std::make_unique<EventFinder>(*recording_, header_.is_foreign);
+                events = std::make_unique<EventFinder>(*recording_);
             }
             if (const std::uint64_t time = events->time_of(*record); time != 0) {
                 recording_->first_ns = recording_->first_ns == 0 ? time : std::min(recording_->first_ns, time);
@@ -244,7 +244,7 @@ private:
 
     Result<Done> replay() {
         SealedRows rows{*writer_};
-        const EventFinder events{*recording_, header_.is_foreign};
+        const EventFinder events{*recording_};
         const ClockPoint& start = writer_->record().start_point;
         const UtcNs recorded_until = utc_at(start, std::max(recording_->last_ns, recording_->first_ns));
         SymbolPaths paths;

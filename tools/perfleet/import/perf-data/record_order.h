@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "tools/perfleet/import/perf-data/recorded_sample.h"
+#include "target-collector/records/record_layout.h"
 
 namespace perfleet {
 

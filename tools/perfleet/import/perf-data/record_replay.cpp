@@ -42,7 +42,7 @@ std::optional<UnwindMachine> machine_of(std::string_view architecture) {
 }
 
 // Empty: it wasn't recorded.
-std::optional<std::uint64_t> register_at(const RecordedSample& sample, std::uint64_t mask, unsigned bit) {
+std::optional<std::uint64_t> register_at(const SampleRecord& sample, std::uint64_t mask, unsigned bit) {
     if (bit >= 64 || (mask >> bit & 1U) == 0) {
         return std::nullopt;
     }
@@ -90,6 +90,23 @@ std::string_view text_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// Fields of samples that neither a column nor SampleRest has, as perf_event_attr.sample_type has them. What READ counts
+// is in the weights of rows; copied stacks are unwound.
+constexpr std::uint64_t kFieldsNotKept =
+    ~(perf::kTailFields | perf::sample_type::kIp | perf::sample_type::kTid | perf::sample_type::kTime |
+      perf::sample_type::kAddr | perf::sample_type::kRead | perf::sample_type::kCallchain | perf::sample_type::kId |
+      perf::sample_type::kCpu | perf::sample_type::kPeriod | perf::sample_type::kStreamId | perf::sample_type::kRaw |
+      perf::sample_type::kIdentifier);
+
+// Of fields that have a name and aren't kept; "bit 25" of one that has none yet.
+std::string sample_field_name(unsigned bit) {
+    switch (std::uint64_t{1} << bit) {
+        case perf::sample_type::kStackUser: return "STACK_USER";
+        case perf::sample_type::kAux: return "AUX";
+        default: return "bit " + std::to_string(bit);
+    }
+}
+
 std::string_view record_name(std::uint32_t type) {
     switch (type) {
         case 1: return "MMAP";
@@ -121,7 +138,6 @@ RecordReplay::RecordReplay(const RecordedSession& recording, const EventFinder& 
       events_{events},
       rows_{rows},
       kept_{rows},
-      reader_{events.is_foreign()},
       images_{table_, recording, recorded_until, std::move(paths)},
       chains_{kCachedChainsMax},
       machine_{machine_of(recording.architecture)},
@@ -141,7 +157,7 @@ RecordReplay::RecordReplay(const RecordedSession& recording, const EventFinder& 
 }
 
 void RecordReplay::take(const RecordBytes& record, std::uint64_t time) {
-    const bool is_sample = record.type == static_cast<std::uint32_t>(perf::RecordType::kSample);
+    const bool is_sample = record.is(perf::RecordType::kSample);
     if (time != 0 && time < time_) {
         const auto event = events_.event_of(record);
         rows_.count(is_sample && event ? states_[*event].series : kTaskSeries, CountName::kLate, 1);
@@ -198,7 +214,7 @@ void RecordReplay::take_sample(const RecordBytes& record) {
     }
     EventState& state = states_[*event_index];
     const RecordedEvent& event = recording_.events[*event_index];
-    const auto sample = reader_.sample(record, event);
+    const auto sample = reader_.read(record, event);
     if (!sample || sample->raw.size() > limits::kRawBytesMax) {
         rows_.count_lost(state.series, CountName::kLostMalformed, 1);
         return;
@@ -217,7 +233,7 @@ void RecordReplay::take_sample(const RecordBytes& record) {
         return;
     }
     // What each event has counted since the last sample that says so.
-    for (const RecordedSample::Value& value : sample->values) {
+    for (const SampleRecord::Value& value : sample->values) {
         const auto index = value.id == 0 ? event_index : events_.event_of_id(value.id);
         if (!index || (group_counts_.size() >= kGroupCountsMax && !group_counts_.contains(value.id))) {
             count_malformed();
@@ -230,7 +246,7 @@ void RecordReplay::take_sample(const RecordBytes& record) {
     }
 }
 
-void RecordReplay::append_sample(EventState& state, const RecordedSample& sample, StackNumber stack,
+void RecordReplay::append_sample(EventState& state, const SampleRecord& sample, StackNumber stack,
                                  std::uint64_t weight) {
     const std::uint64_t time = sample.time != 0 ? sample.time : time_;
     if (state.series.kind == Kind::kTracepoint) {
@@ -247,7 +263,7 @@ void RecordReplay::append_sample(EventState& state, const RecordedSample& sample
     }
 }
 
-void RecordReplay::keep_rest(const RecordBytes& record, const RecordedSample& sample, const RecordedEvent& event,
+void RecordReplay::keep_rest(const RecordBytes& record, const SampleRecord& sample, const RecordedEvent& event,
                              EventNumber number) {
     namespace part = perf::sample_parts;
     namespace type = perf::sample_type;
@@ -278,7 +294,7 @@ void RecordReplay::keep_rest(const RecordBytes& record, const RecordedSample& sa
     rest.stream_id = sample.stream_id;
     rest.enabled_ns = sample.enabled_ns;
     rest.running_ns = sample.running_ns;
-    rest.tail = text_of(sample.tail);
+    rest.tail = text_of(std::as_bytes(sample.tail));
     const Series series{Kind::kRecord, number};
     const std::size_t size = perf::encoded_size_bytes(rest);
     if (size > rest_.size()) {
@@ -292,7 +308,7 @@ void RecordReplay::keep_rest(const RecordBytes& record, const RecordedSample& sa
     rows_.append({series, Ticks{time}, integers, bytes});
 }
 
-StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSample& sample, const RecordedEvent& event,
+StackNumber RecordReplay::stack_of(const RecordBytes& record, const SampleRecord& sample, const RecordedEvent& event,
                                    Series series) {
     Process* const process = processes_.find(sample.pid);
     static const MappingList kNoMappings;
@@ -321,7 +337,7 @@ StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSamp
     return found->stack;
 }
 
-std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record, const RecordedSample& sample,
+std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record, const SampleRecord& sample,
                                                       const RecordedEvent& event, const MappingList& mappings,
                                                       Series series) {
     is_unwound_ = false;
@@ -335,7 +351,7 @@ std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record,
     const RegisterBits bits = is_arm ? kArmBits : kX86Bits;
     const auto pc = register_at(sample, event.sample_regs_user, bits.pc);
     const auto sp = register_at(sample, event.sample_regs_user, bits.sp);
-    if (!machine_ || !sample.is_64_bit || !pc || !sp || sample.stack.empty()) {
+    if (!machine_ || sample.is_32_bit || !pc || !sp || sample.stack.empty()) {
         return words_;
     }
     UnwindRegisters registers;
@@ -369,7 +385,8 @@ std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record,
 void RecordReplay::take_side_band(const RecordBytes& record) {
     using perf::RecordType;
     const auto event_index = events_.event_of(record);
-    const auto trailer = reader_.trailer(record, recording_.events[event_index.value_or(0)]);
+    const RecordLayout& layout = recording_.events[event_index.value_or(0)];
+    const auto trailer = read_trailer(record, layout);
     if (!trailer) {
         count_malformed();
         return;
@@ -377,140 +394,112 @@ void RecordReplay::take_side_band(const RecordBytes& record) {
     if (has_begun_ && rows_.epoch_is_over()) {
         definitions_.begin_epoch(Ticks{time_});
     }
-    ByteCursor cursor{record.bytes.subspan(sizeof(perf::RecordHeader),
-                                           record.bytes.size() - sizeof(perf::RecordHeader) - trailer->size_bytes),
-                      reader_.is_foreign()};
     TaskRow row;
-    row.time = Ticks{trailer->time.value_or(0) != 0 ? *trailer->time : time_};
+    row.time = Ticks{trailer->time != 0 ? trailer->time : time_};
     row.cpu = trailer->cpu;
+    const auto take_whole = [this](const auto& read, const auto& take) {
+        if (read) {
+            take(*read);
+        } else {
+            count_malformed();
+        }
+    };
     switch (static_cast<RecordType>(record.type)) {
-        case RecordType::kComm: take_comm(cursor, record.misc, row); break;
-        case RecordType::kFork: take_task(cursor, record.misc, true, row); break;
-        case RecordType::kExit: take_task(cursor, record.misc, false, row); break;
+        case RecordType::kComm:
+            take_whole(read_comm(record, layout), [&](const CommRecord& comm) { take_comm(comm, row); });
+            break;
+        case RecordType::kFork:
+        case RecordType::kExit:
+            take_whole(read_task(record, layout), [&](const TaskRecord& task) { take_task(task, record, row); });
+            break;
         case RecordType::kMmap:
         case RecordType::kMmap2:
             if ((record.misc & perf::misc::kMmapData) != 0) {
-                keep_record(record, cursor.rest(), *trailer, event_index.value_or(0));
-            } else {
-                take_mapping(cursor, record, row);
+                keep_record(record, *trailer, event_index.value_or(0));
+                break;
             }
+            take_whole(read_map(record, layout), [&](const MapRecord& map) { take_mapping(map, record.misc, row); });
             break;
-        case RecordType::kLost: take_lost(cursor, *trailer, false, row); break;
-        case RecordType::kLostSamples: take_lost(cursor, *trailer, true, row); break;
+        case RecordType::kLost:
+        case RecordType::kLostSamples:
+            take_whole(read_lost(record, layout),
+                       [&](const LostRecord& lost) { take_lost(lost, record.is(RecordType::kLostSamples), row); });
+            break;
         case RecordType::kThrottle:
-        case RecordType::kUnthrottle: {
-            const bool is_start = static_cast<RecordType>(record.type) == RecordType::kThrottle;
-            cursor.skip(8);
-            const auto event = events_.event_of_id(cursor.u64());
-            const std::uint32_t index = event.value_or(0);
-            if (cursor.failed()) {
-                count_malformed();
-                return;
-            }
-            if (is_start) {
-                rows_.count(states_[index].series, CountName::kThrottled, 1);
-            }
-            row.op = is_start ? TaskOp::kThrottle : TaskOp::kUnthrottle;
-            row.pid = trailer->pid;
-            row.tid = trailer->tid;
-            row.value = index;
-            append(row);
+        case RecordType::kUnthrottle:
+            take_whole(read_throttle_id(record, layout),
+                       [&](std::uint64_t id) { take_throttle(id, record.is(RecordType::kThrottle), *trailer, row); });
             break;
-        }
-        default: keep_record(record, cursor.rest(), *trailer, event_index.value_or(0)); break;
+        default: keep_record(record, *trailer, event_index.value_or(0)); break;
     }
 }
 
 // A record that has no row of its own.
-void RecordReplay::keep_record(const RecordBytes& record, std::span<const std::byte> body,
-                               const RecordedTrailer& trailer, std::uint32_t event) {
-    if (!KeptRecords::is_kept_whole(record.type) || reader_.is_foreign() || kept_.is_full()) {
+void RecordReplay::keep_record(const RecordBytes& record, const RecordTrailer& trailer, std::uint32_t event) {
+    const RecordLayout& layout = recording_.events[event];
+    if (!KeptRecords::is_kept_whole(record.type) || layout.is_foreign || kept_.is_full()) {
         skip(record.type);
         return;
     }
-    const std::uint64_t time = trailer.time.value_or(0) != 0 ? *trailer.time : time_;
-    kept_.keep(record, body, Ticks{time}, {trailer.cpu, trailer.pid, trailer.tid},
-               EventNumber{static_cast<std::uint16_t>(event)});
+    kept_.keep(record, record_body(record, layout), Ticks{trailer.time != 0 ? trailer.time : time_},
+               {trailer.cpu, trailer.pid, trailer.tid}, EventNumber{static_cast<std::uint16_t>(event)});
 }
 
-void RecordReplay::take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& row) {
-    row.pid = cursor.u32();
-    row.tid = cursor.u32();
-    const std::string_view name = cursor.text();
-    if (cursor.failed()) {
-        count_malformed();
-        return;
-    }
-    const bool is_exec = (misc & perf::misc::kCommExec) != 0;
-    if (is_exec) {
+void RecordReplay::take_comm(const CommRecord& comm, TaskRow& row) {
+    row.pid = comm.pid;
+    row.tid = comm.tid;
+    if (comm.is_exec) {
         const Process* const process = processes_.find(row.pid);
         if (process != nullptr && process->mappings->mappings().size() > perf::kMappingsAtExecMax) {
             processes_.set_mappings(row.pid, {});
         }
-        processes_.name_thread(row.pid, row.tid, name);
         kept_.note_exec(row.pid);
-    } else {
-        processes_.name_thread(row.pid, row.tid, name);
     }
+    processes_.name_thread(row.pid, row.tid, comm.name);
     if (has_begun_) {
-        row.op = is_exec ? TaskOp::kExec : TaskOp::kComm;
-        row.string = definitions_.string(name, Ticks{time_});
+        row.op = comm.is_exec ? TaskOp::kExec : TaskOp::kComm;
+        row.string = definitions_.string(comm.name, Ticks{time_});
         append(row);
     }
 }
 
-void RecordReplay::take_task(ByteCursor& cursor, std::uint16_t misc, bool is_fork, TaskRow& row) {
-    row.pid = cursor.u32();
-    row.parent_pid = cursor.u32();
-    row.tid = cursor.u32();
-    row.parent_tid = cursor.u32();
-    if (cursor.failed()) {
-        count_malformed();
-        return;
-    }
-    if (is_fork) {
+void RecordReplay::take_task(const TaskRecord& task, const RecordBytes& record, TaskRow& row) {
+    row.pid = task.pid;
+    row.parent_pid = task.parent_pid;
+    row.tid = task.tid;
+    row.parent_tid = task.parent_tid;
+    if (record.is(perf::RecordType::kFork)) {
+        row.op = TaskOp::kFork;
         processes_.fork(row.pid, row.tid, row.parent_pid, row.parent_tid);
-        if ((misc & perf::misc::kForkExec) != 0 && row.pid != row.parent_pid) {
+        if ((record.misc & perf::misc::kForkExec) != 0 && row.pid != row.parent_pid) {
             processes_.set_mappings(row.pid, {});  // perf says so of programs that ran before it
         }
     } else {
+        row.op = TaskOp::kExit;
         processes_.exit(row.pid, row.tid, row.time.value);
     }
-    row.op = is_fork ? TaskOp::kFork : TaskOp::kExit;
     append(row);
 }
 
-void RecordReplay::take_mapping(ByteCursor& cursor, const RecordBytes& record, TaskRow& row) {
-    ReplayedMapping map;
-    map.pid = cursor.u32();
-    map.tid = cursor.u32();
-    map.address = cursor.u64();
-    map.size = cursor.u64();
-    map.file_offset = cursor.u64();
-    bool is_code = true;
-    if (record.type == static_cast<std::uint32_t>(perf::RecordType::kMmap2)) {
-        const auto identity = cursor.bytes(24);
-        if ((record.misc & perf::misc::kMmapBuildId) != 0 && identity.size() == 24) {
-            const auto size = std::min<std::size_t>(std::to_integer<std::size_t>(identity[0]), 20);
-            map.build_id = {reinterpret_cast<const char*>(identity.data()) + 4, size};
-        } else if (!identity.empty()) {
-            ByteCursor numbers{identity.subspan(8), reader_.is_foreign()};
-            map.inode = numbers.u64();
-        }
-        map.protection = cursor.u32();
-        map.flags = cursor.u32();
-        is_code = map.protection == 0 || (map.protection & PROT_EXEC) != 0;
+void RecordReplay::take_throttle(std::uint64_t id, bool is_start, const RecordTrailer& trailer, TaskRow& row) {
+    const std::uint32_t index = events_.event_of_id(id).value_or(0);
+    if (is_start) {
+        rows_.count(states_[index].series, CountName::kThrottled, 1);
     }
-    map.path = cursor.text().substr(0, limits::kStringSizeBytesMax);
-    if (cursor.failed()) {
-        count_malformed();
+    row.op = is_start ? TaskOp::kThrottle : TaskOp::kUnthrottle;
+    row.pid = trailer.pid;
+    row.tid = trailer.tid;
+    row.value = index;
+    append(row);
+}
+
+void RecordReplay::take_mapping(MapRecord map, std::uint16_t misc, TaskRow& row) {
+    map.path = map.path.substr(0, limits::kStringSizeBytesMax);
+    map.protection = map.protection == 0 ? PROT_EXEC : map.protection;  // of MMAP
+    if ((map.protection & PROT_EXEC) == 0 || map.size == 0 || map.size > ~map.address) {
         return;
     }
-    map.protection = map.protection == 0 ? PROT_EXEC : map.protection;
-    if (!is_code || map.size == 0 || map.size > ~map.address) {
-        return;
-    }
-    const auto mode = static_cast<std::uint16_t>(record.misc & perf::misc::kCpumodeMask);
+    const auto mode = static_cast<std::uint16_t>(misc & perf::misc::kCpumodeMask);
     if (mode == perf::misc::kKernel || map.pid == kKernelPid) {
         images_.add_kernel(map);
         chains_.clear();
@@ -530,43 +519,24 @@ void RecordReplay::take_mapping(ByteCursor& cursor, const RecordBytes& record, T
     processes_.add_mapping(map.pid, mapping);
     row.pid = map.pid;
     row.tid = map.tid;
-    append_mapping(row, mapping);
-}
-
-void RecordReplay::append_mapping(const TaskRow& row, const Mapping& mapping) {
-    if (!has_begun_) {
-        return;
+    if (has_begun_) {
+        append_mapping_row(rows_, definitions_, row, mapping, Ticks{time_});
     }
-    TaskRow map = row;
-    map.op = TaskOp::kMap;
-    map.image = definitions_.image(mapping.image, Ticks{time_});
-    map.address = mapping.start;
-    map.size = mapping.end - mapping.start;
-    map.file_offset = mapping.file_offset;
-    map.protection = mapping.protection;
-    map.flags = mapping.flags;
-    append(map);
 }
 
 // perf tells a loss twice: where it happened, and at the end for each event in all.
-void RecordReplay::take_lost(ByteCursor& cursor, const RecordedTrailer& trailer, bool is_total, TaskRow& row) {
-    const auto id = is_total ? trailer.id : std::optional{cursor.u64()};
-    const std::uint64_t count = cursor.u64();
-    if (cursor.failed()) {
-        count_malformed();
-        return;
-    }
-    const auto event = states_.size() == 1 ? std::optional{0U} : id ? events_.event_of_id(*id) : std::nullopt;
+void RecordReplay::take_lost(const LostRecord& lost, bool is_total, TaskRow& row) {
+    const auto event = states_.size() == 1 ? std::optional{0U} : events_.event_of_id(lost.id);
     if (is_total) {
-        states_[event.value_or(0)].lost_counted += count;
+        states_[event.value_or(0)].lost_counted += lost.record_count;
         return;
     }
     if (event) {
-        states_[*event].lost_reported += count;
+        states_[*event].lost_reported += lost.record_count;
     }
-    rows_.count_lost(event ? states_[*event].series : kTaskSeries, CountName::kLostKernelRing, count);
+    rows_.count_lost(event ? states_[*event].series : kTaskSeries, CountName::kLostKernelRing, lost.record_count);
     row.op = TaskOp::kLost;
-    row.size = count;
+    row.size = lost.record_count;
     row.value = states_.size() == 1 ? 0 : kLostEventUnknown;
     append(row);
 }
@@ -622,7 +592,9 @@ void RecordReplay::define_present() {
     if (table_.image_count() > limits::kImagesMax / 2) {
         sweep_images();
     }
-    write_presence();
+    append_presence(rows_, definitions_, processes_, Ticks{time_});
+    define_modules();
+    kept_.define_lasting(Ticks{time_}, processes_);
 }
 
 void RecordReplay::sweep_images() {
@@ -648,29 +620,6 @@ void RecordReplay::define_modules() {
             }
         });
     }
-}
-
-void RecordReplay::write_presence() {
-    processes_.each_thread([&](std::uint32_t tid, const Thread& thread) {
-        TaskRow row;
-        row.time = Ticks{time_};
-        row.op = TaskOp::kPresent;
-        row.pid = thread.pid;
-        row.tid = tid;
-        row.string = definitions_.string(thread.name, Ticks{time_});
-        append_task_row(rows_, row);
-    });
-    processes_.each_process([&](const Process& process) {
-        for (const Mapping& mapping : process.mappings->mappings()) {
-            TaskRow row;
-            row.time = Ticks{time_};
-            row.pid = process.pid;
-            row.tid = process.pid;
-            append_mapping(row, mapping);
-        }
-    });
-    define_modules();
-    kept_.define_lasting(Ticks{time_}, processes_);
 }
 
 }  // namespace perfleet

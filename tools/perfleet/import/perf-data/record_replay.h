@@ -22,10 +22,10 @@
 #include "target-collector/process/stack_resolver.h"
 #include "target-collector/process/stack_unwinder.h"
 #include "target-collector/process/task_rows.h"
-#include "tools/perfleet/import/perf-data/byte_cursor.h"
+#include "target-collector/records/record_reader.h"
+#include "target-collector/records/sample_reader.h"
 #include "tools/perfleet/import/perf-data/event_finder.h"
 #include "tools/perfleet/import/perf-data/kept_records.h"
-#include "tools/perfleet/import/perf-data/recorded_sample.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
 #include "tools/perfleet/import/perf-data/replayed_images.h"
 #include "tools/perfleet/import/session/sealed_rows.h"
@@ -83,28 +83,26 @@ private:
 
     void begin();
     void take_sample(const RecordBytes& record);
-    void append_sample(EventState& state, const RecordedSample& sample, StackNumber stack, std::uint64_t weight);
-    void keep_rest(const RecordBytes& record, const RecordedSample& sample, const RecordedEvent& event,
+    void append_sample(EventState& state, const SampleRecord& sample, StackNumber stack, std::uint64_t weight);
+    void keep_rest(const RecordBytes& record, const SampleRecord& sample, const RecordedEvent& event,
                    EventNumber number);
     void take_side_band(const RecordBytes& record);
-    void keep_record(const RecordBytes& record, std::span<const std::byte> body, const RecordedTrailer& trailer,
-                     std::uint32_t event);
-    void take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& row);
-    void take_task(ByteCursor& cursor, std::uint16_t misc, bool is_fork, TaskRow& row);
-    void take_mapping(ByteCursor& cursor, const RecordBytes& record, TaskRow& row);
-    void take_lost(ByteCursor& cursor, const RecordedTrailer& trailer, bool is_total, TaskRow& row);
-    [[nodiscard]] StackNumber stack_of(const RecordBytes& record, const RecordedSample& sample,
+    void keep_record(const RecordBytes& record, const RecordTrailer& trailer, std::uint32_t event);
+    void take_comm(const CommRecord& comm, TaskRow& row);
+    void take_task(const TaskRecord& task, const RecordBytes& record, TaskRow& row);
+    void take_mapping(MapRecord map, std::uint16_t misc, TaskRow& row);
+    void take_lost(const LostRecord& lost, bool is_total, TaskRow& row);
+    void take_throttle(std::uint64_t id, bool is_start, const RecordTrailer& trailer, TaskRow& row);
+    [[nodiscard]] StackNumber stack_of(const RecordBytes& record, const SampleRecord& sample,
                                        const RecordedEvent& event, Series series);
-    [[nodiscard]] std::span<const std::uint64_t> words_of(const RecordBytes& record, const RecordedSample& sample,
+    [[nodiscard]] std::span<const std::uint64_t> words_of(const RecordBytes& record, const SampleRecord& sample,
                                                           const RecordedEvent& event, const MappingList& mappings,
                                                           Series series);
-    void append_mapping(const TaskRow& row, const Mapping& mapping);
     void append(const TaskRow& row);
 
     // When an epoch has begun.
     void define_present();
     void define_modules();
-    void write_presence();
     void sweep_images();
 
     const RecordedSession& recording_;

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "schemas/perf/perf_event.h"
-#include "tools/perfleet/import/perf-data/byte_cursor.h"
+#include "target-collector/records/byte_cursor.h"
 #include "tools/perfleet/import/perf-data/simpleperf.h"
 
 namespace perfleet {

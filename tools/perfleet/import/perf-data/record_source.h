@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/perfleet/import/perf-data/recorded_sample.h"
+#include "target-collector/records/record_layout.h"
 #include "tools/perfleet/import/recording/file_bytes.h"
 
 namespace perfleet {

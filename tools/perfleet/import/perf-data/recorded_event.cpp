@@ -8,8 +8,8 @@
 #include "query-engine/statistic/counter_unit.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "target-collector/records/byte_cursor.h"
 #include "target-collector/source/linux/event_table.h"
-#include "tools/perfleet/import/perf-data/byte_cursor.h"
 
 namespace perfleet {
 namespace {
@@ -75,6 +75,8 @@ std::optional<RecordedEvent> read_attr(std::span<const std::byte> attr, bool is_
     event.sample_type = cursor.u64();
     event.read_format = cursor.u64();
     event.flags = cursor.u64();
+    event.has_trailers = event.is(attr_flags::kSampleIdAll);
+    event.is_foreign = is_foreign;
     cursor.skip(8 + 8);
     // From here on younger than the oldest files.
     cursor.skip(8);

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "target-collector/records/record_layout.h"
+
 namespace perfleet {
 
 inline constexpr std::size_t kAttrSizeBytesMin = 64;  // PERF_ATTR_SIZE_VER0
 
-struct RecordedEvent {
+struct RecordedEvent : RecordLayout {  // whose period may be a frequency in Hz
     std::string name;
     std::vector<std::uint64_t> ids;
     std::string attr;  // the whole, in this machine's byte order
@@ -20,13 +22,7 @@ struct RecordedEvent {
     // Of attr.
     std::uint32_t type = 0;
     std::uint64_t config = 0;
-    std::uint64_t period = 0;  // or frequency in Hz
-    std::uint64_t sample_type = 0;
-    std::uint64_t read_format = 0;
     std::uint64_t flags = 0;  // attr_flags
-    std::uint64_t branch_sample_type = 0;
-    std::uint64_t sample_regs_user = 0;
-    std::uint64_t sample_regs_intr = 0;
     std::int32_t clock_id = 0;
 
     // Of a tracepoint whose format is in the file.
@@ -37,7 +33,6 @@ struct RecordedEvent {
     std::optional<double> scale;
     std::string unit_name;
 
-    [[nodiscard]] bool has(std::uint64_t sample_bit) const { return (sample_type & sample_bit) != 0; }
     [[nodiscard]] bool is(std::uint64_t flag) const { return (flags & flag) != 0; }
 };
 

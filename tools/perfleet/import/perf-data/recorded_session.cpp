@@ -9,7 +9,7 @@
 #include "schemas/text/parse.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "tools/perfleet/import/perf-data/byte_cursor.h"
+#include "target-collector/records/byte_cursor.h"
 #include "tools/perfleet/import/perf-data/simpleperf.h"
 
 namespace perfleet {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "schemas/text/utf8.h"
-#include "tools/perfleet/import/perf-data/byte_cursor.h"
+#include "target-collector/records/byte_cursor.h"
 
 namespace perfleet {
 namespace {

@@ -79,7 +79,7 @@ ReplayedImages::ReplayedImages(ImageTable& table, const RecordedSession& recordi
     kernel_.intern(table_);
 }
 
-ImageContentId ReplayedImages::content_of(const ReplayedMapping& mapping) {
+ImageContentId ReplayedImages::content_of(const MapRecord& mapping) {
     const auto reported = recording_.build_ids.find(mapping.path);
     ImageContentId content = !mapping.build_id.empty()                ? content_from(mapping.build_id)
                              : reported != recording_.build_ids.end() ? content_from(reported->second)
@@ -109,7 +109,7 @@ void ReplayedImages::keep_recorded_symbols(std::string_view path, std::uint64_t 
 }
 
 // perf tells the build-ids of files that have samples of their own, not of those that are in call chains alone.
-ImageContentId ReplayedImages::content_of_own_file(const ReplayedMapping& mapping) const {
+ImageContentId ReplayedImages::content_of_own_file(const MapRecord& mapping) const {
     if (!is_own_host_ || mapping.inode == 0 || !mapping.path.starts_with('/')) {
         return {};
     }
@@ -130,7 +130,7 @@ ImageContentId ReplayedImages::content_of_own_file(const ReplayedMapping& mappin
     return content_id_of_file(file.get(), status.stx_size);
 }
 
-std::optional<ImageIndex> ReplayedImages::image_of(const ReplayedMapping& mapping) {
+std::optional<ImageIndex> ReplayedImages::image_of(const MapRecord& mapping) {
     Image image;
     image.name = mapping.path;
     if (ImageFinder::is_without_file(mapping.path)) {
@@ -155,7 +155,7 @@ std::optional<ImageIndex> ReplayedImages::image_of(const ReplayedMapping& mappin
 
 // "[kernel.kallsyms]_text" at the address in file_offset: by that symbol perf relates the kernel of the recording to
 // the symbols that it finds.
-void ReplayedImages::add_kernel(const ReplayedMapping& mapping) {
+void ReplayedImages::add_kernel(const MapRecord& mapping) {
     const std::string_view path = mapping.path;
     const bool is_kernel = path.starts_with("[kernel.") && path.find(']') != std::string_view::npos;
     if (is_kernel && kernel_count_ == kKernelsMax) {

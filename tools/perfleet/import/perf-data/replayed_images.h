@@ -17,23 +17,10 @@
 #include "target-collector/process/image_table.h"
 #include "target-collector/process/kernel_images.h"
 #include "target-collector/process/unwind/unwind_table.h"
+#include "target-collector/records/record_reader.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
 
 namespace perfleet {
-
-// MMAP and MMAP2.
-struct ReplayedMapping {
-    std::uint32_t pid = 0;
-    std::uint32_t tid = 0;
-    std::uint64_t address = 0;
-    std::uint64_t size = 0;
-    std::uint64_t file_offset = 0;
-    std::uint64_t inode = 0;  // 0: not told
-    std::uint32_t protection = 0;
-    std::uint32_t flags = 0;
-    std::string_view build_id;  // raw; empty: not told here
-    std::string_view path;
-};
 
 class ReplayedImages {
 public:
@@ -41,10 +28,10 @@ public:
     ReplayedImages(ImageTable& table, const RecordedSession& recording, UtcNs recorded_until, SymbolPaths paths);
 
     // Empty when the table is full.
-    [[nodiscard]] std::optional<ImageIndex> image_of(const ReplayedMapping& mapping);
+    [[nodiscard]] std::optional<ImageIndex> image_of(const MapRecord& mapping);
 
     // A mapping of the kernel, or of a module.
-    void add_kernel(const ReplayedMapping& mapping);
+    void add_kernel(const MapRecord& mapping);
     [[nodiscard]] const KernelImages& kernel() const { return kernel_; }
     // Its symbols, where this machine has them; empty: not here.
     [[nodiscard]] const std::string& packed_kernel_symbols() const { return packed_kernel_symbols_; }
@@ -58,9 +45,9 @@ public:
     void forget_images() { by_file_.clear(); }
 
 private:
-    [[nodiscard]] ImageContentId content_of(const ReplayedMapping& mapping);
+    [[nodiscard]] ImageContentId content_of(const MapRecord& mapping);
     void keep_recorded_symbols(std::string_view path, std::uint64_t kernel_start, ImageContentId& content);
-    [[nodiscard]] ImageContentId content_of_own_file(const ReplayedMapping& mapping) const;
+    [[nodiscard]] ImageContentId content_of_own_file(const MapRecord& mapping) const;
     [[nodiscard]] bool is_own_kernel(std::string_view reference_symbol, std::uint64_t reference_address) const;
     void find_kernel_symbols(Image& kernel, std::string_view reference_symbol, std::uint64_t reference_address);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schemas/perf/perf_event.h"
-#include "tools/perfleet/import/perf-data/byte_cursor.h"
+#include "target-collector/records/byte_cursor.h"
 
 namespace perfleet {
 namespace {

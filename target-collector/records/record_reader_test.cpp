@@ -1,4 +1,4 @@
-#include "target-collector/source/linux/record_reader.h"
+#include "target-collector/records/record_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,24 @@
 #include <cstring>
 #include <vector>
 
+#include "target-collector/records/sample_reader.h"
+
 namespace perfleet {
 namespace {
+
+namespace type = perf::sample_type;
+constexpr RecordLayout kLayout{.sample_type = type::kIdentifier | type::kIp | type::kTid | type::kTime | type::kCpu};
+
+RecordLayout with(std::uint64_t fields) {
+    RecordLayout layout = kLayout;
+    layout.sample_type |= fields;
+    layout.sample_regs_user = (fields & type::kRegsUser) != 0 ? 7 : 0;
+    return layout;
+}
+
+std::optional<SampleRecord> read_sample(SampleReader& reader, std::span<const std::byte> bytes, std::uint64_t fields) {
+    return reader.read(native_record(bytes), with(fields));
+}
 
 // Puts a record together word by word, as the kernel lays it out.
 class RecordWriter {
@@ -66,48 +82,6 @@ std::vector<std::byte> full_sample() {
         .take();
 }
 
-// As a BPF program emits it.
-std::vector<std::byte> unwound_sample(std::uint32_t raw_bytes) {
-    return RecordWriter(perf::RecordType::kSample, 0)
-        .u64(42)
-        .u64(0x401000)
-        .u32(7)
-        .u32(8)
-        .u64(1'000)
-        .u32(3)
-        .u32(0)
-        .u64(0)  // call chain of the kernel
-        .u32(raw_bytes)
-        .u32(3)      // how it ended
-        .u64(9'000)  // period
-        .u64(0x401000)
-        .u64(0x402000)
-        .take();
-}
-
-TEST(RecordReader, WhatABpfProgramUnwoundIsRead) {
-    SampleFields fields;
-    fields.period = true;
-    fields.callchain = true;
-    fields.raw = true;
-    fields.unwound = true;
-    const auto record = unwound_sample(28);
-    const auto sample = read_sample(record, fields);
-    ASSERT_TRUE(sample);
-    EXPECT_TRUE(sample->is_unwound);
-    EXPECT_EQ(sample->unwound_end, 3U);
-    EXPECT_EQ(sample->period, 9'000U);
-    EXPECT_EQ(std::vector(sample->user_chain.begin(), sample->user_chain.end()),
-              (std::vector<std::uint64_t>{0x401000, 0x402000}));
-    EXPECT_TRUE(sample->raw.empty());
-    const auto without_chain = unwound_sample(12);
-    EXPECT_TRUE(read_sample(without_chain, fields)->user_chain.empty());
-    for (const std::uint32_t size : {0U, 11U, 29U}) {
-        const auto broken = unwound_sample(size);
-        EXPECT_FALSE(read_sample(broken, fields)) << size;
-    }
-}
-
 std::vector<std::byte> sample_with_stack(std::uint64_t abi, std::uint64_t written) {
     RecordWriter writer(perf::RecordType::kSample, 0);
     writer.u64(42).u64(0x4000).u32(7).u32(8).u64(1'000).u32(3).u32(0).u64(abi);
@@ -118,66 +92,66 @@ std::vector<std::byte> sample_with_stack(std::uint64_t abi, std::uint64_t writte
 }
 
 TEST(RecordReader, ReadsCgroups) {
-    SampleFields fields;
-    fields.cgroup = true;
+    SampleReader reader;
     RecordWriter writer(perf::RecordType::kSample, 0);
     writer.u64(42).u64(0x4000).u32(7).u32(8).u64(1'000).u32(3).u32(0);
     const auto without = writer.take();
-    EXPECT_FALSE(read_sample(without, fields));
+    EXPECT_FALSE(read_sample(reader, without, type::kCgroup));
     const auto record = writer.u64(1).u64(0x4000).u64(77).take();
-    fields.callchain = true;
-    const auto sample = read_sample(record, fields);
+    const auto sample = read_sample(reader, record, type::kCallchain | type::kCgroup);
     ASSERT_TRUE(sample);
     EXPECT_EQ(sample->cgroup, 77U);
     EXPECT_EQ(sample->callchain.size(), 1U);
 
     const auto made =
         RecordWriter(perf::RecordType::kCgroup, 0).u64(77).text("/a.slice/b").trailer(1, 1, 9, 0, 42).take();
-    const auto cgroup = read_cgroup(made);
+    const auto cgroup = read_cgroup(native_record(made), kLayout);
     ASSERT_TRUE(cgroup);
     EXPECT_EQ(cgroup->id, 77U);
     EXPECT_EQ(cgroup->path, "/a.slice/b");
-    EXPECT_FALSE(read_cgroup(RecordWriter(perf::RecordType::kCgroup, 0).u64(77).trailer(1, 1, 9, 0, 42).take()));
+    const auto nameless = RecordWriter(perf::RecordType::kCgroup, 0).u64(77).trailer(1, 1, 9, 0, 42).take();
+    EXPECT_FALSE(read_cgroup(native_record(nameless), kLayout));
 }
 
-TEST(RecordReader, ReadsTheUsersRegistersAndStack) {
-    SampleFields fields;
-    fields.user_register_count = 3;
-    const auto record = sample_with_stack(2, 8);
-    const auto sample = read_sample(record, fields);
-    ASSERT_TRUE(sample.has_value());
-    EXPECT_TRUE(sample->user_stack.has_registers);
-    EXPECT_EQ(sample->user_stack.registers, (std::array<std::uint64_t, 4>{0x100, 0x101, 0x102, 0}));
-    ASSERT_EQ(sample->user_stack.bytes.size(), 8U);
-    EXPECT_EQ(sample->user_stack.bytes[0], std::byte{0xaa});
-    EXPECT_FALSE(sample->user_stack.is_cut);
-    const auto full = sample_with_stack(2, 16);
-    EXPECT_TRUE(read_sample(full, fields)->user_stack.is_cut);
+constexpr std::uint64_t kStack = type::kRegsUser | type::kStackUser;
 
-    EXPECT_FALSE(sample->user_stack.is_32_bit);
-    EXPECT_TRUE(read_sample(sample_with_stack(1, 16), fields)->user_stack.is_32_bit);
+TEST(RecordReader, ReadsTheUsersRegistersAndStack) {
+    SampleReader reader;
+    const auto record = sample_with_stack(2, 8);
+    const auto sample = read_sample(reader, record, kStack);
+    ASSERT_TRUE(sample.has_value());
+    EXPECT_EQ(std::vector(sample->registers.begin(), sample->registers.end()),
+              (std::vector<std::uint64_t>{0x100, 0x101, 0x102}));
+    ASSERT_EQ(sample->stack.size(), 8U);
+    EXPECT_EQ(sample->stack[0], std::byte{0xaa});
+    EXPECT_FALSE(sample->is_stack_cut);
+    EXPECT_FALSE(sample->is_32_bit);
+    EXPECT_EQ(sample->tail.size(), 4U);  // without the copy
+    const auto full = sample_with_stack(2, 16);
+    EXPECT_TRUE(read_sample(reader, full, kStack)->is_stack_cut);
+    EXPECT_TRUE(read_sample(reader, sample_with_stack(1, 16), kStack)->is_32_bit);
     const auto of_kernel_thread = sample_with_stack(0, 16);
-    ASSERT_TRUE(read_sample(of_kernel_thread, fields).has_value());
-    EXPECT_FALSE(read_sample(of_kernel_thread, fields)->user_stack.has_registers);
+    ASSERT_TRUE(read_sample(reader, of_kernel_thread, kStack).has_value());
+    EXPECT_TRUE(read_sample(reader, of_kernel_thread, kStack)->registers.empty());
 }
 
 TEST(RecordReader, RefusesABrokenCopyOfTheStack) {
-    SampleFields fields;
-    fields.user_register_count = 3;
+    SampleReader reader;
     const auto whole = sample_with_stack(2, 16);
-    for (std::size_t size = 0; size < whole.size(); ++size) {
-        EXPECT_FALSE(read_sample(std::span{whole}.first(size), fields).has_value()) << size;
+    for (std::size_t size = sizeof(perf::RecordHeader); size < whole.size(); ++size) {
+        EXPECT_FALSE(read_sample(reader, std::span{whole}.first(size), kStack).has_value()) << size;
     }
-    EXPECT_FALSE(read_sample(sample_with_stack(2, 17), fields).has_value());
-    fields.user_register_count = 5;  // more than are ever asked for
-    EXPECT_FALSE(read_sample(whole, fields).has_value());
+    EXPECT_EQ(read_sample(reader, sample_with_stack(2, 17), kStack)->stack.size(), 16U);
 }
 
+constexpr std::uint64_t kAll = type::kPeriod | type::kCallchain | type::kRaw;
+
 TEST(RecordReader, ReadsASample) {
+    SampleReader reader;
     const auto record = full_sample();
-    EXPECT_EQ(record_time(record), 1'000U);
-    EXPECT_EQ(sample_id(record), 42U);
-    const auto sample = read_sample(record, {true, true, true});
+    EXPECT_EQ(record_time(native_record(record), kLayout), 1'000U);
+    EXPECT_EQ(record_id(native_record(record), kLayout), 42U);
+    const auto sample = read_sample(reader, record, kAll);
     ASSERT_TRUE(sample.has_value());
     EXPECT_EQ(sample->ip, 0xffffffff81000123U);
     EXPECT_EQ(sample->pid, 7U);
@@ -191,25 +165,26 @@ TEST(RecordReader, ReadsASample) {
 }
 
 TEST(RecordReader, RefusesASampleAtEveryTruncation) {
+    SampleReader reader;
     const auto record = full_sample();
     for (std::size_t size = sizeof(perf::RecordHeader); size < record.size(); ++size) {
-        EXPECT_FALSE(read_sample(std::span(record).first(size), {true, true, true}).has_value()) << size;
+        EXPECT_FALSE(read_sample(reader, std::span(record).first(size), kAll).has_value()) << size;
     }
 }
 
 TEST(RecordReader, RefusesLengthsBeyondTheRecord) {
+    SampleReader reader;
     auto record = full_sample();
     const std::uint64_t frames = ~0ULL / 8;
     std::memcpy(record.data() + 56, &frames, sizeof(frames));
-    EXPECT_FALSE(read_sample(record, {true, true, true}).has_value());
+    EXPECT_FALSE(read_sample(reader, record, kAll).has_value());
     record = full_sample();
     const std::uint32_t raw_size = 5;
     std::memcpy(record.data() + record.size() - 8, &raw_size, sizeof(raw_size));
-    EXPECT_FALSE(read_sample(record, {true, true, true}).has_value());
+    EXPECT_FALSE(read_sample(reader, record, kAll).has_value());
 }
 
 TEST(RecordReader, ReadsMappingsWithTheirFile) {
-    // With the bit of a build-id and without it: it may be set for another reader of the same mapping.
     for (const std::uint16_t misc : {perf::misc::kUser, std::uint16_t{perf::misc::kUser | perf::misc::kMmapBuildId}}) {
         const auto record = RecordWriter(perf::RecordType::kMmap2, misc)
                                 .u32(10)
@@ -226,25 +201,31 @@ TEST(RecordReader, ReadsMappingsWithTheirFile) {
                                 .text("/usr/bin/x")
                                 .trailer(10, 11, 77, 1, 9)
                                 .take();
-        const auto map = read_mmap2(record);
+        const auto map = read_map(native_record(record), kLayout);
         ASSERT_TRUE(map.has_value());
         EXPECT_EQ(map->pid, 10U);
         EXPECT_EQ(map->address, 0x1000U);
         EXPECT_EQ(map->size, 0x2000U);
         EXPECT_EQ(map->file_offset, 0x3000U);
-        EXPECT_EQ(map->device_major, 254U);
-        EXPECT_EQ(map->device_minor, 1U);
-        EXPECT_EQ(map->inode, 1234U);
-        EXPECT_EQ(map->inode_generation, 0x8765'4321U);
+        if (misc == perf::misc::kUser) {
+            EXPECT_EQ(map->device_major, 254U);
+            EXPECT_EQ(map->device_minor, 1U);
+            EXPECT_EQ(map->inode, 1234U);
+            EXPECT_EQ(map->inode_generation, 0x8765'4321U);
+            EXPECT_TRUE(map->build_id.empty());
+        } else {
+            EXPECT_EQ(map->inode, 0U);
+            EXPECT_EQ(map->build_id.size(), 20U);
+        }
         EXPECT_EQ(map->protection, 5U);
         EXPECT_EQ(map->flags, 2U);
         EXPECT_EQ(map->path, "/usr/bin/x");
-        EXPECT_EQ(record_time(record), 77U);
-        const auto trailer = read_trailer(record);
+        EXPECT_EQ(record_time(native_record(record), kLayout), 77U);
+        const auto trailer = read_trailer(native_record(record), kLayout);
         ASSERT_TRUE(trailer.has_value());
         EXPECT_EQ(trailer->cpu, 1U);
         EXPECT_EQ(trailer->id, 9U);
-        EXPECT_FALSE(read_mmap2(std::span(record).first(record.size() - 24)).has_value());
+        EXPECT_FALSE(read_map(native_record(std::span(record).first(record.size() - 24)), kLayout).has_value());
     }
 }
 
@@ -255,7 +236,7 @@ TEST(RecordReader, ReadsNamesTasksAndLosses) {
                           .text("sh")
                           .trailer(1, 2, 5, 0, 1)
                           .take();
-    const auto comm = read_comm(exec);
+    const auto comm = read_comm(native_record(exec), kLayout);
     ASSERT_TRUE(comm.has_value());
     EXPECT_TRUE(comm->is_exec);
     EXPECT_EQ(comm->name, "sh");
@@ -269,7 +250,7 @@ TEST(RecordReader, ReadsNamesTasksAndLosses) {
                           .u64(99)
                           .trailer(10, 11, 99, 0, 1)
                           .take();
-    const auto task = read_task(fork);
+    const auto task = read_task(native_record(fork), kLayout);
     ASSERT_TRUE(task.has_value());
     EXPECT_EQ(task->pid, 20U);
     EXPECT_EQ(task->parent_pid, 10U);
@@ -277,16 +258,16 @@ TEST(RecordReader, ReadsNamesTasksAndLosses) {
     EXPECT_EQ(task->parent_tid, 11U);
 
     const auto gone = RecordWriter(perf::RecordType::kLost, 0).u64(42).u64(1'000).trailer(0, 0, 5, 0, 42).take();
-    const auto lost = read_lost(gone);
+    const auto lost = read_lost(native_record(gone), kLayout);
     ASSERT_TRUE(lost.has_value());
     EXPECT_EQ(lost->id, 42U);
     EXPECT_EQ(lost->record_count, 1'000U);
 
     const auto throttle =
         RecordWriter(perf::RecordType::kThrottle, 0).u64(5).u64(42).u64(43).trailer(0, 0, 5, 0, 42).take();
-    EXPECT_EQ(read_throttle_id(throttle), 42U);
-    EXPECT_FALSE(read_lost(std::span(gone).first(40)).has_value());
-    EXPECT_FALSE(record_time(std::span(gone).first(16)).has_value());
+    EXPECT_EQ(read_throttle_id(native_record(throttle), kLayout), 42U);
+    EXPECT_FALSE(read_lost(native_record(std::span(gone).first(40)), kLayout).has_value());
+    EXPECT_FALSE(record_time(native_record(std::span(gone).first(16)), kLayout).has_value());
 }
 
 }  // namespace

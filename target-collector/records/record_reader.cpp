@@ -1,0 +1,187 @@
+#include "target-collector/records/record_reader.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "target-collector/records/byte_cursor.h"
+
+namespace perfleet {
+namespace {
+
+namespace type = perf::sample_type;
+constexpr std::size_t kHeaderSizeBytes = sizeof(perf::RecordHeader);
+constexpr std::uint64_t kTrailerFields =
+    type::kTid | type::kTime | type::kId | type::kStreamId | type::kCpu | type::kIdentifier;
+
+// Each of these fields is a word of 8.
+std::size_t fields_size_bytes(const RecordLayout& layout, std::uint64_t fields) {
+    return static_cast<std::size_t>(std::popcount(layout.sample_type & fields)) * 8;
+}
+
+std::size_t trailer_size_bytes(const RecordLayout& layout) {
+    return layout.has_trailers ? fields_size_bytes(layout, kTrailerFields) : 0;
+}
+
+std::optional<std::uint64_t> word_at(const RecordBytes& record, std::size_t at, bool is_foreign) {
+    ByteCursor cursor{record.bytes, is_foreign};
+    cursor.skip(at);
+    const std::uint64_t value = cursor.u64();
+    return cursor.failed() ? std::nullopt : std::optional{value};
+}
+
+// A word of a sample, behind those of the fields in `before`.
+std::optional<std::uint64_t> sample_word(const RecordBytes& record, const RecordLayout& layout, std::uint64_t before) {
+    return word_at(record, kHeaderSizeBytes + fields_size_bytes(layout, before), layout.is_foreign);
+}
+
+// A word of a trailer, where those of the fields in `from` begin.
+std::optional<std::uint64_t> trailer_word(const RecordBytes& record, const RecordLayout& layout, std::uint64_t from) {
+    const std::size_t size = fields_size_bytes(layout, from);
+    return !layout.has_trailers || record.bytes.size() < kHeaderSizeBytes + size
+               ? std::nullopt
+               : word_at(record, record.bytes.size() - size, layout.is_foreign);
+}
+
+ByteCursor cursor_of(const RecordBytes& record, const RecordLayout& layout) {
+    return ByteCursor{record_body(record, layout), layout.is_foreign};
+}
+
+// Text that nothing follows; there is at least its NUL.
+std::string_view last_text(ByteCursor& cursor) {
+    if (cursor.rest().empty()) {
+        cursor.skip(1);
+    }
+    return cursor.text();
+}
+
+template <class Record>
+std::optional<Record> if_whole(const ByteCursor& cursor, const Record& record) {
+    return cursor.failed() ? std::nullopt : std::optional{record};
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> record_id(const RecordBytes& record, const RecordLayout& layout) {
+    const bool is_sample = record.is(perf::RecordType::kSample);
+    if (layout.has(type::kIdentifier)) {
+        return is_sample ? sample_word(record, layout, 0) : trailer_word(record, layout, type::kIdentifier);
+    }
+    if (!layout.has(type::kId)) {
+        return std::nullopt;
+    }
+    return is_sample ? sample_word(record, layout, type::kIp | type::kTid | type::kTime | type::kAddr)
+                     : trailer_word(record, layout, type::kId | type::kStreamId | type::kCpu);
+}
+
+std::optional<std::uint64_t> record_time(const RecordBytes& record, const RecordLayout& layout) {
+    if (!layout.has(type::kTime)) {
+        return std::nullopt;
+    }
+    return record.is(perf::RecordType::kSample)
+               ? sample_word(record, layout, type::kIdentifier | type::kIp | type::kTid)
+               : trailer_word(record, layout, kTrailerFields & ~type::kTid);
+}
+
+std::optional<RecordTrailer> read_trailer(const RecordBytes& record, const RecordLayout& layout) {
+    const std::size_t size_bytes = trailer_size_bytes(layout);
+    if (record.bytes.size() < kHeaderSizeBytes + size_bytes) {
+        return std::nullopt;
+    }
+    RecordTrailer trailer;
+    if (size_bytes == 0) {
+        return trailer;
+    }
+    ByteCursor cursor{record.bytes.last(size_bytes), layout.is_foreign};
+    if (layout.has(type::kTid)) {
+        trailer.pid = cursor.u32();
+        trailer.tid = cursor.u32();
+    }
+    trailer.time = layout.has(type::kTime) ? cursor.u64() : 0;
+    trailer.id = layout.has(type::kId) ? cursor.u64() : 0;
+    cursor.skip(layout.has(type::kStreamId) ? 8 : 0);
+    if (layout.has(type::kCpu)) {
+        trailer.cpu = cursor.u32();
+        cursor.skip(4);
+    }
+    trailer.id = layout.has(type::kIdentifier) ? cursor.u64() : trailer.id;
+    return trailer;
+}
+
+std::span<const std::byte> record_body(const RecordBytes& record, const RecordLayout& layout) {
+    const std::size_t around = kHeaderSizeBytes + trailer_size_bytes(layout);
+    return record.bytes.size() < around ? std::span<const std::byte>{}
+                                        : record.bytes.subspan(kHeaderSizeBytes, record.bytes.size() - around);
+}
+
+std::optional<MapRecord> read_map(const RecordBytes& record, const RecordLayout& layout) {
+    constexpr std::size_t kIdentityBytes = 24;
+    constexpr std::size_t kBuildIdAt = 4;
+    ByteCursor cursor = cursor_of(record, layout);
+    MapRecord map;
+    map.pid = cursor.u32();
+    map.tid = cursor.u32();
+    map.address = cursor.u64();
+    map.size = cursor.u64();
+    map.file_offset = cursor.u64();
+    if (record.is(perf::RecordType::kMmap2)) {
+        const auto identity = cursor.bytes(kIdentityBytes);
+        if ((record.misc & perf::misc::kMmapBuildId) != 0 && !identity.empty()) {
+            const auto size = std::min(std::to_integer<std::size_t>(identity[0]), kIdentityBytes - kBuildIdAt);
+            map.build_id = {reinterpret_cast<const char*>(identity.data()) + kBuildIdAt, size};
+        } else {
+            ByteCursor numbers{identity, layout.is_foreign};
+            map.device_major = numbers.u32();
+            map.device_minor = numbers.u32();
+            map.inode = numbers.u64();
+            map.inode_generation = numbers.u64();
+        }
+        map.protection = cursor.u32();
+        map.flags = cursor.u32();
+    }
+    map.path = last_text(cursor);
+    return if_whole(cursor, map);
+}
+
+std::optional<CommRecord> read_comm(const RecordBytes& record, const RecordLayout& layout) {
+    ByteCursor cursor = cursor_of(record, layout);
+    CommRecord comm;
+    comm.is_exec = (record.misc & perf::misc::kCommExec) != 0;
+    comm.pid = cursor.u32();
+    comm.tid = cursor.u32();
+    comm.name = last_text(cursor);
+    return if_whole(cursor, comm);
+}
+
+std::optional<TaskRecord> read_task(const RecordBytes& record, const RecordLayout& layout) {
+    ByteCursor cursor = cursor_of(record, layout);
+    TaskRecord task;
+    task.pid = cursor.u32();
+    task.parent_pid = cursor.u32();
+    task.tid = cursor.u32();
+    task.parent_tid = cursor.u32();
+    return if_whole(cursor, task);
+}
+
+std::optional<CgroupRecord> read_cgroup(const RecordBytes& record, const RecordLayout& layout) {
+    ByteCursor cursor = cursor_of(record, layout);
+    CgroupRecord cgroup;
+    cgroup.id = cursor.u64();
+    cgroup.path = last_text(cursor);
+    return if_whole(cursor, cgroup);
+}
+
+std::optional<LostRecord> read_lost(const RecordBytes& record, const RecordLayout& layout) {
+    ByteCursor cursor = cursor_of(record, layout);
+    LostRecord lost;
+    lost.id = record.is(perf::RecordType::kLostSamples) ? record_id(record, layout).value_or(0) : cursor.u64();
+    lost.record_count = cursor.u64();
+    return if_whole(cursor, lost);
+}
+
+std::optional<std::uint64_t> read_throttle_id(const RecordBytes& record, const RecordLayout& layout) {
+    ByteCursor cursor = cursor_of(record, layout);
+    cursor.skip(8);
+    return if_whole(cursor, cursor.u64());
+}
+
+}  // namespace perfleet

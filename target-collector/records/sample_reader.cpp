@@ -1,0 +1,191 @@
+#include "target-collector/records/sample_reader.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "target-collector/records/byte_cursor.h"
+
+namespace perfleet {
+namespace {
+
+namespace type = perf::sample_type;
+namespace read_format = perf::read_format;
+constexpr std::uint64_t kBranchStackHasIndex = 1U << 17;     // PERF_SAMPLE_BRANCH_HW_INDEX
+constexpr std::uint64_t kBranchStackHasCounters = 1U << 19;  // PERF_SAMPLE_BRANCH_COUNTERS
+
+}  // namespace
+
+// The fields of one sample, in the order in which they stand.
+class SampleReader::Fields {
+public:
+    Fields(SampleReader& reader, const RecordBytes& record, const RecordLayout& layout)
+        : reader_{reader},
+          layout_{layout},
+          cursor_{record.bytes.subspan(std::min(record.bytes.size(), sizeof(perf::RecordHeader))), layout.is_foreign} {
+        sample_.is_kernel = (record.misc & perf::misc::kCpumodeMask) == perf::misc::kKernel;
+    }
+
+    std::optional<SampleRecord> read() {
+        read_fixed();
+        if (layout_.has(type::kRead)) {
+            read_values();
+        }
+        if (layout_.has(type::kCallchain)) {
+            sample_.callchain = words(cursor_.u64(), reader_.chain_);
+        }
+        if (layout_.has(type::kRaw)) {
+            const std::uint32_t size = cursor_.u32();
+            sample_.raw = cursor_.bytes(size);
+        }
+        read_tail();
+        return cursor_.failed() ? std::nullopt : std::optional{sample_};
+    }
+
+private:
+    void read_fixed() {
+        cursor_.skip(layout_.has(type::kIdentifier) ? 8 : 0);
+        if (layout_.has(type::kIp)) {
+            sample_.ip = cursor_.u64();
+        }
+        if (layout_.has(type::kTid)) {
+            sample_.pid = cursor_.u32();
+            sample_.tid = cursor_.u32();
+        }
+        if (layout_.has(type::kTime)) {
+            sample_.time = cursor_.u64();
+        }
+        if (layout_.has(type::kAddr)) {
+            sample_.address = cursor_.u64();
+        }
+        cursor_.skip(layout_.has(type::kId) ? 8 : 0);
+        if (layout_.has(type::kStreamId)) {
+            sample_.stream_id = cursor_.u64();
+        }
+        if (layout_.has(type::kCpu)) {
+            sample_.cpu = cursor_.u32();
+            cursor_.skip(4);
+        }
+        sample_.period = layout_.has(type::kPeriod) ? cursor_.u64() : layout_.period;
+    }
+
+    void read_values() {
+        const auto has = [this](std::uint64_t bit) { return (layout_.read_format & bit) != 0; };
+        const auto read_times = [&] {
+            sample_.enabled_ns = has(read_format::kTimeEnabled) ? cursor_.u64() : 0;
+            sample_.running_ns = has(read_format::kTimeRunning) ? cursor_.u64() : 0;
+        };
+        reader_.values_.clear();
+        std::uint64_t count = 1;
+        SampleRecord::Value value;
+        if (has(read_format::kGroup)) {
+            count = cursor_.u64();
+            read_times();
+        } else {
+            value.value = cursor_.u64();
+            read_times();
+        }
+        for (std::uint64_t i = 0; i < count && !cursor_.failed(); ++i) {
+            value.value = has(read_format::kGroup) ? cursor_.u64() : value.value;
+            value.id = has(read_format::kId) ? cursor_.u64() : 0;
+            cursor_.skip(has(read_format::kLost) ? 8 : 0);
+            reader_.values_.push_back(value);
+        }
+        sample_.values = reader_.values_;
+    }
+
+    // Everything behind RAW, word by word in this machine's order.
+    void read_tail() {
+        reader_.tail_.clear();
+        if (layout_.has(type::kBranchStack)) {
+            const std::uint64_t count = tail_word();
+            const std::uint64_t entry_words = (layout_.branch_sample_type & kBranchStackHasCounters) != 0 ? 4 : 3;
+            tail_words((layout_.branch_sample_type & kBranchStackHasIndex) != 0 ? 1 : 0);
+            tail_words(count > cursor_.rest().size() ? ~0ULL : count * entry_words);
+        }
+        if (layout_.has(type::kRegsUser)) {
+            read_user_registers();
+        }
+        if (layout_.has(type::kStackUser)) {
+            read_stack();
+        }
+        tail_words(layout_.has(type::kWeight | type::kWeightStruct) ? 1 : 0);
+        tail_words_of(type::kDataSrc | type::kTransaction);
+        if (layout_.has(type::kRegsIntr)) {
+            const std::uint64_t abi = tail_word();
+            tail_words(abi == 0 ? 0 : static_cast<std::uint64_t>(std::popcount(layout_.sample_regs_intr)));
+        }
+        tail_words_of(type::kPhysAddr);
+        if (layout_.has(type::kCgroup)) {
+            sample_.cgroup = tail_word();
+        }
+        tail_words_of(type::kDataPageSize | type::kCodePageSize);
+        if (layout_.has(type::kAux)) {
+            const std::uint64_t size = cursor_.u64();
+            cursor_.skip(size);
+        }
+        sample_.tail = reader_.tail_;
+    }
+
+    std::uint64_t tail_word() { return reader_.tail_.emplace_back(cursor_.u64()); }
+
+    void tail_words(std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count && !cursor_.failed(); ++i) {
+            (void)tail_word();
+        }
+    }
+
+    void tail_words_of(std::uint64_t fields) {
+        tail_words(static_cast<std::uint64_t>(std::popcount(layout_.sample_type & fields)));
+    }
+
+    void read_user_registers() {
+        constexpr std::uint64_t kAbi32 = 1;
+        const std::uint64_t abi = tail_word();
+        reader_.registers_.clear();
+        for (int i = 0; abi != 0 && i < std::popcount(layout_.sample_regs_user); ++i) {
+            reader_.registers_.push_back(tail_word());
+        }
+        sample_.is_32_bit = abi == kAbi32;
+        sample_.registers = reader_.registers_;
+    }
+
+    void read_stack() {
+        const std::uint64_t size = cursor_.u64();
+        if (size == 0) {
+            return;
+        }
+        sample_.stack = cursor_.bytes(size);
+        const std::uint64_t written = cursor_.u64();
+        sample_.is_stack_cut = written >= size;
+        sample_.stack = sample_.stack.first(std::min<std::size_t>(sample_.stack.size(), written));
+    }
+
+    // Words in this machine's order, aligned: where they stand, or copied.
+    std::span<const std::uint64_t> words(std::uint64_t count, std::vector<std::uint64_t>& memory) {
+        if (count > cursor_.rest().size() / sizeof(std::uint64_t)) {
+            cursor_.skip(~0ULL);
+            return {};
+        }
+        const auto* const first = cursor_.rest().data();
+        if (!layout_.is_foreign && reinterpret_cast<std::uintptr_t>(first) % alignof(std::uint64_t) == 0) {
+            cursor_.skip(count * sizeof(std::uint64_t));
+            return {reinterpret_cast<const std::uint64_t*>(first), static_cast<std::size_t>(count)};
+        }
+        memory.resize(static_cast<std::size_t>(count));
+        for (std::uint64_t& word : memory) {
+            word = cursor_.u64();
+        }
+        return memory;
+    }
+
+    SampleReader& reader_;
+    const RecordLayout& layout_;
+    ByteCursor cursor_;
+    SampleRecord sample_;
+};
+
+std::optional<SampleRecord> SampleReader::read(const RecordBytes& record, const RecordLayout& layout) {
+    return Fields{*this, record, layout}.read();
+}
+
+}  // namespace perfleet
