@@ -15,14 +15,14 @@ struct RowMerge::Source {
           kind{series.kind},
           event{its_event},
           rank{its_rank},
-          is_lasting{series.event == kNoEvent},
+          range{scan.tick_range(its_epoch.session_index)},
           blocks{scan, its_epoch.session_index, {its_epoch.epoch}, series, {}} {}
 
     MergedEpoch* epoch;
     Kind kind;
     const ExportedEvent* event;  // nullptr: task rows
     std::size_t rank;            // decides between rows of one time
-    bool is_lasting;             // of what holds on: rows of before the time range count
+    TickRange range;             // that is selected; rows that hold on are given whole
     RowCursor blocks;
     const DecodedRows* rows = nullptr;
     std::span<const std::uint64_t> times;
@@ -216,12 +216,11 @@ Result<Done> RowMerge::begin_epoch(MergedEpoch& epoch, MergeVisitor& visitor) {
 // Visits the source's rows up to the first that another source, or the next epoch, has something before. False at
 // its end, and after the end of the time range.
 Result<bool> RowMerge::drain(Source& source, const MergedEpoch* next_epoch, MergeVisitor& visitor) {
-    const Ticks last = scan_.tick_range(source.epoch->session_index).second;
     do {
         if (!heap_.empty() && is_before(*heap_.front(), source)) {
             return true;
         }
-        if (Ticks{source.times[source.row]} >= last) {
+        if (Ticks{source.times[source.row]} >= source.range.second) {
             return false;
         }
         PERFLEET_TRY(visit(source, visitor));
@@ -233,30 +232,21 @@ Result<bool> RowMerge::drain(Source& source, const MergedEpoch* next_epoch, Merg
     return true;
 }
 
-// To the next row; within the time range for samples.
+// To the next row.
 Result<bool> RowMerge::advance(Source& source) {
-    const auto [first, last] = scan_.tick_range(source.epoch->session_index);
-    for (;;) {
-        if (!source.next_in_block()) {
-            const RowBlock* const block = source.blocks.next();
-            if (block == nullptr) {
-                const auto status = source.blocks.status();
-                return status.ok() ? Result<bool>{false} : status.error();
-            }
-            if (block->row_count == 0) {
-                continue;
-            }
-            source.begin_block(block->rows);
-            if (traits_of(source.kind).has_call_chain) {
-                source.columns.emplace(*source.rows);
-            }
+    if (!source.next_in_block()) {
+        const RowBlock* const block = source.blocks.next();
+        if (block == nullptr) {
+            const auto status = source.blocks.status();
+            return status.ok() ? Result<bool>{false} : status.error();
         }
-        const Ticks ticks{source.times[source.row]};
-        if (source.is_lasting || (ticks >= first && ticks < last)) {
-            source.now_ns = clock_.ns_of(source.epoch->session_index, ticks.value);
-            return true;
+        source.begin_block(block->rows);
+        if (traits_of(source.kind).has_call_chain) {
+            source.columns.emplace(*source.rows);
         }
     }
+    source.now_ns = clock_.ns_of(source.epoch->session_index, source.times[source.row]);
+    return true;
 }
 
 // The tasks and mappings that an epoch begins with were there before its first sample.
@@ -276,10 +266,9 @@ Result<bool> RowMerge::take_presence(Source& source, MergeVisitor& visitor) {
 }
 
 Result<Done> RowMerge::visit(const Source& source, MergeVisitor& visitor) {
-    const auto [first, last] = scan_.tick_range(source.epoch->session_index);
     const Ticks ticks{source.times[source.row]};
     return visitor.row({*source.epoch, source.event, source.columns ? &*source.columns : nullptr, *source.rows,
-                        source.row, source.now_ns, ticks >= first && ticks < last});
+                        source.row, source.now_ns, ticks >= source.range.first && ticks < source.range.second});
 }
 
 }  // namespace perfleet

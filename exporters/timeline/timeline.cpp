@@ -102,18 +102,15 @@ private:
         constexpr std::uint64_t kWholeCpu = 0xffff'ffff;
         const ScannedSession& session = scan_.sessions()[session_index];
         const EventRecord* const event = session.record.event_at(series.event);
-        const auto [first, last] = scan_.tick_range(session_index);
         std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<TimelineCounter::Reading>> places;
         RowCursor rows{scan_, session_index, series, kWanted};
         while (const RowBlock* const block = rows.next()) {
             const auto time = block->rows.integers(ColumnId::kTime);
             for (std::size_t i = 0; i < block->rows.row_count(); ++i) {
-                if (Ticks{time[i]} >= first && Ticks{time[i]} < last) {
-                    const auto value = [&](ColumnId id) { return block->rows.integers(id)[i]; };
-                    places[{value(ColumnId::kPid), value(ColumnId::kCpu)}].push_back(
-                        {clock_.ns_of(session_index, time[i]), value(ColumnId::kValue)});
-                    texts_size_bytes_ += sizeof(TimelineCounter::Reading);
-                }
+                const auto value = [&](ColumnId id) { return block->rows.integers(id)[i]; };
+                places[{value(ColumnId::kPid), value(ColumnId::kCpu)}].push_back(
+                    {clock_.ns_of(session_index, time[i]), value(ColumnId::kValue)});
+                texts_size_bytes_ += sizeof(TimelineCounter::Reading);
             }
             update_memory();
         }

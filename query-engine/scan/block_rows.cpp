@@ -82,7 +82,7 @@ Result<Scan::Share> Scan::share_of(std::size_t session_index, const Partition& p
     return share;
 }
 
-RowBlock::RowBlock(const BlockPlace& place, std::pair<Seq, Seq> seqs, TickRange wanted, const BlockView& view,
+RowBlock::RowBlock(const BlockPlace& place, std::pair<Seq, Seq> seqs, const BlockView& view,
                    std::span<const std::pair<std::size_t, std::size_t>> passing, DecodedRows& decoded)
     : session_index{place.session_index},
       series{place.series},
@@ -92,7 +92,6 @@ RowBlock::RowBlock(const BlockPlace& place, std::pair<Seq, Seq> seqs, TickRange 
       first_ticks{view.header.first_ticks},
       last_ticks{view.header.last_ticks},
       row_count{passing.empty() ? view.header.row_count : count_rows(passing)},
-      wanted_ticks{wanted},
       rows{decoded},
       view_{&view},
       passing_{passing},
@@ -142,8 +141,9 @@ Result<Done> BlockRows::open(const BlockPlace& place, std::string_view bytes_unt
         return Done{};
     }
     auto share = PERFLEET_TRY(scan_->share_of(place.session_index, place.partition, view_, covered_));
-    if (scan_->filters_->applies_to(place.series.kind)) {
-        Result<RowRanges> found = scan_->filters_->passing(*scan_, place.session_index, view_);
+    const std::optional<TickRange> cut = scan_->cut_of(place.session_index, view_.header, span_);
+    if (cut || scan_->filters_->applies_to(place.series.kind)) {
+        Result<RowRanges> found = scan_->filters_->passing(*scan_, place.session_index, view_, cut);
         if (!found.ok()) {
             return found.error().code == ErrorCode::kUsage ? Error{found.error()} : damaged(found.error());
         }
@@ -162,12 +162,12 @@ Result<RowBlock*> BlockRows::next(const std::optional<std::vector<ColumnId>>& wa
         return nullptr;
     }
     ranges_ = passing_ ? common_rows(share_.ranges, *passing_) : share_.ranges;
-    if (ranges_.empty()) {
+    if (count_rows(ranges_) == 0) {
         return nullptr;
     }
     const bool is_whole = share_.is_whole && !passing_;
-    block_.emplace(place_, std::pair{share_.first_seq, share_.last_seq}, scan_->tick_ranges_[place_.session_index],
-                   view_, std::span{ranges_}.first(is_whole ? 0 : ranges_.size()), rows_);
+    block_.emplace(place_, std::pair{share_.first_seq, share_.last_seq}, view_,
+                   std::span{ranges_}.first(is_whole ? 0 : ranges_.size()), rows_);
     if (wanted && !block_->decode_more(*wanted)) {
         return damaged(*block_->damage());
     }

@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "query-engine/scan/covered_seqs.h"
-#include "query-engine/scan/row_filters.h"
 #include "storage/block/block.h"
 #include "storage/block/narrow_columns.h"
 #include "storage/model/keys.h"
@@ -29,7 +27,7 @@ struct BlockPlace {
 class RowBlock {
 public:
     // `passing`: the rows that are left, if not all are. Borrows everything.
-    RowBlock(const BlockPlace& place, std::pair<Seq, Seq> seqs, TickRange wanted, const BlockView& view,
+    RowBlock(const BlockPlace& place, std::pair<Seq, Seq> seqs, const BlockView& view,
              std::span<const std::pair<std::size_t, std::size_t>> passing, DecodedRows& decoded);
 
     const std::size_t session_index;
@@ -40,8 +38,7 @@ public:
     const Ticks first_ticks;  // all times lie between these two, both included
     const Ticks last_ticks;
     const std::size_t row_count;
-    const TickRange wanted_ticks;  // of the time range
-    const DecodedRows& rows;       // of the columns that were asked for so far
+    const DecodedRows& rows;  // of the columns that were asked for so far
 
     // Decodes columns beside those that were wanted before; all that the kind has, when none are named at first. False
     // when they are damaged: the caller takes nothing from this block then, and the scan counts its rows as lost.

@@ -119,13 +119,13 @@ void EpochBlocks::finish() const {
 }
 
 RowCursor::RowCursor(const Scan& scan, std::size_t session_index, std::vector<EpochNumber> epochs, Series series,
-                     std::span<const ColumnId> wanted)
+                     std::span<const ColumnId> wanted, RowsWanted span)
     : scan_{&scan},
       session_index_{session_index},
       epochs_{std::move(epochs)},
       series_{series},
       wanted_{std::in_place, wanted.begin(), wanted.end()},
-      rows_{scan, nullptr},
+      rows_{scan, nullptr, span},
       share_{scan.memory()} {
     std::reverse(epochs_.begin(), epochs_.end());
 }

@@ -61,7 +61,8 @@ private:
 // The rows of a block that are in the selection.
 class BlockRows {
 public:
-    BlockRows(const Scan& scan, const CoveredSeqs* covered) : scan_{&scan}, covered_{covered} {}
+    BlockRows(const Scan& scan, const CoveredSeqs* covered, RowsWanted span = RowsWanted::kInRange)
+        : scan_{&scan}, covered_{covered}, span_{span} {}
 
     // Checks the block; its bytes are borrowed until the next one. Errors: damage, and those of the filters; then
     // nothing of it is given.
@@ -78,6 +79,7 @@ private:
 
     const Scan* scan_;
     const CoveredSeqs* covered_;
+    RowsWanted span_;
     BlockPlace place_;
     BlockView view_;
     Scan::Share share_;
@@ -90,16 +92,14 @@ private:
 
 class RowCursor {
 public:
-    // The series' rows of all the session's epochs, or of these, that pass the filters, ascending by seq. Blocks that
-    // lie wholly outside the time range are left out, except those of tasks, operators' changes and definitions, and of
-    // counter readings those up to its end, itself included; the rows of others are NOT cut to the range: compare with
-    // tick_range. `wanted` columns only; all when empty.
+    // The series' rows of all the session's epochs, or of these, that are in the selection, ascending by seq. `wanted`
+    // columns only; all when empty.
     RowCursor(const Scan& scan, std::size_t session_index, Series series, std::span<const ColumnId> wanted)
         : RowCursor{scan, session_index, scan.sessions()[session_index].epochs, series, wanted} {}
     RowCursor(const Scan& scan, std::size_t session_index, std::vector<EpochNumber> epochs, Series series,
-              std::span<const ColumnId> wanted);
+              std::span<const ColumnId> wanted, RowsWanted span = RowsWanted::kInRange);
 
-    // Null behind the last block, or when status() is an error.
+    // Null behind the last block, or when status() is an error. None is empty.
     [[nodiscard]] RowBlock* next();
     // Errors: those of the store; kTooLarge when the query's memory is exceeded.
     [[nodiscard]] Result<Done> status() const { return error_ ? Result<Done>{*error_} : Done{}; }

@@ -18,6 +18,14 @@ bool contains(const RowFilter::Ranges& ranges, std::uint64_t number) {
            });
 }
 
+void append(RowRanges& rows, std::size_t row) {
+    if (!rows.empty() && rows.back().second == row) {
+        ++rows.back().second;
+    } else {
+        rows.emplace_back(row, row + 1);
+    }
+}
+
 }  // namespace
 
 RowRanges common_rows(const RowRanges& a, const RowRanges& b) {
@@ -37,7 +45,26 @@ bool RowFilters::applies_to(Kind kind) const {
     return (filter_.has_rows() || filter_.has_frames()) && traits_of(kind).holds != RowSpan::kFromThenOn;
 }
 
-Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_index, const BlockView& block) {
+Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_index, const BlockView& block,
+                                      const std::optional<TickRange>& cut) {
+    RowRanges rows{{0, block.header.row_count}};
+    if (cut) {
+        DecodedRows decoded;
+        PERFLEET_TRY(decoded.decode(block, std::array{ColumnId::kTime}));
+        const auto times = decoded.integers(ColumnId::kTime);
+        rows.clear();
+        for (std::size_t row = 0; row < times.size(); ++row) {
+            if (Ticks{times[row]} >= cut->first && Ticks{times[row]} < cut->second) {
+                append(rows, row);
+            }
+        }
+    }
+    return applies_to(block.header.series.kind) ? filtered(scan, session_index, block, rows)
+                                                : Result<RowRanges>{std::move(rows)};
+}
+
+Result<RowRanges> RowFilters::filtered(const Scan& scan, std::size_t session_index, const BlockView& block,
+                                       const RowRanges& within) {
     const Kind kind = block.header.series.kind;
     std::vector<ColumnId> wanted;
     const auto want = [&](bool is_filtered, ColumnId id) {
@@ -78,16 +105,15 @@ Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_inde
         return matches_any(filter_.comms, epoch->names.text(epoch->names.at(tid, Ticks{times[row]}).name, tid));
     };
     RowRanges passing;
-    for (std::size_t row = 0; row < rows.row_count(); ++row) {
-        const bool passes = (tids.empty() || contains(filter_.tids, tids[row])) &&
-                            (pids.empty() || contains(filter_.pids, pids[row])) &&
-                            (cpus.empty() || contains(filter_.cpus, cpus[row])) &&
-                            (stacks.empty() || (stacks[row] < epoch->stacks.size() && epoch->stacks[stacks[row]])) &&
-                            (filter_.comms.empty() || has_comm(row)) && (!has_cgroups || in_cgroup(row));
-        if (passes && !passing.empty() && passing.back().second == row) {
-            ++passing.back().second;
-        } else if (passes) {
-            passing.emplace_back(row, row + 1);
+    for (const auto& [first, last] : within) {
+        for (std::size_t row = first; row < last; ++row) {
+            if ((tids.empty() || contains(filter_.tids, tids[row])) &&
+                (pids.empty() || contains(filter_.pids, pids[row])) &&
+                (cpus.empty() || contains(filter_.cpus, cpus[row])) &&
+                (stacks.empty() || (stacks[row] < epoch->stacks.size() && epoch->stacks[stacks[row]])) &&
+                (filter_.comms.empty() || has_comm(row)) && (!has_cgroups || in_cgroup(row))) {
+                append(passing, row);
+            }
         }
     }
     return passing;

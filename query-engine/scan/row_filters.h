@@ -1,4 +1,4 @@
-// The filters of a selection, applied to blocks: which of a block's rows pass.
+// Which of a block's rows a selection takes: by its time range and its filters. Nobody else compares a row with these.
 //
 // Threads: any; what an epoch's rows are held against is made once and kept for the epochs used last.
 #pragma once
@@ -8,10 +8,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "query-engine/scan/covered_seqs.h"
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/block/block.h"
@@ -42,8 +44,10 @@ public:
     // Tasks, control requests and definitions give meaning to other rows and always pass.
     [[nodiscard]] bool applies_to(Kind kind) const;
 
-    // Errors: those of the block's columns; kUsage when frames are to be filtered and nobody set how.
-    [[nodiscard]] Result<RowRanges> passing(const Scan& scan, std::size_t session_index, const BlockView& block);
+    // Of the rows within `cut`, all where there is none, those that pass the filters that apply to their kind. Errors:
+    // those of the block's columns; kUsage when frames are to be filtered and nobody set how.
+    [[nodiscard]] Result<RowRanges> passing(const Scan& scan, std::size_t session_index, const BlockView& block,
+                                            const std::optional<TickRange>& cut);
 
 private:
     struct Epoch {
@@ -55,6 +59,10 @@ private:
     using EpochKey = std::pair<std::size_t, EpochNumber>;  // index of the session
 
     [[nodiscard]] Result<std::shared_ptr<const Epoch>> epoch_of(const Scan& scan, EpochKey key);
+
+    // Narrows the rows to those that pass.
+    [[nodiscard]] Result<RowRanges> filtered(const Scan& scan, std::size_t session_index, const BlockView& block,
+                                             const RowRanges& within);
 
     const RowFilter filter_;
     FrameFilter frame_filter_;

@@ -106,6 +106,11 @@ void summarise_batches(ScannedSession& session) {
     session.series.assign(series.begin(), series.end());
 }
 
+bool holds_from_then_on(Series series) {
+    const bool is_lasting_record = series.kind == Kind::kRecord && series.event == kNoEvent;
+    return is_lasting_record || traits_of(series.kind).holds == RowSpan::kFromThenOn;
+}
+
 // Of its first row that is a sample in perf.data, and its last; of its readings of counters where it has none; both 0
 // where it has neither.
 TickRange measured_ticks(const ScannedSession& session) {
@@ -245,6 +250,24 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
 
 std::pair<Ticks, Ticks> Scan::tick_range(std::size_t session_index) const { return tick_ranges_[session_index]; }
 
+std::optional<std::pair<Ticks, Ticks>> Scan::ticks_of(std::size_t session_index, std::span<const Series> series) const {
+    const TickRange& range = tick_ranges_[session_index];
+    std::optional<std::pair<Ticks, Ticks>> found;
+    for (const BatchRecord& batch : sessions_[session_index].batches) {
+        for (const BatchRecord::Rows& rows : batch.rows) {
+            if (std::find(series.begin(), series.end(), rows.series) == series.end() ||
+                side_of(rows.first_ticks, rows.last_ticks, range) == Side::kOutside) {
+                continue;
+            }
+            const Ticks first = std::max(rows.first_ticks, range.first);
+            const Ticks last = std::min(rows.last_ticks, range.second);
+            found = found ? std::pair{std::min(found->first, first), std::max(found->second, last)}
+                          : std::pair{first, last};
+        }
+    }
+    return found;
+}
+
 bool Scan::is_selected(std::size_t session_index, Series series) const {
     if (!selection_.event) {
         return true;
@@ -253,14 +276,22 @@ bool Scan::is_selected(std::size_t session_index, Series series) const {
     return event != nullptr && event->name == *selection_.event;
 }
 
+std::optional<TickRange> Scan::cut_of(std::size_t session_index, const BlockHeader& header, RowsWanted span) const {
+    TickRange range = tick_ranges_[session_index];
+    if (span == RowsWanted::kUpToItsEnd) {
+        range = {Ticks{0}, range.second == Ticks{~0ULL} ? range.second : Ticks{range.second.value + 1}};
+    }
+    const bool is_cut =
+        !holds_from_then_on(header.series) && side_of(header.first_ticks, header.last_ticks, range) != Side::kInside;
+    return is_cut ? std::optional{range} : std::nullopt;
+}
+
 bool Scan::is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const {
-    const bool is_lasting_record = series.kind == Kind::kRecord && series.event == kNoEvent;
-    const RowSpan holds = traits_of(series.kind).holds;
-    if (holds == RowSpan::kFromThenOn || is_lasting_record) {
+    if (holds_from_then_on(series)) {
         return false;
     }
     const auto& [range_first, range_last] = tick_ranges_[session_index];
-    if (holds == RowSpan::kUntilItsTime) {
+    if (traits_of(series.kind).holds == RowSpan::kUntilItsTime) {
         return first > range_last;  // what follows is counted from the first reading behind the range
     }
     return last < range_first || (first >= range_last && range_last != Ticks{~0ULL});

@@ -2,9 +2,9 @@
 // exporters stand on.
 //
 // Time: rows keep ticks; ScannedSession::clock converts. A row is in the selection when its UTC time is in [from, to);
-// definitions and task rows are always given whole, for they give meaning to the rest. Threads: open() and the visits
-// may run on several threads at once over one Scan. Visits are deterministic: the same rows in the same order whatever
-// the order of delivery, the batching in the store, or the engine.
+// definitions, task rows and operators' changes are always given whole, for they give meaning to the rest. Threads:
+// open() and the visits may run on several threads at once over one Scan. Visits are deterministic: the same rows in
+// the same order whatever the order of delivery, the batching in the store, or the engine.
 #pragma once
 
 #include <array>
@@ -87,6 +87,12 @@ private:
     std::set<std::pair<std::size_t, Series>> left_out_;
 };
 
+// Which rows a cursor gives of counters, whose readings say what was counted until then.
+enum class RowsWanted : std::uint8_t {
+    kInRange,
+    kUpToItsEnd,  // those before the time range, too, and one at its end
+};
+
 class Scan {
 public:
     // Takes up the sessions and their batch records as they are now; rows that are put later are not seen. Borrows
@@ -103,6 +109,10 @@ public:
 
     // The ticks [first, last) of the session that the selection's time range covers.
     [[nodiscard]] std::pair<Ticks, Ticks> tick_range(std::size_t session_index) const;
+
+    // The first and the last of them between which the batches say that there are rows of these series.
+    [[nodiscard]] std::optional<std::pair<Ticks, Ticks>> ticks_of(std::size_t session_index,
+                                                                  std::span<const Series> series) const;
 
     // Whether a RowCursor would meet any row.
     [[nodiscard]] bool has_rows(std::size_t session_index, EpochNumber epoch, Series series) const {
@@ -192,6 +202,10 @@ private:
     };
 
     Scan(const StoreReader& store, Selection selection, MemoryPool* pool);
+    // By which ticks the rows of such a block are to be cut; nothing where all or none of it is in the time range, or
+    // its rows hold from their time on.
+    [[nodiscard]] std::optional<TickRange> cut_of(std::size_t session_index, const BlockHeader& header,
+                                                  RowsWanted span) const;
     // Whether a block with these bounds lies outside the time range.
     [[nodiscard]] bool is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const;
     // Whether rows of the batch are to be read.

@@ -97,15 +97,13 @@ Result<std::map<Place, Seen>> see_counters(const Scan& scan, std::size_t session
                                  ColumnId::kValue, ColumnId::kTimeEnabled, ColumnId::kTimeRunning};
     const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
     std::map<Place, Seen> seen;
-    RowCursor rows{scan, session_index, epochs_to_read(scan, session_index, series), series, kWanted};
+    RowCursor rows{scan,   session_index, epochs_to_read(scan, session_index, series),
+                   series, kWanted,       RowsWanted::kUpToItsEnd};
     while (const RowBlock* const block = rows.next()) {
         for (std::size_t i = 0; i < block->rows.row_count(); ++i) {
             const auto value = [&](ColumnId id) { return block->rows.integers(id)[i]; };
             const Reading reading{Ticks{value(ColumnId::kTime)}, value(ColumnId::kValue), value(ColumnId::kTimeEnabled),
                                   value(ColumnId::kTimeRunning)};
-            if (reading.ticks > range.second) {
-                continue;
-            }
             Seen& here = seen[{value(ColumnId::kCpu), value(ColumnId::kPid), value(ColumnId::kTid)}];
             if (scan.selection().from && reading.ticks <= range.first) {
                 here.before = std::max(here.before.value_or(reading), reading);

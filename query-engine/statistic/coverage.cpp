@@ -84,7 +84,6 @@ std::optional<double> uncovered_percent(const Scan& scan, std::size_t session_in
     if (!counts_uncovered(session, series)) {
         return std::nullopt;
     }
-    const auto [from, to] = scan.tick_range(session_index);
     struct CoverageReading {
         std::uint64_t ticks;
         std::uint64_t value;
@@ -98,9 +97,6 @@ std::optional<double> uncovered_percent(const Scan& scan, std::size_t session_in
         const auto times = block->rows.integers(ColumnId::kTime);
         const auto values = block->rows.integers(ColumnId::kValue);
         for (std::size_t i = 0; i < times.size(); ++i) {
-            if (Ticks{times[i]} < from || Ticks{times[i]} >= to) {
-                continue;
-            }
             const CoverageReading reading{times[i], values[i]};
             if (!has_first || (scan.selection().from && reading.ticks < first.ticks)) {
                 first = reading;

@@ -39,20 +39,11 @@ constexpr std::int64_t kWholeMinutesFrom = 10;
 // The ticks that cut what the session recorded of these series, within the selected time, into equal parts, or nearly.
 std::vector<Ticks> cuts_of(const Scan& scan, std::size_t session_index, const std::vector<Series>& series,
                            std::size_t slice_count) {
-    const auto range = scan.tick_range(session_index);
-    std::uint64_t first = ~0ULL;
-    std::uint64_t last = 0;
-    for (const BatchRecord& batch : scan.sessions()[session_index].batches) {
-        for (const BatchRecord::Rows& rows : batch.rows) {
-            if (std::find(series.begin(), series.end(), rows.series) != series.end() &&
-                rows.first_ticks < range.second && rows.last_ticks >= range.first) {
-                first = std::min(first, std::max(rows.first_ticks, range.first).value);
-                last = std::max(last, std::min(rows.last_ticks, range.second).value);
-            }
-        }
-    }
     std::vector<Ticks> cuts;
-    if (first < last) {
+    const auto covered = scan.ticks_of(session_index, series);
+    if (covered && covered->first < covered->second) {
+        const std::uint64_t first = covered->first.value;
+        const std::uint64_t last = covered->second.value;
         const std::uint64_t width = (last - first) / slice_count + 1;
         const ClockMap& clock = scan.sessions()[session_index].clock;
         const auto utc_ns = [&](std::uint64_t ticks) { return clock.utc_of(Ticks{ticks}).value; };

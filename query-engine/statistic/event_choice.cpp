@@ -144,16 +144,9 @@ std::optional<std::pair<UtcNs, UtcNs>> event_time_range(const Scan& scan, const 
     std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
     for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
         const ScannedSession& session = scan.sessions()[i];
-        const std::vector<Series> series = event_series(session, event);
-        const auto range = scan.tick_range(i);
-        for (const BatchRecord& batch : session.batches) {
-            for (const BatchRecord::Rows& rows : batch.rows) {
-                if (std::find(series.begin(), series.end(), rows.series) != series.end() &&
-                    rows.first_ticks < range.second && rows.last_ticks >= range.first) {
-                    first_ns = std::min(first_ns, session.clock.utc_of(std::max(rows.first_ticks, range.first)).value);
-                    last_ns = std::max(last_ns, session.clock.utc_of(std::min(rows.last_ticks, range.second)).value);
-                }
-            }
+        if (const auto ticks = scan.ticks_of(i, event_series(session, event))) {
+            first_ns = std::min(first_ns, session.clock.utc_of(ticks->first).value);
+            last_ns = std::max(last_ns, session.clock.utc_of(ticks->second).value);
         }
     }
     return first_ns <= last_ns ? std::optional{std::pair{UtcNs{first_ns}, UtcNs{last_ns}}} : std::nullopt;

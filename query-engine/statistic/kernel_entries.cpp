@@ -332,7 +332,6 @@ private:
     Result<std::vector<std::uint64_t>> event_times(std::size_t session_index) {
         constexpr std::array kWanted{ColumnId::kTime};
         const ScannedSession& session = scan_.sessions()[session_index];
-        const std::pair<Ticks, Ticks> range = scan_.tick_range(session_index);
         std::vector<std::uint64_t> found;
         for (const Series& series : session.series) {
             const EventRecord* const event = session.record.event_at(series.event);
@@ -341,11 +340,8 @@ private:
             is_event_found_ = is_event_found_ || is_event;
             RowCursor rows{scan_, session_index, series, kWanted};
             while (const RowBlock* const block = is_event ? rows.next() : nullptr) {
-                for (const std::uint64_t time : block->rows.integers(ColumnId::kTime)) {
-                    if (Ticks{time} >= range.first && Ticks{time} < range.second) {
-                        found.push_back(time);
-                    }
-                }
+                const auto times = block->rows.integers(ColumnId::kTime);
+                found.insert(found.end(), times.begin(), times.end());
                 if (found.size() > kRememberedMax) {
                     return too_many();
                 }

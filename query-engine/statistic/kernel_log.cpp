@@ -37,7 +37,7 @@ std::vector<KernelLog> find_kernel_logs(const Scan& scan, std::vector<std::strin
         }
     }
     if (!logs.empty() && scan.selection().from) {
-        warnings.emplace_back("log ids count from the first block of the time range");
+        warnings.emplace_back("log ids count from the first entry of the time range");
     }
     return logs;
 }
@@ -45,16 +45,12 @@ std::vector<KernelLog> find_kernel_logs(const Scan& scan, std::vector<std::strin
 Result<Done> visit_entries(const Scan& scan, const KernelLog& log,
                            const std::function<Visit(const LoggedEntry&)>& visitor) {
     constexpr std::array kWanted{ColumnId::kTime, ColumnId::kDuration, ColumnId::kEntryPath, ColumnId::kEntryDetail};
-    const std::pair<Ticks, Ticks> range = scan.tick_range(log.session_index);
     const sel4::PathNumbering numbering = log.description.numbering();
     std::uint64_t log_id = 0;
     RowCursor rows{scan, log.session_index, log.series, kWanted};
     while (const RowBlock* const block = rows.next()) {
         const auto times = block->rows.integers(ColumnId::kTime);
         for (std::size_t i = 0; i < times.size(); ++i, ++log_id) {
-            if (Ticks{times[i]} < range.first || Ticks{times[i]} >= range.second) {
-                continue;
-            }
             const auto number = static_cast<std::uint8_t>(block->rows.integers(ColumnId::kEntryPath)[i]);
             if (visitor({log_id, times[i], block->rows.integers(ColumnId::kDuration)[i],
                          sel4::entry_path(numbering, number), block->rows.integers(ColumnId::kEntryDetail)[i]}) ==

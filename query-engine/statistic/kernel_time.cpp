@@ -115,7 +115,6 @@ private:
         constexpr std::array kWanted{ColumnId::kTime, ColumnId::kTid, ColumnId::kCpu, ColumnId::kStack,
                                      ColumnId::kWeight};
         const std::vector<EpochNumber>& epochs = scan_.sessions()[log_.session_index].epochs;
-        const std::pair<Ticks, Ticks> range = scan_.tick_range(log_.session_index);
         for (std::uint32_t epoch = 0; epoch < epochs.size(); ++epoch) {
             if (!scan_.has_rows(log_.session_index, epochs[epoch], series)) {
                 continue;
@@ -126,9 +125,6 @@ private:
             while (const RowBlock* const block = rows.next()) {
                 const auto times = block->rows.integers(ColumnId::kTime);
                 for (std::size_t row = 0; row < times.size(); ++row) {
-                    if (Ticks{times[row]} < range.first || Ticks{times[row]} >= range.second) {
-                        continue;
-                    }
                     const auto tid = static_cast<std::uint32_t>(block->rows.integers(ColumnId::kTid)[row]);
                     cpus_.insert(block->rows.integers(ColumnId::kCpu)[row]);
                     samples_.push_back({times[row], block->rows.integers(ColumnId::kWeight)[row], epoch,

@@ -11,26 +11,11 @@
 namespace perfleet {
 namespace {
 
-constexpr std::array kWanted{ColumnId::kValue, ColumnId::kTime};
-
-// Adds what is in the range; times are read only where that isn't all of the block.
 void add_rows(RowBlock& block, ValueDistribution& values) {
-    const auto [first, last] = block.wanted_ticks;
-    const bool is_all = block.first_ticks >= first && block.last_ticks < last;
-    if (!block.decode_more(is_all ? std::span{kWanted}.first(1) : std::span{kWanted})) {
+    if (!block.decode_more(std::array{ColumnId::kValue})) {
         return;
     }
-    std::span<const std::uint64_t> rows = block.rows.integers(ColumnId::kValue);
-    std::vector<std::uint64_t> inside;
-    if (!is_all) {
-        const auto times = block.rows.integers(ColumnId::kTime);
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            if (Ticks{times[i]} >= first && Ticks{times[i]} < last) {
-                inside.push_back(rows[i]);
-            }
-        }
-        rows = inside;
-    }
+    const std::span<const std::uint64_t> rows = block.rows.integers(ColumnId::kValue);
     for (const std::uint64_t value : rows) {
         values.sketch.add(value);
     }

@@ -46,7 +46,6 @@ Result<Done> visit_values(const Scan& scan, std::size_t session_index, Series se
     constexpr std::array kAccumulated{ColumnId::kTime, ColumnId::kTestSize, ColumnId::kGroup, ColumnId::kTest,
                                       ColumnId::kValue};
     const bool is_accumulated = series.kind == Kind::kLatency;
-    const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
     std::vector<ValueRow> rows;
     RowCursor blocks{scan, session_index, series,
                      is_accumulated ? std::span<const ColumnId>{kAccumulated} : std::span<const ColumnId>{kSingle}};
@@ -55,9 +54,6 @@ Result<Done> visit_values(const Scan& scan, std::size_t session_index, Series se
         const auto values = block->rows.integers(ColumnId::kValue);
         rows.clear();
         for (std::size_t i = 0; i < times.size(); ++i) {
-            if (Ticks{times[i]} < range.first || Ticks{times[i]} >= range.second) {
-                continue;
-            }
             ValueRow& row = rows.emplace_back();
             row.ticks = times[i];
             row.value = values[i];

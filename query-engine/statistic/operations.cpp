@@ -230,7 +230,6 @@ Result<Done> visit_operation_samples(const Scan& scan, const std::string& event,
         wanted.push_back(ColumnId::kWeight);
     }
     for (const auto& [index, session] : operations.sessions) {
-        const auto range = scan.tick_range(index);
         const std::vector<Series> all = event_series(scan.sessions()[index], event);
         for (const EpochNumber epoch : scan.sessions()[index].epochs) {
             EpochOperationSamples found{index, epoch, nullptr, &session, {}, 0};
@@ -246,9 +245,6 @@ Result<Done> visit_operation_samples(const Scan& scan, const std::string& event,
                     const auto stacks = block->rows.integers(ColumnId::kStack);
                     const auto weights = sum_weights ? block->rows.integers(ColumnId::kWeight) : times;
                     for (std::size_t row = 0; row < times.size(); ++row) {
-                        if (Ticks{times[row]} < range.first || Ticks{times[row]} >= range.second) {
-                            continue;
-                        }
                         const std::uint64_t value = sum_weights ? weights[row] : 1;
                         const auto thread = session.threads.find(tids[row]);
                         const auto place =

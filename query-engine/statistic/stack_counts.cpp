@@ -72,13 +72,11 @@ private:
     }
 
     void count_wanted(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
-        const TickRange range = block.wanted_ticks;
-        const bool all_in_range = block.first_ticks >= range.first && block.last_ticks < range.second;
-        const Found found = all_in_range && block.is_whole() ? find_runs(block, names, options) : Found::kNoRuns;
+        const Found found = block.is_whole() ? find_runs(block, names, options) : Found::kNoRuns;
         if (found == Found::kRuns) {
             count_runs(block, options);
         } else if (found == Found::kNoRuns && block.decode_more(row_columns(options))) {
-            count_rows(block, names, range, options);
+            count_rows(block, names, options);
         }
     }
 
@@ -162,7 +160,7 @@ private:
     }
 
     // Row by row.
-    void count_rows(RowBlock& block, const TaskNames& names, TickRange range, const StackCountOptions& options) {
+    void count_rows(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
         const auto times = block.rows.integers(ColumnId::kTime);
         const auto tids = block.rows.integers(ColumnId::kTid);
         const auto stacks = block.rows.integers(ColumnId::kStack);
@@ -173,11 +171,10 @@ private:
             return column.empty() ? 0 : static_cast<std::uint32_t>(column[row]);
         };
         for (std::size_t row = 0; row < block.rows.row_count(); ++row) {
-            const Ticks ticks{times[row]};
             const std::uint64_t value = weights.empty() ? 1 : weights[row];
-            if (ticks >= range.first && ticks < range.second && value != 0) {
+            if (value != 0) {
                 const Remembered& runner =
-                    runner_of({at(pids, row), at(tids, row), at(cpus, row)}, ticks, names, options);
+                    runner_of({at(pids, row), at(tids, row), at(cpus, row)}, Ticks{times[row]}, names, options);
                 sums_.add(runner.runner, static_cast<std::uint32_t>(stacks[row]), value);
             }
         }

@@ -39,7 +39,6 @@ Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::si
                                                        const std::vector<std::string>& events) {
     constexpr std::array kWanted{ColumnId::kTime, ColumnId::kTid, ColumnId::kValue};
     const ScannedSession& session = scan.sessions()[session_index];
-    const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
     std::vector<TracepointRow> rows;
     for (const Series& series : session.series) {
         const auto event = std::find_if(events.begin(), events.end(),
@@ -56,9 +55,7 @@ Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::si
             for (std::size_t row = 0; row < times.size(); ++row) {
                 const std::uint64_t value = block->rows.integers(ColumnId::kValue)[row];
                 const std::uint64_t ticks = times[row] - (is_entry ? std::min(value, times[row]) : 0);
-                if (Ticks{ticks} >= range.first && Ticks{ticks} < range.second) {
-                    rows.push_back({ticks, event_index, block->rows.integers(ColumnId::kTid)[row], value});
-                }
+                rows.push_back({ticks, event_index, block->rows.integers(ColumnId::kTid)[row], value});
             }
             if (rows.size() > kTracepointRowsMax) {
                 if (scan.sessions().size() > 1) {

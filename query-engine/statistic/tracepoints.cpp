@@ -147,7 +147,6 @@ private:
 
     Result<Done> add_hits(std::size_t index, Series series) {
         constexpr std::array kWanted{ColumnId::kTime, ColumnId::kWeight, ColumnId::kValue};
-        const std::pair<Ticks, Ticks> range = scan_.tick_range(index);
         std::uint64_t row_count = 0;
         std::uint64_t weight = 0;
         bool has_value = false;
@@ -159,14 +158,11 @@ private:
             const auto weights = block->rows.integers(ColumnId::kWeight);
             const auto values = block->rows.integers(ColumnId::kValue);
             for (std::size_t row = 0; row < times.size(); ++row) {
-                const Ticks ticks{times[row]};
-                if (ticks >= range.first && ticks < range.second) {
-                    ++row_count;
-                    weight += weights[row];
-                    has_value = has_value || values[row] != 0;
-                    first = std::min(first, ticks);
-                    last = std::max(last, ticks);
-                }
+                ++row_count;
+                weight += weights[row];
+                has_value = has_value || values[row] != 0;
+                first = std::min(first, Ticks{times[row]});
+                last = std::max(last, Ticks{times[row]});
             }
         }
         PERFLEET_TRY(rows.status());

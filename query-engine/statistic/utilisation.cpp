@@ -72,7 +72,6 @@ private:
         constexpr std::array kWanted{ColumnId::kTime,      ColumnId::kThread,       ColumnId::kCycles,
                                      ColumnId::kSchedules, ColumnId::kKernelCycles, ColumnId::kKernelEntries};
         const ScannedSession& session = scan_.sessions()[index];
-        const std::pair<Ticks, Ticks> range = scan_.tick_range(index);
         unit_.clear();
         description_ = {};
         if (const EventRecord* const event = session.record.event_at(series.event)) {
@@ -86,9 +85,6 @@ private:
         while (const RowBlock* const block = rows.next()) {
             for (std::size_t i = 0; i < block->rows.row_count(); ++i) {
                 const auto value = [&](ColumnId id) { return block->rows.integers(id)[i]; };
-                if (Ticks{value(ColumnId::kTime)} < range.first || Ticks{value(ColumnId::kTime)} >= range.second) {
-                    continue;
-                }
                 ThreadFigures figures{{},
                                       value(ColumnId::kThread),
                                       value(ColumnId::kCycles),
