@@ -19,7 +19,6 @@
 #include "daemon/start/program_start.h"
 #include "exporters/format/export_format.h"
 #include "query-engine/query_limits.h"
-#include "query-engine/scan/watched_store.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/statistic/event_choice.h"
@@ -87,8 +86,8 @@ std::size_t size_bytes_of(const Answer& answer) {
 Result<QueryEnd> answer_table(Source& source, const std::string& command, OptionValues options, QueryReply& reply) {
     bound_threads(options);
     PERFLEET_TRY(source.store->refresh());
-    const WatchedStore store{*source.store, reply.cancelled(), reply.progress()};
-    auto answer = PERFLEET_TRY(run_query(command, options, store, source.paths, utc_now(), &source.memory));
+    QueryContext context{source.memory, reply.cancelled(), reply.progress()};
+    auto answer = PERFLEET_TRY(run_query(command, options, *source.store, source.paths, utc_now(), &context));
     // Until its client has taken it.
     QueryMemory memory{source.memory.size_bytes_max(), &source.memory};
     MemoryShare share{memory};
@@ -116,12 +115,12 @@ Result<QueryEnd> answer_export(Source& source, const ExportFormat& format, Optio
     PERFLEET_TRY(source.store->refresh());
     const UtcNs now = utc_now();
     const auto selection = PERFLEET_TRY(read_selection(options, now));
-    const WatchedStore store{*source.store, reply.cancelled(), reply.progress()};
-    auto scan = PERFLEET_TRY(Scan::open(store, selection, &source.memory));
+    QueryContext context{source.memory, reply.cancelled(), reply.progress()};
+    auto scan = PERFLEET_TRY(Scan::open(*source.store, selection, &context));
     PERFLEET_TRY(check_event(scan));
     filter_frames(scan, source.paths);
     ReplySink sink{reply};
-    auto outcome = PERFLEET_TRY(format.write({scan, source.paths, options, now, &source.memory}, sink));
+    auto outcome = PERFLEET_TRY(format.write({scan, source.paths, options, now, &context}, sink));
     return QueryEnd{
         std::move(outcome.ledger), std::move(outcome.warnings), outcome.modified, std::move(outcome.summary), {}};
 }

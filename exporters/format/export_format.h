@@ -20,8 +20,8 @@ struct ExportInput {
     const Scan& scan;
     const SymbolPaths& paths;
     const OptionValues& values;
-    UtcNs now;                   // what relative times count from
-    MemoryPool* pool = nullptr;  // of further scans
+    UtcNs now;                        // what relative times count from
+    QueryContext* context = nullptr;  // of further scans
 };
 
 struct ExportFormat {

@@ -11,7 +11,7 @@ Result<ExportOutcome> write_html(const ExportInput& input, Symbolizer& symbolize
         return export_html(input.scan, nullptr, symbolizer, options, sink);
     }
     const auto selection = PERFLEET_TRY(before_selection(options.before, input.scan.selection(), input.now));
-    Result<Scan> before = Scan::open(input.scan.store(), selection, input.pool);
+    Result<Scan> before = Scan::open(input.scan.store(), selection, input.context);
     if (!before.ok()) {
         return Error{before.error().code, "--before: " + before.error().message};
     }

@@ -70,6 +70,7 @@ Result<bool> EpochBlocks::next() {
         if (stretches_.empty()) {
             return false;
         }
+        PERFLEET_TRY(scan_->go_on());
         if (!cursor_) {
             place_.partition = stretches_.back().partition;
             cursor_ = scan_->store_->blocks(place_.partition, record.target, record.session, place_.series);
@@ -107,6 +108,7 @@ Result<bool> EpochBlocks::next() {
 void EpochBlocks::take(const Result<std::uint64_t>& row_count) {
     if (row_count.ok()) {
         row_count_ += *row_count;
+        scan_->advance(place_.session_index, place_.epoch, place_.series, row_count_);
     } else if (is_store_damage(row_count.error())) {
         scan_->damage_->add_note(place_.session_index, row_count.error().message);
     } else {

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
-#include "query-engine/scan/cancellable_store.h"
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
+#include "storage/read/testing/forwarding_reader.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store_limits.h"
@@ -27,13 +27,13 @@ constexpr Series kOthers{Kind::kSample, EventNumber{1}};
 constexpr std::uint64_t kTicksABatch = 1'000'000;
 
 // How many blocks are pulled.
-class CountedBlocks final : public CancellableStore {
+class CountedBlocks final : public ForwardingReader {
 public:
-    explicit CountedBlocks(const StoreReader& store) : CancellableStore{store, never_} {}
+    explicit CountedBlocks(const StoreReader& store) : ForwardingReader{store} {}
 
     BlockCursor blocks(const Partition& partition, TargetId target, SessionId session, Series series) const override {
         return BlockCursor{
-            [this, cursor = CancellableStore::blocks(partition, target, session, series)](Seq first) mutable {
+            [this, cursor = ForwardingReader::blocks(partition, target, session, series)](Seq first) mutable {
                 cursor.seek(first);
                 auto step = cursor.next();
                 count += step.ok() && step->step == CursorStep::kItem ? 1 : 0;
@@ -42,9 +42,6 @@ public:
     }
 
     mutable std::atomic<std::size_t> count{0};
-
-private:
-    std::atomic<bool> never_ = false;
 };
 
 class RowSeek : public testing::TestWithParam<std::uint64_t> {

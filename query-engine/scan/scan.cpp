@@ -133,19 +133,21 @@ TickRange measured_ticks(const ScannedSession& session) {
 
 }  // namespace
 
-Scan::Scan(const StoreReader& store, Selection selection, MemoryPool* pool)
+Scan::Scan(const StoreReader& store, Selection selection, QueryContext* context)
     : store_{&store},
+      context_{context},
       selection_{std::move(selection)},
       filters_{std::make_shared<RowFilters>(selection_.filter)},
-      memory_{std::make_shared<QueryMemory>(selection_.memory_size_bytes_max, pool)},
+      memory_{std::make_shared<QueryMemory>(selection_.memory_size_bytes_max,
+                                            context == nullptr ? nullptr : context->pool())},
       batches_share_{*memory_} {
     selection_.is_exact = selection_.is_exact || selection_.filter.has_rows() || selection_.filter.has_frames();
     worker_count_ = selection_.thread_count != 0 ? selection_.thread_count : std::thread::hardware_concurrency();
     worker_count_ = std::clamp(worker_count_, 1U, kWorkersMax);
 }
 
-Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, MemoryPool* pool) {
-    Scan scan{store, selection, pool};
+Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, QueryContext* context) {
+    Scan scan{store, selection, context};
     const auto filter = PERFLEET_TRY(SessionFilter::make(selection.matchers));
     auto chosen_sessions = PERFLEET_TRY(noted_sessions(store, &filter, scan.memory_.get()));
     PERFLEET_TRY(choose_session(selection.session, chosen_sessions));
@@ -155,6 +157,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
     scan.batches_share_.add(size_bytes_of(chosen_sessions));
     std::map<SessionName, std::size_t> indices;
     for (auto& [key, noted] : chosen_sessions) {
+        PERFLEET_TRY(scan.go_on());
         if (!noted.note.is_removed) {  // of others nothing is left
             indices.emplace(key, scan.sessions_.size());
         }
@@ -210,6 +213,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
             return std::move(keys).error();
         }
         for (const SessionName& key : *keys) {
+            PERFLEET_TRY(scan.go_on());
             const std::size_t index = indices.at(key);
             ScannedSession& session = scan.sessions_[index];
             Result<Done> read = read_batches(store, partition, *scan.memory_, scan.batches_share_, session);
@@ -245,7 +249,26 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
         const Ticks last = selection.to ? session.clock.ticks_of(*selection.to) : Ticks{~0ULL};
         scan.tick_ranges_.emplace_back(first, last);
     }
+    scan.tell_expected();
     return scan;
+}
+
+void Scan::tell_expected() const {
+    for (std::size_t index = 0; context_ != nullptr && index < sessions_.size(); ++index) {
+        for (const BatchRecord& batch : sessions_[index].batches) {
+            for (const BatchRecord::Rows& rows : batch.rows) {
+                if (is_to_be_read(index, batch.seq, rows, nullptr)) {
+                    context_->expect(rows.series.kind, rows.row_count);
+                }
+            }
+        }
+    }
+}
+
+void Scan::advance(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) const {
+    if (context_ != nullptr) {
+        context_->advance({this, session_index, epoch, series}, row_count);
+    }
 }
 
 std::pair<Ticks, Ticks> Scan::tick_range(std::size_t session_index) const { return tick_ranges_[session_index]; }

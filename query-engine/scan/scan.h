@@ -24,6 +24,7 @@
 
 #include "query-engine/ledger/ledger.h"
 #include "query-engine/scan/covered_seqs.h"
+#include "query-engine/scan/query_context.h"
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/scan/row_block.h"
 #include "query-engine/scan/row_filters.h"
@@ -96,10 +97,10 @@ enum class RowsWanted : std::uint8_t {
 class Scan {
 public:
     // Takes up the sessions and their batch records as they are now; rows that are put later are not seen. Borrows
-    // `store` and the pool, if its memory is to be one of it. Errors: kTooLarge when memory is exceeded; kNotFound when
+    // `store` and the context, null where it is alone. Errors: kTooLarge when memory is exceeded; kNotFound when
     // a `--session` prefix matches none; kUsage when it matches several or is no hex number; those of the store.
     [[nodiscard]] static Result<Scan> open(const StoreReader& store, const Selection& selection,
-                                           MemoryPool* pool = nullptr);
+                                           QueryContext* context = nullptr);
 
     // Before the first visit, where the selection filters frames.
     void set_frame_filter(FrameFilter filter) { filters_->set_frame_filter(std::move(filter)); }
@@ -201,7 +202,12 @@ private:
         std::uint64_t expected_row_count = 0;  // as expected_rows() counts them
     };
 
-    Scan(const StoreReader& store, Selection selection, MemoryPool* pool);
+    Scan(const StoreReader& store, Selection selection, QueryContext* context);
+    // kCancelled.
+    [[nodiscard]] Result<Done> go_on() const { return context_ == nullptr ? Result<Done>{Done{}} : context_->go_on(); }
+    void tell_expected() const;
+    // So many rows of the epoch's series are read by now.
+    void advance(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) const;
     // By which ticks the rows of such a block are to be cut; nothing where all or none of it is in the time range, or
     // its rows hold from their time on.
     [[nodiscard]] std::optional<TickRange> cut_of(std::size_t session_index, const BlockHeader& header,
@@ -239,6 +245,7 @@ private:
                       std::uint64_t row_count) const;
 
     const StoreReader* store_;
+    QueryContext* context_;
     Selection selection_;
     unsigned worker_count_ = 1;
     std::shared_ptr<ScanDamage> damage_ = std::make_shared<ScanDamage>();

@@ -371,13 +371,12 @@ TEST_F(ScanOfCompacted, WhatIsDamagedOfABatchThatTheRangeCutsIsNotStored) {
 
 // What a lost log held isn't on its way.
 TEST_F(ScanOfCompacted, OfAStoreThatLostALogCallsDamagedWhatIsNotThere) {
-    class WithLostLogs : public CancellableStore {
+    class WithLostLogs : public ForwardingReader {
     public:
-        explicit WithLostLogs(const StoreReader& store) : CancellableStore{store, never_} {}
+        explicit WithLostLogs(const StoreReader& store) : ForwardingReader{store} {}
         bool has_lost_logs() const override { return true; }
 
     private:
-        std::atomic<bool> never_ = false;
     };
     put(1);
     put(3);
@@ -430,10 +429,11 @@ TEST(SessionChoice, TheLastIsTheOneThatCameLastHoweverOldItIs) {
 
 TEST_F(ScanTest, CancelledScanEndsAsCancelled) {
     const std::atomic<bool> cancelled = true;
-    const CancellableStore store{*store_, cancelled};
-    const Result<std::uint64_t> counted = count_samples(store, {});
-    ASSERT_FALSE(counted.ok());
-    EXPECT_EQ(counted.error().code, ErrorCode::kCancelled);
+    MemoryPool pool{limits::kQueryMemorySizeBytes};
+    QueryContext context{pool, cancelled, {}};
+    const Result<Scan> scan = Scan::open(*store_, {}, &context);
+    ASSERT_FALSE(scan.ok());
+    EXPECT_EQ(scan.error().code, ErrorCode::kCancelled);
 }
 
 TEST_F(ScanTest, SessionsAreChosenByPrefixAndLast) {
@@ -505,26 +505,23 @@ TEST_F(ScanTest, SessionsAreChosenByNameAndRemovedOnesAreNot) {
 }
 
 // Counts how often a partition's list of sessions is read.
-class CountedLists : public CancellableStore {
+class CountedLists : public ForwardingReader {
 public:
-    explicit CountedLists(const StoreReader& store) : CancellableStore{store, never_} {}
+    explicit CountedLists(const StoreReader& store) : ForwardingReader{store} {}
 
     Result<std::vector<SessionName>> session_names(const Partition& partition) const override {
         ++list_count;
-        return CancellableStore::session_names(partition);
+        return ForwardingReader::session_names(partition);
     }
     Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                const std::function<Visit(const BatchRecord&)>& visitor) const override {
-        auto visited = CancellableStore::visit_batches(partition, target, session, visitor);
+        auto visited = ForwardingReader::visit_batches(partition, target, session, visitor);
         return partition == damaged && visited.ok() ? Error{ErrorCode::kCorrupt, "damaged on purpose"}
                                                     : std::move(visited);
     }
 
     mutable int list_count = 0;
     std::optional<Partition> damaged;
-
-private:
-    std::atomic<bool> never_ = false;
 };
 
 TEST(ScanOfAFleet, FewSessionsAreFoundWithoutListsOfAll) {

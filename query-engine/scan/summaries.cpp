@@ -64,6 +64,7 @@ Result<Done> Scan::visit_summaries(std::size_t session_index, const Partition& p
     const SessionRecord& record = sessions_[session_index].record;
     SummaryCursor summaries = store_->summaries(partition, record.target, record.session, series);
     for (bool has_gap = false;;) {
+        PERFLEET_TRY(go_on());
         const auto at = PERFLEET_TRY(summaries.next());
         if (at.step == CursorStep::kEnd) {
             return Done{};

@@ -29,7 +29,7 @@ constexpr const char* kSharesFooter =
     "worst, and an address may lie some instructions behind its cause (docs/statistics.md).";
 
 Result<Scan> open_scan(const QueryInput& input) {
-    auto scan = PERFLEET_TRY(Scan::open(input.store, input.selection, input.pool));
+    auto scan = PERFLEET_TRY(Scan::open(input.store, input.selection, input.context));
     PERFLEET_TRY(check_event(scan));
     filter_frames(scan, input.paths);
     return scan;
@@ -82,7 +82,7 @@ Result<Answer> run_diff(const QueryInput& input) {
     common.memory_size_bytes_max /= 2;
     const auto question = PERFLEET_TRY(parse_diff(input.values, common, input.now));
     const auto open = [&](const char* name, const Selection& selection) -> Result<Scan> {
-        Result<Scan> scan = Scan::open(input.store, selection, input.pool);
+        Result<Scan> scan = Scan::open(input.store, selection, input.context);
         return scan.ok() ? std::move(scan)
                          : Error{scan.error().code, std::string{"--"} + name + ": " + scan.error().message};
     };
@@ -232,10 +232,10 @@ Result<Done> check_query(std::string_view command, const OptionValues& values, U
 }
 
 Result<Answer> run_query(std::string_view command, const OptionValues& values, const StoreReader& store,
-                         const SymbolPaths& paths, UtcNs now, MemoryPool* pool) {
+                         const SymbolPaths& paths, UtcNs now, QueryContext* context) {
     const auto query = PERFLEET_TRY(find_query_command(command));
     const auto selection = PERFLEET_TRY(check(*query, values, now));
-    auto answer = PERFLEET_TRY(query->run({values, selection, store, paths, now, pool}));
+    auto answer = PERFLEET_TRY(query->run({values, selection, store, paths, now, context}));
     for (const std::string& note : store.damage()) {
         const std::string warning = "not readable: " + note;
         if (std::find(answer.warnings.begin(), answer.warnings.end(), warning) == answer.warnings.end()) {

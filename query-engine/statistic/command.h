@@ -24,7 +24,7 @@ struct QueryInput {
     const StoreReader& store;
     const SymbolPaths& paths;
     UtcNs now;
-    MemoryPool* pool = nullptr;  // bounds what several queries take together
+    QueryContext* context = nullptr;
 };
 
 // Which sessions of a local store are meant where nothing is selected.
@@ -62,6 +62,6 @@ struct QueryCommand {
 
 [[nodiscard]] Result<Answer> run_query(std::string_view command, const OptionValues& values_untrusted,
                                        const StoreReader& store, const SymbolPaths& paths, UtcNs now,
-                                       MemoryPool* pool = nullptr);
+                                       QueryContext* context = nullptr);
 
 }  // namespace perfleet

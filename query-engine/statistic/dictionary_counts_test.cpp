@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "query-engine/scan/cancellable_store.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "query-engine/statistic/testing/long_scenario.h"
 #include "query-engine/statistic/testing/text_query.h"
 #include "storage/compact/policy.h"
 #include "storage/dictionary/partition_dictionary.h"
+#include "storage/read/testing/forwarding_reader.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store_limits.h"
@@ -50,7 +50,7 @@ StoreOptions dictionary_options(bool with_summaries, std::uint32_t nodes_max = l
 }
 
 // What a query reads of a store; and what it makes of dictionaries and maps that somebody has had his hands on.
-class WatchedStore : public CancellableStore {
+class WatchedStore : public ForwardingReader {
 public:
     enum class Tampering : std::uint8_t {
         kNone,
@@ -62,10 +62,10 @@ public:
     };
 
     explicit WatchedStore(const StoreReader& store, Tampering tampering = Tampering::kNone)
-        : CancellableStore{store, kNever}, tampering_{tampering} {}
+        : ForwardingReader{store}, tampering_{tampering} {}
 
     Result<std::optional<std::string>> dictionary(const Partition& partition) const override {
-        auto bytes = CancellableStore::dictionary(partition);
+        auto bytes = ForwardingReader::dictionary(partition);
         if (tampering_ == Tampering::kNoDictionary) {
             return std::optional<std::string>{};
         }
@@ -75,7 +75,7 @@ public:
         return bytes;
     }
     Result<std::optional<std::string>> stack_map(const StackMapKey& key) const override {
-        auto bytes = CancellableStore::stack_map(key);
+        auto bytes = ForwardingReader::stack_map(key);
         const bool is_wanted = key.target.value % 3 == 0;
         if (tampering_ == Tampering::kNoMaps && is_wanted) {
             return std::optional<std::string>{};
@@ -93,13 +93,12 @@ public:
     }
     BlockCursor blocks(const Partition& partition, TargetId target, SessionId session, Series series) const override {
         stack_visits_ += series.kind == Kind::kStack ? 1 : 0;
-        return CancellableStore::blocks(partition, target, session, series);
+        return ForwardingReader::blocks(partition, target, session, series);
     }
 
     [[nodiscard]] int stack_visits() const { return stack_visits_; }
 
 private:
-    static inline const std::atomic<bool> kNever{false};
     Tampering tampering_;
     mutable std::atomic<int> stack_visits_{0};
 };

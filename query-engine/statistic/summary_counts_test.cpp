@@ -5,11 +5,11 @@
 #include <random>
 #include <tuple>
 
-#include "query-engine/scan/cancellable_store.h"
 #include "query-engine/scan/testing/tampered_store.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "query-engine/statistic/testing/long_scenario.h"
 #include "storage/compact/policy.h"
+#include "storage/read/testing/forwarding_reader.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
@@ -34,13 +34,13 @@ struct Answered {
 };
 
 // Counts the blocks of samples that it gives.
-class WatchedBlocks : public CancellableStore {
+class WatchedBlocks : public ForwardingReader {
 public:
-    explicit WatchedBlocks(const StoreReader& store) : CancellableStore{store, kNever} {}
+    explicit WatchedBlocks(const StoreReader& store) : ForwardingReader{store} {}
 
     BlockCursor blocks(const Partition& partition, TargetId target, SessionId session, Series series) const override {
         return BlockCursor{
-            [this, series, inner = CancellableStore::blocks(partition, target, session, series)](Seq first) mutable {
+            [this, series, inner = ForwardingReader::blocks(partition, target, session, series)](Seq first) mutable {
                 inner.seek(first);
                 Result<BlockStep> step = inner.next();
                 count_ += step.ok() && step->step == CursorStep::kItem && series.kind == Kind::kSample ? 1 : 0;
@@ -51,7 +51,6 @@ public:
     [[nodiscard]] std::uint64_t count() const { return count_; }
 
 private:
-    static inline const std::atomic<bool> kNever{false};
     mutable std::atomic<std::uint64_t> count_{0};
 };
 
@@ -224,17 +223,14 @@ TEST(SummaryCounts, OfADayWithADroppedHourComeFromItsOtherHoursBlocks) {
     EXPECT_EQ(expect_same(*store, between({}, {})).blocks, 21U);
 }
 
-class DamagedSummaries : public CancellableStore {
+class DamagedSummaries : public ForwardingReader {
 public:
-    explicit DamagedSummaries(const StoreReader& store) : CancellableStore{store, kNever} {}
+    explicit DamagedSummaries(const StoreReader& store) : ForwardingReader{store} {}
 
     SummaryCursor summaries(const Partition& partition, TargetId target, SessionId session,
                             Series series) const override {
-        return with_bit_turned(CancellableStore::summaries(partition, target, session, series));
+        return with_bit_turned(ForwardingReader::summaries(partition, target, session, series));
     }
-
-private:
-    static inline const std::atomic<bool> kNever{false};
 };
 
 TEST(SummaryCounts, OfDamagedSummariesAreThoseOfTheirBlocksWithAWarning) {

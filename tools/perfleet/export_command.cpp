@@ -6,7 +6,6 @@
 
 #include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
-#include "query-engine/scan/watched_store.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_filter.h"
@@ -77,11 +76,11 @@ Result<ExportOutcome> write_export(ExportOptions& options, const ExportFormat& f
     const UtcNs now = utc_now();
     const auto selection = PERFLEET_TRY(read_selection(options.query.values, now));
     ProgressLine progress{"export"};
-    const WatchedStore watched{*store, progress.report()};
-    auto scan = PERFLEET_TRY(Scan::open(watched, selection));
+    QueryContext context{progress.report()};
+    auto scan = PERFLEET_TRY(Scan::open(*store, selection, &context));
     PERFLEET_TRY(check_event(scan));
     filter_frames(scan, options.query.symbol_paths());
-    return format.write({scan, options.query.symbol_paths(), options.query.values, now}, sink);
+    return format.write({scan, options.query.symbol_paths(), options.query.values, now, &context}, sink);
 }
 
 // Of `export`. One that several formats have stands once.

@@ -5,7 +5,6 @@
 
 #include "daemon/command-line/arguments.h"
 #include "query-engine/scan/session_choice.h"
-#include "query-engine/scan/watched_store.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/option_value.h"
@@ -133,8 +132,8 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
         PERFLEET_TRY(options.choose_last_session(*store));
     }
     ProgressLine progress{command.name};
-    const WatchedStore watched{*store, progress.report()};
-    return run_query(command.name, options.values, watched, options.symbol_paths(), utc_now());
+    QueryContext context{progress.report()};
+    return run_query(command.name, options.values, *store, options.symbol_paths(), utc_now(), &context);
 }
 
 }  // namespace perfleet

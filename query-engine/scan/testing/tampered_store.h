@@ -10,20 +10,20 @@
 #include <string_view>
 #include <utility>
 
-#include "query-engine/scan/cancellable_store.h"
+#include "storage/read/testing/forwarding_reader.h"
 
 namespace perfleet {
 
-class TamperedStore : public CancellableStore {
+class TamperedStore : public ForwardingReader {
 public:
     // The block's bytes as a reader sees them; none: it is gone.
     using Tampering = std::function<std::optional<std::string>(Series, Seq first_seq, std::string_view block)>;
 
     TamperedStore(const StoreReader& store, Tampering tampering)
-        : CancellableStore{store, never_}, tampering_{std::move(tampering)} {}
+        : ForwardingReader{store}, tampering_{std::move(tampering)} {}
 
     BlockCursor blocks(const Partition& partition, TargetId target, SessionId session, Series series) const override {
-        return BlockCursor{[this, cursor = CancellableStore::blocks(partition, target, session, series),
+        return BlockCursor{[this, cursor = ForwardingReader::blocks(partition, target, session, series),
                             tampered = std::optional<std::string>{}](Seq first) mutable -> Result<BlockStep> {
             cursor.seek(first);
             for (;;) {
@@ -41,7 +41,6 @@ public:
     }
 
 private:
-    std::atomic<bool> never_ = false;
     Tampering tampering_;
 };
 
