@@ -198,7 +198,8 @@ private:
     [[nodiscard]] Result<std::string> open() {
         auto engine = PERFLEET_TRY(open_rocksdb_writer_engine(to_.string()));
         std::string damage = manifest_damage_;
-        for (const std::string& one : engine->damage_at_open()) {
+        const auto known = engine->damage();
+        for (const std::string& one : known->at_open) {
             damage += (damage.empty() ? "" : "; ") + one;
         }
         if (auto checked = check_format(*engine, from_.string()); !checked.ok()) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "storage/engine/table_name.h"
 #include "storage/key/key_bytes.h"
 
 namespace perfleet {
@@ -67,8 +68,8 @@ std::string first_readable(const Engine& engine, const Files& without, const std
 
 ReadableCursor::ReadableCursor(const Engine& engine, const KeyRange& range, InGaps in_gaps)
     : engine_{&engine}, in_gaps_{in_gaps} {
-    const auto ranges = engine.lost();  // held: a refresh may put others in their place
-    for (auto lost = ranges->rbegin(); lost != ranges->rend(); ++lost) {
+    const auto known = engine.damage();  // held: a refresh may put others in their place
+    for (auto lost = known->lost.rbegin(); lost != known->lost.rend(); ++lost) {
         const KeyRange both{std::max(range.begin, lost->keys.begin), std::min(range.end, lost->keys.end)};
         if (both.begin < both.end) {
             lost_.push_back({both, lost->error, lost->file, true});
@@ -142,11 +143,16 @@ void ReadableCursor::pass_damage(const Error& error) {
     if (part.rest.begin >= part.rest.end) {
         parts_.pop_back();
     }
-    const std::optional<EngineFile> file = in_gaps_ == InGaps::kOtherFiles ? engine_->file_of(error) : std::nullopt;
+    const std::optional<EngineFile> file = in_gaps_ == InGaps::kOtherFiles ? table_file_in(error) : std::nullopt;
     if (file && more.size() < kFilesLeftOutMax && more.insert(*file).second) {
-        gap_.file = engine_->name_of(*file);
+        gap_.file = table_file_name(*file);
         parts_.push_back({gap_.keys, std::move(more), nullptr});
     }
+}
+
+std::shared_ptr<const KnownDamage> Engine::damage() const {
+    static const auto kNone = std::make_shared<const KnownDamage>();
+    return kNone;
 }
 
 Result<Done> Engine::visit(const KeyRange& range, const Visitor& visitor) const {
@@ -188,8 +194,9 @@ Result<std::optional<std::string>> get_readable(const Engine& engine, const std:
 }
 
 bool begins_lost_file(const Engine& engine, std::string_view key) {
-    const auto lost = engine.lost();
-    return std::any_of(lost->begin(), lost->end(), [&](const DamagedRange& one) { return one.keys.begin == key; });
+    const auto known = engine.damage();
+    return std::any_of(known->lost.begin(), known->lost.end(),
+                       [&](const DamagedRange& one) { return one.keys.begin == key; });
 }
 
 Error at_key(std::string_view key, const Error& error) {

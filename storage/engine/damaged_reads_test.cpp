@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "storage/engine/memory_engine.h"
+#include "storage/engine/table_name.h"
 #include "storage/engine/testing/engine_over.h"
 
 namespace perfleet::damaged_reads_test {
@@ -27,7 +28,6 @@ public:
         return without.contains(kFile) ? older.cursor(range, {})
                                        : std::make_unique<Cursor>(EngineOver::cursor(range, {}), torn_, torn_reads_);
     }
-    std::optional<EngineFile> file_of(const Error&) const override { return kFile; }
     // How often a key that can't be read was.
     [[nodiscard]] std::uint64_t torn_reads() const { return torn_reads_; }
 
@@ -45,7 +45,7 @@ private:
             if (is_any.ok() && *is_any) {
                 if (torn_.contains(std::string{at_->key()})) {
                     ++torn_reads_;
-                    return Error{ErrorCode::kCorrupt, "torn"};
+                    return Error{ErrorCode::kCorrupt, "torn: " + table_file_name(kFile)};
                 }
                 key_ = at_->key();
                 value_ = at_->value();
@@ -74,8 +74,8 @@ std::vector<std::string> steps_of(ReadableCursor& cursor, std::size_t count_max 
         if (*step == CursorStep::kItem) {
             steps.push_back(std::string{cursor.key()} + "=" + std::string{cursor.value()});
         } else {
-            EXPECT_EQ(cursor.gap().error.message, "torn");
-            const bool names_file = cursor.gap().file == "7";
+            EXPECT_EQ(cursor.gap().error.message, "torn: " + table_file_name(kFile));
+            const bool names_file = cursor.gap().file == table_file_name(kFile);
             steps.emplace_back(names_file ? "gap of 7" : "gap");
         }
     }

@@ -47,7 +47,7 @@ enum class GoOn : std::uint8_t {
     kToDrop,   // and that room may be used up
 };
 
-// Of an engine that keeps its keys in several files.
+// Of an engine that keeps its keys in several files, whose names have a number (table_name.h).
 using EngineFile = std::uint64_t;
 
 // Keys of which something can't be read, `begin` included, `end` excluded.
@@ -56,6 +56,16 @@ struct DamagedRange {
     Error error;                // what the engine said of them: it names the file
     std::string file;           // only what this one holds of them is missing; empty: everything
     bool is_file_lost = false;  // it can't be opened at all
+};
+
+// What an engine knows of its damage without reading anything.
+struct KnownDamage {
+    // What stood in files that can't be opened at all. Visits and gets go on as if those weren't there, without an
+    // error; nothing is written over what they hold, so that they can be put back.
+    std::vector<DamagedRange> lost;
+    // What was seen when it was opened, a sentence each: a file that is missing, or has another size than it should.
+    std::vector<std::string> at_open;
+    bool has_lost_logs = false;  // acknowledged changes with them
 };
 
 // The keys of a range and their values, ascending; those of a domain as they were at one moment since it was opened:
@@ -89,7 +99,7 @@ public:
     virtual ~Engine() = default;
 
     // Null where it has all shards, as long as it is open.
-    [[nodiscard]] virtual ShardLeases* leases() = 0;
+    [[nodiscard]] virtual ShardLeases* leases() { return nullptr; }
 
     // Errors of all reads: kCorrupt, naming the key; kIo.
     [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
@@ -102,34 +112,18 @@ public:
     [[nodiscard]] Result<Done> visit(
         const KeyRange& range, const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const;
 
-    // The file that the error of a cursor names; nothing where it names none that can be left out.
-    [[nodiscard]] virtual std::optional<EngineFile> file_of(const Error& error) const = 0;
-    [[nodiscard]] virtual std::string name_of(EngineFile file) const = 0;
-
-    // What it says of the file alone: the same for all reads that meet the same damage.
-    [[nodiscard]] virtual std::string damage_in(const Error& error) const = 0;
-
-    // What stood in files that can't be opened at all. Visits and gets go on as if those weren't there, without an
-    // error; nothing is written over what they hold, so that they can be put back. Never null.
-    [[nodiscard]] virtual std::shared_ptr<const std::vector<DamagedRange>> lost() const = 0;
+    // Never null; another one after refresh() and recover().
+    [[nodiscard]] virtual std::shared_ptr<const KnownDamage> damage() const;
 
     // The partitions of which it has something, ascending, where it knows them without reading keys; else nothing.
-    [[nodiscard]] virtual std::optional<std::vector<Partition>> listed_partitions() const = 0;
+    [[nodiscard]] virtual std::optional<std::vector<Partition>> listed_partitions() const { return std::nullopt; }
 
     [[nodiscard]] virtual Result<Done> refresh() = 0;
-
-    // What was seen to be damaged when it was opened, without reading it, a sentence each: a file that is missing, or
-    // has another size than it should.
-    [[nodiscard]] virtual std::vector<std::string> damage_at_open() const = 0;
-    [[nodiscard]] virtual bool has_lost_logs() const = 0;  // acknowledged changes with them
 
     // After a write, sync or erase has failed nothing more is written or synced until this has succeeded; reads may
     // fail, too. It goes on from what is on disk: of what was written since the last sync that may be all, some or
     // nothing. False when there was nothing to do. Errors: what still hinders it; it can be tried again.
     [[nodiscard]] virtual Result<bool> recover(GoOn purpose) = 0;
-
-    // The room that is kept for drops was given up for one, and isn't there again: nothing else may be written.
-    [[nodiscard]] virtual bool is_for_drops_only() const = 0;
 
     // All or nothing; the keys are all of this domain. Durable with the next sync(); after a crash none is
     // there without all before it.
@@ -137,7 +131,8 @@ public:
 
     // The same for what can be made again, of what it deletes, too: cheaper, but durable, and seen by readers beside,
     // only with the next flush_unlogged(), or sooner. After a crash or recover() it may be undone, then with every
-    // write_unlogged() since; what was written between them is not.
+    // write_unlogged() since; what was written between them is not. kFull also where the room that is kept for drops
+    // was given up for one, and isn't there again.
     [[nodiscard]] virtual Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) = 0;
     // By one thread at a time, beside all others.
     [[nodiscard]] virtual Result<Done> flush_unlogged() = 0;

@@ -255,6 +255,26 @@ TEST_F(LostLog, TellsThatTheManifestIsAnOlderOne) {
     EXPECT_GT(tables(".sst.damaged"), 0);
 }
 
+// What it named may have been acknowledged.
+TEST_F(LostLog, IsNotRuledOutByAListThatCannotBeRead) {
+    make(true);
+    fs::create_directory(fs::path{data_} / "LOST-LOGS");
+    const auto tells = [](const StoreReader& store) {
+        const std::vector<std::string> damage = store.damage();
+        return store.has_lost_logs() && std::ranges::any_of(damage, [](const std::string& text) {
+                   return text.find("LOST-LOGS can't be read") != std::string::npos;
+               });
+    };
+    {
+        auto reader = open_store_reader(data_);
+        ASSERT_TRUE(reader.ok()) << reader.error().message;
+        EXPECT_TRUE(tells(**reader));
+    }
+    auto store = open_store(data_);
+    ASSERT_TRUE(store.ok()) << store.error().message;
+    EXPECT_TRUE(tells(**store));
+}
+
 // RocksDB deletes a log whose contents are in a table file, also after the last sync.
 TEST_F(LostLog, IsNoneOfWhichEverythingIsInATableFile) {
     make(true);

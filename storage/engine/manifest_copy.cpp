@@ -15,6 +15,7 @@
 #include "storage/engine/folder.h"
 #include "storage/engine/log_format.h"
 #include "storage/engine/table_file.h"
+#include "storage/engine/table_name.h"
 #include "storage/model/little_endian.h"
 
 namespace perfleet {

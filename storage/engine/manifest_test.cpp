@@ -346,7 +346,7 @@ TEST_F(StoreWithManifest, IsntAlarmedBesideAWriterThatFlushesCompactsAndTakesOve
         for (int round = 0; round < 5; ++round) {
             auto engine = open_rocksdb_writer_engine(directory_);
             ASSERT_TRUE(engine.ok()) << engine.error().message;
-            EXPECT_TRUE((*engine)->damage_at_open().empty());
+            EXPECT_TRUE((*engine)->damage()->at_open.empty());
             for (int i = 0; i < 20; ++i) {
                 const std::string value(100, 'v');
                 Changes changes;

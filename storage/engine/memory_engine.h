@@ -18,23 +18,12 @@ public:
     explicit MemoryEngine(std::uint64_t size_bytes_max = std::numeric_limits<std::uint64_t>::max())
         : size_bytes_max_{size_bytes_max} {}
 
-    [[nodiscard]] ShardLeases* leases() override { return nullptr; }
-    [[nodiscard]] std::optional<std::vector<Partition>> listed_partitions() const override { return std::nullopt; }
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override;
     // It has no files, and so no damage.
     [[nodiscard]] std::unique_ptr<EngineCursor> cursor(const KeyRange& range,
                                                        const std::set<EngineFile>& without) const override;
-    [[nodiscard]] std::optional<EngineFile> file_of(const Error&) const override { return std::nullopt; }
-    [[nodiscard]] std::string name_of(EngineFile file) const override { return std::to_string(file); }
-    [[nodiscard]] std::string damage_in(const Error& error) const override { return error.message; }
-    [[nodiscard]] std::shared_ptr<const std::vector<DamagedRange>> lost() const override {
-        return std::make_shared<const std::vector<DamagedRange>>();
-    }
-    [[nodiscard]] std::vector<std::string> damage_at_open() const override { return {}; }
-    [[nodiscard]] bool has_lost_logs() const override { return false; }
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
     [[nodiscard]] Result<bool> recover(GoOn) override { return false; }
-    [[nodiscard]] bool is_for_drops_only() const override { return false; }
     // Errors: kTooLarge, with nothing written.
     [[nodiscard]] Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override;
     [[nodiscard]] Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) override {

@@ -203,9 +203,9 @@ Result<Done> prepare_damaged(const std::string& directory, const std::vector<Tab
         return Error{env.error().code, directory + "/" + env.error().message};
     }
     opened.over_env = std::move(*env);
-    opened.lost = std::make_shared<const std::vector<DamagedRange>>(lost_ranges(directory, lost));
-    for (const DamagedRange& range : *opened.lost) {
-        opened.damage.push_back(range.error.message);
+    opened.known.lost = lost_ranges(directory, lost);
+    for (const DamagedRange& range : opened.known.lost) {
+        opened.known.at_open.push_back(range.error.message);
     }
     options.env = opened.over_env.get();
     options.verify_sst_unique_id_in_manifest = false;  // of tables that stand in for others
@@ -214,7 +214,7 @@ Result<Done> prepare_damaged(const std::string& directory, const std::vector<Tab
 
 // Of a store with a damaged or missing file: what is there now.
 Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Options options, RocksdbDatabase& opened) {
-    opened.damage.clear();
+    opened.known.at_open.clear();
     std::map<std::string, std::string> others;
     auto manifest = PERFLEET_TRY(find_manifest(directory));
     if (!manifest.damage.empty()) {
@@ -222,8 +222,8 @@ Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Opti
         for (const std::string& name : {manifest.file, std::string{"CURRENT"}}) {
             others.emplace(name, opened.folder->path() + "/" + name);
         }
-        opened.damage.push_back(directory + "/" + manifest.file + " " + manifest.damage +
-                                ": its copy is read in its place; the gateway restores it at its next start");
+        opened.known.at_open.push_back(directory + "/" + manifest.file + " " + manifest.damage +
+                                       ": its copy is read in its place; the gateway restores it at its next start");
     }
     const auto lost = PERFLEET_TRY(lost_table_files(directory));
     for (const std::string& log : other_logs(directory)) {  // RocksDB's assertions end the program at such a one
@@ -241,9 +241,9 @@ Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Opti
 }
 
 void add_log_losses(const std::string& directory, const std::vector<std::string>& losses, RocksdbDatabase& opened) {
-    opened.has_lost_logs = !losses.empty();
+    opened.known.has_lost_logs = !losses.empty();
     for (const std::string& loss : losses) {
-        opened.damage.push_back(directory + ": " + loss);
+        opened.known.at_open.push_back(directory + ": " + loss);
     }
 }
 
@@ -326,29 +326,6 @@ Error rocksdb_error(const rocksdb::Status& status, const std::string& what) {
     return {ErrorCode::kIo, message};
 }
 
-std::optional<EngineFile> table_file_in(std::string_view message) {
-    const std::size_t end = message.rfind(".sst");
-    std::size_t begin = end == std::string_view::npos ? 0 : end;
-    while (end != std::string_view::npos && begin > 0 && message[begin - 1] >= '0' && message[begin - 1] <= '9') {
-        --begin;
-    }
-    EngineFile number = 0;
-    if (end == std::string_view::npos ||
-        std::from_chars(message.data() + begin, message.data() + end, number).ec != std::errc{}) {
-        return std::nullopt;
-    }
-    return number;
-}
-
-std::string status_in(std::string_view message) {
-    for (const std::string_view begin : {": Corruption: ", ": IO error: "}) {
-        if (const std::size_t at = message.find(begin); at != std::string_view::npos) {
-            return std::string{message.substr(at + 2)};
-        }
-    }
-    return std::string{message};
-}
-
 Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& directory, std::shared_ptr<rocksdb::Env> env,
                                                        std::size_t memory_size_bytes, bool compacts) {
     const auto prepared = PERFLEET_TRY(prepare_files_locked(directory, env_of(env)));
@@ -369,7 +346,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
     opened->manifest_copier = std::make_shared<ManifestCopier>(directory);
     options.listeners.push_back(std::make_shared<ManifestListener>(opened->manifest_copier));
     if (!prepared.damage.empty()) {
-        opened->damage.push_back(prepared.damage);
+        opened->known.at_open.push_back(prepared.damage);
     }
     // Where a table file is damaged, missing or another one the others are there, and what comes can be stored; reads
     // of that file fail and name it, or are told what it held. (The logs have been checked above, for without these
@@ -384,7 +361,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
         return busy(directory);
     }
     if (status.IsCorruption() && lost.empty()) {
-        opened->damage.push_back(directory + ": a table file is damaged: " + text_of(status));
+        opened->known.at_open.push_back(directory + ": a table file is damaged: " + text_of(status));
         PERFLEET_TRY(prepare_damaged(directory, lost, {}, options, *opened));
         db = nullptr;
         status = rocksdb::DB::Open(options, directory, &db);

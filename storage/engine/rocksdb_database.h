@@ -26,10 +26,7 @@ struct RocksdbDatabase {
     std::shared_ptr<rocksdb::Env> env;       // null: the system's
     std::shared_ptr<rocksdb::Env> over_env;  // what the database sees of it, where files are lost; else null
     std::size_t memory_size_bytes = 0;       // writers only
-    std::vector<std::string> damage;         // what opening complained of, a sentence each
-    bool has_lost_logs = false;
-    std::shared_ptr<const std::vector<DamagedRange>> lost =  // with files that can't be opened
-        std::make_shared<const std::vector<DamagedRange>>();
+    KnownDamage known;
     std::shared_ptr<ManifestCopier> manifest_copier;  // writers only
     std::unique_ptr<TemporaryFolder> folder;          // readers only
     std::string generation;                           // readers only: changes when a writer opens the database anew
@@ -40,11 +37,6 @@ struct RocksdbDatabase {
 
 // `what` was done; the status is not ok.
 [[nodiscard]] Error rocksdb_error(const rocksdb::Status& status, const std::string& what);
-
-// The number of the table file that RocksDB names in an error, which it does in words only.
-[[nodiscard]] std::optional<EngineFile> table_file_in(std::string_view message);
-// What RocksDB said, without what was done.
-[[nodiscard]] std::string status_in(std::string_view message);
 
 // Whether so much is free on the disk; true where nobody can tell.
 [[nodiscard]] bool has_free(rocksdb::Env& env, const std::string& directory, std::uint64_t needed_size_bytes);

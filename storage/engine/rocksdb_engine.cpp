@@ -95,20 +95,10 @@ public:
     RocksdbEngine(std::string directory, std::shared_ptr<RocksdbDatabase> opened)
         : directory_{std::move(directory)}, opened_{std::move(opened)} {}
 
-    [[nodiscard]] ShardLeases* leases() override { return nullptr; }
-    [[nodiscard]] std::optional<std::vector<Partition>> listed_partitions() const override { return std::nullopt; }
-
-    [[nodiscard]] std::vector<std::string> damage_at_open() const override { return opened()->damage; }
-
-    [[nodiscard]] bool has_lost_logs() const override { return opened()->has_lost_logs; }
-
-    [[nodiscard]] std::shared_ptr<const std::vector<DamagedRange>> lost() const override { return opened()->lost; }
-
-    [[nodiscard]] std::optional<EngineFile> file_of(const Error& error) const override {
-        return table_file_in(error.message);
+    [[nodiscard]] std::shared_ptr<const KnownDamage> damage() const override {
+        const std::shared_ptr<RocksdbDatabase> held = opened();
+        return {held, &held->known};
     }
-    [[nodiscard]] std::string name_of(EngineFile file) const override { return table_file_name(file); }
-    [[nodiscard]] std::string damage_in(const Error& error) const override { return status_in(error.message); }
 
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override {
         const std::shared_ptr<RocksdbDatabase> held = opened();
@@ -226,8 +216,6 @@ public:
         return true;
     }
 
-    [[nodiscard]] bool is_for_drops_only() const override { return reserve_.is_missing(); }
-
     // Whatever the domain: the folder's lock keeps others out, and all of it is one database.
     [[nodiscard]] Result<Done> write(const Domain&, Guard, const Changes& changes) override {
         return write_changes(changes, true);
@@ -235,6 +223,9 @@ public:
 
     // Not to the log: it is in a table file sooner or later, behind everything before.
     [[nodiscard]] Result<Done> write_unlogged(const Domain&, Guard, const Changes& changes) override {
+        if (reserve_.is_missing()) {
+            return Error{ErrorCode::kFull, "the disk is full, and what is kept for dropping isn't free again"};
+        }
         return write_changes(changes, false);
     }
 
@@ -348,7 +339,7 @@ private:
     // back.
     [[nodiscard]] rocksdb::Status compact(const RocksdbDatabase& held, const KeyRange& range,
                                           std::atomic<bool>* is_stopping) const {
-        if (!held.lost->empty() || !has_room_to_compact(held, range)) {
+        if (!held.known.lost.empty() || !has_room_to_compact(held, range)) {
             return rocksdb::Status::OK();
         }
         const rocksdb::Slice begin = slice(range.begin);
@@ -495,7 +486,6 @@ public:
     }
 
     [[nodiscard]] Result<bool> recover(GoOn) override { return refusal(); }
-    [[nodiscard]] bool is_for_drops_only() const override { return false; }
     [[nodiscard]] Result<Done> write(const Domain&, Guard, const Changes&) override { return refusal(); }
     [[nodiscard]] Result<Done> write_unlogged(const Domain&, Guard, const Changes&) override { return refusal(); }
     [[nodiscard]] Result<Done> flush_unlogged() override { return refusal(); }

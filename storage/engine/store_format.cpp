@@ -85,7 +85,7 @@ Result<Done> check_format(const Engine& engine, const std::string& where) {
     // It is the first key of the file that it stands in, or in a log of which something is lost. Records and blocks of
     // another version say so themselves.
     if (version.ok() && !version->has_value() &&
-        (is_damaged || begins_lost_file(engine, format_key()) || !engine.damage_at_open().empty())) {
+        (is_damaged || begins_lost_file(engine, format_key()) || !engine.damage()->at_open.empty())) {
         return Done{};
     }
     if (!version.ok()) {

@@ -254,8 +254,14 @@ Result<Done> record_log_loss(const std::string& directory, const std::string& lo
 }
 
 std::vector<std::string> recorded_log_losses(const std::string& directory) {
+    const fs::path path = fs::path{directory} / kLossesFile;
+    const auto content = read_regular_file(path);
+    std::error_code unknown;
+    if (!content && fs::symlink_status(path, unknown).type() != fs::file_type::not_found) {
+        return {path.string() + " can't be read: what is lost of write-ahead logs isn't known"};
+    }
     std::vector<std::string> losses;
-    std::istringstream file{read_regular_file(fs::path{directory} / kLossesFile).value_or("")};
+    std::istringstream file{content.value_or("")};
     for (std::string line; std::getline(file, line);) {
         losses.push_back(line);
     }

@@ -46,8 +46,6 @@ rocksdb::Status check_identity(const rocksdb::TableProperties& table, std::uint6
 
 }  // namespace
 
-std::string table_file_name(std::uint64_t number) { return file_number_text(number) + ".sst"; }
-
 rocksdb::Options damage_reading_options() {
     rocksdb::Options options;
     options.info_log = make_silent_log();

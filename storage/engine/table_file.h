@@ -11,8 +11,6 @@
 
 namespace perfleet {
 
-[[nodiscard]] std::string table_file_name(std::uint64_t number);
-
 // For reads that look for damage, of one file or of all.
 [[nodiscard]] rocksdb::Options damage_reading_options();
 

@@ -11,6 +11,7 @@
 #include "storage/engine/manifest_copy.h"
 #include "storage/engine/silent_log.h"
 #include "storage/engine/table_file.h"
+#include "storage/engine/table_name.h"
 
 namespace perfleet {
 namespace {

@@ -1,4 +1,5 @@
 #include "storage/read/keyed_reads.h"
+#include "storage/engine/table_name.h"
 
 #include <algorithm>
 #include <map>
@@ -92,8 +93,7 @@ auto KeyedReads::next_noting(ReadableCursor& at, const Decode& decode, bool* is_
             if (value.ok()) {
                 return std::optional{std::move(*value)};
             }
-            notes_->add(step == CursorStep::kItem ? at_key(at.key(), value.error()).message
-                                                  : engine_->damage_in(value.error()));
+            notes_->add(step == CursorStep::kItem ? at_key(at.key(), value.error()).message : damage_in(value.error()));
             if (is_damaged != nullptr && step == CursorStep::kGap) {
                 *is_damaged = true;
             }
@@ -260,8 +260,7 @@ Result<Done> KeyedReads::visit_decodable(
 }
 
 Result<std::optional<std::string>> KeyedReads::get_noting(const std::string& key) const {
-    return get_readable(*engine_, key,
-                        [&](const DamagedRange& damaged) { notes_->add(engine_->damage_in(damaged.error)); });
+    return get_readable(*engine_, key, [&](const DamagedRange& damaged) { notes_->add(damage_in(damaged.error)); });
 }
 
 Result<std::vector<std::pair<Series, std::uint64_t>>> KeyedReads::expired(TargetId target, SessionId session) const {

@@ -119,14 +119,15 @@ public:
     }
     [[nodiscard]] std::vector<std::string> damage() const override {
         std::vector<std::string> damage = notes_.read();
-        for (std::string& at_open : engine_->damage_at_open()) {
+        const auto known = engine_->damage();
+        for (const std::string& at_open : known->at_open) {
             if (std::find(damage.begin(), damage.end(), at_open) == damage.end()) {
-                damage.push_back(std::move(at_open));
+                damage.push_back(at_open);
             }
         }
         return damage;
     }
-    [[nodiscard]] bool has_lost_logs() const override { return engine_->has_lost_logs(); }
+    [[nodiscard]] bool has_lost_logs() const override { return engine_->damage()->has_lost_logs; }
     [[nodiscard]] Result<std::vector<Partition>> partitions() const override { return reads_.partitions(); }
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
         return reads_.sessions(partition);

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "storage/engine/table_name.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
@@ -28,7 +29,7 @@ Result<bool> KeyedReads::visit_session_records(const KeyRange& range,
         },
         [&](const DamagedRange& damaged) {
             is_whole = false;
-            notes_->add(engine_->damage_in(damaged.error));
+            notes_->add(damage_in(damaged.error));
         });
     return visited.ok() ? Result<bool>{is_whole} : visited.error();
 }
@@ -152,7 +153,7 @@ Result<std::vector<SessionName>> KeyedReads::session_names(const Partition& part
             return step.error();
         }
         if (*step == CursorStep::kGap) {
-            notes_->add(engine_->damage_in(at.gap().error));
+            notes_->add(damage_in(at.gap().error));
             const auto with_batches = PERFLEET_TRY(sessions_with_batches(partition));
             names.insert(with_batches.begin(), with_batches.end());
         } else if (const auto name = decode_partition_session_key(at.key()); name.ok()) {

@@ -253,7 +253,7 @@ public:
     }
 
     [[nodiscard]] Result<Done> compact(UtcNs now, const std::function<Visit(const CompactionStep&)>& on_step) override {
-        if (!engine().lost()->empty()) {
+        if (!engine().damage()->lost.empty()) {
             return Done{};  // what would be compacted may be compacted in a file that can be put back
         }
         while (!backlog_.is_loaded()) {  // again only if a session was removed, or the engine recovered, meanwhile
@@ -559,9 +559,6 @@ private:
 
     // Whether nothing has happened since that makes what was read there worthless. The writer is held up.
     [[nodiscard]] Result<bool> is_as_it_was(std::uint64_t generation, const Partition& partition) const {
-        if (engine().is_for_drops_only()) {
-            return Error{ErrorCode::kFull, "the disk is full, and what is kept for dropping isn't free again"};
-        }
         if (generation != generation_) {
             return false;
         }

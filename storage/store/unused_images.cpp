@@ -47,7 +47,7 @@ Result<UnusedImages> unused_images(const Engine& engine, const KeyedReads& reads
     if (!images.ok() || !partitions.ok()) {
         return images.ok() ? partitions.error() : images.error();
     }
-    bool is_known = engine.lost()->empty();
+    bool is_known = engine.damage()->lost.empty();
     for (const Partition& partition : *partitions) {
         auto sessions = PERFLEET_TRY(reads.session_names(partition));
         for (const SessionName& session : sessions) {

@@ -21,6 +21,7 @@
 #include "storage/engine/store_format.h"
 #include "storage/engine/synced_log.h"
 #include "storage/engine/table_files.h"
+#include "storage/engine/table_name.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
@@ -71,7 +72,7 @@ public:
                 if (damaged.file.empty()) {
                     add({from, damaged.error.message, "everything from there to " + to, 0});
                 } else {
-                    add({damaged.file, damaged.is_file_lost ? "can't be opened" : engine_.damage_in(damaged.error),
+                    add({damaged.file, damaged.is_file_lost ? "can't be opened" : damage_in(damaged.error),
                          "what it holds from " + from + " to " + to, 0});
                 }
             }));

@@ -31,15 +31,6 @@ public:
     // RADOS keeps and repairs copies by itself: no object that is gone or damaged can be left out.
     [[nodiscard]] std::unique_ptr<EngineCursor> cursor(const KeyRange& range,
                                                        const std::set<EngineFile>&) const override;
-    [[nodiscard]] std::optional<EngineFile> file_of(const Error&) const override { return std::nullopt; }
-    [[nodiscard]] std::string name_of(EngineFile file) const override { return std::to_string(file); }
-    [[nodiscard]] std::string damage_in(const Error& error) const override { return error.message; }
-    [[nodiscard]] std::shared_ptr<const std::vector<DamagedRange>> lost() const override {
-        return std::make_shared<const std::vector<DamagedRange>>();
-    }
-    [[nodiscard]] std::vector<std::string> damage_at_open() const override { return {}; }
-    [[nodiscard]] bool has_lost_logs() const override { return false; }
-    [[nodiscard]] bool is_for_drops_only() const override { return false; }
     [[nodiscard]] Result<std::uint64_t> size_bytes(const KeyRange& range) const override;
     [[nodiscard]] std::optional<std::vector<Partition>> listed_partitions() const override;
 

@@ -26,15 +26,9 @@ public:
     std::unique_ptr<EngineCursor> cursor(const KeyRange& range, const std::set<EngineFile>& without) const override {
         return engine_.cursor(range, without);
     }
-    std::optional<EngineFile> file_of(const Error& error) const override { return engine_.file_of(error); }
-    std::string name_of(EngineFile file) const override { return engine_.name_of(file); }
-    std::string damage_in(const Error& error) const override { return engine_.damage_in(error); }
-    std::shared_ptr<const std::vector<DamagedRange>> lost() const override { return engine_.lost(); }
-    std::vector<std::string> damage_at_open() const override { return engine_.damage_at_open(); }
-    bool has_lost_logs() const override { return engine_.has_lost_logs(); }
+    std::shared_ptr<const KnownDamage> damage() const override { return engine_.damage(); }
     Result<Done> refresh() override { return engine_.refresh(); }
     Result<bool> recover(GoOn purpose) override { return engine_.recover(purpose); }
-    bool is_for_drops_only() const override { return engine_.is_for_drops_only(); }
     Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override {
         return engine_.write(domain, guard, changes);
     }
