@@ -10,7 +10,7 @@
 #include "exporters/report/report.h"
 #include "exporters/report/report_parts.h"
 #include "exporters/sink/packed_json.h"
-#include "query-engine/statistic/value_unit.h"
+#include "query-engine/statistic/answer/value_unit.h"
 #include "schemas/text/utf8.h"
 
 namespace perfleet {

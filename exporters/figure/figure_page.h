@@ -19,7 +19,7 @@
 
 #include "exporters/figure/histogram_figure.h"
 #include "query-engine/ledger/ledger.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 
 namespace perfleet {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "exporters/figure/figure.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 
 namespace perfleet {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "exporters/figure/figure.h"
-#include "query-engine/statistic/answer.h"
-#include "query-engine/statistic/value_unit.h"
+#include "query-engine/statistic/answer/answer.h"
+#include "query-engine/statistic/answer/value_unit.h"
 
 namespace perfleet {
 

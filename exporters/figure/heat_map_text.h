@@ -4,7 +4,7 @@
 #include <string>
 
 #include "exporters/report/screen.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 
 namespace perfleet {
 

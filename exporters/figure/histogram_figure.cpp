@@ -7,7 +7,7 @@
 #include "exporters/figure/figure_text.h"
 #include "exporters/figure/sheet.h"
 #include "exporters/report/report_parts.h"
-#include "query-engine/statistic/value_unit.h"
+#include "query-engine/statistic/answer/value_unit.h"
 
 namespace perfleet {
 namespace {

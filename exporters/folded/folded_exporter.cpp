@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "exporters/format/export_format.h"
-#include "query-engine/statistic/coverage.h"
-#include "query-engine/statistic/event_choice.h"
-#include "query-engine/statistic/frame_names.h"
-#include "query-engine/statistic/source_expansion.h"
-#include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/session/coverage.h"
+#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/stack/frame_names.h"
+#include "query-engine/statistic/stack/source_expansion.h"
+#include "query-engine/statistic/stack/stack_counts.h"
 #include "schemas/text/utf8.h"
 
 namespace perfleet {

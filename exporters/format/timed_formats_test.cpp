@@ -12,8 +12,8 @@
 
 #include "exporters/format/export_format.h"
 #include "exporters/format/testing/odd_names.h"
+#include "query-engine/statistic/profile/top.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
-#include "query-engine/statistic/top.h"
 #include "schemas/text/utf8.h"
 #include "storage/store/memory_store.h"
 

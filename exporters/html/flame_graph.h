@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "query-engine/scan/query_memory.h"
-#include "query-engine/statistic/frame_names.h"
-#include "query-engine/statistic/stack_totals.h"
+#include "query-engine/statistic/stack/frame_names.h"
+#include "query-engine/statistic/stack/stack_totals.h"
 #include "storage/number/flat_table.h"
 
 namespace perfleet {

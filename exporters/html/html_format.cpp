@@ -1,6 +1,6 @@
 #include "exporters/format/export_format.h"
 #include "exporters/html/html_exporter.h"
-#include "query-engine/statistic/frame_filter.h"
+#include "query-engine/statistic/stack/frame_filter.h"
 
 namespace perfleet {
 namespace {

@@ -1,6 +1,6 @@
 #include "exporters/html/html_options.h"
 
-#include "query-engine/statistic/usage.h"
+#include "query-engine/statistic/answer/usage.h"
 
 namespace perfleet {
 

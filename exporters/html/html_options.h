@@ -5,7 +5,7 @@
 #include <string>
 
 #include "query-engine/option/option.h"
-#include "query-engine/statistic/operations.h"
+#include "query-engine/statistic/profile/operations.h"
 
 namespace perfleet {
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "exporters/html/flame_graph.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 
 namespace perfleet {
 

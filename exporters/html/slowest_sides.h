@@ -4,8 +4,8 @@
 #include "exporters/html/flame_graph.h"
 #include "exporters/html/html_options.h"
 #include "exporters/html/page_data.h"
-#include "query-engine/statistic/event_choice.h"
-#include "query-engine/statistic/source_expansion.h"
+#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/stack/source_expansion.h"
 
 namespace perfleet {
 

@@ -16,8 +16,8 @@
 #include "exporters/perf-data/stat_records.h"
 #include "exporters/rows/event_table.h"
 #include "exporters/rows/row_merge.h"
-#include "query-engine/statistic/counters.h"
-#include "query-engine/statistic/coverage.h"
+#include "query-engine/statistic/counter/counters.h"
+#include "query-engine/statistic/session/coverage.h"
 
 namespace perfleet {
 namespace {

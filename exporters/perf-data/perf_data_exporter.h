@@ -17,7 +17,7 @@
 #include "exporters/perf-data/perf_data_options.h"
 #include "exporters/sink/export_sink.h"
 #include "query-engine/scan/scan.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {

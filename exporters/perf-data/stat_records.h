@@ -8,8 +8,8 @@
 
 #include "exporters/perf-data/record_writer.h"
 #include "exporters/rows/event_table.h"
-#include "query-engine/statistic/counter_unit.h"
-#include "query-engine/statistic/counters.h"
+#include "query-engine/statistic/counter/counter_unit.h"
+#include "query-engine/statistic/counter/counters.h"
 
 namespace perfleet {
 

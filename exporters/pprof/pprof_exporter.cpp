@@ -27,7 +27,7 @@
 #include "exporters/profile/sample_labels.h"
 #include "exporters/report/report.h"
 #include "exporters/sink/gzip_stream.h"
-#include "query-engine/statistic/source_expansion.h"
+#include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
 #include "schemas/text/utf8.h"

@@ -6,7 +6,7 @@
 
 #include "exporters/profile/sample_labels.h"
 #include "query-engine/scan/row_cursor.h"
-#include "query-engine/statistic/coverage.h"
+#include "query-engine/statistic/session/coverage.h"
 #include "schemas/columns/record_type.h"
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/off_cpu.h"

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "query-engine/scan/query_memory.h"
-#include "query-engine/statistic/event_choice.h"
-#include "query-engine/statistic/frame_names.h"
-#include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/stack/frame_names.h"
+#include "query-engine/statistic/stack/stack_counts.h"
 #include "storage/number/flat_table.h"
 
 namespace perfleet {

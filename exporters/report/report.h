@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "exporters/report/screen.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 #include "schemas/text/utf8.h"
 
 namespace perfleet {

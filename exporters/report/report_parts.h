@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "exporters/report/screen.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 
 namespace perfleet {
 

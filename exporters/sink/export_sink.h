@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 

@@ -10,7 +10,7 @@
 #include "exporters/rows/row_merge.h"
 #include "exporters/script/trace_format.h"
 #include "query-engine/scan/row_cursor.h"
-#include "query-engine/statistic/frame_names.h"
+#include "query-engine/statistic/stack/frame_names.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/kinds.h"
 #include "storage/number/flat_table.h"

@@ -249,11 +249,11 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Qu
         const Ticks last = selection.to ? session.clock.ticks_of(*selection.to) : Ticks{~0ULL};
         scan.tick_ranges_.emplace_back(first, last);
     }
-    scan.tell_expected();
+    scan.expect_rows();
     return scan;
 }
 
-void Scan::tell_expected() const {
+void Scan::expect_rows() const {
     for (std::size_t index = 0; context_ != nullptr && index < sessions_.size(); ++index) {
         for (const BatchRecord& batch : sessions_[index].batches) {
             for (const BatchRecord::Rows& rows : batch.rows) {

@@ -205,7 +205,7 @@ private:
     Scan(const StoreReader& store, Selection selection, QueryContext* context);
     // kCancelled.
     [[nodiscard]] Result<Done> go_on() const { return context_ == nullptr ? Result<Done>{Done{}} : context_->go_on(); }
-    void tell_expected() const;
+    void expect_rows() const;
     // So many rows of the epoch's series are read by now.
     void advance(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) const;
     // By which ticks the rows of such a block are to be cut; nothing where all or none of it is in the time range, or

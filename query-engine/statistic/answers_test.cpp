@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "query-engine/query_limits.h"
+#include "query-engine/statistic/profile/top.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/testing/text_query.h"
-#include "query-engine/statistic/top.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/stores.h"
 

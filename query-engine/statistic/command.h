@@ -11,7 +11,7 @@
 
 #include "query-engine/option/option.h"
 #include "query-engine/scan/scan.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "schemas/vocabulary/time.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "query-engine/query_limits.h"
-#include "query-engine/statistic/answer_size.h"
+#include "query-engine/statistic/answer/answer_size.h"
 #include "schemas/zmtp/client.h"
 
 namespace perfleet {

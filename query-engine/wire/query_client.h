@@ -9,7 +9,7 @@
 
 #include "query-engine/option/option.h"
 #include "query-engine/query_limits.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"

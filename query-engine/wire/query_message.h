@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "query-engine/option/option.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 

@@ -56,7 +56,8 @@ FOLDER_ORDER = {
                         " sel4/root/boot_tree.h sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
     "storage": "store_limits.h number model clock key block dictionary summary select engine read compact store verify copy",
     "gateway": "memory_plan.h gateway_counts.h wire process control admission ingest compaction retention metrics .",
-    "query-engine": "query_limits.h option ledger select symbol scan statistic/number statistic wire .",
+    "query-engine": "query_limits.h option ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
+                    " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic wire .",
     "exporters": "sink format/export_format.h report figure profile rows script timeline * format",  # no format includes another
     "tools": "perfleet/invocation.h perfleet/progress_line.h perfleet/query_source.h perfleet/terminal.h"
              " perfleet/import/run_hash.h perfleet/import/import_limits.h perfleet/import/session perfleet/import/recording perfleet/import/perf-data"

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "query-engine/statistic/latency.h"
+#include "query-engine/statistic/latency/latency.h"
 #include "storage/compact/compaction_step.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"

@@ -2,7 +2,7 @@
 // store, so that the disk isn't measured. One item is one row.
 #include <benchmark/benchmark.h>
 
-#include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/stack/stack_counts.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "query-engine/statistic/top.h"
+#include "query-engine/statistic/profile/top.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "storage/compact/compaction_step.h"
 #include "storage/compact/policy.h"

@@ -14,7 +14,7 @@
 
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
-#include "query-engine/statistic/session_changes.h"
+#include "query-engine/statistic/session/session_changes.h"
 #include "storage/store/open_store.h"
 #include "target-collector/wire/testing/held_address.h"
 #include "tests/end_to_end/gateway_program.h"

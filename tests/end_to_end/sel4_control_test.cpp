@@ -19,7 +19,7 @@
 
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
-#include "query-engine/statistic/session_changes.h"
+#include "query-engine/statistic/session/session_changes.h"
 #include "target-collector/sel4/run/collector_run.h"
 #include "target-collector/source/sel4/testing/simulated_kernel.h"
 #include "target-collector/wire/testing/socket_stream.h"

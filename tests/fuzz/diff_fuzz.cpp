@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "query-engine/statistic/diff_command.h"
+#include "query-engine/statistic/diff/diff_command.h"
 #include "schemas/vocabulary/assert.h"
 #include "tests/fuzz/fuzz_input.h"
 

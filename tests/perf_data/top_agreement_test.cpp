@@ -9,7 +9,7 @@
 #include <random>
 #include <tuple>
 
-#include "query-engine/statistic/top.h"
+#include "query-engine/statistic/profile/top.h"
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/wire/protocol.h"
 #include "tests/perf_data/export_fixture.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <tuple>
 
-#include "query-engine/statistic/annotate.h"
+#include "query-engine/statistic/profile/annotate.h"
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "schemas/vocabulary/error.h"
 
@@ -35,7 +35,7 @@ struct AnnotatedLine {
     std::string text;
 };
 
-// Of the answer of the query `annotate` (query-engine/statistic/annotate.h), those with most samples first.
+// Of the answer of the query `annotate` (query-engine/statistic/profile/annotate.h), those with most samples first.
 [[nodiscard]] std::vector<AnnotatedFunction> functions_of(const Answer& answer);
 
 struct AnnotateTools {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "query-engine/statistic/command.h"
-#include "query-engine/statistic/fail_condition.h"
+#include "query-engine/statistic/diff/fail_condition.h"
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/value_comparison.h"
 #include "schemas/text/utf8.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "exporters/report/report.h"
-#include "query-engine/statistic/diff.h"
+#include "query-engine/statistic/diff/diff.h"
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/diff_command.h"
 #include "tools/perfleet/invocation.h"

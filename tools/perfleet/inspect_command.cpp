@@ -6,7 +6,7 @@
 
 #include "daemon/command-line/arguments.h"
 #include "query-engine/scan/scan.h"
-#include "query-engine/statistic/inventory.h"
+#include "query-engine/statistic/session/inventory.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/engine/open_engine.h"
 #include "storage/store/open_store.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "exporters/report/screen.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {

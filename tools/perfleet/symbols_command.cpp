@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "query-engine/scan/scan.h"
-#include "query-engine/statistic/symbol_inventory.h"
+#include "query-engine/statistic/session/symbol_inventory.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
 #include "schemas/vocabulary/batch_limits.h"

@@ -7,7 +7,7 @@
 
 #include "exporters/report/screen.h"
 #include "query-engine/option/option.h"
-#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/answer/answer.h"
 
 namespace perfleet {
 

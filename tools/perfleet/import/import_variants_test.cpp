@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "query-engine/statistic/value_unit.h"
+#include "query-engine/statistic/answer/value_unit.h"
 #include "tools/perfleet/import/exact_decimal.h"
 #include "tools/perfleet/import/testing/import_fixture.h"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "query-engine/statistic/value_unit.h"
+#include "query-engine/statistic/answer/value_unit.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {

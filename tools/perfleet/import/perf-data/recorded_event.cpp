@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "query-engine/statistic/counter_unit.h"
+#include "query-engine/statistic/counter/counter_unit.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/records/byte_cursor.h"

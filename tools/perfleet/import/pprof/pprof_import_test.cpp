@@ -11,8 +11,8 @@
 
 #include "exporters/format/export_format.h"
 #include "exporters/pprof/pprof_message.h"
+#include "query-engine/statistic/profile/top.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
-#include "query-engine/statistic/top.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "storage/store/memory_store.h"

@@ -1,0 +1,327 @@
+// Profiles of two selections, function by function.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "query-engine/statistic/diff/diff_lines.h"
+#include "query-engine/statistic/diff/diff_parts.h"
+#include "query-engine/statistic/diff/diff_runs.h"
+#include "query-engine/statistic/diff/diff_setting.h"
+#include "query-engine/statistic/number/joint_level.h"
+#include "query-engine/statistic/number/share_comparison.h"
+#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/stack/frame_counts.h"
+
+namespace perfleet {
+namespace {
+
+// A side is cut into so many slices of time, or somewhat more: enough to see how they differ, and each long enough to
+// be little like its neighbours (Schmeiser, 1982, has 10 to 30).
+constexpr std::size_t kSlices = 20;
+constexpr std::size_t kSlicesOfSessionMin = 4;
+
+struct SliceKey {
+    bool is_after = false;
+    std::size_t session_index = 0;
+    std::uint32_t slice = 0;
+
+    friend auto operator<=>(const SliceKey&, const SliceKey&) = default;
+};
+
+using Counts = FrameCounts<SliceKey>;
+
+// Slices at least this long begin with a minute.
+constexpr std::int64_t kWholeMinutesFrom = 10;
+
+// The ticks that cut what the session recorded of these series, within the selected time, into equal parts, or nearly.
+std::vector<Ticks> cuts_of(const Scan& scan, std::size_t session_index, const std::vector<Series>& series,
+                           std::size_t slice_count) {
+    std::vector<Ticks> cuts;
+    const auto covered = scan.ticks_of(session_index, series);
+    if (covered && covered->first < covered->second) {
+        const std::uint64_t first = covered->first.value;
+        const std::uint64_t last = covered->second.value;
+        const std::uint64_t width = (last - first) / slice_count + 1;
+        const ClockMap& clock = scan.sessions()[session_index].clock;
+        const auto utc_ns = [&](std::uint64_t ticks) { return clock.utc_of(Ticks{ticks}).value; };
+        const bool is_long = utc_ns(first + width) - utc_ns(first) >= kWholeMinutesFrom * kNsPerMinute;
+        for (std::size_t i = 1; i < slice_count; ++i) {
+            const Ticks cut{first + i * width};
+            const std::int64_t at_ns = utc_ns(cut.value);
+            cuts.push_back(is_long ? clock.ticks_of(UtcNs{at_ns - at_ns % kNsPerMinute}) : cut);
+        }
+    }
+    return cuts;
+}
+
+class ProfileDiff {
+public:
+    ProfileDiff(const Scan& before, const Scan& after, Symbolizer& symbolizer, const DiffOptions& options)
+        : options_{options},
+          symbolizer_{symbolizer},
+          before_{&before, {}},
+          after_{&after, {}},
+          counts_{symbolizer, before.memory(), before.worker_count(), true, true, FrameNames::Wanted::kComparable},
+          lines_{{{"symbol", ""}, {"image", ""}},
+                 {{"before_count", ""},
+                  {"after_count", ""},
+                  {"before_samples", ""},
+                  {"after_samples", ""},
+                  {"before_design_effect", ""},
+                  {"after_design_effect", ""}}} {}
+
+    Result<Answer> make() {
+        auto event = PERFLEET_TRY(choose());
+        if (event.has_value()) {
+            PERFLEET_TRY(count(*event));
+            make_strata();
+            add_lines();
+        }
+        PERFLEET_TRY(lines_.finish(options_, true, answer_));
+        if (event.has_value()) {
+            finish(*event);
+        }
+        return std::move(answer_);
+    }
+
+private:
+    // The event of both sides, if there is one.
+    Result<std::optional<EventChoice>> choose() {
+        auto first = choose_event(*before_.scan);
+        auto second = choose_event(*after_.scan);
+        if (!first.ok() || !second.ok()) {
+            return first.ok() ? std::move(second).error() : std::move(first).error();
+        }
+        if (!first->has_value() || !second->has_value()) {
+            answer_.warnings.push_back(std::string{first->has_value() ? "after" : "before"} +
+                                       (first->has_value() || second->has_value() ? " has" : " and after have") +
+                                       " no samples: nothing is compared");
+            return std::optional<EventChoice>{};
+        }
+        if ((*first)->name != (*second)->name) {
+            answer_.warnings.push_back(fmt::format(
+                "{} was recorded before and {} after: nothing is compared (--event names one that both have)",
+                (*first)->name, (*second)->name));
+            return std::optional<EventChoice>{};
+        }
+        return first;
+    }
+
+    // Both sides in one table, so that a function is the same row on both.
+    Result<Done> count(const EventChoice& event) {
+        for (DiffSide* side : {&before_, &after_}) {
+            std::size_t session_count = 0;
+            for (const ScannedSession& session : side->scan->sessions()) {
+                session_count += event_series(session, event.name).empty() ? 0 : 1;
+            }
+            const std::size_t slice_count =
+                std::max(kSlicesOfSessionMin, (kSlices + session_count - 1) / std::max<std::size_t>(session_count, 1));
+            StackCountOptions wanted;
+            wanted.event = event.name;
+            wanted.cuts = [&](std::size_t index) {
+                return cuts_of(*side->scan, index, event_series(side->scan->sessions()[index], event.name),
+                               slice_count);
+            };
+            PERFLEET_TRY(visit_stack_counts(*side->scan, wanted, [&](const EpochStackCounts& epoch) {
+                side->sessions.insert(epoch.session_index);
+                counts_.add(epoch, [&](const Runner& runner) {
+                    return SliceKey{side == &after_, epoch.session_index, runner.slice};
+                });
+            }));
+        }
+        return Done{};
+    }
+
+    // Where each group's samples count: in which run, or within runs in which slice of which session.
+    void make_strata() {
+        runs_ = diff_runs(before_, after_, options_.within_run);
+        if (!runs_.unknown.empty()) {
+            answer_.warnings.push_back(unknown_warning(runs_));
+        }
+        std::map<std::pair<bool, std::size_t>, std::size_t> strata;  // by side and session
+        for (const auto& [key, counts] : counts_.groups()) {
+            HitCount* place = nullptr;
+            if (runs_.by_runs) {
+                const std::size_t run = (key.is_after ? runs_.after : runs_.before).at(key.session_index);
+                run_hits_.resize(std::max(run_hits_.size(), run + 1));
+                places_.emplace_back(run, 0);
+                place = key.is_after ? &run_hits_[run].after : &run_hits_[run].before;
+            } else {
+                std::vector<Stratum>& side = key.is_after ? after_strata_ : before_strata_;
+                const auto [entry, is_new] = strata.try_emplace({key.is_after, key.session_index}, side.size());
+                if (is_new) {
+                    side.emplace_back();
+                }
+                side[entry->second].push_back({});
+                places_.emplace_back(entry->second, side[entry->second].size() - 1);
+                place = &side[entry->second].back();
+            }
+            for (const auto& [row, entry] : counts) {
+                place->count += entry.self;
+            }
+        }
+    }
+
+    void add_lines() {
+        // Hits by row and place, for self and with callees.
+        std::vector<Hits> hits(counts_.row_count());
+        std::size_t place = 0;
+        for (const auto& [key, counts] : counts_.groups()) {
+            for (const auto& [row, entry] : counts) {
+                hits[row].push_back({place, key.is_after, entry});
+            }
+            ++place;
+        }
+        std::vector<std::uint32_t> order(hits.size());
+        for (std::uint32_t row = 0; row < order.size(); ++row) {
+            order[row] = row;
+        }
+        std::sort(order.begin(), order.end(),
+                  [&](std::uint32_t a, std::uint32_t b) { return counts_.compare(a, b) < 0; });
+        std::size_t left_out = 0;
+        std::optional<JointLevel> joint = joint_level();
+        const auto add = [&](std::uint32_t row, const char* figure, std::uint64_t FrameCount::*count) {
+            lines_.add(line_of(row, figure, sides_of(hits[row], count)));
+            if (joint) {
+                std::vector<std::uint64_t> by_run(run_hits_.size());
+                for (const Hit& hit : hits[row]) {
+                    by_run[run_places_[places_[hit.place].first]] += hit.entry.*count;
+                }
+                joint->add(by_run);
+            }
+        };
+        for (const std::uint32_t row : order) {
+            std::uint64_t self = 0;
+            std::uint64_t children = 0;
+            bool is_leaf = true;
+            for (const Hit& hit : hits[row]) {
+                self += hit.entry.self;
+                children += hit.entry.children;
+                is_leaf = is_leaf && hit.entry.self == hit.entry.children;
+            }
+            left_out += std::max(self, children) < kComparedSamplesMin ? 1 : 0;
+            if (self >= kComparedSamplesMin) {
+                add(row, "self", &FrameCount::self);
+            }
+            if (!is_leaf && children >= kComparedSamplesMin) {
+                add(row, "children", &FrameCount::children);
+            }
+        }
+        if (joint) {
+            lines_.set_joint_level(joint->level(1 - options_.confidence));
+        }
+        if (left_out != 0) {
+            answer_.warnings.push_back(
+                fmt::format("{} functions with fewer than {} samples on both sides together are "
+                            "left out",
+                            left_out, kComparedSamplesMin));
+        }
+    }
+
+    // Of runs that are each on one side and have samples; fills run_places_.
+    std::optional<JointLevel> joint_level() {
+        if (!runs_.by_runs) {
+            return std::nullopt;
+        }
+        std::vector<std::uint64_t> counts;
+        std::size_t before_count = 0;
+        run_places_.assign(run_hits_.size(), 0);
+        for (const bool is_after : {false, true}) {
+            for (std::size_t run = 0; run < run_hits_.size(); ++run) {
+                const RunHits& hits = run_hits_[run];
+                if ((hits.before.count != 0) == (hits.after.count != 0)) {
+                    return std::nullopt;
+                }
+                if (is_after == (hits.after.count != 0)) {
+                    run_places_[run] = counts.size();
+                    counts.push_back(hits.before.count + hits.after.count);
+                }
+            }
+            before_count = is_after ? before_count : counts.size();
+        }
+        return JointLevel{std::move(counts), before_count};
+    }
+
+    struct Hit {
+        std::size_t place = 0;
+        bool is_after = false;
+        FrameCount entry;
+    };
+    using Hits = std::vector<Hit>;
+
+    [[nodiscard]] SharePair sides_of(const Hits& hits, std::uint64_t FrameCount::*count) const {
+        if (runs_.by_runs) {
+            std::vector<RunHits> runs = run_hits_;
+            for (const Hit& hit : hits) {
+                RunHits& run = runs[places_[hit.place].first];
+                (hit.is_after ? run.after : run.before).hits += hit.entry.*count;
+            }
+            return share_pair(runs);
+        }
+        std::vector<Stratum> before = before_strata_;
+        std::vector<Stratum> after = after_strata_;
+        for (const Hit& hit : hits) {
+            const auto& [stratum, cluster] = places_[hit.place];
+            (hit.is_after ? after : before)[stratum][cluster].hits += hit.entry.*count;
+        }
+        return {clustered_share(before), clustered_share(after)};
+    }
+
+    [[nodiscard]] DiffLine line_of(std::uint32_t row, const std::string& figure, const SharePair& sides) const {
+        DiffLine line = share_line(figure, sides.before, sides.after);
+        line.name = counts_.symbol(row);
+        line.identity = {line.name, counts_.image(row)};
+        line.counted = runs_.by_runs ? fmt::format("{} and {} runs", runs_.before_count, runs_.after_count)
+                                     : fmt::format("{} and {} samples", sides.before.sum.count, sides.after.sum.count);
+        line.runs = runs_.by_runs ? std::min(runs_.before_count, runs_.after_count) : 0;
+        line.unknown = runs_.unknown;
+        line.evidence = {sides.before.sum.hits,
+                         sides.after.sum.hits,
+                         sides.before.sum.count,
+                         sides.after.sum.count,
+                         static_cast<double>(sides.before.effect),
+                         static_cast<double>(sides.after.effect)};
+        return line;
+    }
+
+    void finish(const EventChoice& event) {
+        for (const auto& [side, name] : {std::pair{&before_, "before"}, std::pair{&after_, "after"}}) {
+            Ledger ledger = event_ledger(*side->scan, event.name, answer_.warnings);
+            answer_.ledger.add(ledger);
+            answer_.parts.emplace_back(name, std::move(ledger));
+        }
+        counts_.names().add_hint(FrameNames::HintAt::kNoAddresses, answer_.warnings);
+        warn_of_other_events(*before_.scan, event, answer_.warnings);
+        warn_of_sampling(before_, after_, event.name, answer_.warnings);
+        warn_of_settings(before_, after_, {options_.chosen_labels, false}, answer_.warnings);
+        for (std::string& warning : symbolizer_.warnings()) {
+            answer_.warnings.push_back(std::move(warning));
+        }
+    }
+
+    const DiffOptions& options_;
+    Symbolizer& symbolizer_;
+    DiffSide before_;
+    DiffSide after_;
+    Counts counts_;
+    std::vector<Stratum> before_strata_;  // samples in all, no hits yet
+    std::vector<Stratum> after_strata_;
+    std::vector<RunHits> run_hits_;                            // likewise, by runs; one of the two is used
+    std::vector<std::size_t> run_places_;                      // of each run in the joint level
+    std::vector<std::pair<std::size_t, std::size_t>> places_;  // run, or stratum and cluster, as counts_.groups()
+    DiffRuns runs_;
+    DiffLines lines_;
+    Answer answer_;
+};
+
+}  // namespace
+
+Result<Answer> make_profile_diff(const Scan& before, const Scan& after, Symbolizer& symbolizer,
+                                 const DiffOptions& options) {
+    return ProfileDiff{before, after, symbolizer, options}.make();
+}
+
+}  // namespace perfleet

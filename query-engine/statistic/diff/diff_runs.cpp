@@ -1,0 +1,60 @@
+#include "query-engine/statistic/diff/diff_runs.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace perfleet {
+namespace {
+
+std::size_t target_count(const DiffSide& side) {
+    std::set<TargetId> targets;
+    for (const std::size_t index : side.sessions) {
+        targets.insert(side.session(index).record.target);
+    }
+    return targets.size();
+}
+
+}  // namespace
+
+DiffRuns diff_runs(const DiffSide& before, const DiffSide& after, bool within_run) {
+    DiffRuns runs;
+    const bool by_target = std::max(target_count(before), target_count(after)) > 1;
+    std::map<std::pair<TargetId, std::optional<SessionId>>, std::size_t> numbers;
+    const auto number = [&](const DiffSide& side, std::map<std::size_t, std::size_t>& of_side) {
+        std::set<std::size_t> distinct;
+        for (const std::size_t index : side.sessions) {
+            const SessionRecord& record = side.session(index).record;
+            const std::pair run{record.target, by_target ? std::nullopt : std::optional{record.session}};
+            of_side[index] = numbers.try_emplace(run, numbers.size()).first->second;
+            distinct.insert(of_side[index]);
+        }
+        return distinct.size();
+    };
+    runs.before_count = number(before, runs.before);
+    runs.after_count = number(after, runs.after);
+    const bool has_pairs = numbers.size() < runs.before_count + runs.after_count;
+    if (within_run) {
+        return runs;
+    }
+    const std::string_view what = by_target ? "target" : "run";
+    if (has_pairs && !by_target) {
+        runs.unknown = "both sides are parts of one run";
+    } else if (runs.before_count < 2 && runs.after_count < 2) {
+        runs.unknown = "one " + std::string{what} + " a side says nothing of the next";
+    } else if (runs.before_count < 2 || runs.after_count < 2) {
+        runs.unknown =
+            "one " + std::string{what} + (runs.before_count < 2 ? " before" : " after") + " says nothing of the next";
+    }
+    runs.by_runs = runs.unknown.empty();
+    return runs;
+}
+
+std::string unknown_warning(const DiffRuns& runs) {
+    return "no verdict: " + runs.unknown +
+           ". Compare two runs or more a side, such as --before '{build=\"main\"}' --after '{build=\"mine\"}'; "
+           "--within-run compares the rows within these";
+}
+
+}  // namespace perfleet

@@ -1,0 +1,22 @@
+// `annotate`: how many samples fell on each address of the selected functions. What stands at the addresses is
+// disassembled where the files are: by the command line.
+//
+// Rows: ascending by image, build-id, symbol, and offset. Their counts add up to what `top` gives as the functions'
+// self.
+#pragma once
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer/answer.h"
+#include "query-engine/symbol/symbolizer.h"
+
+namespace perfleet {
+
+// Columns of an answer.
+namespace annotate_column {
+enum : std::size_t { kImage, kBuildId, kSymbol, kFirst, kLast, kOffset, kSamples, kIsFileOffset, kStart };
+}
+
+// The selection's filter names the functions.
+[[nodiscard]] Result<Answer> make_annotate(const Scan& scan, Symbolizer& symbolizer);
+
+}  // namespace perfleet

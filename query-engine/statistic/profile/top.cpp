@@ -1,0 +1,383 @@
+#include "query-engine/statistic/profile/top.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "query-engine/select/cgroup_path.h"
+#include "query-engine/statistic/answer/answer_size.h"
+#include "query-engine/statistic/answer/usage.h"
+#include "query-engine/statistic/profile/callers.h"
+#include "query-engine/statistic/profile/slowest.h"
+#include "query-engine/statistic/session/coverage.h"
+#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/stack/frame_counts.h"
+#include "query-engine/statistic/stack/source_expansion.h"
+#include "query-engine/statistic/stack/stack_counts.h"
+#include "schemas/vocabulary/off_cpu.h"
+
+namespace perfleet {
+namespace {
+
+double percent_of(std::uint64_t part, std::uint64_t total) {
+    return total == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(total);
+}
+
+// What a table is of: the samples of an event, or time off the CPU, whose rows are split by Runner::slice.
+struct Measure {
+    std::string unit;
+    bool is_off_cpu = false;
+};
+constexpr std::uint32_t kRunnableSlice = 1;
+constexpr double kNsPerMs = 1e6;
+
+// Whose samples a row counts; what isn't asked for is empty.
+struct TopGroup {
+    Runner runner;
+    CgroupOwner owner;
+
+    friend auto operator<=>(const TopGroup&, const TopGroup&) = default;
+};
+
+struct TopRow {
+    std::string symbol;
+    std::string line;
+    std::string image;
+    const TopGroup& group;
+};
+
+AnswerValue line_value(const std::string& line) { return line.empty() ? AnswerValue{} : AnswerValue{line}; }
+AnswerValue task_id(std::uint32_t id) { return std::int64_t{static_cast<std::int32_t>(id)}; }
+
+// A column that rows can be told apart by.
+struct TopKey {
+    bool TopOptions::*is_asked;
+    const char* column;
+    std::vector<const char*> names;  // of `--by`; perf's, too
+    AnswerValue (*value)(const TopRow& row);
+    bool is_always_there = false;
+};
+
+// In the order of the columns.
+const std::vector<TopKey>& top_keys() {
+    using Row = const TopRow&;
+    using Value = AnswerValue;
+    using Top = TopOptions;
+    static const std::vector<TopKey> kKeys{
+        {&Top::by_symbol, "symbol", {"symbol", "sym"}, [](Row row) { return Value{row.symbol}; }, true},
+        {&Top::by_line, "line", {"line", "srcline"}, [](Row row) { return line_value(row.line); }},
+        {&Top::by_image, "image", {"image", "dso"}, [](Row row) { return Value{row.image}; }, true},
+        {&Top::by_command,
+         "command",
+         {"command", "comm"},
+         [](Row row) { return Value{row.group.runner.command}; },
+         true},
+        {&Top::by_thread, "pid", {"thread", "pid"}, [](Row row) { return task_id(row.group.runner.pid); }},
+        {&Top::by_thread, "tid", {"tid"}, [](Row row) { return task_id(row.group.runner.tid); }},
+        {&Top::by_cpu, "cpu", {"cpu"}, [](Row row) { return Value{std::int64_t{row.group.runner.cpu}}; }},
+        {&Top::by_unit, "unit", {"unit"}, [](Row row) { return Value{row.group.owner.unit}; }},
+        {&Top::by_pod, "pod", {"pod"}, [](Row row) { return Value{row.group.owner.pod}; }},
+        {&Top::by_container, "container", {"container"}, [](Row row) { return Value{row.group.owner.container}; }},
+        {&Top::by_cgroup, "cgroup", {"cgroup"}, [](Row row) { return Value{row.group.runner.cgroup}; }},
+    };
+    return kKeys;
+}
+
+std::string key_names() {
+    std::string names;
+    for (const TopKey& key : top_keys()) {
+        names += (names.empty() ? "" : ", ") + std::string{key.names.front()};
+    }
+    return names;
+}
+
+// With the command beside the thread.
+bool is_shown(const TopKey& key, const TopOptions& options) {
+    return options.*key.is_asked || (key.is_asked == &TopOptions::by_command && options.by_thread);
+}
+
+std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const Measure& measure) {
+    const std::string& unit = measure.unit;
+    std::vector<AnswerColumn> columns;
+    for (const TopKey& key : top_keys()) {
+        if (key.is_always_there || is_shown(key, options)) {
+            columns.push_back({key.column, ""});
+        }
+    }
+    columns.push_back({"self", unit});
+    columns.push_back({"self_percent", "percent"});
+    if (measure.is_off_cpu) {
+        columns.push_back({"blocked", unit});
+        columns.push_back({"runnable", unit});
+    }
+    if (!options.self_only) {
+        columns.push_back({"children", unit});
+        columns.push_back({"children_percent", "percent"});
+    }
+    return columns;
+}
+
+Result<Done> read_by(const std::string& text, TopOptions& top) {
+    for (const TopKey& key : top_keys()) {
+        top.*key.is_asked = false;
+    }
+    for (const std::string& name : split_list(text)) {
+        const auto key = std::find_if(top_keys().begin(), top_keys().end(), [&](const TopKey& one) {
+            return std::find(one.names.begin(), one.names.end(), name) != one.names.end();
+        });
+        if (key == top_keys().end()) {
+            return option_error("by", name, "one of " + key_names());
+        }
+        top.*key->is_asked = true;
+    }
+    return Done{};
+}
+
+TopGroup group_of_runner(const Runner& runner, const TopOptions& options) {
+    constexpr const char* kNone = "[none]";
+    constexpr const char* kUnknown = "[unknown]";
+    TopGroup group;
+    if (options.by_thread) {
+        group.runner = runner;
+        group.runner.cgroup.clear();
+    } else if (options.by_command) {
+        group.runner.command = runner.command;
+    }
+    group.runner.cpu = runner.cpu;
+    if (!options.needs_cgroups()) {
+        return group;
+    }
+    const bool is_known = !runner.cgroup.empty();
+    const CgroupOwner owner = owner_of_cgroup(runner.cgroup);
+    const auto label = [&](bool is_asked, std::string& place, std::string_view value) {
+        if (is_asked) {
+            place = !is_known ? kUnknown : value.empty() ? kNone : value;
+        }
+    };
+    label(options.by_container, group.owner.container, short_container(owner.container));
+    label(options.by_pod, group.owner.pod, owner.pod);
+    label(options.by_unit, group.owner.unit, owner.unit);
+    label(options.by_cgroup, group.runner.cgroup, runner.cgroup);
+    return group;
+}
+
+// Not whole where the memory is exceeded.
+Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options, const Measure& measure,
+                 MemoryShare& share) {
+    struct Row {
+        std::uint32_t frame;
+        const TopGroup* group;
+        FrameCount counts;
+        std::uint64_t runnable;  // of counts.self
+    };
+    Answer answer;
+    std::vector<Row> rows;
+    share.set(counts.entry_count() * sizeof(Row));
+    if (share.is_exceeded()) {
+        return answer;
+    }
+    rows.reserve(counts.entry_count());
+    for (const auto& [group, frames] : counts.groups()) {
+        const bool is_runnable = group.runner.slice == kRunnableSlice;
+        TopGroup other = group;
+        other.runner.slice = is_runnable ? 0 : kRunnableSlice;
+        const auto twin = counts.groups().find(other);
+        for (const auto& [frame, entry] : frames) {
+            Row row{frame, &group, entry, is_runnable ? entry.self : 0};
+            if (twin != counts.groups().end()) {
+                if (const auto in_twin = twin->second.find(frame); in_twin != twin->second.end()) {
+                    if (is_runnable) {
+                        continue;  // it stands in the row of the blocked
+                    }
+                    row.counts.self += in_twin->second.self;
+                    row.counts.children += in_twin->second.children;
+                    row.runnable = in_twin->second.self;
+                }
+            }
+            if (percent_of(options.self_only ? row.counts.self : row.counts.children, counts.total()) >=
+                options.percent_min) {
+                rows.push_back(row);
+            }
+        }
+    }
+    const auto before = [&](const Row& a, const Row& b) {
+        if (a.counts.self != b.counts.self) {
+            return a.counts.self > b.counts.self;
+        }
+        if (a.counts.children != b.counts.children) {
+            return a.counts.children > b.counts.children;
+        }
+        const auto order = counts.compare(a.frame, b.frame);
+        return order != 0 ? order < 0 : *a.group < *b.group;
+    };
+    const std::size_t row_count =
+        static_cast<std::size_t>(std::min<std::uint64_t>(options.row_count_max.value_or(rows.size()), rows.size()));
+    std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(row_count), rows.end(), before);
+    rows.resize(row_count);
+    answer.columns = columns_of_top(options, measure);
+    share.add(row_count * answer_row_size_bytes(answer.columns.size()));
+    if (share.is_exceeded()) {
+        return answer;
+    }
+    const auto shown = [&](std::uint64_t value) {
+        return measure.is_off_cpu ? AnswerValue{static_cast<double>(value) / kNsPerMs} : AnswerValue{value};
+    };
+    answer.rows.reserve(row_count);
+    for (const Row& row : rows) {
+        std::vector<AnswerValue> values;
+        values.reserve(answer.columns.size());
+        std::string symbol = counts.symbol(row.frame);
+        std::string line;
+        if (options.by_line && options.by_symbol) {
+            const std::size_t end = std::min(symbol.find(SourceExpansion::kLineSeparator), symbol.size());
+            line = end < symbol.size() ? symbol.substr(end + 1) : "";
+            symbol.resize(end);
+        } else if (options.by_line) {
+            line = symbol;
+        }
+        const TopRow shown_row{std::move(symbol), std::move(line), counts.image(row.frame), *row.group};
+        for (const TopKey& key : top_keys()) {
+            if (is_shown(key, options)) {
+                values.push_back(key.value(shown_row));
+            } else if (key.is_always_there) {
+                values.emplace_back();
+            }
+        }
+        values.push_back(shown(row.counts.self));
+        values.emplace_back(percent_of(row.counts.self, counts.total()));
+        if (measure.is_off_cpu) {
+            values.push_back(shown(row.counts.self - row.runnable));
+            values.push_back(shown(row.runnable));
+        }
+        if (!options.self_only) {
+            values.push_back(shown(row.counts.children));
+            values.emplace_back(percent_of(row.counts.children, counts.total()));
+        }
+        share.add(answer_text_size_bytes(values));
+        if (share.is_exceeded()) {
+            return answer;
+        }
+        answer.rows.push_back(std::move(values));
+    }
+    return answer;
+}
+
+Result<Done> check_top_options(const OptionValues& values, TopOptions& options) {
+    PERFLEET_TRY(check_slowest(options.slowest));
+    for (const char* name : {"by", "callers", "lines", "inlines", "no-children", "min-percent"}) {
+        if (options.slowest.is_given() && values.contains(name)) {
+            return usage("--" + std::string{name} + ": not together with --slowest, which has a row a function");
+        }
+    }
+    for (const char* name : {"no-children", "min-percent"}) {
+        if (!options.callers_of.empty() && values.contains(name)) {
+            return usage("--" + std::string{name} + ": not together with --callers, which has a row a caller");
+        }
+    }
+    return Done{};
+}
+
+OptionTable<TopOptions> make_top_options() {
+    OptionTable<TopOptions> table;
+    table
+        .text({.name = "by",
+               .type = OptionType::kText,
+               .value_name = "WHAT",
+               .summary = key_names() + "; several with commas",
+               .aliases = {"s", "sort"},
+               .is_list = true},
+              read_by)
+        .value({"callers", OptionType::kText, "FUNCTION", "instead: who called this function, by samples"},
+               &TopOptions::callers_of)
+        .flag("no-children", &TopOptions::self_only, "leave out what callees took")
+        .value({.name = "min-percent",
+                .type = OptionType::kReal,
+                .value_name = "P",
+                .summary = "leave out rows below, of children or else self",
+                .aliases = {"percent-limit"},
+                .max = 100},
+               &TopOptions::percent_min)
+        .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
+               &TopOptions::row_count_max)
+        .flag("addresses", &TopOptions::each_address, "show each address that has no symbol, not its function or image")
+        .flag("lines", &TopOptions::by_line,
+              "also by source line, from debug information: --by symbol,line,image,command")
+        .flag("inlines", &TopOptions::has_inlines,
+              "count inlined functions as functions, from debug information (`NAME (inlined)`)")
+        .flag("weight", &TopOptions::sum_weights, "sum the event's unit instead of counting samples");
+    add_slowest_options(table, &TopOptions::slowest);
+    return table.finish(check_top_options);
+}
+
+}  // namespace
+
+const OptionTable<TopOptions>& top_options() {
+    static const OptionTable<TopOptions> kTable = make_top_options();
+    return kTable;
+}
+
+Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options) {
+    if (options.slowest.is_given()) {
+        return make_slowest(scan, symbolizer,
+                            {options.slowest, options.sum_weights, options.each_address, false, options.row_count_max});
+    }
+    auto event = PERFLEET_TRY(choose_event(scan));
+    Answer answer;
+    if (!event.has_value()) {
+        answer.columns = columns_of_top(options, {"samples"});
+        answer.warnings.push_back("no samples are in the selection (perfleet losses lists what there is)");
+        return answer;
+    }
+    const EventChoice& choice = *event;
+    if (!options.callers_of.empty()) {
+        return make_callers(scan, symbolizer, options, choice);
+    }
+    FrameCounts<TopGroup> counts{symbolizer,          scan.memory(),
+                                 scan.worker_count(), options.by_symbol || options.by_line,
+                                 options.by_image,    FrameNames::wanted(options.each_address)};
+    const bool is_off_cpu = choice.name == off_cpu::kBlocked;
+    const bool sum_weights = options.sum_weights || weighs_by_default(scan, choice);
+    SourceExpansion expansion{
+        symbolizer,
+        scan.memory(),
+        {options.has_inlines && (options.by_symbol || options.by_line), options.by_line, !options.by_symbol}};
+    const auto count = [&](std::string_view name, std::uint32_t slice) {
+        return expansion.visit(scan,
+                               StackCountOptions{.event = std::string{name},
+                                                 .sum_weights = sum_weights,
+                                                 .per_thread = options.by_thread,
+                                                 .per_cgroup = options.needs_cgroups(),
+                                                 .per_cpu = options.by_cpu},
+                               [&](const EpochStackCounts& epoch) {
+                                   counts.add(epoch, [&](const Runner& runner) {
+                                       TopGroup group = group_of_runner(runner, options);
+                                       group.runner.slice = slice;
+                                       return group;
+                                   });
+                               });
+    };
+    Result<Done> visited = count(choice.name, 0);
+    if (visited.ok() && is_off_cpu) {
+        visited = count(off_cpu::kRunnable, kRunnableSlice);
+    }
+    if (!visited.ok()) {
+        return std::move(visited).error();
+    }
+    MemoryShare share{scan.memory()};
+    answer = answer_of(counts, options, {is_off_cpu ? "ms" : sum_weights ? choice.unit : "samples", is_off_cpu}, share);
+    if (scan.memory().is_exceeded()) {
+        return scan.memory().exceeded();
+    }
+    warn_of_no_samples(choice, !counts.groups().empty(), answer.warnings);
+    counts.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
+                            answer.warnings);
+    finish_profile(scan, choice, symbolizer, answer.ledger, answer.warnings);
+    if (is_off_cpu) {
+        answer.ledger.add(event_ledger(scan, std::string{off_cpu::kRunnable}, answer.warnings));
+    }
+    return answer;
+}
+
+}  // namespace perfleet

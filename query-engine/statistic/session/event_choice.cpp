@@ -1,0 +1,240 @@
+#include "query-engine/statistic/session/event_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "query-engine/scan/session_ledger.h"
+#include "query-engine/statistic/session/coverage.h"
+#include "schemas/vocabulary/kinds.h"
+#include "schemas/vocabulary/off_cpu.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kSessionsNamedMax = 3;
+
+bool is_profile(const ScannedSession& session, Series series) {
+    const auto is_stack = [](Series one) { return one.kind == Kind::kStack; };
+    return series.kind == Kind::kSample ||
+           (series.kind == Kind::kTracepoint &&
+            (session.series.empty() || std::any_of(session.series.begin(), session.series.end(), is_stack)));
+}
+
+std::string join(const std::set<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) {
+        text += text.empty() ? name : ", " + name;
+    }
+    return text;
+}
+
+// Unit and sampling of the event that `choice` names.
+void describe(const Scan& scan, EventChoice& choice) {
+    for (const ScannedSession& session : scan.sessions()) {
+        for (const EventRecord& event : session.record.events) {
+            if (event.name != choice.name) {
+                continue;
+            }
+            choice.unit = choice.unit.empty() ? event.unit : std::min(choice.unit, event.unit);
+            choice.is_sampled |= event.kind == Kind::kSample && !off_cpu::is_event(event.name) &&
+                                 (event.is_frequency || event.period != 1);
+        }
+    }
+}
+
+}  // namespace
+
+Result<Done> check_event(const Scan& scan) {
+    const std::optional<std::string>& wanted = scan.selection().event;
+    if (!wanted || scan.sessions().empty()) {
+        return Done{};
+    }
+    std::set<std::string> known;
+    for (const ScannedSession& session : scan.sessions()) {
+        for (const EventRecord& event : session.record.events) {
+            known.insert(event.name);
+        }
+    }
+    if (known.contains(*wanted)) {
+        return Done{};
+    }
+    if (*wanted == off_cpu::kBlocked) {
+        return Error{ErrorCode::kUsage,
+                     "--off-cpu: no selected session recorded time off the CPU; record with --off-cpu"};
+    }
+    return Error{ErrorCode::kUsage, "--event " + *wanted + ": no selected session recorded it; recorded were: " +
+                                        (known.empty() ? "no events" : join(known))};
+}
+
+Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
+    PERFLEET_TRY(check_event(scan));
+    std::set<std::pair<EventNumber, std::string>> with_rows;
+    for (const ScannedSession& session : scan.sessions()) {
+        for (const Series& series : session.series) {
+            if (const EventRecord* event = session.record.event_at(series.event);
+                event != nullptr && is_profile(session, series)) {
+                with_rows.emplace(series.event, event->name);
+            }
+        }
+    }
+    for (std::size_t i = 0; with_rows.empty() && i < scan.sessions().size(); ++i) {
+        for (const auto& [series, row_count] : scan.sessions()[i].expired) {  // so that the ledger tells of them
+            const EventRecord* event = scan.sessions()[i].record.event_at(series.event);
+            if (event != nullptr && traits_of(series.kind).has_call_chain) {
+                with_rows.emplace(series.event, event->name);
+            }
+        }
+    }
+    EventChoice choice;
+    if (const std::optional<std::string>& wanted = scan.selection().event) {
+        std::vector<std::string> left_out;
+        const bool has_rows =
+            std::any_of(with_rows.begin(), with_rows.end(), [&](const auto& event) { return event.second == *wanted; });
+        // Threads that never blocked may have waited for a CPU all the same.
+        const bool is_split = *wanted == off_cpu::kBlocked && !scan.sessions().empty();
+        if (!has_rows && !is_split && event_ledger(scan, *wanted, left_out).produced == 0) {
+            return std::optional<EventChoice>{};
+        }
+        choice.name = *wanted;
+    } else if (!with_rows.empty()) {
+        choice.name = with_rows.begin()->second;
+    } else {
+        return std::optional<EventChoice>{};
+    }
+    std::set<std::string> others;
+    for (const auto& [number, name] : with_rows) {
+        if (name != choice.name) {
+            others.insert(name);
+        }
+    }
+    choice.others.assign(others.begin(), others.end());
+    describe(scan, choice);
+    return std::optional<EventChoice>{std::move(choice)};
+}
+
+Result<std::vector<EventChoice>> choose_events(const Scan& scan) {
+    auto first = PERFLEET_TRY(choose_event(scan));
+    std::vector<EventChoice> events;
+    if (first.has_value()) {
+        events.push_back(*first);
+        for (const std::string& name : scan.selection().event ? std::vector<std::string>{} : first->others) {
+            events.emplace_back().name = name;
+            describe(scan, events.back());
+        }
+    }
+    return events;
+}
+
+std::vector<Series> event_series(const ScannedSession& session, const std::string& event) {
+    std::vector<Series> chosen;
+    for (const Series& series : session.series) {
+        const EventRecord* record = session.record.event_at(series.event);
+        if (record != nullptr && is_profile(session, series) && record->name == event) {
+            chosen.push_back(series);
+        }
+    }
+    return chosen;
+}
+
+std::optional<std::pair<UtcNs, UtcNs>> event_time_range(const Scan& scan, const std::string& event) {
+    std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
+        const ScannedSession& session = scan.sessions()[i];
+        if (const auto ticks = scan.ticks_of(i, event_series(session, event))) {
+            first_ns = std::min(first_ns, session.clock.utc_of(ticks->first).value);
+            last_ns = std::max(last_ns, session.clock.utc_of(ticks->second).value);
+        }
+    }
+    return first_ns <= last_ns ? std::optional{std::pair{UtcNs{first_ns}, UtcNs{last_ns}}} : std::nullopt;
+}
+
+Ledger event_ledger(const Scan& scan, const std::string& event, std::vector<std::string>& warnings) {
+    Ledger sum;
+    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
+        for (const Series& series : scan.ledger_series(i)) {
+            const EventRecord* record = scan.sessions()[i].record.event_at(series.event);
+            if (record != nullptr && is_profile(scan.sessions()[i], series) && record->name == event) {
+                sum.add(scan.ledger(i, series, warnings));
+            }
+        }
+    }
+    return sum;
+}
+
+void warn_of_other_events(const Scan& scan, const EventChoice& choice, std::vector<std::string>& warnings) {
+    if (scan.selection().event || choice.others.empty()) {
+        return;
+    }
+    constexpr std::size_t kNamedMax = 8;
+    const std::size_t named = std::min(choice.others.size(), kNamedMax);
+    warnings.push_back(
+        "this is event " + choice.name + "; also recorded (choose with --event): " +
+        join({choice.others.begin(), choice.others.begin() + static_cast<std::ptrdiff_t>(named)}) +
+        (named < choice.others.size() ? " and " + std::to_string(choice.others.size() - named) + " more" : ""));
+}
+
+void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings) {
+    std::size_t open_count = 0;
+    std::string named;
+    for (const ScannedSession& session : scan.sessions()) {
+        if (has_clean_end(session) || (!session.end && session.batches.empty())) {
+            continue;
+        }
+        if (++open_count <= kSessionsNamedMax) {
+            named +=
+                (named.empty() ? "" : ", ") + session_hex(session.record.session) + " of " + session.record.target_name;
+        }
+    }
+    if (open_count == 0) {
+        return;
+    }
+    if (open_count > kSessionsNamedMax) {
+        named += " and " + std::to_string(open_count - kSessionsNamedMax) + " more";
+    }
+    warnings.push_back((open_count == 1 ? "session " : "sessions ") + named + (open_count == 1 ? " has" : " have") +
+                       " no clean end: still running, or stopped uncleanly and its last rows are unknown");
+}
+
+void warn_of_no_samples(const EventChoice& choice, bool has_samples, std::vector<std::string>& warnings) {
+    if (!has_samples) {
+        warnings.push_back(
+            "no sample of event " + choice.name +
+            " lies in the selection: check its times (perfleet sessions lists them) and filters (perfleet top without "
+            "them lists commands, images and functions); the ledger is of whole batches");
+    }
+}
+
+void warn_of_few_samples(const EventChoice& choice, std::uint64_t sample_count, std::vector<std::string>& warnings) {
+    if (!choice.is_sampled || sample_count == 0 || sample_count >= kFewSamples) {
+        return;
+    }
+    // Two standard errors of a share of one half, the least certain there is.
+    const auto points = static_cast<int>(std::lround(100.0 / std::sqrt(static_cast<double>(sample_count))));
+    warnings.push_back(std::to_string(sample_count) + (sample_count == 1 ? " sample is" : " samples are") +
+                       " few: shares may be " + std::to_string(points) +
+                       " percentage points off; sample for longer, or more often (-F)");
+}
+
+void finish_profile(const Scan& scan, const EventChoice& choice, const Symbolizer& symbolizer, Ledger& ledger,
+                    std::vector<std::string>& warnings) {
+    ledger = event_ledger(scan, choice.name, warnings);
+    warn_of_few_samples(choice, ledger.stored, warnings);
+    warn_of_other_events(scan, choice, warnings);
+    warn_of_open_sessions(scan, warnings);
+    warn_of_uncovered_time(scan, warnings);
+    for (std::string& warning : symbolizer.warnings()) {
+        warnings.push_back(std::move(warning));
+    }
+    drop_repeated(warnings);
+}
+
+void drop_repeated(std::vector<std::string>& warnings) {
+    std::set<std::string> seen;
+    std::erase_if(warnings, [&](const std::string& warning) { return !seen.insert(warning).second; });
+}
+
+}  // namespace perfleet

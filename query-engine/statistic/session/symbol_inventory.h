@@ -1,0 +1,14 @@
+// `symbols`: the images that sessions name, and what the store has of their symbols.
+#pragma once
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer/answer.h"
+
+namespace perfleet {
+
+// A row an image and build-id, ascending by both; `symbols` is `all` (the build's .symtab, the kernel's symbols),
+// `dynamic` (of a stripped file alone), `damaged` or null. Images without a file (memory, JIT code) are left out.
+// Errors: those of the store.
+[[nodiscard]] Result<Answer> make_symbol_inventory(const Scan& scan);
+
+}  // namespace perfleet

@@ -1,0 +1,116 @@
+#include "query-engine/statistic/stack/stack_counts.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "query-engine/statistic/testing/profile_scenario.h"
+#include "storage/store/memory_store.h"
+#include "storage/store/testing/sample_batches.h"
+
+namespace perfleet::stack_counts_test {
+namespace {
+
+using Rows = std::vector<std::tuple<std::uint32_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>>;
+
+Rows rows_of(const Scan& scan, const StackCountOptions& options) {
+    Rows rows;
+    const Result<Done> visited = visit_stack_counts(scan, options, [&](const EpochStackCounts& epoch) {
+        for (const StackCount& count : epoch.counts) {
+            const Runner& runner = epoch.runners[count.runner_index];
+            rows.emplace_back(epoch.epoch.value, runner.command, runner.tid, count.stack.value, count.value);
+        }
+    });
+    EXPECT_TRUE(visited.ok());
+    return rows;
+}
+
+TEST(StackCounts, AreTheSameInArraysAndHashTables) {
+    const std::unique_ptr<Store> store = make_memory_store();
+    deliver(make_scenario(6), {}, *store);
+    Rows expected;
+    for (const std::size_t size_bytes : {64U << 20U, 0U, 3U * 4'096U}) {
+        for (const unsigned threads : {1U, 3U}) {
+            Selection selection;
+            selection.thread_count = threads;
+            const Result<Scan> scan = Scan::open(*store, selection);
+            ASSERT_TRUE(scan.ok());
+            StackCountOptions options;
+            options.event = "cpu-clock";
+            options.per_thread = true;
+            options.array_size_bytes_max = size_bytes;
+            const Rows rows = rows_of(*scan, options);
+            EXPECT_GT(rows.size(), 100U);
+            expected = expected.empty() ? rows : expected;
+            EXPECT_EQ(rows, expected) << size_bytes << " bytes, " << threads << " threads";
+        }
+    }
+}
+
+// A thread with samples at 10, 20 and 30, whose name is another one from a tick on.
+class RenamedThread : public testing::Test {
+protected:
+    static constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
+
+    explicit RenamedThread(std::uint64_t renamed_at = 30) {
+        const BucketNumber bucket = bucket_of(UtcNs{kStart});
+        const Partition partition = partition_of(TargetId{1}, bucket);
+        SampleBatch batch{TargetId{1}, SessionId{1, 2}, Seq{1}, EpochNumber{0}, bucket};
+        batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10, 20, 30}}, {ColumnId::kTid, {7, 7, 7}}});
+        batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {5, renamed_at}},
+                                            {ColumnId::kTaskOp, {1, 1}},
+                                            {ColumnId::kTid, {7, 7}},
+                                            {ColumnId::kString, {1, 2}}});
+        batch.add_strings({{1, "before"}, {2, "after"}});
+        EXPECT_TRUE(store_->define(partition, sample_session(TargetId{1}, SessionId{1, 2})).ok());
+        EXPECT_TRUE(store_->put(partition, std::vector{batch.build()}).ok());
+    }
+    // Rows by name, from one tick to another.
+    [[nodiscard]] std::map<std::string, std::uint64_t> rows_between(std::int64_t first, std::int64_t last) const {
+        Selection selection;
+        selection.from = UtcNs{kStart + first};
+        selection.to = UtcNs{kStart + last};
+        const Result<Scan> scan = Scan::open(*store_, selection);
+        EXPECT_TRUE(scan.ok());
+        std::map<std::string, std::uint64_t> rows;
+        for (const auto& [epoch, name, tid, stack, count] : rows_of(*scan, {.event = "cpu-clock"})) {
+            rows[name] += count;
+        }
+        return rows;
+    }
+
+    std::unique_ptr<Store> store_ = make_memory_store();
+};
+
+using ByName = std::map<std::string, std::uint64_t>;
+
+TEST_F(RenamedThread, RowsAtTheTickOfTheNewNameHaveIt) {
+    EXPECT_EQ(rows_between(0, 100), (ByName{{"before", 2}, {"after", 1}}));
+}
+
+TEST_F(RenamedThread, ARangeHasItsFirstTickAndNotItsLast) {
+    EXPECT_EQ(rows_between(20, 100), (ByName{{"before", 1}, {"after", 1}}));
+    EXPECT_EQ(rows_between(21, 100), (ByName{{"after", 1}}));
+    EXPECT_EQ(rows_between(10, 30), (ByName{{"before", 2}}));
+    EXPECT_EQ(rows_between(0, 31), (ByName{{"before", 2}, {"after", 1}}));
+    EXPECT_EQ(rows_between(30, 31), (ByName{{"after", 1}}));
+}
+
+// All its rows have one name, so that they are counted together where a range has them all.
+class SteadyThread : public RenamedThread {
+protected:
+    SteadyThread() : RenamedThread{40} {}
+};
+
+TEST_F(SteadyThread, ARangeHasItsFirstTickAndNotItsLast) {
+    EXPECT_EQ(rows_between(10, 31), (ByName{{"before", 3}}));
+    EXPECT_EQ(rows_between(10, 30), (ByName{{"before", 2}}));
+    EXPECT_EQ(rows_between(11, 31), (ByName{{"before", 2}}));
+    EXPECT_EQ(rows_between(11, 30), (ByName{{"before", 1}}));
+}
+
+}  // namespace
+}  // namespace perfleet::stack_counts_test

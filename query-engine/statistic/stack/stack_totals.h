@@ -1,0 +1,37 @@
+// From the counts of call chains to those of their nodes: how often each was innermost, and how often it was in a chain
+// at all. A chain's nodes are shared with its neighbours, so this costs a step a node, not a step a frame of each
+// chain.
+//
+// One thread. Borrows nothing between calls.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "query-engine/statistic/stack/stack_counts.h"
+
+namespace perfleet {
+
+struct NodeTotal {
+    StackNumber node;
+    StackNumber caller;       // kEmptyStack: none
+    std::uint64_t self = 0;   // of chains that end here
+    std::uint64_t total = 0;  // of all chains through it
+};
+
+class StackTotals {
+public:
+    // Of counts of one epoch and one runner, ascending by stack. Callers come before what they called; a chain without
+    // frames is the node kEmptyStack. Good until the next call.
+    [[nodiscard]] std::span<const NodeTotal> of(const EpochDictionary& dictionary, std::span<const StackCount> counts);
+
+private:
+    void take_up(const EpochDictionary& dictionary, std::span<const StackCount> counts);
+
+    std::vector<NodeTotal> nodes_;
+    std::vector<std::uint32_t> places_;  // by node: 1 + its index in nodes_ while they are made, else 0
+    std::vector<std::uint32_t> found_;   // nodes of the chains, in any order
+};
+
+}  // namespace perfleet
