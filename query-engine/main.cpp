@@ -28,7 +28,7 @@
 #include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/option_value.h"
-#include "storage/engine/open_engine.h"
+#include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 
 namespace {

@@ -10,7 +10,7 @@
 #include "gateway/retention/store_retention.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/metric.h"
-#include "storage/engine/folder_size.h"
+#include "storage/engine/rocksdb/folder_size.h"
 
 namespace perfleet {
 

@@ -13,13 +13,13 @@
 #include "schemas/columns/crc32c.h"
 #include "storage/copy/session_part.h"
 #include "storage/engine/damaged_reads.h"
-#include "storage/engine/open_engine.h"
 #include "storage/engine/owned_changes.h"
 #include "storage/engine/store_format.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/keyed_store.h"
+#include "storage/store/open_engine.h"
 
 namespace perfleet {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "storage/engine/table_name.h"
+#include "storage/engine/file_name.h"
 #include "storage/key/key_bytes.h"
 
 namespace perfleet {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "storage/engine/file_name.h"
 #include "storage/engine/memory_engine.h"
-#include "storage/engine/table_name.h"
 #include "storage/engine/testing/engine_over.h"
 
 namespace perfleet::damaged_reads_test {

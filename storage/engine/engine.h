@@ -47,7 +47,7 @@ enum class GoOn : std::uint8_t {
     kToDrop,   // and that room may be used up
 };
 
-// Of an engine that keeps its keys in several files, whose names have a number (table_name.h).
+// Of an engine that keeps its keys in several files, whose names have a number (file_name.h).
 using EngineFile = std::uint64_t;
 
 // Keys of which something can't be read, `begin` included, `end` excluded.

@@ -1,5 +1,5 @@
 #include "storage/read/keyed_reads.h"
-#include "storage/engine/table_name.h"
+#include "storage/engine/file_name.h"
 
 #include <algorithm>
 #include <map>

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "storage/engine/table_name.h"
+#include "storage/engine/file_name.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"

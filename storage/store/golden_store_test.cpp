@@ -8,9 +8,9 @@
 
 #include "storage/block/block.h"
 #include "storage/dictionary/partition_dictionary.h"
-#include "storage/engine/folder.h"
 #include "storage/engine/memory_engine.h"
-#include "storage/engine/rocksdb_engine.h"
+#include "storage/engine/rocksdb/folder.h"
+#include "storage/engine/rocksdb/rocksdb_engine.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/number/rank_sketch.h"

@@ -1,8 +1,8 @@
 #include "storage/store/open_store.h"
 
-#include "storage/engine/open_engine.h"
 #include "storage/engine/store_format.h"
 #include "storage/store/keyed_store.h"
+#include "storage/store/open_engine.h"
 
 namespace perfleet {
 

@@ -9,11 +9,11 @@
 #include "storage/block/block.h"
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/engine/damaged_reads.h"
-#include "storage/engine/open_engine.h"
 #include "storage/engine/store_format.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
+#include "storage/store/open_engine.h"
 
 namespace perfleet {
 namespace {

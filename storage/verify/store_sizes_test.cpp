@@ -5,7 +5,7 @@
 #include "storage/block/block.h"
 #include "storage/compact/compaction_step.h"
 #include "storage/compact/policy.h"
-#include "storage/engine/folder.h"
+#include "storage/engine/rocksdb/folder.h"
 #include "storage/model/record.h"
 #include "storage/store/open_store.h"
 #include "storage/store/store.h"

@@ -54,7 +54,7 @@ FOLDER_ORDER = {
                         " source/linux/bpf source/linux spool linux"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/objects.h"
                         " sel4/root/boot_tree.h sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
-    "storage": "store_limits.h number model clock key block dictionary summary select engine read compact store verify copy",
+    "storage": "store_limits.h number model clock key block dictionary summary select engine engine/rados engine/rocksdb read compact store verify copy",
     "gateway": "memory_plan.h gateway_counts.h wire process control admission ingest compaction retention metrics .",
     "query-engine": "query_limits.h option ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
                     " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic wire .",

@@ -30,8 +30,8 @@ SOUND_TREE = {
     "storage/block/block.h": '#include "schemas/columns/codec.h"\n',
     "storage/key/key.h": "namespace perfleet {\nclass Key;\nstruct Key {\n};\n}  // namespace perfleet\n",
     "storage/key/testing/keys.h": "#include <gtest/gtest.h>\n",
-    "storage/engine/rocksdb_engine.h": "#include <rocksdb/db.h>\n",
-    "storage/engine/rocksdb_engine.cpp": '#include "storage/engine/rocksdb_engine.h"\n',
+    "storage/engine/rocksdb/rocksdb_engine.h": "#include <rocksdb/db.h>\n",
+    "storage/engine/rocksdb/rocksdb_engine.cpp": '#include "storage/engine/rocksdb/rocksdb_engine.h"\n',
     "gateway/CMakeLists.txt": "program(main.cpp admission/decode.cpp)\ntest(admission/decode_test.cpp)\n",
     "gateway/main.cpp": '#include <CLI/CLI.hpp>\n#include "daemon/metrics/metrics_server.h"\n#include "query-engine/scan/scan.h"\n',
     "gateway/admission/decode.cpp": '#include <capnp/message.h>\n#include "collector.capnp.h"\n',
@@ -68,7 +68,7 @@ VIOLATIONS = {
          "exporters/format/export_format.cpp": '#include "exporters/report/table.h"\n'},
         "exporters/format/export_format.cpp:1:", "include each other"),
     "a folder includes one above it": (
-        {"storage/block/block.h": '#include "schemas/columns/codec.h"\n#include "storage/engine/rocksdb_engine.h"\n'},
+        {"storage/block/block.h": '#include "schemas/columns/codec.h"\n#include "storage/engine/rocksdb/rocksdb_engine.h"\n'},
         "storage/block/block.h:2:", "stands above storage/block"),
     "a folder that nobody has put in order": (
         {"storage/cursor/cursor.h": '#include "storage/block/block.h"\n'},
@@ -135,7 +135,7 @@ VIOLATIONS = {
     "RocksDB outside the store": (
         {"query-engine/scan/scan.h": "#include <rocksdb/db.h>\n"}, "query-engine/scan/scan.h:1:", "RocksDB"),
     "RocksDB through a header of the store": (
-        {"storage/block/block.h": '#include "storage/engine/rocksdb_engine.h"\n'},
+        {"storage/block/block.h": '#include "storage/engine/rocksdb/rocksdb_engine.h"\n'},
         "storage/block/block.h:1:", "brings in RocksDB"),
     "libelf outside symbol": (
         {"target-collector/source/linux/perf.cpp": "#include <libelf.h>\n"},
@@ -147,8 +147,8 @@ VIOLATIONS = {
         {"target-collector/message/batch_builder.h": "#include <span>\n#include <capnp/message.h>\n"},
         "target-collector/message/batch_builder.h:2:", "Cap'n Proto"),
     "generated schema in the store": (
-        {"storage/engine/rocksdb_engine.cpp": '#include "collector.capnp.h"\n'},
-        "storage/engine/rocksdb_engine.cpp:1:", "Cap'n Proto"),
+        {"storage/engine/rocksdb/rocksdb_engine.cpp": '#include "collector.capnp.h"\n'},
+        "storage/engine/rocksdb/rocksdb_engine.cpp:1:", "Cap'n Proto"),
     "kj in an exporter": (
         {"exporters/perf-data/exporter.h": "#include <kj/common.h>\n"},
         "exporters/perf-data/exporter.h:1:", "Cap'n Proto"),
@@ -184,7 +184,7 @@ VIOLATIONS = {
     "two types of one name": (
         {"query-engine/scan/scan.h": "namespace perfleet {\n\nstruct Key { int a; };\n}  // namespace perfleet\n",
          # Neither of these is the same type.
-         "storage/engine/rocksdb_engine.cpp": "namespace perfleet {\nnamespace {\nstruct Key {};\n}  // namespace\n"
+         "storage/engine/rocksdb/rocksdb_engine.cpp": "namespace perfleet {\nnamespace {\nstruct Key {};\n}  // namespace\n"
                                             "struct Other::Key {};\n}  // namespace perfleet\n"},
         "storage/key/key.h:3:", "perfleet::Key is defined in query-engine/scan/scan.h:3"),
     "a file named utils": (

@@ -119,7 +119,7 @@ private:
     std::vector<std::uint64_t> words_ = std::vector<std::uint64_t>((kSpareBytes + 65'536) / 8);
 };
 
-// As the store has them (storage/engine/rocksdb_options.cpp), but for days, which these keys don't have.
+// As the store has them (storage/engine/rocksdb/rocksdb_options.cpp), but for days, which these keys don't have.
 rocksdb::Options options_of(Way way) {
     rocksdb::Options options;
     options.create_if_missing = true;

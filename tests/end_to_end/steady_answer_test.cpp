@@ -10,8 +10,8 @@
 #include "query-engine/statistic/testing/text_query.h"
 #include "storage/compact/compaction_step.h"
 #include "storage/copy/store_copy.h"
-#include "storage/engine/checkpoint.h"
-#include "storage/engine/folder.h"
+#include "storage/engine/rocksdb/checkpoint.h"
+#include "storage/engine/rocksdb/folder.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "schemas/vocabulary/option_value.h"
-#include "storage/engine/checkpoint.h"
-#include "storage/engine/open_engine.h"
+#include "storage/engine/rocksdb/checkpoint.h"
+#include "storage/store/open_engine.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/terminal.h"

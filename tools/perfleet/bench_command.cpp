@@ -16,8 +16,8 @@
 
 #include "query-engine/statistic/command.h"
 #include "schemas/vocabulary/host_clock.h"
-#include "storage/engine/folder.h"
-#include "storage/engine/open_engine.h"
+#include "storage/engine/rocksdb/folder.h"
+#include "storage/store/open_engine.h"
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/probe/perfleet/bench.h"

@@ -16,9 +16,9 @@
 #include "gateway/control/control_server.h"
 #include "gateway/control/control_socket.h"
 #include "schemas/vocabulary/file_descriptor.h"
-#include "storage/engine/open_engine.h"
 #include "storage/engine/request_box.h"
 #include "storage/key/domain.h"
+#include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 
 namespace perfleet {

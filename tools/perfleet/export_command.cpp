@@ -18,6 +18,7 @@
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/pager.h"
+#include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/symbol_archive.h"

@@ -8,7 +8,7 @@
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/session/inventory.h"
 #include "schemas/vocabulary/option_value.h"
-#include "storage/engine/open_engine.h"
+#include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 #include "storage/verify/store_check.h"
 #include "storage/verify/store_sizes.h"

@@ -11,7 +11,7 @@
 
 #include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/wake_event.h"
-#include "storage/engine/folder.h"
+#include "storage/engine/rocksdb/folder.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/import/frame_import.h"
 #include "tools/perfleet/query_source.h"

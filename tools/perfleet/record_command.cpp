@@ -19,7 +19,7 @@
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/log_event.h"
-#include "storage/engine/folder.h"
+#include "storage/engine/rocksdb/folder.h"
 #include "storage/store/open_store.h"
 #include "target-collector/linux/command_line.h"
 #include "tools/perfleet/file_sink.h"

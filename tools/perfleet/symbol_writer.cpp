@@ -14,7 +14,7 @@
 #include "schemas/text/hex.h"
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/file_io.h"
-#include "storage/engine/open_engine.h"
+#include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/control_line.h"
 

@@ -11,7 +11,7 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/function_starts.h"
 #include "storage/block/block.h"
-#include "storage/engine/folder.h"
+#include "storage/engine/rocksdb/folder.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::frame_names_test {

@@ -14,7 +14,7 @@
 #include <iterator>
 #include <mutex>
 
-#include "storage/engine/rocksdb_engine.h"
+#include "storage/engine/rocksdb/rocksdb_engine.h"
 #include "storage/engine/testing/broken_store.h"
 #include "storage/engine/testing/disk_journal.h"
 #include "storage/store/keyed_store.h"

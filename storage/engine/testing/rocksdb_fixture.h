@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/engine/folder.h"
+#include "storage/engine/rocksdb/folder.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
 #include "storage/store/testing/visit_blocks.h"

@@ -11,7 +11,7 @@
 #include "storage/compact/compaction_step.h"
 #include "storage/compact/policy.h"
 #include "storage/engine/engine.h"
-#include "storage/engine/rocksdb_engine.h"
+#include "storage/engine/rocksdb/rocksdb_engine.h"
 #include "storage/key/key_bytes.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/engine/folder.h"
 #include "storage/engine/rados/rados_engine.h"
+#include "storage/engine/rocksdb/folder.h"
 #include "storage/engine/testing/tearing_engine.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/memory_store.h"

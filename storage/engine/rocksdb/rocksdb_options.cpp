@@ -1,0 +1,122 @@
+#include "storage/engine/rocksdb/rocksdb_options.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/sst_partitioner.h>
+#include <rocksdb/table.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "storage/engine/rocksdb/manifest_copy.h"
+#include "storage/engine/rocksdb/rocksdb_engine.h"
+#include "storage/engine/rocksdb/rocksdb_slice.h"
+#include "storage/engine/rocksdb/silent_log.h"
+#include "storage/key/key_bytes.h"
+#include "storage/store_limits.h"
+
+namespace perfleet {
+namespace {
+
+// -- memory and files -------------------------------------------------------------------------------------------------
+// Each a part of the memory: the memtable being filled and two being flushed, then puts wait; and the block cache.
+constexpr int kMemtablesMax = 3;
+constexpr std::size_t kMemoryParts = kMemtablesMax + 1;
+constexpr std::uint64_t kFirstLevelSizeBytes = 512U << 20;
+
+// Compaction writes no table file with keys of two days or two tables, so that an old day's files are moved rather than
+// rewritten while newer ones come in, and that a drop rewrites little. Days, because a reader keeps every file open.
+class DayPartitioner final : public rocksdb::SstPartitioner {
+public:
+    const char* Name() const override { return "perfleet.DayPartitioner"; }
+    rocksdb::PartitionerResult ShouldPartition(const rocksdb::PartitionerRequest& request) override {
+        return is_same_group(*request.prev_user_key, *request.current_user_key) ? rocksdb::kNotRequired
+                                                                                : rocksdb::kRequired;
+    }
+    bool CanDoTrivialMove(const rocksdb::Slice& smallest, const rocksdb::Slice& largest) override {
+        return is_same_group(smallest, largest);
+    }
+
+private:
+    static constexpr std::uint32_t kDayBuckets = 24 * 3600 / kBucketDurationS;
+
+    static bool is_same_group(const rocksdb::Slice& a, const rocksdb::Slice& b) {
+        if (!a.starts_with(rocksdb::Slice{b.data(), std::min<std::size_t>(b.size(), 1)})) {
+            return false;
+        }
+        const auto partition_a = decode_partition(view(a));
+        const auto partition_b = decode_partition(view(b));
+        return !partition_a.ok() || !partition_b.ok() ||
+               partition_a->bucket.value / kDayBuckets == partition_b->bucket.value / kDayBuckets;
+    }
+};
+
+class DayPartitionerFactory final : public rocksdb::SstPartitionerFactory {
+public:
+    const char* Name() const override { return "perfleet.DayPartitionerFactory"; }
+    std::unique_ptr<rocksdb::SstPartitioner> CreatePartitioner(const rocksdb::SstPartitioner::Context&) const override {
+        return std::make_unique<DayPartitioner>();
+    }
+};
+
+rocksdb::Options common_options(std::size_t memory_size_bytes) {
+    rocksdb::Options options;
+    options.compression = rocksdb::kNoCompression;  // columns are packed by the collector
+    options.paranoid_checks = true;
+    // Only an unfinished last record, which nobody was promised, is dropped; damage before that is an error, not a
+    // silent loss of what was acknowledged.
+    options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+    options.write_buffer_size = memory_size_bytes / kMemoryParts;
+    options.max_write_buffer_number = kMemtablesMax;
+    options.info_log = make_silent_log();  // RocksDB's own ends the program when it can't be written
+    options.stats_dump_period_sec = 0;
+
+    rocksdb::BlockBasedTableOptions table;
+    table.checksum = rocksdb::kXXH3;
+    table.block_size = 16U << 10;
+    table.block_size_deviation = 99;  // a value that doesn't fit begins a block, which damage in it then costs alone
+    table.block_cache = rocksdb::NewLRUCache(memory_size_bytes / kMemoryParts);
+    table.cache_index_and_filter_blocks = true;  // so that they count towards the cache's bound
+    table.pin_l0_filter_and_index_blocks_in_cache = true;
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    return options;
+}
+
+}  // namespace
+
+rocksdb::Options writer_options(std::size_t memory_size_bytes) {
+    rocksdb::Options options = common_options(memory_size_bytes);
+    options.create_if_missing = true;
+    options.max_open_files = kWriterFilesMax;
+    options.compaction_style = rocksdb::kCompactionStyleLevel;
+    options.sst_partitioner_factory = std::make_shared<DayPartitionerFactory>();
+    // What is in no log can be made again, and a disk that has failed isn't tried once more on the way out.
+    options.avoid_flush_during_shutdown = true;
+    options.max_bgerror_resume_count = 0;  // recover() does it, and knows what may be lost
+    options.level_compaction_dynamic_level_bytes = true;
+    options.target_file_size_base = kTableFileSizeBytes;
+    options.max_bytes_for_level_base = kFirstLevelSizeBytes;
+    options.max_manifest_file_size = kManifestSizeBytesMax;
+    options.bytes_per_sync = 1U << 20;
+    return options;
+}
+
+rocksdb::Options reader_options() {
+    rocksdb::Options options = common_options(limits::kStoreMemorySizeBytes);
+    options.max_open_files = -1;  // keeps files readable that the writer has deleted
+    return options;
+}
+
+std::uint64_t log_size_bytes_max(std::size_t memory_size_bytes) {
+    return memory_size_bytes / kMemoryParts * kMemtablesMax;
+}
+
+// Going on writes what the logs hold into table files before they are deleted; erasing rewrites a table file that other
+// hours share.
+std::uint64_t disk_reserve_size_bytes(std::size_t memory_size_bytes) {
+    return log_size_bytes_max(memory_size_bytes) + kTableFileSizeBytes + kRecoverRoomSizeBytes;
+}
+
+}  // namespace perfleet
