@@ -84,10 +84,10 @@ Ledger ledger_of(const Scan& scan, const std::vector<std::size_t>& indices, std:
 
 // What can't be read is lost in the ledgers that are made afterwards.
 Result<Done> find_damaged_blocks(const Scan& scan) {
-    constexpr std::array kColumns{ColumnId::kTime};
+    constexpr std::array kWanted{ColumnId::kTime};
     for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
         for (const Series& series : scan.sessions()[i].series) {
-            RowCursor rows{scan, i, series, kColumns};
+            RowCursor rows{scan, i, series, kWanted};
             const bool is_wanted = !is_definition(series.kind) && scan.is_selected(i, series);
             while (is_wanted && rows.next() != nullptr) {
             }

@@ -16,6 +16,7 @@ namespace perfleet {
 
 // What stacks and command lines tell is for the store's owner; an existing folder keeps the mode that it was given.
 inline constexpr unsigned kStoreFolderMode = 0700;
+inline constexpr unsigned kStoreFileMode = 0600;
 
 // Creates the folder, durably, or checks that it can be a store's: writable, and empty or with a database in it.
 // Errors: kInvalid (not a folder, or other things in it), kPermission, kIo.

@@ -27,7 +27,6 @@ constexpr const char* kCurrentFile = "CURRENT";
 constexpr std::string_view kManifestPrefix = "MANIFEST-";
 constexpr std::string_view kCopySuffix = ".copy";
 constexpr const char* kDamagedSuffix = ".damaged";
-constexpr ::mode_t kFileMode = 0600;
 // More than a manifest may have, since its last edit may be a large one.
 static_assert(kReadFileSizeBytesMax >= 8 * kManifestSizeBytesMax);
 constexpr std::size_t kChunkSizeBytes = 64U << 10;
@@ -224,7 +223,7 @@ Result<Done> replace_file(const std::string& directory, const std::string& name,
     const fs::path path = fs::path{directory} / name;
     const fs::path made = fs::path{directory} / "000000.dbtmp";  // RocksDB deletes those
     {
-        const FileDescriptor file{::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode)};
+        const FileDescriptor file{::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kStoreFileMode)};
         if (!file || !write_all(file.get(), std::as_bytes(std::span{bytes})) || ::fsync(file.get()) != 0) {
             return error_from_errno(errno, made.string());
         }
@@ -270,7 +269,8 @@ void ManifestCopier::update() {
     const fs::path folder{directory_};
     const bool is_another = name != manifest_;
     if (is_another) {
-        copy_.reset(::open((folder / copy_name(name)).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode));
+        copy_.reset(
+            ::open((folder / copy_name(name)).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kStoreFileMode));
         size_bytes_ = 0;
         manifest_ = copy_ ? name : "";
     }

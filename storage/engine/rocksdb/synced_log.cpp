@@ -31,7 +31,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSyncedFile = "SYNCED";
 constexpr const char* kLossesFile = "LOST-LOGS";
-constexpr ::mode_t kFileMode = 0600;
 
 constexpr std::size_t kFieldDigits = 20;  // so that each line has the size of the one before it
 
@@ -108,7 +107,7 @@ std::map<std::uint64_t, LogFile> logs_in(const std::string& directory) {
 }
 
 Result<Done> append_durably(const fs::path& path, const std::string& text) {
-    const FileDescriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kFileMode)};
+    const FileDescriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kStoreFileMode)};
     if (!file || !write_all(file.get(), std::as_bytes(std::span{text})) || ::fsync(file.get()) != 0) {
         return error_from_errno(errno, path.string());
     }
@@ -146,7 +145,7 @@ void write_synced_logs(const std::string& directory, std::uint64_t number, std::
                                  hexadecimal(log.first_checksum) + " ";
         text += line + line_checksum(line) + "\n";
     }
-    const FileDescriptor file{::open(synced_path(directory).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode)};
+    const FileDescriptor file{::open(synced_path(directory).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kStoreFileMode)};
     if (file && write_all_at(file.get(), 0, std::as_bytes(std::span{text}))) {
         (void)!::ftruncate(file.get(), static_cast<::off_t>(text.size()));
     }
