@@ -6,7 +6,7 @@
 
 #include "query-engine/query_limits.h"
 #include "query-engine/statistic/answer/answer_size.h"
-#include "schemas/zmtp/client.h"
+#include "schemas/zeromq/dealer.h"
 
 namespace perfleet {
 namespace {
@@ -20,8 +20,6 @@ constexpr std::uint32_t kCreditStep = limits::kQueryChunksAheadMax / 2;
 constexpr std::uint64_t kIdleMessagesMax = 1'000;
 // Chunks come as fast as they are taken.
 constexpr std::uint64_t kFramesPerSecond = 1'000'000;
-constexpr std::uint64_t kHeartbeatIntervalNs = 2'000'000'000;
-constexpr std::uint64_t kHeartbeatTimeoutNs = 8'000'000'000;
 
 // That of the command, which bounds what its answer takes here as it does where it is made.
 std::size_t memory_size_bytes_max(const OptionValues& options) {
@@ -32,7 +30,7 @@ std::size_t memory_size_bytes_max(const OptionValues& options) {
 
 class ZmtpQueryClient : public QueryClient {
 public:
-    ZmtpQueryClient(std::unique_ptr<zmtp::Client> socket, std::uint64_t timeout_ns, bool has_keys)
+    ZmtpQueryClient(std::unique_ptr<zeromq::Dealer> socket, std::uint64_t timeout_ns, bool has_keys)
         : socket_{std::move(socket)}, timeout_{timeout_ns}, has_keys_{has_keys} {}
 
     Result<Answer> ask_table(const std::string& command, const OptionValues& options) override {
@@ -192,7 +190,7 @@ private:
                                               "; is this the endpoint that perfleet-gateway prints as query=…?"};
     }
 
-    std::unique_ptr<zmtp::Client> socket_;
+    std::unique_ptr<zeromq::Dealer> socket_;
     std::chrono::nanoseconds timeout_;
     bool has_keys_;
     std::uint64_t query_ = 0;
@@ -203,12 +201,10 @@ private:
 
 Result<std::unique_ptr<QueryClient>> QueryClient::connect(const std::string& endpoint, const ConnectKeys* keys,
                                                           std::uint64_t timeout_ns) {
-    zmtp::ClientOptions options;
+    zeromq::DealerOptions options;
     options.message_size_bytes_max = kQueryReplySizeBytesMax;
-    options.heartbeat_interval_ns = kHeartbeatIntervalNs;
-    options.heartbeat_timeout_ns = kHeartbeatTimeoutNs;
     options.frames_per_second = kFramesPerSecond;
-    auto socket = PERFLEET_TRY(zmtp::Client::connect(endpoint, keys, options));
+    auto socket = PERFLEET_TRY(zeromq::Dealer::connect(endpoint, keys, options));
     return std::unique_ptr<QueryClient>{
         std::make_unique<ZmtpQueryClient>(std::move(socket), timeout_ns, keys != nullptr)};
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "schemas/zmtp/curve_client.h"
 #include "schemas/zmtp/new_key.h"
+#include "schemas/zmtp/testing/curve_client.h"
 
 namespace perfleet::zmtp::peer_protocol_test {
 namespace {

@@ -59,6 +59,9 @@ Checked<std::size_t> GatewayLink::receive(std::span<std::byte> into) {
 bool GatewayLink::reconnected() {
     const bool is_new = driver_->reconnected() || has_switched_;
     has_switched_ = false;
+    if (is_new && is_alone()) {
+        wait_.restart();  // it was down, not silent
+    }
     return is_new;
 }
 
@@ -68,7 +71,7 @@ void GatewayLink::note_time(std::uint64_t now_ns) {
     }
     now_ns_ = now_ns;
     wait_.note_time(now_ns);
-    if ((peer_.endpoints.size() == 1 && elsewhere_.empty()) || wait_.duration_ns() < kTimeoutNs) {
+    if (wait_.duration_ns() < (is_alone() ? kAloneTimeoutNs : kTimeoutNs) || (is_alone() && !driver_->is_connected())) {
         return;
     }
     wait_.restart();

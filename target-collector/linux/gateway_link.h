@@ -1,5 +1,6 @@
-// The way to the first gateway of a list that answers: one that owes an answer for kTimeoutNs gives way to the next. A
-// gateway may send it to another one, listed or not, whose key is known.
+// The way to the first gateway of a list that answers: one that owes an answer for kTimeoutNs gives way to the next,
+// and the only one gets another connection after kAloneTimeoutNs: its host may have vanished. A gateway may send it to
+// another one, listed or not, whose key is known.
 //
 // One thread (the wire's).
 #pragma once
@@ -21,6 +22,8 @@ namespace perfleet {
 class GatewayLink final : public WaitingDriver {
 public:
     static constexpr std::uint64_t kTimeoutNs = 5'000'000'000;
+    // Longer: one that is only busy must not have to shake hands with all of its collectors again.
+    static constexpr std::uint64_t kAloneTimeoutNs = 30'000'000'000;
     static constexpr std::uint64_t kSentAgainNs =
         500'000'000;  // sooner it isn't sent on: two may send it to each other
     static constexpr std::uint64_t kSilentAfterNs = 3'000'000'000;  // a Hello or a batch is answered at once
@@ -62,6 +65,7 @@ public:
 private:
     explicit GatewayLink(Peer peer) : peer_{std::move(peer)} {}
     [[nodiscard]] Result<std::unique_ptr<SocketDriver>> connect_to(std::size_t index) const;
+    [[nodiscard]] bool is_alone() const { return peer_.endpoints.size() == 1 && elsewhere_.empty(); }
     void switch_to(std::unique_ptr<SocketDriver> driver);
 
     Peer peer_;

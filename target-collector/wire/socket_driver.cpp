@@ -8,20 +8,18 @@ namespace perfleet {
 
 Result<std::unique_ptr<SocketDriver>> SocketDriver::connect(const std::string& endpoint, const ConnectKeys* keys) {
     const bool is_local = endpoint.starts_with("ipc://");
-    zmtp::ClientOptions options;
+    zeromq::DealerOptions options;
     options.message_size_bytes_max = limits::kReplySizeBytesMax;
     options.reconnect_after_ns = is_local ? kLocalReconnectAfterNs : kReconnectAfterNs;
     options.reconnect_after_ns_max = is_local ? kLocalReconnectAfterNsMax : kReconnectAfterNsMax;
-    options.heartbeat_interval_ns = kHeartbeatIntervalNs;
-    options.heartbeat_timeout_ns = kHeartbeatTimeoutNs;
     options.frames_burst = kFramesBurst;
     options.frames_per_second = kFramesPerSecond;
-    auto client = PERFLEET_TRY(zmtp::Client::connect(endpoint, keys, options));
-    return std::unique_ptr<SocketDriver>{new SocketDriver{std::move(client)}};
+    auto dealer = PERFLEET_TRY(zeromq::Dealer::connect(endpoint, keys, options));
+    return std::unique_ptr<SocketDriver>{new SocketDriver{std::move(dealer)}};
 }
 
 Checked<std::size_t> SocketDriver::receive(std::span<std::byte> into) {
-    const auto frame = client_->receive();
+    const auto frame = dealer_->receive();
     if (!frame.has_value()) {
         return std::size_t{0};
     }

@@ -1,9 +1,8 @@
-// The network driver of Linux: a ZMTP client (schemas/zmtp/client.h) over TCP or a Unix socket. Everything happens on
-// the thread that calls it (the wire's).
+// The network driver of Linux: libzmq's DEALER (schemas/zeromq/dealer.h) over TCP or a Unix socket. One thread (the
+// wire's) calls it.
 //
-// Bounded: one frame on its way out, one on its way in; what the gateway sends beyond that waits in the kernel. A
-// gateway that sends more frames than kFramesBurst, kFramesPerSecond and one for each that it got is cut off for a
-// while.
+// Bounded: some frames on their way out. A gateway that sends more frames than kFramesBurst, kFramesPerSecond and one
+// for each that it got is cut off for a while.
 #pragma once
 
 #include <memory>
@@ -11,7 +10,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/zmtp/client.h"
+#include "schemas/zeromq/dealer.h"
 #include "target-collector/wire/driver.h"
 
 namespace perfleet {
@@ -24,10 +23,6 @@ public:
     // Over ipc:// trying costs next to nothing, and whoever writes to a store may be replaced at any time.
     static constexpr std::uint64_t kLocalReconnectAfterNs = 20'000'000;
     static constexpr std::uint64_t kLocalReconnectAfterNsMax = 100'000'000;
-    // A gateway that doesn't answer a beat for so long is gone, though nothing closed the connection. It answers those
-    // of thousands of collectors, and one that is only busy must not have to shake hands with all of them again.
-    static constexpr std::uint64_t kHeartbeatIntervalNs = 5'000'000'000;
-    static constexpr std::uint64_t kHeartbeatTimeoutNs = 10'000'000'000;
     // Acknowledgements come once in a group of batches: far less than this.
     static constexpr std::uint64_t kFramesBurst = 10'000;
     static constexpr std::uint64_t kFramesPerSecond = 1'000;
@@ -38,23 +33,23 @@ public:
     [[nodiscard]] static Result<std::unique_ptr<SocketDriver>> connect(const std::string& endpoint,
                                                                        const ConnectKeys* keys = nullptr);
 
-    [[nodiscard]] bool send(std::span<const std::byte> frame) override { return client_->send(frame); }
+    [[nodiscard]] bool send(std::span<const std::byte> frame) override { return dealer_->send(frame); }
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
-    [[nodiscard]] bool reconnected() override { return client_->reconnected(); }
+    [[nodiscard]] bool reconnected() override { return dealer_->reconnected(); }
 
     // As reconnected() saw it last.
-    [[nodiscard]] bool is_connected() const { return client_->is_connected(); }
+    [[nodiscard]] bool is_connected() const { return dealer_->is_connected(); }
 
     // Why there is no connection, as far as is known; empty: nothing is, or there is one.
-    [[nodiscard]] const std::string& trouble() const { return client_->trouble(); }
+    [[nodiscard]] const std::string& trouble() const { return dealer_->trouble(); }
 
     // Waits until a frame can be received, `wake_fd` (an eventfd; -1: none) is readable, or the time is over.
-    void wait(int wake_fd, std::uint64_t timeout_ns) { client_->wait(wake_fd, timeout_ns); }
+    void wait(int wake_fd, std::uint64_t timeout_ns) { dealer_->wait(wake_fd, timeout_ns); }
 
 private:
-    explicit SocketDriver(std::unique_ptr<zmtp::Client> client) : client_{std::move(client)} {}
+    explicit SocketDriver(std::unique_ptr<zeromq::Dealer> dealer) : dealer_{std::move(dealer)} {}
 
-    std::unique_ptr<zmtp::Client> client_;
+    std::unique_ptr<zeromq::Dealer> dealer_;
 };
 
 }  // namespace perfleet

@@ -1,32 +1,39 @@
-// Programs that connect, before a gateway that sends what takes memory: empty parts of a message without end.
+// Programs that connect, before a gateway that sends what could take memory. What can't be bounded, parts of a message
+// without end from a gateway that is trusted, isn't here (docs/decisions/own-zmtp-server.md).
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <fstream>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "schemas/zmtp/frame.h"
 #include "schemas/zmtp/listener.h"
+#include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/raw_connection.h"
 
 namespace perfleet::end_to_end::hostile_gateway_test {
 namespace {
 
-constexpr std::size_t kEnoughBytes = 24U << 20;  // libzmq takes 700 MiB for them
+constexpr std::size_t kEnoughBytes = 24U << 20;  // as empty parts they take 700 MiB
 constexpr std::size_t kResidentKibMax = 128U << 10;
 
-// Shakes hands with whoever connects, and sends until it is hung up upon.
+enum class Attack : std::uint8_t { kMessages, kGarbage, kHalfHandshakes, kOldVersion, kWrongKey };
+
+// Does so to whoever connects, until it is hung up upon.
 class HostileGateway {
 public:
-    HostileGateway() : listener_{std::move(*zmtp::Listener::open("--listen", "tcp://127.0.0.1:*"))} {
+    explicit HostileGateway(Attack attack)
+        : attack_{attack}, listener_{std::move(*zmtp::Listener::open("--listen", "tcp://127.0.0.1:*"))} {
         thread_ = std::thread{[this] { run(); }};
     }
     ~HostileGateway() {
@@ -55,23 +62,57 @@ private:
             }
         }
     }
-    // libzmq closes a connection whose peer goes on before it has spoken.
     void serve(int fd) {
-        const auto greeting = zmtp::greeting_of(zmtp::Mechanism::kNull);
-        const std::string properties = zmtp::properties_of("ROUTER");
+        const bool has_key = attack_ == Attack::kWrongKey;
+        const auto greeting = zmtp::greeting_of(has_key ? zmtp::Mechanism::kCurve : zmtp::Mechanism::kNull);
+        const std::string greeting_text{reinterpret_cast<const char*>(greeting.data()), greeting.size()};
+        switch (attack_) {
+            case Attack::kMessages: return greet_and_flood(fd, greeting_text, ready(), frame_of(std::string(40, 'x')));
+            case Attack::kGarbage: return flood(fd, noise());
+            case Attack::kHalfHandshakes: return greet_and_flood(fd, greeting_text, ready().substr(0, 12), "");
+            // Of ZMTP 1, which shakes no hands: a length, flags, and a byte.
+            case Attack::kOldVersion: return flood(fd, std::string{"\2\0x", 3});
+            case Attack::kWrongKey: return greet_and_flood(fd, greeting_text, welcome(), welcome());
+        }
+    }
+    // libzmq closes a connection whose peer goes on before it has spoken.
+    void greet_and_flood(int fd, const std::string& greeting, const std::string& next, const std::string& flood_of) {
+        if (send(fd, greeting) && wait(fd, POLLIN) && send(fd, next) && !flood_of.empty()) {
+            flood(fd, flood_of);
+        }
+    }
+    void flood(int fd, const std::string& bytes) {
+        std::string block;
+        while (block.size() < 1U << 16) {
+            block += bytes;
+        }
+        while (sent_bytes_ < kEnoughBytes && send(fd, block)) {
+            sent_bytes_ += block.size();
+        }
+    }
+    static std::string frame_of(const std::string& payload) {
+        std::string frame;
+        zmtp::append_frame_header(frame, 0, payload.size());
+        return frame + payload;
+    }
+    static std::string ready() {
         std::string ready;
+        const std::string properties = zmtp::properties_of("ROUTER");
         zmtp::append_command(ready, "READY", std::as_bytes(std::span{properties}));
-        if (!send(fd, {reinterpret_cast<const char*>(greeting.data()), greeting.size()}) || !wait(fd, POLLIN) ||
-            !send(fd, ready)) {
-            return;
-        }
-        std::string parts;
-        for (int i = 0; i < 32'768; ++i) {
-            parts += std::string_view{"\1\0", 2};
-        }
-        while (sent_bytes_ < kEnoughBytes && send(fd, parts)) {
-            sent_bytes_ += parts.size();
-        }
+        return ready;
+    }
+    // Of the right size; nobody who hasn't the key could open it.
+    static std::string welcome() {
+        std::string welcome;
+        const std::string box = noise().substr(0, 160);
+        zmtp::append_command(welcome, "WELCOME", std::as_bytes(std::span{box}));
+        return welcome;
+    }
+    static std::string noise() {
+        std::minstd_rand random{1};
+        std::string bytes(1U << 16, '\0');
+        std::ranges::generate(bytes, [&] { return static_cast<char>(random()); });
+        return bytes;
     }
     // False: it is over, or the other side has hung up.
     [[nodiscard]] bool wait(int fd, short events) const {
@@ -97,6 +138,7 @@ private:
         return true;
     }
 
+    Attack attack_;
     zmtp::Listener listener_;
     std::atomic<bool> is_over_{false};
     std::atomic<std::size_t> sent_bytes_{0};
@@ -117,36 +159,50 @@ std::optional<std::size_t> resident_kib_max(pid_t pid) {
 
 void expect_bounded(const HostileGateway& gateway, Process& program) {
     std::optional<std::size_t> peak_kib;
-    for (int i = 0; i < kTimeoutS * 100 && !gateway.has_said_all(); ++i) {
+    bool has_ended = false;  // a query client does, at what is no answer
+    for (int i = 0; i < kTimeoutS * 100 && !gateway.has_said_all() && !has_ended; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds{10});
-        if (const auto now_kib = resident_kib_max(program.pid())) {  // it may have ended
-            peak_kib = now_kib;
-        }
+        const auto now_kib = resident_kib_max(program.pid());
+        has_ended = peak_kib.has_value() && !now_kib.has_value();
+        peak_kib = now_kib.has_value() ? now_kib : peak_kib;
     }
-    EXPECT_TRUE(gateway.has_said_all()) << program.error_output();
+    EXPECT_TRUE(gateway.has_said_all() || has_ended) << program.error_output();
     ASSERT_TRUE(peak_kib.has_value()) << program.error_output();
     EXPECT_LE(*peak_kib, kResidentKibMax);
     program.send_signal(SIGKILL);
     (void)program.wait();
 }
 
-TEST(HostileGateway, ACollectorStaysSmall) {
-    const HostileGateway gateway;
-    Process collector{{program_path("perfleet-collector"), "--gateway", gateway.endpoint(), "-e", "cpu-clock", "-F",
-                       "99", "-p", std::to_string(::getpid())}};
-    expect_bounded(gateway, collector);
+class HostileGatewayTest : public testing::TestWithParam<Attack> {
+protected:
+    HostileGatewayTest() { keys_.make("own"); }
+
+    std::vector<std::string> with_keys(std::vector<std::string> command) const {
+        if (GetParam() == Attack::kWrongKey) {
+            command.insert(command.end(), {"--key", keys_.secret("own"), "--gateway-key", keys_.pub("gateway")});
+        }
+        return command;
+    }
+
+    HostileGateway gateway_{GetParam()};
+    TestKeys keys_;
+};
+
+TEST_P(HostileGatewayTest, ACollectorStaysSmall) {
+    auto command = with_keys({program_path("perfleet-collector"), "--gateway", gateway_.endpoint()});
+    command.insert(command.end(), {"-e", "cpu-clock", "-F", "99", "-p", std::to_string(::getpid())});
+    Process collector{command};
+    expect_bounded(gateway_, collector);
 }
 
-TEST(HostileGateway, AQueryClientStaysSmall) {
-    const HostileGateway gateway;
-    Process client{{program_path("perfleet"), "top", "--gateway", gateway.endpoint()}};
-    expect_bounded(gateway, client);
+TEST_P(HostileGatewayTest, AQueryClientStaysSmall) {
+    Process client{with_keys({program_path("perfleet"), "top", "--gateway", gateway_.endpoint()})};
+    expect_bounded(gateway_, client);
 }
 
-TEST(HostileGateway, ARelayStaysSmall) {
-    const HostileGateway gateway;
-    Process relay{
-        {program_path("perfleet"), "relay", "--listen", "tcp://127.0.0.1:*", "--gateway", gateway.endpoint()}};
+TEST_P(HostileGatewayTest, ARelayStaysSmall) {
+    Process relay{with_keys(
+        {program_path("perfleet"), "relay", "--listen", "tcp://127.0.0.1:*", "--gateway", gateway_.endpoint()})};
     const auto ready = relay.wait_for_output("ready ");
     ASSERT_TRUE(ready.has_value()) << relay.error_output();
     const std::size_t begin = ready->find("listen=") + 7;
@@ -155,8 +211,22 @@ TEST(HostileGateway, ARelayStaysSmall) {
     for (int i = 0; i < 3; ++i) {
         targets.emplace_back(ready->substr(begin, ready->find(' ', begin) - begin));
     }
-    expect_bounded(gateway, relay);
+    expect_bounded(gateway_, relay);
 }
+
+INSTANTIATE_TEST_SUITE_P(Attacks, HostileGatewayTest,
+                         testing::Values(Attack::kMessages, Attack::kGarbage, Attack::kHalfHandshakes,
+                                         Attack::kOldVersion, Attack::kWrongKey),
+                         [](const auto& parameter) -> std::string {
+                             switch (parameter.param) {
+                                 case Attack::kMessages: return "Messages";
+                                 case Attack::kGarbage: return "Garbage";
+                                 case Attack::kHalfHandshakes: return "HalfHandshakes";
+                                 case Attack::kOldVersion: return "OldVersion";
+                                 case Attack::kWrongKey: return "WrongKey";
+                             }
+                             return "";
+                         });
 
 }  // namespace
 }  // namespace perfleet::end_to_end::hostile_gateway_test

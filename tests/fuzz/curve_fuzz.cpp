@@ -6,10 +6,10 @@
 #include <string>
 
 #include "schemas/vocabulary/assert.h"
-#include "schemas/zmtp/curve_client.h"
 #include "schemas/zmtp/curve_server.h"
 #include "schemas/zmtp/frame.h"
 #include "schemas/zmtp/new_key.h"
+#include "schemas/zmtp/testing/curve_client.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {

@@ -11,16 +11,16 @@
 #include <string_view>
 
 #include "query-engine/wire/query_message.h"
-#include "schemas/zmtp/client.h"
+#include "schemas/zeromq/dealer.h"
 
 namespace perfleet {
 
 class RawClient {
 public:
     explicit RawClient(const std::string& endpoint, const ConnectKeys* keys = nullptr) {
-        zmtp::ClientOptions options;
+        zeromq::DealerOptions options;
         options.message_size_bytes_max = kQueryReplySizeBytesMax;
-        auto client = zmtp::Client::connect(endpoint, keys, options);
+        auto client = zeromq::Dealer::connect(endpoint, keys, options);
         EXPECT_TRUE(client.ok()) << client.error().message;
         client_ = std::move(*client);
     }
@@ -56,7 +56,7 @@ public:
     static constexpr std::chrono::seconds kTimeout{60};
 
 private:
-    std::unique_ptr<zmtp::Client> client_;
+    std::unique_ptr<zeromq::Dealer> client_;
 };
 
 }  // namespace perfleet

@@ -18,8 +18,8 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kHeartbeatIntervalNs = SocketDriver::kHeartbeatIntervalNs;
-constexpr std::uint64_t kHeartbeatTimeoutNs = SocketDriver::kHeartbeatTimeoutNs;
+constexpr std::uint64_t kHeartbeatIntervalNs = 5'000'000'000;
+constexpr std::uint64_t kHeartbeatTimeoutNs = 10'000'000'000;
 constexpr std::uint64_t kReconnectAfterNsMin = SocketDriver::kReconnectAfterNs;
 constexpr std::uint64_t kReconnectAfterNsMax = SocketDriver::kReconnectAfterNsMax;
 constexpr std::uint64_t kHandshakeNsMax = 30'000 * kNsPerMs;

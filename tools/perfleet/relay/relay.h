@@ -27,8 +27,9 @@ struct RelayOptions : GatewayChoice {
 class Relay {
 public:
     static constexpr std::size_t kTargetsMax = 256;
-    static constexpr std::size_t kDescriptorsOfTarget = 3;  // its own, its connection's, and one for looking up a name
-    static constexpr std::size_t kDescriptorsKept = 16;     // for lines that are opened again, and who is turned away
+    static constexpr std::size_t kDescriptorsOfTarget = 6;  // its own, its connection's four, one for looking up a name
+    // For libzmq's threads, lines that are opened again, and who is turned away.
+    static constexpr std::size_t kDescriptorsKept = 24;
 
     // Listens and opens lines. Errors: kUsage (endpoints, keys, no target to relay), kBusy (an address in use), and
     // those of errno.

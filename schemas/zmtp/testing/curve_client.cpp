@@ -1,4 +1,4 @@
-#include "schemas/zmtp/curve_client.h"
+#include "schemas/zmtp/testing/curve_client.h"
 
 #include <sodium.h>
 

@@ -1,5 +1,5 @@
-// The client against servers that do as they like: a plain socket that says what the test tells it.
-#include "schemas/zmtp/client.h"
+// The dealer against servers that do as they like: a plain socket that says what the test tells it.
+#include "schemas/zeromq/dealer.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -8,15 +8,21 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "schemas/zmtp/frame.h"
 #include "schemas/zmtp/listener.h"
 #include "schemas/zmtp/new_key.h"
 
-namespace perfleet::zmtp::client_test {
+namespace perfleet::zeromq::dealer_test {
 namespace {
+
+using namespace zmtp;
 
 constexpr int kTurnsMax = 20'000;
 
@@ -42,7 +48,8 @@ std::string ready(std::string_view type = "ROUTER") {
     return out;
 }
 
-// Accepts one connection after the other; each is said the same.
+// Accepts one connection after the other; each is said the same: a greeting at once, the rest after the dealer's READY,
+// as libzmq requires.
 class HostileServer {
 public:
     explicit HostileServer(std::string says) : says_{std::move(says)} {
@@ -62,7 +69,9 @@ public:
             hang_up();
             fd_ = next;
             ++accepted;
-            write(says_);
+            heard.clear();
+            write(says_.substr(0, kGreetingSizeBytes));
+            rest_ = says_.size() > kGreetingSizeBytes ? says_.substr(kGreetingSizeBytes) : "";
         }
         char bytes[4'096];
         while (fd_ >= 0) {
@@ -71,6 +80,9 @@ public:
                 break;
             }
             heard.append(bytes, static_cast<std::size_t>(got));
+        }
+        if (heard.find("READY") != heard.npos) {
+            write(std::exchange(rest_, ""));
         }
     }
     // How much the kernel took.
@@ -89,34 +101,35 @@ public:
 
 private:
     std::string says_;
+    std::string rest_;
     std::optional<Listener> listener_;
     int fd_ = -1;
 };
 
-class ZmtpClient : public testing::Test {
+class ZeromqDealer : public testing::Test {
 protected:
-    void connect(const std::string& endpoint, ClientOptions options = {}, const ConnectKeys* keys = nullptr) {
+    void connect(const std::string& endpoint, DealerOptions options = {}, const ConnectKeys* keys = nullptr) {
         options.reconnect_after_ns = 1'000'000;
-        auto client = Client::connect(endpoint, keys, options);
-        ASSERT_TRUE(client.ok()) << client.error().message;
-        client_ = std::move(*client);
+        auto dealer = Dealer::connect(endpoint, keys, options);
+        ASSERT_TRUE(dealer.ok()) << dealer.error().message;
+        dealer_ = std::move(*dealer);
     }
     template <class Condition>
     void run_until(HostileServer& server, Condition is_met) {
         for (int i = 0; i < kTurnsMax; ++i) {
             server.turn();
-            (void)client_->reconnected();
+            (void)dealer_->reconnected();
             if (is_met()) {
                 return;
             }
-            client_->wait(-1, 1'000'000);
+            dealer_->wait(-1, 1'000'000);
         }
-        FAIL() << "nothing happened; trouble: " << client_->trouble();
+        FAIL() << "nothing happened; trouble: " << dealer_->trouble();
     }
     std::string next_message(HostileServer& server) {
         std::string message;
         run_until(server, [&] {
-            const auto received = client_->receive();
+            const auto received = dealer_->receive();
             message = received.has_value() ? text_of(*received) : "";
             return received.has_value();
         });
@@ -125,14 +138,14 @@ protected:
     std::string trouble_with(std::string says) {
         HostileServer server{std::move(says)};
         connect(server.endpoint());
-        run_until(server, [&] { return !client_->trouble().empty(); });
-        return client_->trouble();
+        run_until(server, [&] { return !dealer_->trouble().empty(); });
+        return dealer_->trouble();
     }
 
-    std::unique_ptr<Client> client_;
+    std::unique_ptr<Dealer> dealer_;
 };
 
-TEST_F(ZmtpClient, TakesMessagesThatCameBeforeTheServerHungUp) {
+TEST_F(ZeromqDealer, TakesMessagesThatCameBeforeTheServerHungUp) {
     HostileServer server{greeting() + ready() + frame("one") + frame("") + frame(std::string(100'000, 'x'))};
     connect(server.endpoint());
     EXPECT_EQ(next_message(server), "one");
@@ -141,84 +154,120 @@ TEST_F(ZmtpClient, TakesMessagesThatCameBeforeTheServerHungUp) {
     EXPECT_EQ(next_message(server), std::string(100'000, 'x'));
 }
 
-TEST_F(ZmtpClient, SendsNothingOverAConnectionThatItHasNotToldOf) {
+TEST_F(ZeromqDealer, ConnectsAgainWhenTheServerHungUp) {
+    HostileServer server{greeting() + ready() + frame("hello")};
+    connect(server.endpoint());
+    for (int i = 1; i <= 5; ++i) {
+        EXPECT_EQ(next_message(server), "hello");
+        EXPECT_TRUE(dealer_->is_connected());
+        EXPECT_EQ(server.accepted, i);
+        server.hang_up();
+        run_until(server, [&] { return server.accepted > i; });
+    }
+}
+
+TEST_F(ZeromqDealer, EndsTheConnectionAtAMessageThatIsTooLarge) {
+    HostileServer server{greeting() + ready() + std::string{"\2\xff\xff\xff\xff\xff\xff\xff\xff", 9}};
+    connect(server.endpoint());
+    run_until(server, [&] {
+        EXPECT_FALSE(dealer_->receive().has_value());
+        return server.accepted > 1;
+    });
+}
+
+// Else a handler of the program's would run on them, and a signal that it waits for would be lost.
+TEST_F(ZeromqDealer, HasThreadsThatTakeNoSignals) {
+    HostileServer server{greeting() + ready() + frame("hello")};
+    connect(server.endpoint());
+    EXPECT_EQ(next_message(server), "hello");
+    int threads = 0;
+    for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
+        std::ifstream status{task.path() / "status"};
+        std::string text{std::istreambuf_iterator<char>{status}, {}};
+        if (text.find("ZMQbg") != text.npos) {
+            ++threads;
+            const std::uint64_t blocked = std::stoull(text.substr(text.find("SigBlk:") + 7), nullptr, 16);
+            for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGCHLD, SIGWINCH, SIGPIPE, SIGUSR1}) {
+                EXPECT_NE(blocked & (1ULL << (signal - 1)), 0U) << signal;
+            }
+        }
+    }
+    EXPECT_EQ(threads, 2);
+}
+
+TEST_F(ZeromqDealer, HasNoThreadBeforeItIsUsed) {
+    const auto tasks = [] { return std::distance(std::filesystem::directory_iterator{"/proc/self/task"}, {}); };
+    const auto before = tasks();
+    connect("tcp://127.0.0.1:1");
+    EXPECT_EQ(tasks(), before);
+    (void)dealer_->reconnected();
+    EXPECT_EQ(tasks(), before + 2);
+    dealer_.reset();
+    EXPECT_EQ(tasks(), before);
+}
+
+TEST_F(ZeromqDealer, SendsNothingOverAConnectionThatItHasNotToldOf) {
     HostileServer server{greeting() + ready()};
     connect(server.endpoint());
     const std::string message = "hello";
     const auto bytes = std::as_bytes(std::span{message});
-    for (int i = 0; i < 100; ++i) {
+    bool is_told = false;
+    for (int i = 0; i < kTurnsMax && !is_told; ++i) {
         server.turn();
-        EXPECT_FALSE(client_->send(bytes));
+        dealer_->wait(-1, 1'000'000);
+        EXPECT_FALSE(dealer_->send(bytes));
+        is_told = dealer_->reconnected();
     }
-    EXPECT_TRUE(client_->reconnected());
-    EXPECT_FALSE(client_->reconnected());
-    EXPECT_TRUE(client_->send(bytes));
+    EXPECT_TRUE(is_told);
+    EXPECT_FALSE(dealer_->reconnected());
+    EXPECT_TRUE(dealer_->send(bytes));
     run_until(server, [&] { return server.heard.ends_with(frame("hello")); });
 }
 
-TEST_F(ZmtpClient, TakesNoMoreMessagesThanTheServerReads) {
+TEST_F(ZeromqDealer, TakesNoMoreMessagesThanTheServerReads) {
     HostileServer server{greeting() + ready()};
     connect(server.endpoint());
-    run_until(server, [&] { return client_->is_connected(); });
+    run_until(server, [&] { return dealer_->is_connected(); });
     const std::string message(1U << 20, 'm');
     int sent = 0;
-    while (client_->send(std::as_bytes(std::span{message}))) {
+    while (dealer_->send(std::as_bytes(std::span{message}))) {
         ASSERT_LT(++sent, 1'000);
     }
     // What was taken arrives whole, and then there is space again.
     const std::size_t size = static_cast<std::size_t>(sent + 1) * frame(message).size();
     run_until(server, [&] {
-        (void)client_->send(std::as_bytes(std::span{message}));
+        (void)dealer_->send(std::as_bytes(std::span{message}));
         return server.heard.size() >= size;
     });
     EXPECT_TRUE(server.heard.substr(server.heard.find("mm") - 9, frame(message).size()) == frame(message));
 }
 
-TEST_F(ZmtpClient, AnswersPings) {
-    HostileServer server{greeting() + ready() + std::string{"\4\x9\4PING\0\1ab", 11}};
-    connect(server.endpoint());
-    run_until(server, [&] {
-        (void)client_->receive();
-        return server.heard.ends_with(std::string{"\4\7\4PONGab", 9});
-    });
-}
-
-TEST_F(ZmtpClient, ConnectsAgainWhenNothingIsHeard) {
-    HostileServer server{greeting() + ready()};
-    ClientOptions options;
-    options.heartbeat_interval_ns = 1'000'000;
-    options.heartbeat_timeout_ns = 1'000'000;
-    connect(server.endpoint(), options);
-    run_until(server, [&] { return server.accepted >= 3; });
-    EXPECT_NE(server.heard.find("PING"), std::string::npos);
-}
-
-TEST_F(ZmtpClient, SaysWhyThereIsNoConnection) {
+TEST_F(ZeromqDealer, SaysWhyThereIsNoConnection) {
     EXPECT_NE(trouble_with("HTTP/1.1 400 Bad Request\r\n\r\n").find("doesn't speak ZeroMQ"), std::string::npos);
     EXPECT_NE(trouble_with(greeting(Mechanism::kCurve)).find("asks for a key"), std::string::npos);
     EXPECT_NE(trouble_with(greeting() + ready("PUB")).find("doesn't speak ZeroMQ"), std::string::npos);
     EXPECT_NE(trouble_with(greeting() + frame("no command")).find("doesn't speak ZeroMQ"), std::string::npos);
-    EXPECT_NE(
-        trouble_with(greeting() + ready() + std::string{"\2\xff\xff\xff\xff\xff\xff\xff\xff", 9}).find("no gateway"),
-        std::string::npos);
+    EXPECT_NE(trouble_with(greeting().substr(0, 10) + std::string(54, '\0')).find("doesn't speak ZeroMQ"),
+              std::string::npos);  // ZMTP 1, which would shake no hands
 }
 
-// An empty part takes two bytes on the wire: none is kept.
-TEST_F(ZmtpClient, EndsTheConnectionAtTheFirstOfSeveralParts) {
-    HostileServer server{greeting() + ready() + frame("", kMore)};
+TEST_F(ZeromqDealer, EndsTheConnectionAtAMessageOfSeveralParts) {
+    HostileServer server{greeting() + ready() + frame("", kMore) + frame("last")};
     connect(server.endpoint());
-    run_until(server, [&] { return client_->counts().nonsense_cut > 0; });
-    EXPECT_FALSE(client_->receive().has_value());
-    EXPECT_NE(client_->trouble().find("what no gateway sends"), std::string::npos);
+    run_until(server, [&] {
+        EXPECT_FALSE(dealer_->receive().has_value());
+        return !dealer_->trouble().empty();
+    });
+    EXPECT_NE(dealer_->trouble().find("what no gateway sends"), std::string::npos);
 }
 
-TEST_F(ZmtpClient, EndsTheConnectionOfAServerThatFloods) {
+TEST_F(ZeromqDealer, EndsTheConnectionOfAServerThatFloods) {
     HostileServer server{greeting() + ready()};
-    ClientOptions options;
+    DealerOptions options;
     options.frames_burst = 100;
     options.frames_per_second = 1;
     connect(server.endpoint(), options);
-    run_until(server, [&] { return client_->is_connected(); });
+    run_until(server, [&] { return dealer_->is_connected(); });
     std::string flood;
     for (int i = 0; i < 1'000; ++i) {
         flood += frame("ack");
@@ -226,35 +275,35 @@ TEST_F(ZmtpClient, EndsTheConnectionOfAServerThatFloods) {
     server.write(flood);
     int taken = 0;
     run_until(server, [&] {
-        while (client_->receive().has_value()) {
+        while (dealer_->receive().has_value()) {
             ++taken;
         }
-        return client_->counts().floods_cut == 1;
+        return !dealer_->trouble().empty();
     });
     EXPECT_GE(taken, 100);
     EXPECT_LT(taken, 200);
-    EXPECT_NE(client_->trouble().find("far more than it was asked for"), std::string::npos);
+    EXPECT_NE(dealer_->trouble().find("far more than it was asked for"), std::string::npos);
 }
 
-TEST_F(ZmtpClient, HasOneAnswerForEachMessageItSent) {
+TEST_F(ZeromqDealer, HasOneAnswerForEachMessageItSent) {
     HostileServer server{greeting() + ready()};
-    ClientOptions options;
+    DealerOptions options;
     options.frames_burst = 10;
     options.frames_per_second = 1;
     connect(server.endpoint(), options);
-    run_until(server, [&] { return client_->is_connected(); });
+    run_until(server, [&] { return dealer_->is_connected(); });
     for (int i = 0; i < 1'000; ++i) {
         const std::string ask = "ask";
-        run_until(server, [&] { return client_->send(std::as_bytes(std::span{ask})); });
+        run_until(server, [&] { return dealer_->send(std::as_bytes(std::span{ask})); });
         server.write(frame("answer"));
         ASSERT_EQ(next_message(server), "answer");
     }
-    EXPECT_EQ(client_->counts().floods_cut, 0U);
+    EXPECT_EQ(server.accepted, 1);
 }
 
-TEST_F(ZmtpClient, ReachesNamesAndUnixSockets) {
+TEST_F(ZeromqDealer, ReachesNamesAndUnixSockets) {
     auto listener =
-        Listener::open("--listen", "ipc://" + testing::TempDir() + "zmtp-client-" + std::to_string(getpid()));
+        Listener::open("--listen", "ipc://" + testing::TempDir() + "zeromq-dealer-" + std::to_string(getpid()));
     ASSERT_TRUE(listener.ok());
     connect(listener->endpoint());
     EXPECT_GE(::accept(listener->fd(), nullptr, nullptr), -1);
@@ -262,24 +311,24 @@ TEST_F(ZmtpClient, ReachesNamesAndUnixSockets) {
     connect("tcp://localhost" + server.endpoint().substr(server.endpoint().rfind(':')));
     EXPECT_EQ(next_message(server), "hello");
     for (const char* endpoint : {"nonsense", "tcp://", "tcp://host:port", "inproc://alone"}) {
-        const auto client = Client::connect(endpoint, nullptr, {});
-        ASSERT_FALSE(client.ok());
-        EXPECT_EQ(client.error().code, ErrorCode::kUsage);
-        EXPECT_NE(client.error().message.find(endpoint), std::string::npos);
+        const auto dealer = Dealer::connect(endpoint, nullptr, {});
+        ASSERT_FALSE(dealer.ok());
+        EXPECT_EQ(dealer.error().code, ErrorCode::kUsage);
+        EXPECT_NE(dealer.error().message.find(endpoint), std::string::npos);
     }
 }
 
-TEST_F(ZmtpClient, RefusesAPairOfKeysThatIsNone) {
+TEST_F(ZeromqDealer, RefusesAPairOfKeysThatIsNone) {
     auto key = make_secret_key("me");
     const auto other = make_secret_key("other");
     ASSERT_TRUE(key.ok() && other.ok());
     key->public_text = other->public_text;
     const ConnectKeys keys{*key, *decode_public_key(other->public_text)};
-    const auto client = Client::connect("tcp://127.0.0.1:1", &keys, {});
-    ASSERT_FALSE(client.ok());
-    EXPECT_EQ(client.error().code, ErrorCode::kInvalid);
-    EXPECT_NE(client.error().message.find("perfleet keygen"), std::string::npos);
+    const auto dealer = Dealer::connect("tcp://127.0.0.1:1", &keys, {});
+    ASSERT_FALSE(dealer.ok());
+    EXPECT_EQ(dealer.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(dealer.error().message.find("perfleet keygen"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace perfleet::zmtp::client_test
+}  // namespace perfleet::zeromq::dealer_test

@@ -1,5 +1,6 @@
-// The client's side of CurveZMQ (ZeroMQ RFC 26) for one connection, by libsodium; schemas/zmtp/curve_server.h shows
-// the messages. It knows the server's key beforehand: nobody else can answer. One thread.
+// The client's side of CurveZMQ (ZeroMQ RFC 26) for one connection, message by message, as tests of the server need it;
+// schemas/zmtp/curve_server.h shows the messages. It knows the server's key beforehand: nobody else can answer. One
+// thread.
 #pragma once
 
 #include <array>

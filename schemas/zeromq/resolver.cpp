@@ -1,10 +1,9 @@
-#include "schemas/zmtp/resolver.h"
+#include "schemas/zeromq/resolver.h"
 
 #include <netdb.h>
-#include <sys/un.h>
+#include <sys/socket.h>
 
-#include <algorithm>
-#include <cstring>
+#include <array>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -12,40 +11,27 @@
 
 #include "schemas/vocabulary/wake_event.h"
 
-namespace perfleet::zmtp {
+namespace perfleet::zeromq {
 namespace {
 
-std::vector<SocketAddress> look_up(const std::string& host, const std::string& port, int flags) {
+std::vector<std::string> look_up(const std::string& host, const std::string& port, int flags) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = flags;
     addrinfo* found = nullptr;
-    std::vector<SocketAddress> addresses;
+    std::vector<std::string> addresses;
     if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) {
         return addresses;
     }
     for (const addrinfo* at = found; at != nullptr && addresses.size() < Resolver::kAddressesMax; at = at->ai_next) {
-        SocketAddress& address = addresses.emplace_back();
-        address.size = std::min<socklen_t>(at->ai_addrlen, sizeof address.storage);
-        std::memcpy(&address.storage, at->ai_addr, address.size);
+        std::array<char, NI_MAXHOST> digits{};
+        if (::getnameinfo(at->ai_addr, at->ai_addrlen, digits.data(), digits.size(), nullptr, 0, NI_NUMERICHOST) == 0) {
+            const std::string address{digits.data()};
+            addresses.push_back("tcp://" + (at->ai_family == AF_INET6 ? "[" + address + "]" : address) + ":" + port);
+        }
     }
     ::freeaddrinfo(found);
     return addresses;
-}
-
-SocketAddress unix_address(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::size_t size = std::min(path.size(), sizeof address.sun_path - 1);
-    std::memcpy(address.sun_path, path.data(), size);
-    SocketAddress result;
-    result.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + size + 1);
-    if (path.starts_with('@')) {  // an abstract name, as ZeroMQ writes it
-        address.sun_path[0] = '\0';
-        --result.size;
-    }
-    std::memcpy(&result.storage, &address, sizeof address);
-    return result;
 }
 
 }  // namespace
@@ -53,14 +39,13 @@ SocketAddress unix_address(const std::string& path) {
 struct Resolver::Shared {
     WakeEvent event;
     std::mutex mutex;
-    std::optional<std::vector<SocketAddress>> addresses;
+    std::optional<std::vector<std::string>> addresses;
 };
 
 Resolver::Resolver(const std::string& endpoint) {
-    constexpr std::string_view kIpc = "ipc://";
     constexpr std::string_view kTcp = "tcp://";
-    if (endpoint.starts_with(kIpc)) {
-        addresses_ = {unix_address(endpoint.substr(kIpc.size()))};
+    if (endpoint.starts_with("ipc://")) {
+        addresses_.emplace({endpoint});
         return;
     }
     const std::size_t colon = endpoint.rfind(':');
@@ -90,7 +75,7 @@ Resolver::Resolver(const std::string& endpoint) {
 
 int Resolver::fd() const { return addresses_.has_value() || shared_ == nullptr ? -1 : shared_->event.fd(); }
 
-std::optional<std::vector<SocketAddress>> Resolver::take() {
+std::optional<std::vector<std::string>> Resolver::take() {
     if (addresses_.has_value()) {
         return std::exchange(addresses_, std::nullopt);
     }
@@ -98,4 +83,4 @@ std::optional<std::vector<SocketAddress>> Resolver::take() {
     return std::exchange(shared_->addresses, std::nullopt);
 }
 
-}  // namespace perfleet::zmtp
+}  // namespace perfleet::zeromq

@@ -1,0 +1,103 @@
+// The client of gateways and query processes: a libzmq DEALER that is connected again and again, a socket for each
+// connection. Messages have one part.
+//
+// Nothing begins before the first call of a function below: until then there is no thread of libzmq's. It connects, and
+// connects again over times that double, with a random part. The connection is ended where the server
+//   - doesn't shake hands, isn't the one with that key, or refuses the own one;
+//   - sends what isn't ZMTP 3, a message of several parts or of more than `message_size_bytes_max`;
+//   - sends more than `frames_burst` frames beyond `frames_per_second` and one for each message it was sent.
+// trouble() says which of these it was. Whoever waits for an answer judges silence: a server that only listens is
+// there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/zeromq/connection.h"
+#include "schemas/zeromq/resolver.h"
+
+namespace perfleet::zeromq {
+
+struct DealerOptions {
+    std::size_t message_size_bytes_max = 1U << 20;
+    std::uint64_t reconnect_after_ns = 100'000'000;
+    std::uint64_t reconnect_after_ns_max = 2'000'000'000;
+    std::uint64_t frames_burst = 20'000;
+    std::uint64_t frames_per_second = 2'000;
+};
+
+class Dealer {
+public:
+    // With `keys` it speaks CURVE. Errors: kUsage (endpoint, named with "--gateway"), kInvalid (not a pair of keys).
+    [[nodiscard]] static Result<std::unique_ptr<Dealer>> connect(const std::string& endpoint, const ConnectKeys* keys,
+                                                                 const DealerOptions& options);
+    Dealer(const Dealer&) = delete;
+    Dealer& operator=(const Dealer&) = delete;
+
+    // Never waits; copies. False: others are on their way, or there is no connection, or one that reconnected() has yet
+    // to tell of.
+    [[nodiscard]] bool send(std::span<const std::byte> message);
+
+    // The next message that is there; stays until the next call of any function. Nothing: none.
+    [[nodiscard]] std::optional<std::span<const std::byte>> receive();
+
+    // True once after each time that a connection was made.
+    [[nodiscard]] bool reconnected();
+    // As reconnected() saw it last.
+    [[nodiscard]] bool is_connected() const { return step_ == Step::kReady && is_reported_; }
+
+    // Why there is no connection, as far as that is known; empty: nothing is, or there is one.
+    [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+    // Until a message can be received, something that waits can go on, `wake_fd` (-1: none) is readable, or the time
+    // is over.
+    void wait(int wake_fd, std::uint64_t timeout_ns);
+
+    [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
+
+private:
+    enum class Step : std::uint8_t { kPaused, kResolving, kConnecting, kHandshake, kReady };
+
+    Dealer(std::string endpoint, const ConnectKeys* keys, const DealerOptions& options);
+    void go_on();
+    void try_addresses();
+    void take(Connection::Event event);
+    [[nodiscard]] bool take_token();
+    void end(std::uint64_t pause_ns);
+    void end_with(std::string trouble, bool is_exact, std::uint64_t pause_ns);
+    [[nodiscard]] std::string ended_handshake() const;
+    [[nodiscard]] std::uint64_t next_deadline_ns() const;
+
+    std::string endpoint_;
+    std::optional<ConnectKeys> keys_;
+    DealerOptions options_;
+
+    Step step_ = Step::kPaused;
+    std::shared_ptr<void> context_;
+    std::unique_ptr<Connection> connection_;
+    std::optional<Resolver> resolver_;
+    std::vector<std::string> addresses_;
+    std::size_t next_address_ = 0;
+    bool is_reported_ = false;  // reconnected() has told of this connection
+    bool has_ended_ = false;    // the server has hung up; what it sent before is still there
+    bool is_trouble_exact_ = false;
+    std::string trouble_;
+
+    std::uint64_t now_ns_ = 0;
+    std::uint64_t next_try_ns_ = 0;
+    std::uint64_t pause_ns_;      // the next one
+    std::uint64_t begun_ns_ = 0;  // connecting, or the handshake
+    std::uint64_t tokens_;        // frames that may come
+    std::uint64_t tokens_at_ns_ = 0;
+    std::minstd_rand random_;
+};
+
+}  // namespace perfleet::zeromq
