@@ -210,7 +210,10 @@ Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {
         log({LogLevel::kError, "store",
              "can't store: " + error.message + "; " + std::to_string(group.batch_count()) +
                  " batches wait in memory, collectors keep theirs; " +
-                 (error.code == ErrorCode::kUnavailable ? "" : "free space or repair the store; ") +
+                 (error.code == ErrorCode::kFull ? "free space; "
+                  : error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kIo
+                      ? "perfleet inspect --verify names the damage; "
+                      : "") +
                  "the gateway retries"});
     }
     store_trouble = error.message;
