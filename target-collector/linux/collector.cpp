@@ -62,7 +62,6 @@ std::uint64_t nanoseconds(double seconds) {
     return static_cast<std::uint64_t>(std::min(seconds, kSecondsMax) * static_cast<double>(kNsPerSecond));
 }
 
-std::uint64_t thread_cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 std::uint64_t process_cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 // Memory that isn't touched before it is used.
@@ -169,7 +168,7 @@ private:
     std::uint64_t counts_published_ns_ = 0;
     int command_exit_status_ = 0;
     std::uint64_t run_status_ = 0;
-    std::uint64_t cpu_before_ns_ = thread_cpu_ns();
+    std::uint64_t cpu_before_ns_ = process_cpu_ns();
 };
 
 Result<Done> LinuxCollector::prepare() {
@@ -392,9 +391,7 @@ Result<CollectorSummary> LinuxCollector::run() {
     summary.earlier_sessions = left.sessions_left;
     summary.damaged_spool_files = disk_spool_ != nullptr ? disk_spool_->damaged_count() : 0;
     summary.run_status = run_status_;
-    summary.own_cpu_ns =
-        thread_cpu_ns() - cpu_before_ns_ + source_->own_cpu_ns() + outcome.cpu_ns + left.cpu_ns + symbols_.cpu_ns();
-    summary.own_cpu_ns += reader_cpu_ns();
+    summary.own_cpu_ns = process_cpu_ns() - cpu_before_ns_ + symbols_.reader_cpu_ns() + reader_cpu_ns();
     return summary;
 }
 

@@ -100,7 +100,7 @@ struct CollectorSummary {
     bool everything_acknowledged = false;   // of this session
     bool is_rest_kept = false;              // what isn't acknowledged is in the spool folder
     bool session_refused = false;           // the gateway will never take this session
-    std::uint64_t own_cpu_ns = 0;           // of all threads, open() included when run() is called by the same thread
+    std::uint64_t own_cpu_ns = 0;           // of the process since open(), and of its readers
 };
 
 class Collector {

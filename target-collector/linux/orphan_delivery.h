@@ -26,7 +26,6 @@ public:
     // Valid after join().
     struct Outcome {
         std::uint64_t sessions_left = 0;  // not delivered; their files are still there
-        std::uint64_t cpu_ns = 0;
     };
 
     // `files`: SpoolFolder::left(), whose folder stays locked. `log` is borrowed, and called from this thread.

@@ -166,10 +166,9 @@ void SymbolKeeper::run() {
         }
         read(*file, lock);
     }
-    cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (reader_ != nullptr) {
         reader_->end();
-        cpu_ns_ += reader_->cpu_ns();
+        reader_cpu_ns_ = reader_->cpu_ns();
     }
 }
 

@@ -67,7 +67,7 @@ public:
 
     // After finish().
     [[nodiscard]] LeftOut left_out() const;
-    [[nodiscard]] std::uint64_t cpu_ns() const { return cpu_ns_; }
+    [[nodiscard]] std::uint64_t reader_cpu_ns() const { return reader_cpu_ns_; }
     [[nodiscard]] std::uint64_t read_count() const { return read_count_; }  // of files
 
 private:
@@ -103,7 +103,7 @@ private:
     int nice_ = 0;  // of the process
     std::atomic<bool> is_priority_raised_{false};
     std::atomic<pid_t> thread_id_{0};
-    std::uint64_t cpu_ns_ = 0;
+    std::uint64_t reader_cpu_ns_ = 0;
     std::uint64_t read_count_ = 0;
     std::thread thread_;
 };

@@ -1,7 +1,6 @@
 #include "target-collector/linux/wire_thread.h"
 
 #include <algorithm>
-#include <ctime>
 #include <string>
 #include <utility>
 
@@ -103,8 +102,7 @@ void WireThread::run() {
                 status.batches_dropped,
                 status.rows_given_up,
                 is_in_file ? status.batches_acknowledged - acknowledged_by_gateway_ : status.batches_kept,
-                status.batches_refused,
-                clock_ns(CLOCK_THREAD_CPUTIME_ID)};
+                status.batches_refused};
 }
 
 bool WireThread::pass_on_request() {

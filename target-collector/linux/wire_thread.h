@@ -45,7 +45,6 @@ public:
         std::uint64_t rows_given_up = 0;  // of those dropped
         std::uint64_t batches_kept = 0;   // still in the spool, or in the file
         std::uint64_t batches_refused = 0;
-        std::uint64_t cpu_ns = 0;
     };
 
     // Borrowed: what `options` points to, the rings, the clock, the counters, `log` (called from this thread).

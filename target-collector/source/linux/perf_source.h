@@ -111,9 +111,6 @@ public:
     // Behind finish(): a row that says how the benchmark of the session has ended (protocol::kRunEnded).
     void append_run_end(std::uint64_t status);
 
-    // CPU time of the source's own thread; known after finish().
-    [[nodiscard]] std::uint64_t own_cpu_ns() const { return reader_.cpu_ns(); }
-
     // CLOCK_MONOTONIC, the clock of all rows.
     [[nodiscard]] static Ticks now();
 

@@ -169,7 +169,6 @@ void RingReader::run() {
         }
         precedence.check();
     }
-    cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 }  // namespace perfleet

@@ -43,9 +43,6 @@ public:
     // Fetches and shows what is in the rings, in their order. The thread that takes the records.
     void show();
 
-    // CPU time of the thread; known once it has ended.
-    [[nodiscard]] std::uint64_t cpu_ns() const { return cpu_ns_; }
-
 private:
     // Whoever holds it runs with the priority of the one that waits for it.
     class Mutex {
@@ -73,7 +70,6 @@ private:
     FileDescriptor epoll_fd_;
     WakeEvent stop_event_;
     WakeEvent wake_event_;
-    std::uint64_t cpu_ns_ = 0;
     std::thread thread_;
 };
 
