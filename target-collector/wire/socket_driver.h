@@ -20,9 +20,9 @@ public:
     // A connection that was lost is made again after a time that doubles, with a random part.
     static constexpr std::uint64_t kReconnectAfterNs = 100'000'000;
     static constexpr std::uint64_t kReconnectAfterNsMax = 2'000'000'000;
-    // Over ipc:// trying costs next to nothing, and whoever writes to a store may be replaced at any time.
+    // Over ipc:// trying costs little, and whoever writes to a store may be replaced at any time.
     static constexpr std::uint64_t kLocalReconnectAfterNs = 20'000'000;
-    static constexpr std::uint64_t kLocalReconnectAfterNsMax = 100'000'000;
+    static constexpr std::uint64_t kLocalReconnectAfterNsMax = 250'000'000;
     // Acknowledgements come once in a group of batches: far less than this.
     static constexpr std::uint64_t kFramesBurst = 10'000;
     static constexpr std::uint64_t kFramesPerSecond = 1'000;
