@@ -7,27 +7,32 @@
 #include <cstdint>
 #include <memory>
 
+#include "schemas/vocabulary/counter.h"
 #include "schemas/vocabulary/log_event.h"
 #include "storage/store/maintenance.h"
 
 namespace perfleet {
 
 // Since the start, but for what waits "now".
+#define PERFLEET_COMPACTION_COUNTS(ROW)                                                                       \
+    ROW(std::uint64_t, blocks_in, "compaction_blocks_in_total", "Blocks read by compaction.")                 \
+    ROW(std::uint64_t, blocks_out, "compaction_blocks_out_total", "Blocks written by compaction.")            \
+    ROW(std::uint64_t, batches, "compaction_batches_total", "Batches whose records were compacted.")          \
+    ROW(std::uint64_t, size_bytes_in, "compaction_bytes_in_total", "Bytes read by compaction.")               \
+    ROW(std::uint64_t, size_bytes_out, "compaction_bytes_out_total", "Bytes written by compaction.")          \
+    ROW(std::uint64_t, summaries, "summaries_total", "Summaries of days written by compaction.")              \
+    ROW(std::uint64_t, summary_rows, "summary_rows_total", "Rows that summaries stand for.")                  \
+    ROW(std::uint64_t, summary_bytes, "summary_bytes_total", "Bytes of summaries.")                           \
+    ROW(std::uint64_t, dictionaries, "dictionaries_total", "Dictionaries of partitions that were made.")      \
+    ROW(std::uint64_t, stack_maps, "dictionary_maps_total", "Epochs of sessions that were mapped into them.") \
+    ROW(std::uint64_t, map_bytes, "dictionary_bytes_total", "Bytes of dictionaries and maps.")                \
+    ROW(std::uint64_t, epochs_left, "dictionary_epochs_left_total",                                           \
+        "Epochs left out of dictionaries: no capacity, or few shared call chains.")                           \
+    ROW(std::uint64_t, failures, "compaction_failures_total", "Compactions that failed and will be retried.") \
+    ROW(std::uint64_t, partitions_waiting_now, "compaction_partitions_waiting",                               \
+        "Partitions that wait for compaction, those of the current hour included.")
 struct CompactionCounts {
-    std::uint64_t blocks_in = 0;
-    std::uint64_t blocks_out = 0;
-    std::uint64_t batches = 0;  // whose records were compacted
-    std::uint64_t size_bytes_in = 0;
-    std::uint64_t size_bytes_out = 0;
-    std::uint64_t summaries = 0;
-    std::uint64_t summary_rows = 0;
-    std::uint64_t summary_bytes = 0;
-    std::uint64_t dictionaries = 0;  // of partitions
-    std::uint64_t stack_maps = 0;    // of epochs into them
-    std::uint64_t map_bytes = 0;     // of both
-    std::uint64_t epochs_left = 0;   // that have none: no room, or too little in common
-    std::uint64_t failures = 0;
-    std::uint64_t partitions_waiting_now = 0;
+    PERFLEET_COMPACTION_COUNTS(PERFLEET_COUNT_FIELD)
 };
 
 class StoreCompaction {

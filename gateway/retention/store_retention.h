@@ -15,19 +15,27 @@
 #include <vector>
 
 #include "gateway/retention/retention_rules.h"
+#include "schemas/vocabulary/counter.h"
 #include "schemas/vocabulary/log_event.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
 
 // Of one class since the start, but for what is there "now".
+#define PERFLEET_RETENTION_COUNTS(ROW)                                                                              \
+    ROW(std::uint64_t, partitions_dropped, "retention_partitions_dropped_total",                                    \
+        "Partitions that were dropped, too old or too much.")                                                       \
+    ROW(std::uint64_t, rows_expired, "retention_rows_expired_total",                                                \
+        "Rows that expired with them, without definitions.")                                                        \
+    ROW(std::uint64_t, dropped_bytes, "retention_dropped_bytes_total", "What they took on disk, about.")            \
+    ROW(std::uint64_t, kept_bytes_now, "retention_kept_bytes",                                                      \
+        "What is kept of a class, about; 0 where nothing is ever dropped.")                                         \
+    ROW(std::int64_t, oldest_bucket_s_now, "retention_oldest_seconds",                                              \
+        "When the oldest hour that is kept of a class began, in Unix time; 0: nothing is kept, or nothing is ever " \
+        "dropped.")
 struct ClassRetentionCounts {
     std::string name;  // or its number, where no rule names it
-    std::uint64_t partitions_dropped = 0;
-    std::uint64_t rows_expired = 0;        // without definitions
-    std::uint64_t dropped_bytes = 0;       // about
-    std::uint64_t kept_bytes_now = 0;      // about
-    std::int64_t oldest_bucket_s_now = 0;  // when the oldest hour that is left began, UTC; 0: there is none
+    PERFLEET_RETENTION_COUNTS(PERFLEET_COUNT_FIELD)
 };
 
 struct RetentionCounts {

@@ -8,80 +8,39 @@ namespace {
 
 constexpr std::string_view kPrefix = "counts";
 
-struct NamedCount {
-    std::string_view name;
-    std::uint64_t TransportCounts::*count;
-};
-
-constexpr std::array kNamedCounts{
-    NamedCount{"connections_now", &TransportCounts::connections_now},
-    NamedCount{"connections_unheard_now", &TransportCounts::connections_unheard_now},
-    NamedCount{"connections_accepted", &TransportCounts::connections_accepted},
-    NamedCount{"connections_ended", &TransportCounts::connections_ended},
-    NamedCount{"refused_connection_limit", &TransportCounts::refused_connection_limit},
-    NamedCount{"refused_unheard_limit", &TransportCounts::refused_unheard_limit},
-    NamedCount{"refused_first_message_timeout", &TransportCounts::refused_first_message_timeout},
-    NamedCount{"refused_key_limit", &TransportCounts::refused_key_limit},
-    NamedCount{"refused_revoked", &TransportCounts::refused_revoked},
-    NamedCount{"refused_routing_id", &TransportCounts::refused_routing_id},
-    NamedCount{"refused_abuse_limit", &TransportCounts::refused_abuse_limit},
-    NamedCount{"refused_unfinished_message", &TransportCounts::refused_unfinished_message},
-    NamedCount{"refused_memory_limit", &TransportCounts::refused_memory_limit},
-    NamedCount{"handshakes_unknown_key", &TransportCounts::handshakes_unknown_key},
-    NamedCount{"handshakes_no_key", &TransportCounts::handshakes_no_key},
-    NamedCount{"handshakes_undecipherable", &TransportCounts::handshakes_undecipherable},
-    NamedCount{"handshakes_malformed", &TransportCounts::handshakes_malformed},
-    NamedCount{"handshakes_unfinished", &TransportCounts::handshakes_unfinished},
-    NamedCount{"messages_malformed", &TransportCounts::messages_malformed},
-    NamedCount{"messages_revoked", &TransportCounts::messages_revoked},
-    NamedCount{"keys_enrolled", &TransportCounts::keys_enrolled},
-    NamedCount{"key_files_refused", &TransportCounts::key_files_refused},
-};
-static_assert(kNamedCounts.size() * sizeof(std::uint64_t) == sizeof(TransportCounts), "each has its name here");
+#define PERFLEET_MEMBER(type, field, ...) &TransportCounts::field,
+constexpr std::array kMembers{PERFLEET_TRANSPORT_COUNTS(PERFLEET_MEMBER)};
 
 }  // namespace
 
+void show_counts(MetricPage& page, const std::string& prefix,
+                 const TransportCounts& counts){PERFLEET_TRANSPORT_COUNTS(PERFLEET_COUNT_METRIC)}
+
 std::string format_counts(const TransportCounts& counts) {
     std::string line{kPrefix};
-    for (const NamedCount& named : kNamedCounts) {
-        line += ' ';
-        line += named.name;
-        line += '=';
-        line += std::to_string(counts.*named.count);
+    for (const auto member : kMembers) {
+        line += ' ' + std::to_string(counts.*member);
     }
     return line;
 }
 
 std::optional<TransportCounts> parse_counts(std::string_view line) {
+    TransportCounts counts;
     if (!line.starts_with(kPrefix)) {
         return std::nullopt;
     }
     line.remove_prefix(kPrefix.size());
-    TransportCounts counts;
-    while (!line.empty()) {
-        if (line.front() != ' ') {
+    for (const auto member : kMembers) {
+        if (!line.starts_with(' ')) {
             return std::nullopt;
         }
-        line.remove_prefix(1);
-        const std::string_view word = line.substr(0, line.find(' '));
-        line.remove_prefix(word.size());
-        const std::size_t equals = word.find('=');
-        if (equals == std::string_view::npos) {
+        const auto [end, error] = std::from_chars(line.data() + 1, line.data() + line.size(), counts.*member);
+        if (error != std::errc{}) {
             return std::nullopt;
         }
-        std::uint64_t value = 0;
-        const char* const end = word.data() + word.size();
-        const auto read = std::from_chars(word.data() + equals + 1, end, value);
-        if (read.ec != std::errc{} || read.ptr != end) {
-            return std::nullopt;
-        }
-        for (const NamedCount& named : kNamedCounts) {
-            if (named.name == word.substr(0, equals)) {
-                counts.*named.count = value;
-            }
-        }
+        line.remove_prefix(static_cast<std::size_t>(end - line.data()));
     }
-    return counts;
+    return line.empty() ? std::optional{counts} : std::nullopt;
 }
 
 }  // namespace perfleet

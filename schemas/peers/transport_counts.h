@@ -6,44 +6,53 @@
 #include <string>
 #include <string_view>
 
+#include "schemas/vocabulary/counter.h"
+
+// Closed here.
+#define PERFLEET_REFUSED(ROW, why)                                                                               \
+    ROW(std::uint64_t, refused_##why, "connections_refused_total", "Connections rejected before the handshake.", \
+        "reason", #why)
+#define PERFLEET_FAILED(ROW, why) \
+    ROW(std::uint64_t, handshakes_##why, "handshakes_failed_total", "Handshakes that failed.", "reason", #why)
+#define PERFLEET_TRANSPORT_COUNTS(ROW)                                                                                \
+    ROW(std::uint64_t, connections_now, "connections", "Connections that are open.")                                  \
+    ROW(std::uint64_t, connections_unheard_now, "connections_unheard",                                                \
+        "Open connections that have sent no message yet.")                                                            \
+    ROW(std::uint64_t, connections_accepted, "connections_accepted_total", "Connections accepted.")                   \
+    ROW(std::uint64_t, connections_ended, "connections_ended_total", "Connections that ended.")                       \
+    PERFLEET_REFUSED(ROW, connection_limit)      /* more connections than there may be */                             \
+    PERFLEET_REFUSED(ROW, unheard_limit)         /* one of too many that had said nothing, to make room for others */ \
+    PERFLEET_REFUSED(ROW, first_message_timeout) /* said nothing in the time that there is for a first message */     \
+    PERFLEET_REFUSED(ROW, key_limit)             /* more connections with one key than there may be */                \
+    PERFLEET_REFUSED(ROW, revoked)               /* its key was taken off the allow-list, or changed there */         \
+    PERFLEET_REFUSED(ROW, routing_id)            /* chose its own routing id, where keys say who is who */            \
+    PERFLEET_REFUSED(ROW, abuse_limit)           /* went on sending what it may not */                                \
+    PERFLEET_REFUSED(ROW, memory_limit)          /* held most of too much memory for longest */                       \
+    PERFLEET_REFUSED(ROW, unfinished_message)    /* sent a message of several parts */                                \
+    PERFLEET_FAILED(ROW, unknown_key)            /* not on the allow-list */                                          \
+    PERFLEET_FAILED(ROW, no_key)         /* speaks without a key where keys are asked for, or the other way round */  \
+    PERFLEET_FAILED(ROW, undecipherable) /* made for another gateway's key, or tampered with */                       \
+    PERFLEET_FAILED(ROW, malformed)      /* not ZeroMQ as it should be */                                             \
+    PERFLEET_FAILED(ROW, unfinished)     /* gave up, or took too long */                                              \
+    ROW(std::uint64_t, messages_revoked, "messages_revoked_total",                                                    \
+        "Messages dropped because their key was removed from the allow-list.")                                        \
+    ROW(std::uint64_t, messages_malformed, "", "") /* of query clients: weren't understood, or had parts */           \
+    ROW(std::uint64_t, keys_enrolled, "keys_enrolled", "Keys on the allow-list.")                                     \
+    ROW(std::uint64_t, key_files_refused, "key_files_refused", "Invalid files in the allow-list folder.")
+
 namespace perfleet {
 
 struct TransportCounts {
-    std::uint64_t connections_now = 0;
-    std::uint64_t connections_unheard_now = 0;  // of them, those that haven't said anything yet
-    std::uint64_t connections_accepted = 0;
-    std::uint64_t connections_ended = 0;
-
-    // Closed here.
-    std::uint64_t refused_connection_limit = 0;       // more connections than there may be
-    std::uint64_t refused_unheard_limit = 0;          // one of too many that had said nothing, to make room for others
-    std::uint64_t refused_first_message_timeout = 0;  // said nothing in the time that there is for a first message
-    std::uint64_t refused_key_limit = 0;              // more connections with one key than there may be
-    std::uint64_t refused_revoked = 0;                // its key was taken off the allow-list, or changed there
-    std::uint64_t refused_routing_id = 0;             // chose its own routing id, where keys say who is who
-    std::uint64_t refused_abuse_limit = 0;            // went on sending what it may not
-    std::uint64_t refused_unfinished_message = 0;     // sent a message of several parts
-    std::uint64_t refused_memory_limit = 0;           // held most of too much memory for longest
-
-    // Handshakes that failed.
-    std::uint64_t handshakes_unknown_key = 0;  // not on the allow-list
-    std::uint64_t handshakes_no_key = 0;       // speaks without a key where keys are asked for, or the other way round
-    std::uint64_t handshakes_undecipherable = 0;  // made for another gateway's key, or tampered with
-    std::uint64_t handshakes_malformed = 0;       // not ZeroMQ as it should be
-    std::uint64_t handshakes_unfinished = 0;      // gave up, or took too long
-
-    std::uint64_t messages_malformed = 0;  // of clients: weren't understood, or had parts
-    std::uint64_t messages_revoked = 0;    // were on their way when their key was taken off the allow-list
-
-    std::uint64_t keys_enrolled = 0;      // now
-    std::uint64_t key_files_refused = 0;  // now
+    PERFLEET_TRANSPORT_COUNTS(PERFLEET_COUNT_FIELD)
 
     bool operator==(const TransportCounts&) const = default;
 };
 
-// One line without its newline, `counts NAME=NUMBER …`, for another process of the same release.
+void show_counts(MetricPage& page, const std::string& prefix, const TransportCounts& counts);
+
+// One line without its newline, `counts NUMBER …`, for another process of the same release.
 [[nodiscard]] std::string format_counts(const TransportCounts& counts);
-// Names that aren't known are left out, as are those that are missing. Nothing: not such a line.
+// Nothing: not such a line.
 [[nodiscard]] std::optional<TransportCounts> parse_counts(std::string_view line);
 
 }  // namespace perfleet

@@ -1,12 +1,16 @@
 #include "schemas/vocabulary/metric.h"
 
+#include <algorithm>
+
 namespace perfleet {
 
 void MetricPage::add(MetricFamily::Type type, std::string name, std::string help, MetricFamily::Value value) {
-    if (families_.empty() || families_.back().name != name) {
-        families_.push_back({std::move(name), std::move(help), type, {}});
+    const auto found = std::ranges::find(families_, name, &MetricFamily::name);
+    if (found != families_.end()) {
+        found->values.push_back(std::move(value));
+        return;
     }
-    families_.back().values.push_back(std::move(value));
+    families_.push_back({std::move(name), std::move(help), type, {std::move(value)}});
 }
 
 void MetricPage::counter(std::string name, std::string help, double value, MetricFamily::Labels labels) {

@@ -30,7 +30,7 @@ struct MetricFamily {
 
 class MetricPage {
 public:
-    // Values of one family come one after the other, with different labels.
+    // Values of one family have different labels; its help is that of the first.
     void counter(std::string name, std::string help, double value, MetricFamily::Labels labels = {});
     void counter(std::string name, std::string help, std::uint64_t value, MetricFamily::Labels labels = {});
     void gauge(std::string name, std::string help, double value, MetricFamily::Labels labels = {});

@@ -6,50 +6,59 @@
 #include <cstdint>
 #include <span>
 
-#include "schemas/vocabulary/duration_histogram.h"
-#include "schemas/vocabulary/series.h"
-#include "schemas/vocabulary/shared_value.h"
+#include "schemas/vocabulary/counter.h"
 #include "target-collector/wire/delivery.h"
 
 namespace perfleet {
 
 // What earlier runs left in the spool folder.
+#define PERFLEET_ORPHAN_COUNTS(ROW)                                                                             \
+    ROW(std::uint64_t, sessions_waiting, "recovered_sessions",                                                  \
+        "Sessions of earlier runs recovered from the spool folder, not delivered yet.")                         \
+    ROW(std::uint64_t, batches_waiting, "recovered_batches", "Undelivered batches of recovered sessions.")      \
+    ROW(std::uint64_t, bytes_waiting, "recovered_bytes", "Bytes of undelivered batches of recovered sessions.") \
+    ROW(std::uint64_t, sessions_delivered, "recovered_sessions_delivered_total",                                \
+        "Recovered sessions delivered completely.")                                                             \
+    ROW(std::uint64_t, batches_delivered, "recovered_batches_delivered_total",                                  \
+        "Batches of recovered sessions delivered.")
+
+#define PERFLEET_SPOOL_SYNC_COUNTS(ROW)                                           \
+    ROW(std::uint64_t, done, "spool_syncs_total", "Spool syncs by --spool-sync.") \
+    ROW(std::uint64_t, failed, "spool_syncs_failed_total", "Spool syncs that failed.")
+
+#define PERFLEET_COLLECTOR_COUNTS(ROW)                                                                               \
+    ROW(CountsOfLosses<SharedCount>, rows_lost, "rows_lost_total", "Rows lost, excluding definitions.")              \
+    ROW(SharedCount, definitions_lost, "definitions_lost_total", "Definitions lost; each loss closed an epoch.")     \
+    ROW(SharedValue<bool>, is_connected, "connected", "1 while a gateway answers.")                                  \
+    ROW(SharedValue<bool>, is_session_refused, "session_refused", "1 if the gateway refused this session for good.") \
+    ROW(SharedCount, gateway_changes, "gateway_changes_total", "Gateway incarnations seen after the first.")         \
+    ROW(SharedCount, batches_sealed, "batches_sealed_total", "Batches closed and numbered.")                         \
+    ROW(SharedCount, batches_acknowledged, "batches_acknowledged_total", "Batches that the gateway has on disk.")    \
+    ROW(SharedCount, batches_resent, "batches_resent_total", "Batches sent again.")                                  \
+    ROW(SharedCount, batches_dropped, "batches_dropped_total", "Batches dropped from the spool at its bound.")       \
+    ROW(SharedCount, batches_refused, "batches_refused_total", "Batches that the gateway can never store.")          \
+    ROW(SharedCount, replies_ignored, "replies_ignored_total", "Malformed or impossible messages from the gateway.") \
+    ROW(DurationHistogram, acknowledged_after, "acknowledgement_seconds",                                            \
+        "From a batch's (last) sending to its acknowledgement.")                                                     \
+    ROW(SharedCount, spool_size_bytes, "spool_limit_bytes", "Capacity of the spool.")                                \
+    ROW(SharedCount, spool_used_bytes, "spool_used_bytes", "Bytes used of that capacity.")                           \
+    ROW(SharedCount, ring_size_bytes, "ring_limit_bytes", "Capacity of the ring between source and network thread.") \
+    ROW(SharedCount, ring_used_bytes, "ring_used_bytes", "Bytes used of that capacity.")                             \
+    ROW(SharedCount, budget_changes, "budget_changes_total", "Changes of the sampling frequency by --cpu-budget.")   \
+    ROW(SharedCount, rows_open, "", "") /* that are in no batch yet, and in no other count */
+
 struct OrphanCounts {
-    std::uint64_t sessions_waiting = 0;  // not delivered to their end
-    std::uint64_t batches_waiting = 0;
-    std::uint64_t bytes_waiting = 0;
-    std::uint64_t sessions_delivered = 0;  // by this run
-    std::uint64_t batches_delivered = 0;
+    PERFLEET_ORPHAN_COUNTS(PERFLEET_COUNT_FIELD)
 };
 
-// Of --spool-sync.
 struct SpoolSyncCounts {
-    std::uint64_t done = 0;
-    std::uint64_t failed = 0;
+    PERFLEET_SPOOL_SYNC_COUNTS(PERFLEET_COUNT_FIELD)
 };
 
 struct CollectorCounts {
+    PERFLEET_COLLECTOR_COUNTS(PERFLEET_COUNT_FIELD)
     std::array<SharedCount, kKindLast + 1> rows_produced{};  // by the number of the Kind
-    std::array<SharedCount, 16> rows_lost{};  // by the number of the CountName, the last one takes all that are
-                                              // higher; definitions not counted
-    SharedCount rows_open;                    // that are in no batch yet, and in no other count
-    SharedCount definitions_lost;
-    SharedCount batches_sealed;
-    SharedCount batches_acknowledged;
-    SharedCount batches_resent;
-    SharedCount batches_dropped;
-    SharedCount batches_refused;
-    SharedCount replies_ignored;
-    SharedCount gateway_changes;
-    SharedCount spool_used_bytes;
-    SharedCount spool_size_bytes;
-    SharedCount ring_used_bytes;
-    SharedCount ring_size_bytes;
-    SharedValue<bool> is_connected;          // the gateway answers
-    SharedValue<bool> is_session_refused;    // and never will take this one
     SharedValue<double> frequency_scale{1};  // the part of the wanted frequency that is sampled (--cpu-budget)
-    SharedCount budget_changes;              // of it
-    DurationHistogram acknowledged_after;
     OrphanCounts orphans;
     SpoolSyncCounts spool_syncs;
 };
