@@ -20,6 +20,7 @@
 #include "daemon/metrics/metrics_option.h"
 #include "daemon/metrics/metrics_server.h"
 #include "daemon/metrics/process_metrics.h"
+#include "daemon/option/program_options.h"
 #include "daemon/service/service_manager.h"
 #include "daemon/start/descriptor_limit.h"
 #include "daemon/start/program_start.h"
@@ -38,7 +39,6 @@
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
 #include "schemas/wire/delivery_limits.h"
 #include "storage/engine/rocksdb/rocksdb_engine.h"
@@ -322,159 +322,108 @@ int main(int argc, char** argv) {
         "query=...` (and `metrics=...` when asked for) when it serves; stops on SIGTERM or Ctrl-C.",
         "perfleet-gateway"};
     app.set_version_flag("--version", "perfleet-gateway " PERFLEET_VERSION);
-    app.add_option(
-           "--data", arguments.data,
-           "Folder of the store, created when missing; or rados:[USER@]POOL[/NAMESPACE], a store in a pool of Ceph")
-        ->check(check_not_empty)
-        ->required()
-        ->type_name("DIR");
-    add_ceph_conf_option(app);
-    auto* const shards =
-        app.add_option("--shards", arguments.shards,
-                       "Shards of a store that is created: as many gateways at most share it, and each hour has as "
-                       "many partitions. It is never changed; perfleet copy makes a store with another number")
-            ->type_name("N")
-            ->check(CLI::Range(std::uint16_t{1}, limits::kShardsMax))
-            ->capture_default_str();
     // Whether an address needs keys is known with all options: check().
-    const auto check_endpoint_of = [](const std::string& option) {
-        return [option](const std::string& text) {
-            const auto checked = check_program_endpoint(option, text, true);
-            return checked.ok() ? std::string{} : checked.error().message.substr(option.size() + 1);
-        };
+    const auto is_endpoint_of = [](const char* option) {
+        return passes([option](const std::string& text) {
+            return text == kNoQueries && option == std::string_view{"--query"}
+                       ? Result<Done>{Done{}}
+                       : check_program_endpoint(option, text, true);
+        });
     };
-    app.add_option("--listen", arguments.listen,
-                   "Endpoint for collectors: tcp://127.0.0.1:PORT (* takes a free port), tcp://[::1]:PORT, ipc://PATH; "
-                   "several times for several")
-        ->check(check_not_empty)
-        ->check(check_endpoint_of("--listen"))
-        ->type_name("ENDPOINT")
-        ->capture_default_str();
-    app.add_option("--advertise", arguments.advertise,
-                   "Where collectors reach this gateway, for other gateways on the same store, which send them there. "
-                   "Default: the first --listen")
-        ->check(check_not_empty)
-        ->check([](const std::string& text) {
-            const auto checked = check_peer_endpoint("--advertise", text);
-            return checked.ok() ? std::string{} : checked.error().message.substr(std::string{"--advertise "}.size());
-        })
-        ->type_name("ENDPOINT");
-    app.add_option("--query", arguments.query, "Endpoint for queries; none: no query process")
-        ->check(check_not_empty)
-        ->check([check = check_endpoint_of("--query")](const std::string& text) {
-            return text == kNoQueries ? std::string{} : check(text);
-        })
-        ->type_name("ENDPOINT")
-        ->capture_default_str();
-    app.add_option("--query-config", arguments.query_config,
-                   "Config file of the query process (perfleet-query). Default: that of the user who starts it")
-        ->check(check_not_empty)
-        ->type_name("FILE");
-    app.add_option("--stop-within", arguments.stop_within_s,
-                   "Seconds that a clean stop may take; then the process is killed, without data loss")
-        ->type_name("S")
-        ->check(CLI::Range(0.1, 3600.0))
-        ->check(check_not_nan)
-        ->capture_default_str();
-    app.add_option(
-           "--memory", arguments.memory_bytes,
-           "Memory limit of this process, whatever collectors send: bytes, or with k, m, g. On top of it come up "
-           "to 64 MiB for the program, and the query process with a limit of its own (1g)")
-        ->option_text("BYTES=1g")
-        ->default_str("1g")
-        ->transform(CLI::AsSizeValue{false})
-        ->check(CLI::Range(std::uint64_t{MemoryPlan::kSizeBytesMin}, std::uint64_t{1} << 44,
-                           "at least " + std::to_string(MemoryPlan::kSizeBytesMin >> 20) + "m"));
-    add_metrics_option(app, arguments.metrics, "9411");
-    add_log_options(app, arguments.log_level, arguments.log_format);
-    auto* const key =
-        app.add_option("--key", arguments.key,
-                       "The gateway's secret key (perfleet keygen); peers then need keys, too, and it may "
-                       "listen on every address")
-            ->check(check_not_empty)
-            ->type_name("FILE");
-    auto* const collectors =
-        app.add_option("--collectors", arguments.collectors,
-                       "Folder of the public keys (NAME.pub) of the collectors that may connect; read again when it "
-                       "changes, removed ones are disconnected")
-            ->check(check_not_empty)
-            ->type_name("DIR")
-            ->needs(key);
-    key->needs(collectors);
-    auto* const query_key = app.add_option("--query-key", arguments.query_key, "The query endpoint's own secret key")
-                                ->check(check_not_empty)
-                                ->type_name("FILE");
-    auto* const clients = app.add_option("--query-clients", arguments.clients,
-                                         "Folder of the public keys of query clients; they have read-only access")
-                              ->check(check_not_empty)
-                              ->type_name("DIR")
-                              ->needs(query_key);
-    query_key->needs(clients);
-    app.add_option("--connections", arguments.connections_max,
-                   "Connections of collectors at once. Default: three quarters of the limit of open files, or what "
-                   "--memory is enough for")
-        ->type_name("N")
-        ->check(CLI::Range(std::size_t{1}, kConnectionsSettableMax, "1 to " + std::to_string(kConnectionsSettableMax)));
-    app.add_option("--debuginfod", arguments.debuginfod,
-                   "Servers of which symbols that the store lacks are fetched once a minute, by `perfleet symbols "
-                   "fetch` beside this process: URLs with blanks between them, as in DEBUGINFOD_URLS. Default: none")
-        ->check(check_not_empty)
-        ->type_name("URLS");
-    app.add_option("--symbols", arguments.asks_for_symbols,
-                   "ask: fetch the symbols of images that the store doesn't have from a collector that has the file, "
-                   "each build once; off: don't")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, bool>{{"ask", true}, {"off", false}}))
-        ->type_name("ask|off")
-        ->default_str("ask");
-    app.add_option("--target-sessions", arguments.target_sessions_max,
-                   "New sessions of one target in an hour (each recording is one); further ones are deferred")
-        ->type_name("N")
-        ->check(CLI::Range(1U, kTargetSessionsMost))
-        ->capture_default_str();
-    app.add_option("--clock-timeout", arguments.clock_timeout_s,
-                   "Seconds for which batches hours ahead of this machine's clock are deferred, until one of the two "
-                   "clocks is set; then they are refused")
-        ->type_name("S")
-        ->check(CLI::Range(0.0, kClockTimeoutMostS))
-        ->check(check_not_nan)
-        ->capture_default_str();
-    auto* const no_compact =
-        app.add_flag("--no-compaction", arguments.is_without_compaction,
-                     "Don't compact small batches into large blocks when their hour is over: they take "
-                     "more space, and queries longer");
-    app.add_option("--compact-batches", arguments.compact_batches,
-                   "Compact a session's batches within their hour, too, whenever it has this many")
-        ->type_name("N")
-        ->check(CLI::Range(2U, limits::kCompactedBatchesMax))
-        ->capture_default_str()
-        ->excludes(no_compact);
-    app.add_flag("--no-dictionaries", arguments.is_without_dictionaries,
-                 "Don't write dictionaries of the call chains that sessions of an hour share: profiles of many "
-                 "targets take longer");
-    auto* const retain =
-        app.add_option("--retain", arguments.retained.age_s,
-                       "Drop what is older than this, whole hours at a time: 12h, 30d or 8w. Default: keep everything")
-            ->option_text("AGE")
-            ->transform(CLI::AsNumberWithUnit{kAgeUnits, CLI::AsNumberWithUnit::UNIT_REQUIRED, "AGE"})
-            ->check(CLI::Range(kBucketDurationS, RetentionPolicy::kAgeMaxS, "at least 1h"));
-    auto* const retain_bytes =
-        app.add_option(
-               "--retain-bytes", arguments.retained.size_bytes,
-               "Drop the oldest hours when what is stored takes more than this: bytes, or with k, m, g, t; looked "
-               "at once a minute, and the current hour stays. Default: no limit")
-            ->option_text("BYTES")
-            ->transform(CLI::AsSizeValue{false})
-            ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60, "at least 1 byte"));
-    app.add_option("--retention", arguments.retention,
-                   "File of retention classes, for sessions that are kept for other times than the rest. Lines like "
-                   "`class dev 1 {env=\"dev\"} keep 3d`, `class boards 2 {arch=\"aarch64\"} with tracepoint keep 90d "
-                   "50g`, `default keep 30d 200g`; the first class that fits counts. Read at the start")
-        ->check(check_not_empty)
-        ->type_name("FILE")
-        ->excludes(retain, retain_bytes);
+    add_options(
+        app,
+        {
+            {"--data DIR", arguments.data,
+             "Folder of the store, created when missing; or rados:[USER@]POOL[/NAMESPACE], a store in a pool of Ceph",
+             is_not_empty, is_required},
+            ceph_conf_row(),
+            {"--shards N", arguments.shards,
+             "Shards of a store that is created: as many gateways at most share it, and each hour has as many "
+             "partitions. It is never changed; perfleet copy makes a store with another number",
+             is_between(std::uint16_t{1}, limits::kShardsMax), shows_default},
+            {"--listen ENDPOINT", arguments.listen,
+             "Endpoint for collectors: tcp://127.0.0.1:PORT (* takes a free port), tcp://[::1]:PORT, ipc://PATH; "
+             "several times for several",
+             is_not_empty, is_endpoint_of("--listen"), shows_default},
+            {"--advertise ENDPOINT", arguments.advertise,
+             "Where collectors reach this gateway, for other gateways on the same store, which send them there. "
+             "Default: the first --listen",
+             is_not_empty, passes([](const std::string& text) { return check_peer_endpoint("--advertise", text); })},
+            {"--query ENDPOINT", arguments.query, "Endpoint for queries; none: no query process", is_not_empty,
+             is_endpoint_of("--query"), shows_default},
+            {"--query-config FILE", arguments.query_config,
+             "Config file of the query process (perfleet-query). Default: that of the user who starts it",
+             is_not_empty},
+            {"--stop-within S", arguments.stop_within_s,
+             "Seconds that a clean stop may take; then the process is killed, without data loss",
+             is_between(0.1, 3600.0), is_not_nan, shows_default},
+            memory_row(arguments.memory_bytes,
+                       "Memory limit of this process, whatever collectors send: bytes, or with k, m, g. On top of it "
+                       "come up to 64 MiB for the program, and the query process with a limit of its own (1g)",
+                       is_between(std::uint64_t{MemoryPlan::kSizeBytesMin}, std::uint64_t{1} << 44,
+                                  "at least " + std::to_string(MemoryPlan::kSizeBytesMin >> 20) + "m")),
+            metrics_row(arguments.metrics, "9411"),
+            log_level_row(arguments.log_level),
+            log_format_row(arguments.log_format),
+            {"--key FILE", arguments.key,
+             "The gateway's secret key (perfleet keygen); peers then need keys, too, and it may listen on every "
+             "address",
+             is_not_empty, needs("--collectors")},
+            {"--collectors DIR", arguments.collectors,
+             "Folder of the public keys (NAME.pub) of the collectors that may connect; read again when it changes, "
+             "removed ones are disconnected",
+             is_not_empty, needs("--key")},
+            {"--query-key FILE", arguments.query_key, "The query endpoint's own secret key", is_not_empty,
+             needs("--query-clients")},
+            {"--query-clients DIR", arguments.clients,
+             "Folder of the public keys of query clients; they have read-only access", is_not_empty,
+             needs("--query-key")},
+            {"--connections N", arguments.connections_max,
+             "Connections of collectors at once. Default: three quarters of the limit of open files, or what --memory "
+             "is enough for",
+             is_between(std::size_t{1}, kConnectionsSettableMax, "1 to " + std::to_string(kConnectionsSettableMax))},
+            {"--debuginfod URLS", arguments.debuginfod,
+             "Servers of which symbols that the store lacks are fetched once a minute, by `perfleet symbols fetch` "
+             "beside this process: URLs with blanks between them, as in DEBUGINFOD_URLS. Default: none",
+             is_not_empty},
+            {"--symbols ask|off", arguments.asks_for_symbols,
+             "ask: fetch the symbols of images that the store doesn't have from a collector that has the file, each "
+             "build once; off: don't",
+             is_made_by(CLI::CheckedTransformer(std::map<std::string, bool>{{"ask", true}, {"off", false}})),
+             shows_default_of("ask")},
+            {"--target-sessions N", arguments.target_sessions_max,
+             "New sessions of one target in an hour (each recording is one); further ones are deferred",
+             is_between(1U, kTargetSessionsMost), shows_default},
+            {"--clock-timeout S", arguments.clock_timeout_s,
+             "Seconds for which batches hours ahead of this machine's clock are deferred, until one of the two clocks "
+             "is set; then they are refused",
+             is_between(0.0, kClockTimeoutMostS), is_not_nan, shows_default},
+            {"--no-compaction", arguments.is_without_compaction,
+             "Don't compact small batches into large blocks when their hour is over: they take more space, and queries "
+             "longer"},
+            {"--compact-batches N", arguments.compact_batches,
+             "Compact a session's batches within their hour, too, whenever it has this many",
+             is_between(2U, limits::kCompactedBatchesMax), shows_default, excludes({"--no-compaction"})},
+            {"--no-dictionaries", arguments.is_without_dictionaries,
+             "Don't write dictionaries of the call chains that sessions of an hour share: profiles of many targets "
+             "take longer"},
+            {"--retain AGE", arguments.retained.age_s,
+             "Drop what is older than this, whole hours at a time: 12h, 30d or 8w. Default: keep everything",
+             is_made_by(CLI::AsNumberWithUnit{kAgeUnits, CLI::AsNumberWithUnit::UNIT_REQUIRED, "AGE"}),
+             is_between(kBucketDurationS, RetentionPolicy::kAgeMaxS, "at least 1h")},
+            {"--retain-bytes BYTES", arguments.retained.size_bytes,
+             "Drop the oldest hours when what is stored takes more than this: bytes, or with k, m, g, t; looked at "
+             "once a minute, and the current hour stays. Default: no limit",
+             is_size, is_between(std::uint64_t{1}, std::uint64_t{1} << 60, "at least 1 byte")},
+            {"--retention FILE", arguments.retention,
+             "File of retention classes, for sessions that are kept for other times than the rest. Lines like `class "
+             "dev 1 {env=\"dev\"} keep 3d`, `class boards 2 {arch=\"aarch64\"} with tracepoint keep 90d 50g`, `default "
+             "keep 30d 200g`; the first class that fits counts. Read at the start",
+             is_not_empty, excludes({"--retain", "--retain-bytes"})},
+        });
     if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
         return *status;
     }
-    arguments.is_shards_given = shards->count() != 0;
+    arguments.is_shards_given = app.get_option("--shards")->count() != 0;
     return run(arguments);
 }

@@ -16,6 +16,7 @@
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/log/log.h"
+#include "daemon/option/program_options.h"
 #include "daemon/start/program_start.h"
 #include "exporters/format/export_format.h"
 #include "query-engine/query_limits.h"
@@ -27,7 +28,6 @@
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/option_value.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 
@@ -215,40 +215,31 @@ int main(int argc, char** argv) {
         "query=...` when it serves; stops on SIGTERM or Ctrl-C.",
         "perfleet-query"};
     app.set_version_flag("--version", "perfleet-query " PERFLEET_VERSION);
-    app.add_option("--data", data, "folder of the store, or rados:[USER@]POOL[/NAMESPACE]")
-        ->check(check_not_empty)
-        ->required()
-        ->type_name("DIR");
-    add_ceph_conf_option(app);
-    app.add_option("--listen", listen,
-                   "endpoint for query clients: tcp://127.0.0.1:PORT (* takes a free port), ipc://PATH")
-        ->check(check_not_empty)
-        ->type_name("ENDPOINT")
-        ->capture_default_str();
-    CLI::Option* key = app.add_option("--key", keys.key_file,
-                                      "its secret key (perfleet keygen); query clients then need keys, too, and it may "
-                                      "listen on every address")
-                           ->check(check_not_empty)
-                           ->type_name("FILE");
-    key->needs(app.add_option("--query-clients", keys.clients_folder,
-                              "folder of the public keys (NAME.pub) of query clients; read again when it changes")
-                   ->check(check_not_empty)
-                   ->type_name("DIR")
-                   ->needs(key));
-    app.add_option("--symfs", paths.symfs, "look for images below this folder")
-        ->check(check_not_empty)
-        ->check(CLI::ExistingDirectory)
-        ->type_name("DIR");
-    app.add_option("--memory", memory_size_bytes,
-                   "what all queries together may take for what they read and count: bytes, or with k, m, g. On top of "
-                   "it come up to 64 MiB for the program and its connections, and the store's cache")
-        ->option_text("BYTES=1g")
-        ->default_str("1g")
-        ->transform(CLI::AsSizeValue{false});
-    add_log_options(app, log_level, log_format);
-    app.add_flag("--report-counts", tells_counts,
-                 "after the ready line, print a line `counts ...` whenever the connection counters change, for the "
-                 "gateway that started it");
+    add_options(
+        app,
+        {
+            {"--data DIR", data, "folder of the store, or rados:[USER@]POOL[/NAMESPACE]", is_not_empty, is_required},
+            ceph_conf_row(),
+            {"--listen ENDPOINT", listen,
+             "endpoint for query clients: tcp://127.0.0.1:PORT (* takes a free port), ipc://PATH", is_not_empty,
+             shows_default},
+            {"--key FILE", keys.key_file,
+             "its secret key (perfleet keygen); query clients then need keys, too, and it may listen on every address",
+             is_not_empty, needs("--query-clients")},
+            {"--query-clients DIR", keys.clients_folder,
+             "folder of the public keys (NAME.pub) of query clients; read again when it changes", is_not_empty,
+             needs("--key")},
+            {"--symfs DIR", paths.symfs, "look for images below this folder", is_not_empty,
+             is_checked_by(CLI::ExistingDirectory)},
+            memory_row(memory_size_bytes,
+                       "what all queries together may take for what they read and count: bytes, or with k, m, g. On "
+                       "top of it come up to 64 MiB for the program and its connections, and the store's cache"),
+            log_level_row(log_level),
+            log_format_row(log_format),
+            {"--report-counts", tells_counts,
+             "after the ready line, print a line `counts ...` whenever the connection counters change, for the gateway "
+             "that started it"},
+        });
     if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
         return *status;
     }

@@ -161,24 +161,4 @@ std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char
     return std::nullopt;
 }
 
-CLI::Option* add_ceph_conf_option(CLI::App& app) {
-    return app
-        .add_option_function<std::string>(
-            "--ceph-conf", [](const std::string& file) { ::setenv("CEPH_CONF", file.c_str(), 1); },
-            "Of a store on RADOS: the cluster's ceph.conf. Default: $CEPH_CONF, or /etc/ceph/ceph.conf")
-        ->check(CLI::ExistingFile)
-        ->type_name("FILE");
-}
-
-void add_log_options(CLI::App& app, std::string& level, std::string& format) {
-    app.add_option("--log-level", level, "Least severe messages that are logged")
-        ->type_name("LEVEL")
-        ->check(CLI::IsMember({"error", "warning", "notice", "info", "debug"}))
-        ->capture_default_str();
-    app.add_option("--log-format", format, "Format of the log on standard error")
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember({"text", "json"}))
-        ->capture_default_str();
-}
-
 }  // namespace perfleet

@@ -24,10 +24,4 @@ namespace perfleet {
 // The sentence about wrong arguments, without the program's name.
 [[nodiscard]] std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& error);
 
-// --ceph-conf: where librados finds its cluster, in this process and those that it starts.
-CLI::Option* add_ceph_conf_option(CLI::App& app);
-
-// --log-level and --log-format.
-void add_log_options(CLI::App& app, std::string& level, std::string& format);
-
 }  // namespace perfleet

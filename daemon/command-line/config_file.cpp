@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "daemon/option/program_options.h"
 #include "schemas/vocabulary/suggestion.h"
 
 namespace perfleet {
@@ -223,23 +224,18 @@ std::vector<std::string> default_config_files(const CLI::App& app) {
 
 ConfigFiles::ConfigFiles(CLI::App& app) : app_{app} {
     keep_values_as_written(app);
+    const auto has_no_key = [](CLI::Option& option, CLI::App&) { option.configurable(false); };
     // It is parsed after all of the command line, and its callback comes whether it was given or not.
-    app.add_option_function<std::string>(
-           "--config",
-           [this](const std::string& file) {
-               file_ = file;
-               load();
-           },
-           "Config file, instead of the default ones: perfleet.conf(5)")
-        ->type_name("FILE")
-        ->configurable(false)
-        ->force_callback();
-    app.add_flag("--check-config", is_check_, "Check the config files and exit")
-        ->configurable(false)
-        ->trigger_on_parse();
-    app.add_flag("--show-config", is_show_, "Print the settings that hold, and where each is from, and exit")
-        ->configurable(false)
-        ->trigger_on_parse();
+    add_options(app, {{"--config FILE",
+                       [this](const std::string& file) {
+                           file_ = file;
+                           load();
+                       },
+                       "Config file, instead of the default ones: perfleet.conf(5)",
+                       [](CLI::Option& option, CLI::App&) { option.configurable(false)->force_callback(); }},
+                      {"--check-config", is_check_, "Check the config files and exit", has_no_key, is_called_in_order},
+                      {"--show-config", is_show_, "Print the settings that hold, and where each is from, and exit",
+                       has_no_key, is_called_in_order}});
 }
 
 // --show-config prints values as they were written: 30d, not the seconds that an option makes of it.

@@ -3,13 +3,11 @@
 
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "daemon/option/program_options.h"
 
 namespace perfleet {
 
 // `port` is the one that the help proposes.
-void add_metrics_option(CLI::App& app, std::string& address, const std::string& port);
+OptionRow metrics_row(std::string& address, const std::string& port);
 
 }  // namespace perfleet

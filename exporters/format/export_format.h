@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/option/option.h"
 #include "exporters/sink/export_sink.h"
-#include "query-engine/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/symbol/symbolizer.h"
 

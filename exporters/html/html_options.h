@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/statistic/profile/operations.h"
 
 namespace perfleet {

@@ -1,7 +1,7 @@
 // The options of `export --to perf.data`.
 #pragma once
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 
 namespace perfleet {
 

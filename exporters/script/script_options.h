@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/option/option.h"
 #include "exporters/rows/event_table.h"
-#include "query-engine/option/option.h"
 
 namespace perfleet {
 

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/select/selection.h"
 
 namespace perfleet {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/query_limits.h"
 #include "query-engine/statistic/answer/answer.h"
 #include "query-engine/wire/query_message.h"

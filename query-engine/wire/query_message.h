@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/statistic/answer/answer.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"

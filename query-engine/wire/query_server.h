@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/query_limits.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/peers/abuse_limiter.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/vocabulary/option_value.h"
+#include "daemon/option/program_options.h"
 #include "target-collector/linux/cpu_budget.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/option_check.h"
@@ -31,11 +31,6 @@ constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitNotRunnable = 126;
 constexpr int kExitNotFound = 127;
-
-std::string check_label(const std::string& text) {
-    const std::size_t equals = text.find('=');
-    return equals == std::string::npos || equals == 0 ? "'" + text + "' is no label; write KEY=VALUE" : "";
-}
 
 // Refuses what strtoull() would take for a number, a minus sign among others.
 std::string check_whole_number(const std::string& text) {
@@ -234,182 +229,127 @@ std::uint32_t ring_pages_of(const std::string& text) {
     return static_cast<std::uint32_t>(std::bit_ceil(pages));
 }
 
-void add_options(CLI::App& app, CommandLine& line) {
+void add_common_options(CLI::App& app, CommandLine& line) {
     CollectorOptions& options = line.options;
     using Words = std::vector<std::string>;
     // Called at each place on the command line, so that a filter finds the events before it.
-    app.add_option_function<Words>(
-           "-e,--event",
-           [&options](const Words& lists) { std::ranges::copy(lists, std::back_inserter(options.events)); },
-           "Events as perf spells them, with commas between: cpu-clock, page-faults:u, 'sched:*', "
-           "cycles/period=10000/, "
-           "cpu/event=0xc2,umask=1/, r1a8, mem:0x601040:w; in braces those that are counted all or none: "
-           "{cache-misses,instructions}. Default: cycles, or cpu-clock where there is no counter")
-        ->type_name("EVENTS")
-        ->allow_extra_args(false)
-        ->trigger_on_parse();
-    app.add_option_function<Words>(
-           "--filter", [&options](const Words& filters) { add_filters(filters, options); },
-           "Record only those entries of the -e before it, which is of tracepoints, whose fields pass: "
-           "'prev_pid == 0 && prev_comm ~ \"make*\"'")
-        ->type_name("FILTER")
-        ->allow_extra_args(false)
-        ->trigger_on_parse();
-    auto* const frequency =
-        app.add_option_function<std::string>(
-               "-F,--freq", [&options](const std::string& text) { options.frequency_hz = frequency_of(text); },
-               "Samples a second on each CPU; max: as many as the kernel allows. Default: " +
-                   std::to_string(options.default_frequency_hz) + ", for tracepoints -c 1")
-            ->type_name("HZ");
-    app.add_flag("--strict-freq", options.is_frequency_strict,
-                 "Refuse a frequency above the kernel's limit, instead of sampling at the limit");
-    app.add_option("-c,--count", options.period, "A sample every so many events")
-        ->type_name("N")
-        ->check(check_whole_number)
-        ->check(check_above_zero)
-        ->excludes(frequency);
-    app.add_option_function<std::string>(
-           "--jitter", [&options](const std::string& text) { choose_jitter(text, options); },
-           "With -c: how far the periods of processors and threads may be off N, in percent, so that no loop of a "
-           "program is in step with all of them; each sample weighs its own. 0: all are N. With a number behind it "
-           "the same periods each time (default: 10)")
-        ->type_name("PERCENT[,SEED]");
-    app.add_flag_callback(
-        "-g",
-        [&options] {
-            if (options.call_chains == CallChainMode::kNone) {
-                options.call_chains = CallChainMode::kAuto;
-            }
-        },
-        "Record call chains, as --call-graph auto");
-    app.add_option_function<std::string>(
-           "--call-graph", [&options](const std::string& mode) { choose_callchain(mode, options); },
-           "Record call chains: bpf (unwound in the kernel by the programs' unwind tables), dwarf[,SIZE] (by the same "
-           "tables from a copy of SIZE bytes of the stack, 8192 by default), fp (by frame pointers), or auto: bpf, "
-           "where it isn't possible dwarf for programs without frame pointers, else fp")
-        ->type_name("MODE");
-    app.add_flag("--off-cpu", options.has_off_cpu,
-                 "Follow threads off the CPU, too, by BPF where it can be: time blocked (event offcpu-time), runnable "
-                 "but waiting for a "
-                 "CPU (runqueue-time), and who woke them (wakeup-time), by call chain; about a row for each -F-th of a "
-                 "second of it");
-    app.add_flag("-a,--all-cpus", options.all_cpus, "Everything that runs on the machine");
-    app.add_option_function<std::string>(
-           "-C,--cpu", [&line](const std::string& list) { line.cpu_lists.push_back(list); },
-           "Only these CPUs: 0,2-3. Alone, or with a command, everything that runs on them")
-        ->type_name("LIST")
-        ->check(check_cpu_list)
-        ->trigger_on_parse();
-    app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
-        ->type_name("PID")
-        ->check(check_process_id)
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    app.add_option("-t,--tid", options.tids, "Threads, without what they start")
-        ->type_name("TID")
-        ->check(check_process_id)
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    app.add_option("-u,--uid", line.user, "The processes that a user runs now, and what they start")->type_name("USER");
-    app.add_flag_callback(
-        "-i,--no-inherit", [&options] { options.is_inherited = false; },
-        "Without the threads and processes that start later");
-    app.add_option("-D,--delay", options.delay_ms,
-                   "Begin to sample so many milliseconds after the start; -1: when 'perfleet control' says so")
-        ->type_name("MS")
-        ->check(check_delay);
-    app.add_option("--label", line.labels, "A label of this target, KEY=VALUE")
-        ->type_name("KEY=VALUE")
-        ->check(check_label)
-        ->allow_extra_args(false);
-    app.add_flag("--machine-state", line.has_machine_state,
-                 "Governor, turbo, frequency, kernel, processor and its counters as labels, as they are at the start. "
-                 "Not with --key: "
-                 "there labels are those of the key");
-    app.add_option("--target", options.target_name, "The target's name. Default: that of the key, else the host's")
-        ->type_name("NAME");
-    app.add_flag("--include-self", options.include_self, "With -a: the collector's own samples, too");
-    app.add_flag("--all-user", options.all_user, "User space only");
-    app.add_flag("--all-kernel", options.all_kernel, "The kernel only");
-    app.add_option("--duration", options.duration_s, "Stop after so many seconds")
-        ->type_name("S")
-        ->check(check_above_zero);
-    app.add_option_function<std::string>(
-           "-m,--mmap-pages,--ring-pages",
-           [&options](const std::string& text) { options.ring_pages = ring_pages_of(text); },
-           "The kernel's ring on each CPU: pages, or a size (64K, 1M), rounded up to a power of two. Default: 1 MB; "
-           "where stacks are copied (-g) what half a second of copies takes, of 64 MB for all CPUs, but 1 MB at least")
-        ->type_name("PAGES|SIZE");
-    app.add_option("--ring-size", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)")
-        ->type_name("SIZE")
-        ->transform(CLI::AsSizeValue(false))
-        ->check(check_size_from(kBatchRingSizeBytesMin));
-    app.add_option("--spool-size", options.spool_size_bytes,
-                   "Space for batches that aren't acknowledged yet (KB, MB); the oldest are dropped when it is full. "
-                   "Default: 64 MB of "
-                   "memory, or 256 MB of the --spool folder")
-        ->type_name("SIZE")
-        ->transform(CLI::AsSizeValue(false))
-        ->check(check_size_from(kSpoolSizeBytesMin));
-    app.add_option("--exit-wait", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement")
-        ->type_name("S")
-        ->check(check_zero_or_more);
-    app.add_flag("!--no-keep-symbols", options.keeps_symbols,
-                 "Don't keep the symbol tables of sampled files in the store: a file that is rebuilt or removed loses "
-                 "its names");
-    app.add_option("--unwind-cache", options.unwind_cache_folder,
-                   "Folder where tables for unwinding are kept for later sessions, at most 64 MiB; nobody else may "
-                   "write to it. Default: they are made anew")
-        ->type_name("DIR")
-        ->check(check_not_empty);
+    add_options(
+        app,
+        {{"-e,--event EVENTS",
+          [&options](const Words& lists) { std::ranges::copy(lists, std::back_inserter(options.events)); },
+          "Events as perf spells them, with commas between: cpu-clock, page-faults:u, 'sched:*', cycles/period=10000/, "
+          "cpu/event=0xc2,umask=1/, r1a8, mem:0x601040:w; in braces those that are counted all or none: "
+          "{cache-misses,instructions}. Default: cycles, or cpu-clock where there is no counter",
+          is_one_each, is_called_in_order},
+         {"--filter FILTER", [&options](const Words& filters) { add_filters(filters, options); },
+          "Record only those entries of the -e before it, which is of tracepoints, whose fields pass: 'prev_pid == 0 "
+          "&& prev_comm ~ \"make*\"'",
+          is_one_each, is_called_in_order},
+         {"-F,--freq HZ", [&options](const std::string& text) { options.frequency_hz = frequency_of(text); },
+          "Samples a second on each CPU; max: as many as the kernel allows. Default: " +
+              std::to_string(options.default_frequency_hz) + ", for tracepoints -c 1"},
+         {"--strict-freq", options.is_frequency_strict,
+          "Refuse a frequency above the kernel's limit, instead of sampling at the limit"},
+         {"-c,--count N", options.period, "A sample every so many events", is_checked_by(check_whole_number),
+          is_checked_by(check_above_zero), excludes({"--freq"})},
+         {"--jitter PERCENT[,SEED]", [&options](const std::string& text) { choose_jitter(text, options); },
+          "With -c: how far the periods of processors and threads may be off N, in percent, so that no loop of a "
+          "program is in step with all of them; each sample weighs its own. 0: all are N. With a number behind it the "
+          "same periods each time (default: 10)"},
+         {"-g",
+          [&options] {
+              if (options.call_chains == CallChainMode::kNone) {
+                  options.call_chains = CallChainMode::kAuto;
+              }
+          },
+          "Record call chains, as --call-graph auto"},
+         {"--call-graph MODE", [&options](const std::string& mode) { choose_callchain(mode, options); },
+          "Record call chains: bpf (unwound in the kernel by the programs' unwind tables), dwarf[,SIZE] (by the same "
+          "tables from a copy of SIZE bytes of the stack, 8192 by default), fp (by frame pointers), or auto: bpf, "
+          "where it isn't possible dwarf for programs without frame pointers, else fp"},
+         {"--off-cpu", options.has_off_cpu,
+          "Follow threads off the CPU, too, by BPF where it can be: time blocked (event offcpu-time), runnable but "
+          "waiting for a CPU (runqueue-time), and who woke them (wakeup-time), by call chain; about a row for each "
+          "-F-th of a second of it"},
+         {"-a,--all-cpus", options.all_cpus, "Everything that runs on the machine"},
+         {"-C,--cpu LIST", [&line](const std::string& list) { line.cpu_lists.push_back(list); },
+          "Only these CPUs: 0,2-3. Alone, or with a command, everything that runs on them",
+          is_checked_by(check_cpu_list), is_called_in_order},
+         {"-p,--pid PID", options.pids, "Processes, with their threads and children", is_checked_by(check_process_id),
+          is_comma_list},
+         {"-t,--tid TID", options.tids, "Threads, without what they start", is_checked_by(check_process_id),
+          is_comma_list},
+         {"-u,--uid USER", line.user, "The processes that a user runs now, and what they start"},
+         {"-i,--no-inherit", [&options] { options.is_inherited = false; },
+          "Without the threads and processes that start later"},
+         {"-D,--delay MS", options.delay_ms,
+          "Begin to sample so many milliseconds after the start; -1: when 'perfleet control' says so",
+          is_checked_by(check_delay)},
+         {"--label KEY=VALUE", line.labels, "A label of this target, KEY=VALUE", is_label},
+         {"--machine-state", line.has_machine_state,
+          "Governor, turbo, frequency, kernel, processor and its counters as labels, as they are at the start. Not "
+          "with --key: there labels are those of the key"},
+         {"--target NAME", options.target_name, "The target's name. Default: that of the key, else the host's"},
+         {"--include-self", options.include_self, "With -a: the collector's own samples, too"},
+         {"--all-user", options.all_user, "User space only"},
+         {"--all-kernel", options.all_kernel, "The kernel only"},
+         {"--duration S", options.duration_s, "Stop after so many seconds", is_checked_by(check_above_zero)},
+         {"-m,--mmap-pages,--ring-pages PAGES|SIZE",
+          [&options](const std::string& text) { options.ring_pages = ring_pages_of(text); },
+          "The kernel's ring on each CPU: pages, or a size (64K, 1M), rounded up to a power of two. Default: 1 MB; "
+          "where stacks are copied (-g) what half a second of copies takes, of 64 MB for all CPUs, but 1 MB at least"},
+         {"--ring-size SIZE", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)", is_size,
+          is_checked_by(check_size_from(kBatchRingSizeBytesMin))},
+         {"--spool-size SIZE", options.spool_size_bytes,
+          "Space for batches that aren't acknowledged yet (KB, MB); the oldest are dropped when it is full. Default: "
+          "64 MB of memory, or 256 MB of the --spool folder",
+          is_size, is_checked_by(check_size_from(kSpoolSizeBytesMin))},
+         {"--exit-wait S", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement",
+          is_checked_by(check_zero_or_more)},
+         {"!--no-keep-symbols", options.keeps_symbols,
+          "Don't keep the symbol tables of sampled files in the store: a file that is rebuilt or removed loses its "
+          "names"},
+         {"--unwind-cache DIR", options.unwind_cache_folder,
+          "Folder where tables for unwinding are kept for later sessions, at most 64 MiB; nobody else may write to it. "
+          "Default: they are made anew",
+          is_not_empty}});
     add_perf_record_options(app);
-    app.add_option("command", options.command,
-                   "The command to profile, behind --; with -a, -C, -p, -t or --uid it says how long")
-        ->type_name("COMMAND");
-    app.positionals_at_end();
+    add_options(app, {{"command COMMAND", options.command,
+                       "The command to profile, behind --; with -a, -C, -p, -t or --uid it says how long", is_at_end}});
 }
 
 void add_record_options(CLI::App& app, CommandLine& line) {
-    app.add_option("--data", line.data_folder,
-                   "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet")
-        ->type_name("DIR")
-        ->check(check_not_empty);
-    app.add_option("-o,--output", line.perf_data_file,
-                   "Write a perf.data file, too, at the end; a FILE that is there is kept as FILE.old")
-        ->check(check_not_empty)
-        ->type_name("FILE");
-    app.add_flag("-q,--quiet", line.is_quiet, "Print errors only");
-    app.add_flag("-z,--compression-level", line.is_compression_asked, "As perf has it; the store is always compressed");
-    app.add_flag("--switch-output{signal}", line.switch_output,
-                 "Not needed: the store keeps rows by time. Cut a session when you query it, with --from and --until");
+    add_options(
+        app, {{"--data DIR", line.data_folder,
+               "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet", is_not_empty},
+              {"-o,--output FILE", line.perf_data_file,
+               "Write a perf.data file, too, at the end; a FILE that is there is kept as FILE.old", is_not_empty},
+              {"-q,--quiet", line.is_quiet, "Print errors only"},
+              {"-z,--compression-level", line.is_compression_asked, "As perf has it; the store is always compressed"},
+              {"--switch-output{signal}", line.switch_output,
+               "Not needed: the store keeps rows by time. Cut a session when you query it, with --from and --until"}});
 }
 
 void add_collector_options(CLI::App& app, CommandLine& line) {
     CollectorOptions& options = line.options;
-    auto* const gateway = add_gateway_options(app, options);
-    auto* const output = app.add_option("--output", options.output_file, "Write to a file instead of a gateway")
-                             ->type_name("FILE")
-                             ->check(check_not_empty)
-                             ->excludes(gateway);
-    app.add_flag("--force", options.is_output_forced, "Replace the file of --output if it exists")->needs(output);
-    app.add_option("--spool", options.spool_folder,
-                   "Folder for batches that aren't acknowledged yet: after a kill or restart the next run with it "
-                   "delivers them. One collector a folder")
-        ->type_name("DIR")
-        ->check(check_not_empty);
-    app.add_option("--spool-sync", options.spool_sync_s,
-                   "With --spool: bring it to the disk every so many seconds, for machines that may lose their "
-                   "power. Default: when the kernel does, mostly within 30 s; a kill alone takes nothing")
-        ->type_name("S")
-        ->check(CLI::Range(kSpoolSyncSMin, kSpoolSyncSMax))
-        ->check(check_not_nan);
-    app.add_option("--cpu-budget", line.cpu_budget_percent,
-                   "With -a: how much of one core the collector and its BPF programs may use, in percent; above it the "
-                   "frequency of -F is lowered, and raised again below half of it. 0: no limit. Default: 1 where a "
-                   "service manager has started it, else none")
-        ->type_name("PERCENT")
-        ->check(CLI::Range(0.0, CpuBudget::kPercentMax))
-        ->check(check_not_nan);
+    add_options(app, gateway_rows(options));
+    add_options(app,
+                {{"--output FILE", options.output_file, "Write to a file instead of a gateway", is_not_empty,
+                  excludes({"--gateway"})},
+                 {"--force", options.is_output_forced, "Replace the file of --output if it exists", needs("--output")},
+                 {"--spool DIR", options.spool_folder,
+                  "Folder for batches that aren't acknowledged yet: after a kill or restart the next run with it "
+                  "delivers them. One collector a folder",
+                  is_not_empty},
+                 {"--spool-sync S", options.spool_sync_s,
+                  "With --spool: bring it to the disk every so many seconds, for machines that may lose their power. "
+                  "Default: when the kernel does, mostly within 30 s; a kill alone takes nothing",
+                  is_between(kSpoolSyncSMin, kSpoolSyncSMax), is_not_nan},
+                 {"--cpu-budget PERCENT", line.cpu_budget_percent,
+                  "With -a: how much of one core the collector and its BPF programs may use, in percent; above it the "
+                  "frequency of -F is lowered, and raised again below half of it. 0: no limit. Default: 1 where a "
+                  "service manager has started it, else none",
+                  is_between(0.0, CpuBudget::kPercentMax), is_not_nan}});
 }
 
 Result<Done> choose_what_is_profiled(CommandLine& line) {
@@ -470,9 +410,9 @@ void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& lin
     app.set_version_flag("--version", std::string{name_of(form)} + " " + PERFLEET_VERSION);
     app.option_defaults()->always_capture_default(false);
     is_record ? add_record_options(app, line) : add_collector_options(app, line);
-    app.add_flag("--list-events", line.lists_events,
-                 "List named events, and whether this machine counts them, and exit");
-    add_options(app, line);
+    add_options(app, {{"--list-events", line.lists_events,
+                       "List named events, and whether this machine counts them, and exit"}});
+    add_common_options(app, line);
 }
 
 Result<std::optional<CommandLine>> finish_command_line(CommandLine line) {

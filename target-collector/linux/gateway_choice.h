@@ -7,12 +7,9 @@
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
 
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
 namespace perfleet {
+
+class OptionRow;
 
 struct GatewayChoice {
     std::vector<std::string> gateways;  // endpoints; the first that answers, or the one to which it sends the target
@@ -27,7 +24,6 @@ struct GatewayChoice {
     [[nodiscard]] Result<Done> check() const;
 };
 
-// Gives --gateway.
-CLI::Option* add_gateway_options(CLI::App& app, GatewayChoice& options);
+[[nodiscard]] std::vector<OptionRow> gateway_rows(GatewayChoice& options);
 
 }  // namespace perfleet

@@ -108,8 +108,7 @@ int run(int argc, char** argv) {
     std::string address;
     std::string log_level{"notice"};
     std::string log_format{"text"};
-    add_metrics_option(app, address, "9412");
-    add_log_options(app, log_level, log_format);
+    add_options(app, {metrics_row(address, "9412"), log_level_row(log_level), log_format_row(log_format)});
     if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
         return *status;
     }

@@ -2,8 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <sstream>
 #include <string>
+
+#include "daemon/option/program_options.h"
 
 namespace perfleet {
 namespace {
@@ -54,36 +55,35 @@ constexpr std::array kOptions{
 }  // namespace
 
 void add_perf_record_options(CLI::App& app) {
-    app.add_option_function<std::string>(
-           "-k,--clockid",
-           [](const std::string& clock) {
-               if (clock != "mono" && clock != "monotonic" && clock != "CLOCK_MONOTONIC") {
-                   throw CLI::ValidationError("-k",
-                                              "times are always of CLOCK_MONOTONIC (-k mono), with its "
-                                              "relation to UTC");
-               }
-           })
-        ->group("");
+    add_options(app, {{"-k,--clockid CLOCK",
+                       [](const std::string& clock) {
+                           if (clock != "mono" && clock != "monotonic" && clock != "CLOCK_MONOTONIC") {
+                               throw CLI::ValidationError(
+                                   "-k", "times are always of CLOCK_MONOTONIC (-k mono), with its relation to UTC");
+                           }
+                       },
+                       "", is_hidden}});
     add_perf_options(app, kOptions);
 }
 
 void add_perf_options(CLI::App& app, std::span<const PerfOption> options) {
+    std::vector<OptionRow> rows;
     for (const PerfOption& option : options) {
         // Each name by itself: an error names the one that was typed.
-        std::istringstream names{option.names};
-        for (std::string name; std::getline(names, name, ',');) {
+        for (const std::string& name : split_list(option.names)) {
             const auto answer = [name, instead = option.instead] {
                 if (instead != nullptr) {
                     throw CLI::ValidationError(name, instead);
                 }
             };
             if (option.has_value) {
-                app.add_option_function<std::string>(name, [answer](const std::string&) { answer(); })->group("");
+                rows.push_back({name, [answer](const std::string&) { answer(); }, "", is_hidden});
             } else {
-                app.add_flag_callback(name, answer)->group("");
+                rows.push_back({name, answer, "", is_hidden});
             }
         }
     }
+    add_options(app, rows);
 }
 
 }  // namespace perfleet

@@ -29,6 +29,10 @@ MAY_INCLUDE = {
     "tests": {"tests", "schemas", "daemon", "target-collector", "storage", "gateway", "query-engine", "exporters", "tools"},
 }
 
+# The option table, and whatever has options on a host beside programs.
+OPTION_TABLE = "daemon/option/"
+HAVE_OPTIONS = ("query-engine/", "exporters/", "target-collector/linux/")
+
 # What programs that gateways and collectors are part of may include of them: folders and headers. The rest is theirs.
 OFFERED = {
     "gateway": "gateway.h admission control",
@@ -49,14 +53,14 @@ OFFERED_TO_IMPORTERS = {
 # A file's name stands for this file alone, "." for the other files of the module's own folder. Tests may include all.
 FOLDER_ORDER = {
     "schemas": "vocabulary text columns perf sel4 wire peers zmtp zeromq",
-    "daemon": "terminal log metrics service start command-line",
+    "daemon": "terminal log option metrics service start command-line",
     "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire metrics small source/sel4 bare-metal"
                         " source/linux/bpf source/linux spool linux"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/objects.h"
                         " sel4/root/boot_tree.h sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
     "storage": "store_limits.h number model clock key block dictionary summary select engine engine/rados engine/rocksdb read compact store verify copy",
     "gateway": "memory_plan.h gateway_counts.h wire process control admission ingest compaction retention metrics .",
-    "query-engine": "query_limits.h option ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
+    "query-engine": "query_limits.h ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
                     " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic wire .",
     "exporters": "sink format/export_format.h report figure profile rows script timeline * format",  # no format includes another
     "tools": "perfleet/invocation.h perfleet/progress_line.h perfleet/query_source.h perfleet/terminal.h"
@@ -111,7 +115,7 @@ LIBRARIES = [
     Library("spdlog", r"spdlog/", ("daemon/log/log.cpp",)),
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),
     Library("Google Benchmark", r"benchmark/", ("tests/benchmark/",)),
-    Library("CLI11", r"CLI/", ("daemon/command-line/", "tools/", "tests/chaos/", "daemon/metrics/metrics_option.cpp",
+    Library("CLI11", r"CLI/", ("daemon/command-line/", "daemon/option/", "tools/", "tests/chaos/", "daemon/metrics/metrics_option.cpp",
                              "target-collector/linux/command_line.cpp", "target-collector/linux/gateway_choice.cpp",
                              "target-collector/linux/perf_options.cpp"), in_main=True),
     Library("toml++", r"toml\+\+/", ("daemon/command-line/config_file.cpp",)),
@@ -328,6 +332,7 @@ class Checker:
                    or target_folder in MAY_INCLUDE[folder]
                    or path in self.test_code and target.startswith(UNIT_TESTS_MAY_ALSO_INCLUDE.get(folder, ("\0",)))
                    or path in self.test_code and target.startswith(GOLDEN_FILES)
+                   or target.startswith(OPTION_TABLE) and path.startswith(HAVE_OPTIONS)
                    or folder == "exporters" and target_folder == "storage" and target in self.offered_by_query_engine)
         if not allowed:
             self.report(path, line, f'"{target}": {folder} may not include {target_folder}')

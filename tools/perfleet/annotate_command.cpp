@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "daemon/option/program_options.h"
 #include "exporters/report/report.h"
-#include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/annotation.h"
-#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
@@ -99,16 +98,14 @@ void add_annotate_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand(query.name, query.summary);
     command->footer(query.footer);
     const auto options = std::make_shared<AnnotateOptions>();
-    command->add_option("SYMBOL", options->symbol, "the function, as perfleet top names it (as --symbol)")
-        ->check(check_not_empty);
-    command->add_option("--objdump", options->objdump, "the objdump that disassembles (default: objdump)")
-        ->check(check_not_empty)
-        ->type_name("PATH");
-    command->add_flag("--no-source", options->has_no_source, "leave out the lines of the source");
-    command->add_flag("--inlines", options->has_inlines, "name the functions that were inlined, and where")
-        ->excludes("--no-source");
-    add_command_options(*command, query.options, options->query.values);
-    add_output_options(*command, options->output);
+    add_options(*command,
+                {{"SYMBOL", options->symbol, "the function, as perfleet top names it (as --symbol)", is_not_empty},
+                 {"--objdump PATH", options->objdump, "the objdump that disassembles (default: objdump)", is_not_empty},
+                 {"--no-source", options->has_no_source, "leave out the lines of the source"},
+                 {"--inlines", options->has_inlines, "name the functions that were inlined, and where",
+                  excludes({"--no-source"})}});
+    add_options(*command, query.options, options->query.values);
+    add_options(*command, output_rows(options->output));
     options->query.add_to(*command, query.selection());
     options->query.add_input_to(*command);
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });

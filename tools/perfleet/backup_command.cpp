@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "schemas/vocabulary/option_value.h"
+#include "daemon/option/program_options.h"
 #include "storage/engine/rocksdb/checkpoint.h"
 #include "storage/store/open_engine.h"
 #include "tools/perfleet/invocation.h"
@@ -53,14 +53,9 @@ void add_backup_commands(CLI::App& app, Invocation& invocation) {
         "system: that takes no time and no space, and protects from deletion, not from a\n"
         "broken disk. The backup gets its name when it is whole; what an interrupted one\n"
         "leaves is called DIR.incomplete, and the next one of that name replaces it.");
-    backup->add_option("--data", options->from, "Folder of the store")
-        ->check(check_not_empty)
-        ->type_name("DIR")
-        ->capture_default_str();
-    backup->add_option("--to", options->to, "Folder of the backup: a new or an empty one")
-        ->check(check_not_empty)
-        ->type_name("DIR")
-        ->required();
+    add_options(*backup,
+                {{"--data DIR", options->from, "Folder of the store", is_not_empty, shows_default},
+                 {"--to DIR", options->to, "Folder of the backup: a new or an empty one", is_not_empty, is_required}});
     backup->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 
     const auto restored = std::make_shared<BackupOptions>(BackupOptions{"restore", {}, {}});
@@ -68,14 +63,9 @@ void add_backup_commands(CLI::App& app, Invocation& invocation) {
     restore->footer(
         "The backup stays as it is. What collectors have delivered since it was made is\n"
         "not in it, and they don't send it again: ledgers name those rows as missing.");
-    restore->add_option("--from", restored->from, "Folder of the backup")
-        ->check(check_not_empty)
-        ->type_name("DIR")
-        ->required();
-    restore->add_option("--data", restored->to, "Folder of the store: a new or an empty one")
-        ->check(check_not_empty)
-        ->type_name("DIR")
-        ->required();
+    add_options(*restore, {{"--from DIR", restored->from, "Folder of the backup", is_not_empty, is_required},
+                           {"--data DIR", restored->to, "Folder of the store: a new or an empty one", is_not_empty,
+                            is_required}});
     restore->callback([&invocation, restored] { invocation.run = [restored] { return run(*restored); }; });
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/option/program_options.h"
 #include "query-engine/statistic/command.h"
 #include "schemas/vocabulary/host_clock.h"
 #include "storage/engine/rocksdb/folder.h"
@@ -23,7 +24,6 @@
 #include "target-collector/probe/perfleet/bench.h"
 #include "target-collector/source/linux/cpu_list.h"
 #include "tools/perfleet/bench_run.h"
-#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
@@ -281,46 +281,34 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
         "  perfleet bench --loops 100000 --cpu 2 -n 10 ./program getpid\n"
         "  perfleet bench --circle I=30,D=1,G=5,S=30 ./program pipe_round_trip\n\n"
         "Exit status: 1 where a run failed.");
-    auto* const loops =
-        command->add_option("--loops", options->loop_count, "Iterations on each CPU, each measured (default: 5000)")
-            ->type_name("N")
-            ->check(CLI::Range(std::uint64_t{1}, kBenchRowsMax));
-    command->add_option("--warmup", options->warmup_count, "Iterations before, not measured (default: 10000)")
-        ->type_name("N");
-    command
-        ->add_option_function<std::string>(
-            "--circle",
-            [options](const std::string& text) {
-                if (const std::string trouble = read_circle(text, options->circle); !trouble.empty()) {
-                    throw CLI::ValidationError("--circle", trouble);
-                }
-            },
-            "Accumulated latencies as Kanata Bench has them: initial test size I, delta D, G groups of S tests")
-        ->type_name("I,D,G[,S]")
-        ->excludes(loops);
-    command
-        ->add_option("--cpu", options->cpu_list,
-                     "The CPUs to run on, a thread on each, begun together (default: an isolated one, or the last)")
-        ->type_name("LIST");
-    command->add_option("-n,--runs", options->run_count, "Runs of each benchmark (default: 1)")
-        ->type_name("N")
-        ->check(CLI::Range(1U, kBenchRunsMax));
-    command->add_option("--seed", options->seed, "Of the benchmarks' random input (default: 1)")->type_name("N");
-    command->add_flag("--strict", options->is_strict,
-                      "Refuse to run where the machine isn't quiet and steady, instead of warning");
-    command->add_flag("--wait", options->waits, "Begin each run when SIGUSR1 comes");
-    command->add_option("--label", options->labels, "A label of the runs, KEY=VALUE")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false)
-        ->check([](const std::string& text) {
-            const std::size_t equals = text.find('=');
-            return equals == std::string::npos || equals == 0 ? "'" + text + "' is no label; write KEY=VALUE" : "";
-        });
-    add_destination_options(*command, options->data, *options);
-    add_output_options(*command, options->output);
-    command->add_option("program", options->words, "The program, and which of its benchmarks (default: all)")
-        ->type_name("PROGRAM")
-        ->required();
+    add_options(
+        *command,
+        {{"--loops N", options->loop_count, "Iterations on each CPU, each measured (default: 5000)",
+          is_between(std::uint64_t{1}, kBenchRowsMax)},
+         {"--warmup N", options->warmup_count, "Iterations before, not measured (default: 10000)"},
+         {"--circle I,D,G[,S]",
+          [options](const std::string& text) {
+              if (const std::string trouble = read_circle(text, options->circle); !trouble.empty()) {
+                  throw CLI::ValidationError("--circle", trouble);
+              }
+          },
+          "Accumulated latencies as Kanata Bench has them: initial test size I, delta D, G groups of S tests",
+          excludes({"--loops"})},
+         {"--cpu LIST", options->cpu_list,
+          "The CPUs to run on, a thread on each, begun together (default: an isolated one, or the last)"},
+         {"-n,--runs N", options->run_count, "Runs of each benchmark (default: 1)", is_between(1U, kBenchRunsMax)},
+         {"--seed N", options->seed, "Of the benchmarks' random input (default: 1)"},
+         {"--strict", options->is_strict, "Refuse to run where the machine isn't quiet and steady, instead of warning"},
+         {"--wait", options->waits, "Begin each run when SIGUSR1 comes"},
+         {"--label KEY=VALUE", options->labels, "A label of the runs, KEY=VALUE", is_one_each,
+          is_checked_by([](const std::string& text) {
+              const std::size_t equals = text.find('=');
+              return equals == std::string::npos || equals == 0 ? "'" + text + "' is no label; write KEY=VALUE" : "";
+          })}});
+    add_options(*command, destination_rows(options->data, *options));
+    add_options(*command, output_rows(options->output));
+    add_options(*command, {{"program PROGRAM", options->words,
+                            "The program, and which of its benchmarks (default: all)", is_required}});
     command->positionals_at_end();
     command->callback([&invocation, options] { invocation.run = [options] { return run_bench(*options); }; });
 }

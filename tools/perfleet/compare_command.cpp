@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/option/program_options.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/statistic/diff/fail_condition.h"
 #include "query-engine/statistic/number/random_stream.h"
@@ -26,7 +27,6 @@
 #include "target-collector/linux/command_line.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/target_identity.h"
-#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/counted_run.h"
 #include "tools/perfleet/diff_command.h"
 #include "tools/perfleet/import/run_store.h"
@@ -329,24 +329,18 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
         "  perfleet compare -- ./old input ::: ./new input\n"
         "  perfleet compare --precision 1 --fail-if 'mean(elapsed) > 5%' -- ./old ::: ./new\n"
         "  perfleet compare --profile -- ./old ::: ./new");
-    command
-        ->add_option("-n,--runs", options->run_count, "Runs of each side (default: 10; with --precision 100 at most)")
-        ->type_name("N")
-        ->check(CLI::Range(2U, kRunsASideMax));
-    command->add_option("--warmup", options->warmup_count, "Runs of each side before, not counted (default: 1)")
-        ->type_name("N")
-        ->check(CLI::Range(0U, kRunsASideMax));
-    command
-        ->add_option("--precision", options->precision_percent,
-                     "Run until the change of the elapsed time is known to +- P percent")
-        ->type_name("P")
-        ->check(CLI::Range(0.01, 1'000.0));
-    command->add_flag("--profile", options->has_profile,
-                      "Also profile each side, as `perfleet record -g`, and compare the profiles");
-    command->add_option("-e,--event", options->events, "Events to count, as for `perfleet stat`, with commas between")
-        ->type_name("EVENTS")
-        ->allow_extra_args(false);
-    add_data_option(*command, options->data);
+    add_options(*command,
+                {{"-n,--runs N", options->run_count, "Runs of each side (default: 10; with --precision 100 at most)",
+                  is_between(2U, kRunsASideMax)},
+                 {"--warmup N", options->warmup_count, "Runs of each side before, not counted (default: 1)",
+                  is_between(0U, kRunsASideMax)},
+                 {"--precision P", options->precision_percent,
+                  "Run until the change of the elapsed time is known to +- P percent", is_between(0.01, 1'000.0)},
+                 {"--profile", options->has_profile,
+                  "Also profile each side, as `perfleet record -g`, and compare the profiles"},
+                 {"-e,--event EVENTS", options->events, "Events to count, as for `perfleet stat`, with commas between",
+                  is_one_each},
+                 data_row(options->data)});
     // Those of `diff` that are about the verdict.
     static const std::vector<OptionSpec> kVerdictOptions = [] {
         std::vector<OptionSpec> found;
@@ -357,12 +351,11 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
         }
         return found;
     }();
-    add_command_options(*command, kVerdictOptions, options->query.values);
-    add_fail_undecided_flag(*command, options->fails_undecided);
-    add_output_options(*command, options->output);
-    command->add_option("commands", options->words, "The two programs, behind --, with ::: between them")
-        ->type_name("COMMAND")
-        ->required();
+    add_options(*command, kVerdictOptions, options->query.values);
+    add_options(*command, {fail_undecided_row(options->fails_undecided)});
+    add_options(*command, output_rows(options->output));
+    add_options(*command, {{"commands COMMAND", options->words, "The two programs, behind --, with ::: between them",
+                            is_required}});
     command->positionals_at_end();
     command->callback([&invocation, options] { invocation.run = [options] { return run_compare(*options); }; });
 }

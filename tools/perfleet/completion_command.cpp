@@ -5,6 +5,7 @@
 #include <string>
 
 #include "daemon/command-line/description.h"
+#include "daemon/option/program_options.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
 
@@ -19,10 +20,7 @@ void add_completion_command(CLI::App& app, Invocation& invocation) {
         "  perfleet completion fish > ~/.config/fish/completions/perfleet.fish\n"
         "For the other programs: perfleet-gateway --completion bash.");
     const auto shell = std::make_shared<std::string>();
-    command->add_option("shell", *shell, "The shell")
-        ->type_name("SHELL")
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}))
-        ->required();
+    add_options(*command, {{"shell SHELL", *shell, "The shell", is_one_of({"bash", "zsh", "fish"}), is_required}});
     command->callback([&invocation, &app, shell] {
         invocation.run = [&app, shell]() -> Result<int> {
             PERFLEET_TRY(print_text(completion_script(describe_program(app), *shell_of_name(*shell))));

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/option/program_options.h"
 #include "tools/perfleet/invocation.h"
 
 namespace perfleet {
@@ -106,13 +107,13 @@ void add_config_command(CLI::App& app, Invocation& invocation) {
         "file and line, the command line or the default that it is from. What a command line\n"
         "would change: perfleet-gateway --memory 2g --show-config.");
     const auto options = std::make_shared<ConfigOptions>();
-    command->add_option("program", options->programs, "Of these programs; default: all that are installed")
-        ->type_name("PROGRAM")
-        ->check(CLI::IsMember(kPrograms));
-    command->add_flag("--check", options->is_check, "Only check the config files; exit status 2: a fault was found");
-    command->add_flag("--service", options->is_of_services,
-                      "Of the daemons what their services read: /etc/perfleet/PROGRAM.toml, which a daemon that is "
-                      "started by hand doesn't");
+    add_options(*command,
+                {{"program PROGRAM", options->programs, "Of these programs; default: all that are installed",
+                  is_one_of(kPrograms)},
+                 {"--check", options->is_check, "Only check the config files; exit status 2: a fault was found"},
+                 {"--service", options->is_of_services,
+                  "Of the daemons what their services read: /etc/perfleet/PROGRAM.toml, which a daemon that is started "
+                  "by hand doesn't"}});
     command->callback([&invocation, options] { invocation.run = [options] { return run_config(*options); }; });
 }
 

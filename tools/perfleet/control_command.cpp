@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/option/program_options.h"
 #include "exporters/report/report.h"
 #include "gateway/control/operator_message.h"
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/select/selection.h"
-#include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/control_line.h"
@@ -177,34 +177,21 @@ void add_control_command(CLI::App& app, Invocation& invocation) {
         "perfleet sessions shows stopped sessions. Exit status 1: some session did not apply it.");
     const auto options = std::make_shared<ControlOptions>();
     const CLI::Range at_least_one{std::uint64_t{1}, std::uint64_t{INT64_MAX}, "at least 1"};
-    command->add_option("what", options->what, "start or stop sampling")
-        ->check(CLI::IsMember({"start", "stop"}))
-        ->type_name("start|stop");
-    command->add_option("--frequency", options->frequency_hz, "sample so many times a second from now on")
-        ->type_name("HZ")
-        ->check(at_least_one);
-    command->add_option("--period", options->period, "sample once in so many events, or ns, from now on")
-        ->type_name("N")
-        ->check(at_least_one);
-    command->add_option("--event", options->event, "only this event; default: all of a session")->type_name("NAME");
-    command->add_option("--data", options->data, "Data folder of the gateway")
-        ->check(check_not_empty)
-        ->type_name("DIR")
-        ->capture_default_str();
-    command->add_option("--target", options->targets, "for the target of this name; several times for several")
-        ->type_name("NAME")
-        ->allow_extra_args(false);
-    command->add_option("--select", options->select, "for targets with these labels: '{rack=\"r12\"}', '{}' for all")
-        ->type_name("MATCHERS");
-    command->add_option("--session", options->session, "for this session: its name, first digits of its id, or last")
-        ->type_name("ID");
-    command
-        ->add_option("--wait", options->timeout_s, "seconds that a collector may take to answer, reconnects included")
-        ->type_name("S")
-        ->check(CLI::Range(0.1, kTimeoutSMax))
-        ->check(check_not_nan)
-        ->capture_default_str();
-    add_output_options(*command, options->output);
+    add_options(
+        *command,
+        {{"what start|stop", options->what, "start or stop sampling", is_one_of({"start", "stop"})},
+         {"--frequency HZ", options->frequency_hz, "sample so many times a second from now on",
+          is_checked_by(at_least_one)},
+         {"--period N", options->period, "sample once in so many events, or ns, from now on",
+          is_checked_by(at_least_one)},
+         {"--event NAME", options->event, "only this event; default: all of a session"},
+         {"--data DIR", options->data, "Data folder of the gateway", is_not_empty, shows_default},
+         {"--target NAME", options->targets, "for the target of this name; several times for several", is_one_each},
+         {"--select MATCHERS", options->select, "for targets with these labels: '{rack=\"r12\"}', '{}' for all"},
+         {"--session ID", options->session, "for this session: its name, first digits of its id, or last"},
+         {"--wait S", options->timeout_s, "seconds that a collector may take to answer, reconnects included",
+          is_between(0.1, kTimeoutSMax), is_not_nan, shows_default}});
+    add_options(*command, output_rows(options->output));
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 

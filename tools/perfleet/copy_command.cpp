@@ -5,7 +5,7 @@
 #include <string>
 
 #include "daemon/command-line/arguments.h"
-#include "schemas/vocabulary/option_value.h"
+#include "daemon/option/program_options.h"
 #include "storage/copy/store_copy.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
@@ -93,24 +93,18 @@ void add_copy_command(CLI::App& app, Invocation& invocation) {
         "alone. A copy that was interrupted goes on when it is begun again; repeated, it\n"
         "adds what has come since. Exit status 1: something is not there, or differs.");
     const auto options = std::make_shared<CopyOptions>();
-    command->add_option("--data", options->data, "Store to copy: its folder, or rados:POOL[/NAMESPACE]")
-        ->check(check_not_empty)
-        ->type_name("DIR")
-        ->capture_default_str();
-    command
-        ->add_option("--to", options->to,
-                     "The other store: a folder, which is created when missing, or rados:POOL[/NAMESPACE]")
-        ->check(check_not_empty)
-        ->type_name("DIR")
-        ->required();
-    command
-        ->add_option("--shards", options->shards,
-                     "Shards of a store that is created; it may have another number than the copied one. Default: " +
-                         std::to_string(limits::kShardsDefault))
-        ->type_name("N")
-        ->check(CLI::Range(std::uint16_t{1}, limits::kShardsMax));
-    add_ceph_conf_option(*command);
-    add_output_options(*command, options->output);
+    add_options(*command,
+                {{"--data DIR", options->data, "Store to copy: its folder, or rados:POOL[/NAMESPACE]", is_not_empty,
+                  shows_default},
+                 {"--to DIR", options->to,
+                  "The other store: a folder, which is created when missing, or rados:POOL[/NAMESPACE]", is_not_empty,
+                  is_required},
+                 {"--shards N", options->shards,
+                  "Shards of a store that is created; it may have another number than the copied one. Default: " +
+                      std::to_string(limits::kShardsDefault),
+                  is_between(std::uint16_t{1}, limits::kShardsMax)},
+                 ceph_conf_row()});
+    add_options(*command, output_rows(options->output));
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 

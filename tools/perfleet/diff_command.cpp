@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "daemon/option/program_options.h"
 #include "exporters/report/report.h"
 #include "query-engine/statistic/diff/diff.h"
-#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/diff_command.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
@@ -80,15 +80,19 @@ Result<int> show_diff(QueryOptions& query, const OutputOptions& output, bool fai
     return fails(answer, fails_undecided) ? kExitFailure : 0;
 }
 
+OptionRow fail_undecided_row(bool& fails_undecided) {
+    return {"--fail-undecided", fails_undecided, "exit with 1 also when the data can't tell whether it holds"};
+}
+
 void add_diff_command(CLI::App& app, Invocation& invocation) {
     const QueryCommand& query = **find_query_command("diff");
     CLI::App* command = app.add_subcommand(query.name, query.summary);
     const auto options = std::make_shared<DiffCommandOptions>();
-    add_command_options(*command, query.options, options->query.values);
-    command->add_option("BEFORE", options->before, "--before without its name. Default: last~1")->type_name("SIDE");
-    command->add_option("AFTER", options->after, "--after without its name. Default: last")->type_name("SIDE");
-    add_fail_undecided_flag(*command, options->fails_undecided);
-    add_output_options(*command, options->output);
+    add_options(*command, query.options, options->query.values);
+    add_options(*command, {{"BEFORE SIDE", options->before, "--before without its name. Default: last~1"},
+                           {"AFTER SIDE", options->after, "--after without its name. Default: last"},
+                           fail_undecided_row(options->fails_undecided)});
+    add_options(*command, output_rows(options->output));
     options->query.add_to(*command, query.selection());
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }

@@ -1,6 +1,7 @@
 // The end of `diff`, which `compare` has, too.
 #pragma once
 
+#include "daemon/option/program_options.h"
 #include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
 
@@ -8,5 +9,7 @@ namespace perfleet {
 
 // Asks, prints, and gives the exit status: 1 where a condition of --fail-if holds, or may and `fails_undecided`.
 [[nodiscard]] Result<int> show_diff(QueryOptions& query, const OutputOptions& output, bool fails_undecided);
+
+[[nodiscard]] OptionRow fail_undecided_row(bool& fails_undecided);
 
 }  // namespace perfleet

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "daemon/option/program_options.h"
 #include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
 #include "query-engine/select/selection_options.h"
@@ -11,8 +12,6 @@
 #include "query-engine/statistic/stack/frame_filter.h"
 #include "query-engine/wire/query_client.h"
 #include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/option_value.h"
-#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/export_run.h"
 #include "tools/perfleet/figure_file.h"
 #include "tools/perfleet/file_sink.h"
@@ -178,16 +177,15 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
             summary += (summary.empty() ? "" : "; ") + format.name + ": " + format.summary;
         }
     }
-    command->add_option("--to", options->format, summary)->required()->check(CLI::IsMember(names))->type_name("FORMAT");
-    command->add_option("-o,--output", options->output, "file to write; - for standard output")
-        ->check(check_not_empty)
-        ->required()
-        ->type_name("FILE");
-    add_force_flag(*command, options->is_forced, " (without: a perf.data is kept as FILE.old, others are an error)");
-    add_command_options(*command, options_of_formats(), options->query.values);
-    command->add_flag("--with-symbols", options->has_symbols,
-                      "perf.data: also copy the programs and libraries with samples into FILE.debug, in the layout of "
-                      "perf's build-id cache, so that perf has their symbols on other machines");
+    add_options(
+        *command,
+        {{"--to FORMAT", options->format, summary, is_required, is_one_of(names)},
+         {"-o,--output FILE", options->output, "file to write; - for standard output", is_not_empty, is_required},
+         force_row(options->is_forced, " (without: a perf.data is kept as FILE.old, others are an error)")});
+    add_options(*command, options_of_formats(), options->query.values);
+    add_options(*command, {{"--with-symbols", options->has_symbols,
+                            "perf.data: also copy the programs and libraries with samples into FILE.debug, in the "
+                            "layout of perf's build-id cache, so that perf has their symbols on other machines"}});
     command->callback([&invocation, options] { invocation.run = [options] { return run_export(*options); }; });
 
     for (const ExportFormat& format : export_formats()) {
@@ -195,10 +193,10 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
             CLI::App* own = app.add_subcommand(format.name, format.summary);
             const auto own_options = std::make_shared<ExportOptions>();
             own_options->format = format.name;
-            add_command_options(*own, format.options, own_options->query.values);
+            add_options(*own, format.options, own_options->query.values);
             own_options->query.add_to(*own, selection_options());
             own_options->query.add_input_to(*own);
-            add_no_pager_flag(*own, own_options->has_no_pager);
+            add_options(*own, {no_pager_row(own_options->has_no_pager)});
             own->callback(
                 [&invocation, own_options] { invocation.run = [own_options] { return run_export(*own_options); }; });
         }

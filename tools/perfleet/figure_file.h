@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {

@@ -1,13 +1,12 @@
 // flamegraph: a page for browsers, or the same as text in the terminal.
 #include <memory>
 
+#include "daemon/option/program_options.h"
 #include "exporters/format/export_format.h"
 #include "exporters/report/flame_text.h"
 #include "exporters/report/report.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
-#include "schemas/vocabulary/option_value.h"
-#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/export_run.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
@@ -72,15 +71,13 @@ Result<int> run(FlameGraphOptions& options) {
 void add_flamegraph_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("flamegraph", "Draw a flame graph: a page for browsers, or text");
     const auto options = std::make_shared<FlameGraphOptions>();
-    command->add_option("-o,--output", options->page.output, "the page to write: one file, which needs no network")
-        ->check(check_not_empty)
-        ->type_name("FILE.html");
-    add_force_flag(*command, options->page.is_forced);
-    command->add_flag("--text", options->is_text, "draw in the terminal instead, callers above");
-    command->add_option("--color", options->color, "of --text: auto, always or never")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
-        ->type_name("WHEN");
-    add_command_options(*command, find_export_format(kPageFormat)->options, options->page.query.values);
+    add_options(*command, {{"-o,--output FILE.html", options->page.output,
+                            "the page to write: one file, which needs no network", is_not_empty},
+                           force_row(options->page.is_forced),
+                           {"--text", options->is_text, "draw in the terminal instead, callers above"},
+                           {"--color WHEN", options->color, "of --text: auto, always or never",
+                            is_one_of({"auto", "always", "never"})}});
+    add_options(*command, find_export_format(kPageFormat)->options, options->page.query.values);
     options->page.query.add_to(*command, selection_options());
     options->page.query.add_input_to(*command);
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });

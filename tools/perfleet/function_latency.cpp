@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "daemon/option/program_options.h"
 #include "query-engine/statistic/number/histogram.h"
 #include "storage/model/session.h"
 #include "tools/perfleet/function/function_run.h"
@@ -119,43 +120,29 @@ void add_function_options(CLI::App& command, FunctionOptions& options) {
         "  perfleet latency --function ./server:db::Query::run -p 4711 --watch 1 --no-rows\n"
         "  perfleet latency --function libssl:SSL_read -a --histogram log2 -- sleep 10\n\n"
         "Exit status: that of COMMAND where it is measured.");
-    command
-        .add_option("--function", options.functions,
-                    "time the calls of IMAGE:FUNCTION, such as libc:malloc, ./program:ns::f, kernel:vfs_read; "
-                    "may be given several times")
-        ->type_name("FUNCTION")
-        ->allow_extra_args(false)
-        ->group(kGroup);
-    command.add_option("-p", options.pids, "with --function: of these processes, with commas")
-        ->type_name("PID")
-        ->delimiter(',')
-        ->check(CLI::PositiveNumber)
-        ->allow_extra_args(false)
-        ->group(kGroup);
-    command.add_flag("-a,--all-cpus", options.all_cpus, "with --function: of all processes of this machine")
-        ->group(kGroup);
-    command
-        .add_flag("-f,--follow", options.follows_children,
-                  "with --function: also of processes that these, or COMMAND, start; the probes stand in the whole "
-                  "machine then, and slow calls of others, too")
-        ->group(kGroup);
-    command
-        .add_flag(
-            "--no-rows", options.counts_only,
-            "with --function: no row a call, only a log2 histogram, which is counted in the kernel and costs less")
-        ->group(kGroup);
-    command
-        .add_flag("--uretprobe", options.uses_uretprobes,
-                  "with --function: let the kernel catch returns by an address of its own on the stack, where code "
-                  "can't be read; ends programs that switch stacks or throw exceptions within a call")
-        ->group(kGroup);
-    command.add_option("--objdump", options.objdump, "with --function: the objdump that reads their code")
-        ->type_name("PATH")
-        ->group(kGroup);
-    command
-        .add_option("command", options.command,
-                    "with --function: the program to run, behind --; with -p or -a it says for how long")
-        ->type_name("COMMAND");
+    add_options(
+        command,
+        {{"--function FUNCTION", options.functions,
+          "time the calls of IMAGE:FUNCTION, such as libc:malloc, ./program:ns::f, kernel:vfs_read; may be given "
+          "several times",
+          is_one_each, is_in_group(kGroup)},
+         {"-p PID", options.pids, "with --function: of these processes, with commas", is_comma_list,
+          is_checked_by(CLI::PositiveNumber), is_in_group(kGroup)},
+         {"-a,--all-cpus", options.all_cpus, "with --function: of all processes of this machine", is_in_group(kGroup)},
+         {"-f,--follow", options.follows_children,
+          "with --function: also of processes that these, or COMMAND, start; the probes stand in the whole machine "
+          "then, and slow calls of others, too",
+          is_in_group(kGroup)},
+         {"--no-rows", options.counts_only,
+          "with --function: no row a call, only a log2 histogram, which is counted in the kernel and costs less",
+          is_in_group(kGroup)},
+         {"--uretprobe", options.uses_uretprobes,
+          "with --function: let the kernel catch returns by an address of its own on the stack, where code can't be "
+          "read; ends programs that switch stacks or throw exceptions within a call",
+          is_in_group(kGroup)},
+         {"--objdump PATH", options.objdump, "with --function: the objdump that reads their code", is_in_group(kGroup)},
+         {"command COMMAND", options.command,
+          "with --function: the program to run, behind --; with -p or -a it says for how long"}});
     command.positionals_at_end();
 }
 

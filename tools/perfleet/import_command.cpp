@@ -13,13 +13,13 @@
 #include <utility>
 
 #include "daemon/command-line/arguments.h"
+#include "daemon/option/program_options.h"
 #include "query-engine/select/selection.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/file_io.h"
 #include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/option_value.h"
 #include "schemas/wire/hello_limits.h"
 #include "storage/engine/rocksdb/folder.h"
 #include "storage/store/open_engine.h"
@@ -339,33 +339,20 @@ std::string check_not_negative(const std::string& text) {
 
 void add_kernel_log_options(CLI::App& command, ImportOptions& options) {
     ImportHints& hints = options.hints;
-    command
-        .add_option("--log-index", hints.log_index,
-                    "sel4-entries, sel4-tracepoints: what seL4_BenchmarkFinalizeLog returned")
-        ->check(check_not_negative)
-        ->type_name("N");
-    command
-        .add_option("--max-tracepoints", hints.tracepoint_count,
-                    "sel4-tracepoints: the kernel's KernelMaxNumTracePoints")
-        ->check(check_not_negative)
-        ->type_name("N");
-    command
-        .add_option("--kernel-version", hints.kernel_version,
-                    "sel4-…: of the kernel (default: as of 14.0.0; before, paths were numbered otherwise)")
-        ->type_name("VERSION");
-    command.add_flag("--mcs", hints.is_mcs,
-                     "sel4-entries: the kernel is an MCS one, which numbers system calls otherwise");
-    command
-        .add_option("--points", options.point_files,
-                    "sel4-entries: timestamps that a program took with the same cycle counter, one a line")
-        ->check(check_not_empty)
-        ->allow_extra_args(false)
-        ->type_name("EVENT=FILE");
-    command
-        .add_option("--threads", hints.thread_names, "sel4-utilisation: their names, in the file's order, with commas")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->type_name("LIST");
+    add_options(
+        command,
+        {{"--log-index N", hints.log_index, "sel4-entries, sel4-tracepoints: what seL4_BenchmarkFinalizeLog returned",
+          is_checked_by(check_not_negative)},
+         {"--max-tracepoints N", hints.tracepoint_count, "sel4-tracepoints: the kernel's KernelMaxNumTracePoints",
+          is_checked_by(check_not_negative)},
+         {"--kernel-version VERSION", hints.kernel_version,
+          "sel4-…: of the kernel (default: as of 14.0.0; before, paths were numbered otherwise)"},
+         {"--mcs", hints.is_mcs, "sel4-entries: the kernel is an MCS one, which numbers system calls otherwise"},
+         {"--points EVENT=FILE", options.point_files,
+          "sel4-entries: timestamps that a program took with the same cycle counter, one a line", is_not_empty,
+          is_one_each},
+         {"--threads LIST", hints.thread_names, "sel4-utilisation: their names, in the file's order, with commas",
+          is_comma_list}});
 }
 
 }  // namespace
@@ -380,59 +367,44 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     names.emplace_back(kFrames);
     names.emplace_back(kPerfData);
     names.emplace_back(kPprof);
-    command->add_option("FILE", options->file, "what to import; - for standard input")
-        ->check(check_not_empty)
-        ->required();
-    command
-        ->add_option(
-            "--format", options->format,
-            "perf.data (recognised without it: perf's recordings, from files, folders and pipes); pprof (recognised "
-            "where gzip has compressed it); kbench (Kanata Bench's serial output), columns (numbers), bernat (his "
-            "module's results), sel4bench (its JSON, or the console's output with it), utilisation (what "
-            "seL4_BenchmarkDumpAllThreadsUtilisation prints); bytes of memory: sel4-entries, sel4-tracepoints (the "
-            "log buffer), sel4-utilisation (13 words a thread); frames (what perfleet-collector --output or a target's "
-            "file sink wrote)")
-        ->check(CLI::IsMember(names).description(""))
-        ->type_name("FORMAT");
-    add_destination_options(*command, options->data, *options);
-    add_ceph_conf_option(*command);
-    command->add_option("--event", options->hints.event, "what was measured, in a word")->type_name("NAME");
-    command->add_option("--unit", options->hints.unit, "of the numbers (default: cycles)")->type_name("UNIT");
-    command
-        ->add_option("--target", options->target,
-                     "where it was measured (default: the target of --key, that of the file, this host)")
-        ->type_name("NAME");
-    command->add_option("--arch", options->architecture, "its architecture")->type_name("NAME");
-    command->add_option("--time", options->time, "when (default: the file's time): RFC 3339, -2h")->type_name("TIME");
-    const CLI::Option* const clock_hz =
-        command->add_option("--clock-hz", options->clock_hz, "the cycle counter's frequency: 62500000, 2.4e9")
-            ->type_name("HZ");
-    command
-        ->add_option("--label", options->labels,
-                     "what else is known of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…")
-        ->allow_extra_args(false)
-        ->type_name("K=V");
-    command->add_flag("--measured-here", options->is_measured_here,
-                      "the run was measured on this machine as it is set now: governor, turbo, frequency, kernel and "
-                      "processor are stored with it");
-    command
-        ->add_option("--initial-test-size", options->hints.initial_test_size,
-                     "kbench: the file is a bare table of tests × groups, whose first group has this test size")
-        ->check(check_not_negative)
-        ->type_name("N");
-    command->add_option("--delta", options->hints.test_size_delta, "… and each next one is greater by this")
-        ->check(check_not_negative)
-        ->type_name("N");
-    command->add_flag("--new-session", options->is_new_session,
-                      "frames: of a target without entropy, whose session is given here: another run, though it left "
-                      "the same bytes as one that is there");
-    command
-        ->add_option("--symfs", options->symfs,
-                     "perf.data with copied stacks (--call-graph dwarf): programs and libraries lie below this folder")
-        ->type_name("DIR");
+    add_options(*command, {{"FILE", options->file, "what to import; - for standard input", is_not_empty, is_required},
+                           {"--format FORMAT", options->format,
+                            "perf.data (recognised without it: perf's recordings, from files, folders and pipes); "
+                            "pprof (recognised where gzip has compressed it); kbench (Kanata Bench's serial output), "
+                            "columns (numbers), bernat (his module's results), sel4bench (its JSON, or the console's "
+                            "output with it), utilisation (what seL4_BenchmarkDumpAllThreadsUtilisation prints); bytes "
+                            "of memory: sel4-entries, sel4-tracepoints (the log buffer), sel4-utilisation (13 words a "
+                            "thread); frames (what perfleet-collector --output or a target's file sink wrote)",
+                            is_checked_by(CLI::IsMember(names).description(""))}});
+    add_options(*command, destination_rows(options->data, *options));
+    add_options(
+        *command,
+        {ceph_conf_row(),
+         {"--event NAME", options->hints.event, "what was measured, in a word"},
+         {"--unit UNIT", options->hints.unit, "of the numbers (default: cycles)"},
+         {"--target NAME", options->target,
+          "where it was measured (default: the target of --key, that of the file, this host)"},
+         {"--arch NAME", options->architecture, "its architecture"},
+         {"--time TIME", options->time, "when (default: the file's time): RFC 3339, -2h"},
+         {"--clock-hz HZ", options->clock_hz, "the cycle counter's frequency: 62500000, 2.4e9"},
+         {"--label K=V", options->labels,
+          "what else is known of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…", is_one_each},
+         {"--measured-here", options->is_measured_here,
+          "the run was measured on this machine as it is set now: governor, turbo, frequency, kernel and processor are "
+          "stored with it"},
+         {"--initial-test-size N", options->hints.initial_test_size,
+          "kbench: the file is a bare table of tests × groups, whose first group has this test size",
+          is_checked_by(check_not_negative)},
+         {"--delta N", options->hints.test_size_delta, "… and each next one is greater by this",
+          is_checked_by(check_not_negative)},
+         {"--new-session", options->is_new_session,
+          "frames: of a target without entropy, whose session is given here: another run, though it left the same "
+          "bytes as one that is there"},
+         {"--symfs DIR", options->symfs,
+          "perf.data with copied stacks (--call-graph dwarf): programs and libraries lie below this folder"}});
     add_kernel_log_options(*command, *options);
-    command->callback([&invocation, options, clock_hz] {
-        options->has_clock_hz = clock_hz->count() != 0;
+    command->callback([&invocation, options, command] {
+        options->has_clock_hz = command->count("--clock-hz") != 0;
         invocation.run = [options]() -> Result<int> {
             PERFLEET_TRY(import_as_told(*options));
             return 0;

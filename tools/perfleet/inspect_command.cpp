@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "daemon/command-line/arguments.h"
+#include "daemon/option/program_options.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/session/inventory.h"
-#include "schemas/vocabulary/option_value.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 #include "storage/verify/store_check.h"
@@ -208,19 +208,15 @@ void add_inspect_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand(
         "inspect", "What a store's folder holds; with --verify, every damaged file, record and block (exit status 1)");
     const auto options = std::make_shared<InspectOptions>();
-    command->add_option("--data", options->data, "Folder of the store, or rados:POOL[/NAMESPACE]")
-        ->check(check_not_empty)
-        ->type_name("DIR")
-        ->capture_default_str();
-    add_ceph_conf_option(*command);
-    CLI::Option* verify =
-        command->add_flag("--verify", options->verify,
-                          "read and check everything: table files, logs, records, blocks, dictionaries, seals");
-    command
-        ->add_flag("--sizes", options->sizes,
-                   "how many bytes each kind of rows and each column takes, and what stands beside them")
-        ->excludes(verify);
-    add_output_options(*command, options->output);
+    add_options(*command, {{"--data DIR", options->data, "Folder of the store, or rados:POOL[/NAMESPACE]", is_not_empty,
+                            shows_default},
+                           ceph_conf_row(),
+                           {"--verify", options->verify,
+                            "read and check everything: table files, logs, records, blocks, dictionaries, seals"},
+                           {"--sizes", options->sizes,
+                            "how many bytes each kind of rows and each column takes, and what stands beside them",
+                            excludes({"--verify"})}});
+    add_options(*command, output_rows(options->output));
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 

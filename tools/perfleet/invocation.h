@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/option/program_options.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
@@ -30,6 +31,9 @@ struct Invocation {
 
 // The folder that was named, else the default. Errors: kUsage, with the way out.
 [[nodiscard]] Result<std::string> data_folder_of(const std::string& named);
+
+// --data, of what may be the default folder.
+[[nodiscard]] OptionRow data_row(std::string& folder, const OptionRule& rule = {});
 
 // The groups. Each stands in a file of its own.
 void add_table_commands(CLI::App& app, Invocation& invocation);

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/option/program_options.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/file_io.h"
-#include "schemas/vocabulary/option_value.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/zmtp/new_key.h"
 #include "tools/perfleet/invocation.h"
@@ -124,14 +124,10 @@ constexpr const char* kKeygenFooter =
 void add_keygen_command(CLI::App& app, Invocation& invocation) {
     auto* const command = app.add_subcommand("keygen", "Make a key for a gateway, a target or a query client");
     auto options = std::make_shared<KeygenOptions>();
-    command->add_option("name", options->name, "Name of the target, and of the files")->required()->type_name("NAME");
-    command->add_option("--label", options->labels, "A label of the target, several times for several")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
-    command->add_option("--out", options->folder, "Folder of the two files")
-        ->check(check_not_empty)
-        ->type_name("DIR")
-        ->capture_default_str();
+    add_options(*command, {{"name NAME", options->name, "Name of the target, and of the files", is_required},
+                           {"--label KEY=VALUE", options->labels, "A label of the target, several times for several",
+                            is_one_each},
+                           {"--out DIR", options->folder, "Folder of the two files", is_not_empty, shows_default}});
     command->footer(kKeygenFooter);
     command->callback([options, &invocation] {
         invocation.run = [options]() -> Result<int> {

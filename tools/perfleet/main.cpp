@@ -85,6 +85,10 @@ Result<std::string> data_folder_of(const std::string& named) {
     return folder;
 }
 
+OptionRow data_row(std::string& folder, const OptionRule& rule) {
+    return {"--data DIR", folder, "data folder (default: where `perfleet record` writes)", is_not_empty, rule};
+}
+
 }  // namespace perfleet
 
 int main(int argument_count, char** arguments) {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "daemon/option/program_options.h"
 #include "target-collector/linux/perf_options.h"
 
 namespace perfleet {
@@ -92,16 +93,14 @@ constexpr PerfOption kAnnotate[]{
 // `-g none` is what top's table is.
 void add_call_graph_option(CLI::App& top) {
     for (const char* const name : {"-g", "--call-graph"}) {
-        top.add_option_function<std::string>(
-               name,
-               [name](const std::string& graph) {
-                   if (graph != "none") {
-                       throw CLI::ValidationError(
-                           name, "use 'perfleet tree' for callees, 'perfleet tree --inverted' for callers");
-                   }
-               })
-            ->expected(0, 1)
-            ->group("");
+        add_options(top, {{std::string{name} + " GRAPH",
+                           [name](const std::string& graph) {
+                               if (graph != "none") {
+                                   throw CLI::ValidationError(
+                                       name, "use 'perfleet tree' for callees, 'perfleet tree --inverted' for callers");
+                               }
+                           },
+                           "", is_hidden, [](CLI::Option& option, CLI::App&) { option.expected(0, 1); }}});
     }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "daemon/option/program_options.h"
 #include "exporters/report/report.h"
 #include "schemas/text/layout.h"
 #include "tools/perfleet/pager.h"
@@ -27,20 +28,16 @@ std::string warning_lines(const std::vector<std::string>& warnings, const Screen
 
 Screen OutputOptions::screen() const { return screen_of(STDOUT_FILENO, color, is_wide); }
 
-void add_output_options(CLI::App& command, OutputOptions& options) {
-    command.add_option("--format", options.format, "text, json or csv")
-        ->check(CLI::IsMember({"text", "json", "csv"}))
-        ->type_name("FORMAT");
-    command
-        .add_option("--color", options.color, "colors: auto (on a terminal, unless NO_COLOR is set), always or never")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
-        ->type_name("WHEN");
-    command.add_flag("--wide", options.is_wide, "whole names and all columns, even if wider than the terminal");
-    add_no_pager_flag(command, options.has_no_pager);
+std::vector<OptionRow> output_rows(OutputOptions& options) {
+    return {{"--format FORMAT", options.format, "text, json or csv", is_one_of({"text", "json", "csv"})},
+            {"--color WHEN", options.color, "colors: auto (on a terminal, unless NO_COLOR is set), always or never",
+             is_one_of({"auto", "always", "never"})},
+            {"--wide", options.is_wide, "whole names and all columns, even if wider than the terminal"},
+            no_pager_row(options.has_no_pager)};
 }
 
-void add_no_pager_flag(CLI::App& command, bool& has_no_pager) {
-    command.add_flag("--no-pager", has_no_pager, "don't show the output in a pager ($PERFLEET_PAGER, $PAGER, less)");
+OptionRow no_pager_row(bool& has_no_pager) {
+    return {"--no-pager", has_no_pager, "don't show the output in a pager ($PERFLEET_PAGER, $PAGER, less)"};
 }
 
 Result<Done> print_text(std::string_view text) {

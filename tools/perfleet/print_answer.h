@@ -1,10 +1,10 @@
 // An answer on standard output; its warnings on standard error.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 
+#include "daemon/option/program_options.h"
 #include "exporters/report/screen.h"
 #include "query-engine/statistic/answer/answer.h"
 #include "schemas/vocabulary/error.h"
@@ -23,9 +23,8 @@ struct OutputOptions {
 };
 
 // --format, --color, --wide and --no-pager.
-void add_output_options(CLI::App& command, OutputOptions& options);
-
-void add_no_pager_flag(CLI::App& command, bool& has_no_pager);
+[[nodiscard]] std::vector<OptionRow> output_rows(OutputOptions& options);
+[[nodiscard]] OptionRow no_pager_row(bool& has_no_pager);
 
 // On standard output, at once. Errors: kIo.
 [[nodiscard]] Result<Done> print_text(std::string_view text);

@@ -4,14 +4,13 @@
 #include <chrono>
 
 #include "daemon/command-line/arguments.h"
+#include "daemon/option/program_options.h"
 #include "query-engine/scan/session_choice.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/option_value.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
-#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/import/recording_file.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
 #include "tools/perfleet/invocation.h"
@@ -21,39 +20,30 @@
 namespace perfleet {
 
 void QueryOptions::add_to(CLI::App& command, std::span<const OptionSpec> options) {
-    constexpr const char* kGroup = "Source";
-    const auto add = [&](const char* names, std::string& text, const char* summary, const char* type) {
-        return command.add_option(names, text, summary)->type_name(type)->check(check_not_empty)->group(kGroup);
-    };
-    add_command_options(command, options, values, "Selection");
-    command.add_flag("--all", takes_all, "of a data folder: every session; without a selection it is the last")
-        ->group("Selection");
-    CLI::Option* data_option =
-        add("--data", data, "data folder (default: where `perfleet record` writes), or rados:POOL", "DIR");
-    add_ceph_conf_option(command)->group(kGroup);
-    CLI::Option* gateway_option =
-        add("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412", "ENDPOINT")
-            ->excludes(data_option);
-    CLI::Option* key_option =
-        add("--key", key, "your secret key (perfleet keygen), for a gateway that asks for one", "FILE")
-            ->needs(gateway_option);
-    key_option->needs(
-        add("--gateway-key", gateway_key, "public key of its query endpoint: a file, or the 40 characters", "KEY")
-            ->needs(key_option));
-    add("--symfs", symfs, "look for images below this folder (with --data: a gateway has its own)", "DIR")
-        ->check(CLI::ExistingDirectory)
-        ->excludes(gateway_option);
+    add_options(command, options, values, "Selection");
+    add_options(command, {{"--all", takes_all, "of a data folder: every session; without a selection it is the last"}},
+                "Selection");
+    add_options(
+        command,
+        {{"--data DIR", data, "data folder (default: where `perfleet record` writes), or rados:POOL", is_not_empty},
+         ceph_conf_row(),
+         {"--gateway ENDPOINT", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412", is_not_empty,
+          excludes({"--data"})},
+         {"--key FILE", key, "your secret key (perfleet keygen), for a gateway that asks for one", is_not_empty,
+          needs("--gateway"), needs("--gateway-key")},
+         {"--gateway-key KEY", gateway_key, "public key of its query endpoint: a file, or the 40 characters",
+          is_not_empty, needs("--key")},
+         {"--symfs DIR", symfs, "look for images below this folder (with --data: a gateway has its own)", is_not_empty,
+          is_checked_by(CLI::ExistingDirectory), excludes({"--gateway"})}},
+        "Source");
 }
 
 void QueryOptions::add_input_to(CLI::App& command) {
-    command
-        .add_option("-i,--input", input,
-                    "a perf.data file or a profile of pprof in place of a store; - for standard input")
-        ->type_name("FILE")
-        ->check(check_not_empty)
-        ->group("Source")
-        ->excludes(command.get_option("--data"))
-        ->excludes(command.get_option("--gateway"));
+    add_options(
+        command,
+        {{"-i,--input FILE", input, "a perf.data file or a profile of pprof in place of a store; - for standard input",
+          is_not_empty, excludes({"--data", "--gateway"})}},
+        "Source");
 }
 
 SymbolPaths QueryOptions::symbol_paths() const {

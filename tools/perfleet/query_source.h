@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/wire/query_client.h"
 #include "schemas/vocabulary/error.h"

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/option/program_options.h"
 #include "exporters/perf-data/perf_data_exporter.h"
 #include "exporters/report/report.h"
 #include "query-engine/scan/scan.h"
@@ -232,7 +233,7 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
     const auto line = std::make_shared<CommandLine>();
     describe_command_line(CommandLineForm::kRecord, *command, *line);
     const auto given_name = std::make_shared<std::string>();
-    command->add_option("--name", *given_name, "name of the session, by which --session finds it")->type_name("NAME");
+    add_options(*command, {{"--name NAME", *given_name, "name of the session, by which --session finds it"}});
     command->callback([&invocation, line, given_name] {
         invocation.run = [&invocation, line, given_name] {
             line->options.own_command_line = {"perfleet"};

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/option/program_options.h"
 #include "daemon/start/descriptor_limit.h"
 #include "daemon/start/stop_signal.h"
 #include "exporters/report/report.h"
-#include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/relay/relay.h"
 
@@ -61,22 +61,17 @@ constexpr const char* kRelayFooter =
 void add_relay_command(CLI::App& app, Invocation& invocation) {
     auto* const command = app.add_subcommand("relay", "Speak to a gateway with a key, for targets that can't");
     auto options = std::make_shared<RelayOptions>();
-    command
-        ->add_option("--listen", options->listen,
-                     "Where targets come in: tcp://127.0.0.1:PORT (* for a free one), tcp://[::1]:PORT or ipc://PATH; "
-                     "several times for several")
-        ->check(check_not_empty)
-        ->type_name("ENDPOINT")
-        ->allow_extra_args(false);
-    command
-        ->add_option("--serial", options->lines,
-                     "A serial line that a target is at, or the Unix socket of an emulated one; several times for "
-                     "several")
-        ->check(check_not_empty)
-        ->type_name("PATH")
-        ->allow_extra_args(false);
-    command->add_option("--baud", options->baud, "Speed of serial lines")->type_name("N")->capture_default_str();
-    add_gateway_options(*command, *options)->required();
+    add_options(*command,
+                {{"--listen ENDPOINT", options->listen,
+                  "Where targets come in: tcp://127.0.0.1:PORT (* for a free one), tcp://[::1]:PORT or ipc://PATH; "
+                  "several times for several",
+                  is_not_empty, is_one_each},
+                 {"--serial PATH", options->lines,
+                  "A serial line that a target is at, or the Unix socket of an emulated one; several times for several",
+                  is_not_empty, is_one_each},
+                 {"--baud N", options->baud, "Speed of serial lines", shows_default}});
+    add_options(*command, gateway_rows(*options));
+    command->get_option("--gateway")->required();
     command->footer(kRelayFooter);
     command->callback([options, &invocation] { invocation.run = [options] { return relay(*options); }; });
 }

@@ -18,7 +18,6 @@
 #include "target-collector/linux/refusal.h"
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/wire/delivery.h"
-#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/import/import_limits.h"
 #include "tools/perfleet/import/session/session_hello.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
@@ -277,8 +276,10 @@ Result<std::unique_ptr<SessionDestination>> open_destination(const std::string& 
         std::make_unique<SharedDestination>(std::move(peer), std::move(socket), std::move(gateway))};
 }
 
-void add_destination_options(CLI::App& app, std::string& data, GatewayChoice& gateway) {
-    add_gateway_options(app, gateway)->excludes(add_data_option(app, data));
+std::vector<OptionRow> destination_rows(std::string& data, GatewayChoice& gateway) {
+    std::vector<OptionRow> rows = gateway_rows(gateway);
+    rows.push_back(data_row(data, excludes({"--gateway"})));
+    return rows;
 }
 
 }  // namespace perfleet

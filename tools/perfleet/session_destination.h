@@ -22,6 +22,6 @@ namespace perfleet {
 [[nodiscard]] Result<std::unique_ptr<SessionDestination>> open_destination(const std::string& data);
 
 // --data, and what names a gateway in its place.
-void add_destination_options(CLI::App& app, std::string& data, GatewayChoice& gateway);
+[[nodiscard]] std::vector<OptionRow> destination_rows(std::string& data, GatewayChoice& gateway);
 
 }  // namespace perfleet

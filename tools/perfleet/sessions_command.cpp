@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/option/program_options.h"
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/select/selection.h"
 #include "schemas/text/layout.h"
 #include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/engine/rocksdb/folder.h"
 #include "storage/engine/rocksdb/folder_size.h"
@@ -335,34 +335,31 @@ void add_sessions_commands(CLI::App& app, Invocation& invocation) {
     const char* const kIdHelp = "its name, first digits of its id, last, or last~1";
 
     const auto [name, name_options] = add("name", "Give a session a name, by which --session finds it", name_chosen);
-    name->add_option("session", name_options->session, kIdHelp)->required()->type_name("ID")->check(check_not_empty);
-    name->add_option("name", name_options->given_name, "up to 64 bytes; '' takes the name away")
-        ->required()
-        ->type_name("NAME");
+    add_options(*name,
+                {{"session ID", name_options->session, kIdHelp, is_required, is_not_empty},
+                 {"name NAME", name_options->given_name, "up to 64 bytes; '' takes the name away", is_required}});
     name->footer("Of several sessions of one name --session takes the one that began last.");
 
     const auto [rm, rm_options] = add("rm", "Remove sessions, and free the disk space that they take", remove_named);
-    rm->add_option("session", rm_options->sessions, kIdHelp)->required()->type_name("ID")->check(check_not_empty);
+    add_options(*rm, {{"session ID", rm_options->sessions, kIdHelp, is_required, is_not_empty}});
     rm->footer(
         "Their rows count as expired: perfleet losses shows them. Rows of them that a\n"
         "collector delivers later count as expired, too.");
-    rm->add_flag("--force", rm_options->is_forced,
-                 "also sessions without an end, while a gateway or a recorder writes to the folder");
-    add_output_options(*rm, rm_options->output);
+    add_options(*rm, {{"--force", rm_options->is_forced,
+                       "also sessions without an end, while a gateway or a recorder writes to the folder"}});
+    add_options(*rm, output_rows(rm_options->output));
 
     const auto [gc, gc_options] = add("gc", "Remove the oldest sessions", collect_garbage);
-    gc->add_option("--keep", gc_options->keep,
-                   "keep so much of the store (500m, 10g), or what is so young (12h, 30d, 8w); both: twice")
-        ->type_name("SIZE|AGE")
-        ->allow_extra_args(false);
-    gc->add_option("--keep-last", gc_options->keep_last, "keep the last N sessions")
-        ->type_name("N")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32U));
-    gc->add_flag("-n,--dry-run", gc_options->is_dry_run, "list what would be removed, and remove nothing");
+    add_options(
+        *gc, {{"--keep SIZE|AGE", gc_options->keep,
+               "keep so much of the store (500m, 10g), or what is so young (12h, 30d, 8w); both: twice", is_one_each},
+              {"--keep-last N", gc_options->keep_last, "keep the last N sessions",
+               is_between(std::uint64_t{1}, std::uint64_t{1} << 32U)},
+              {"-n,--dry-run", gc_options->is_dry_run, "list what would be removed, and remove nothing"}});
     gc->footer(
         "Sessions are removed as perfleet sessions rm does it. The last one always stays,\n"
         "and so do those that run while a gateway writes to the folder.");
-    add_output_options(*gc, gc_options->output);
+    add_options(*gc, output_rows(gc_options->output));
 }
 
 }  // namespace perfleet

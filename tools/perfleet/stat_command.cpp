@@ -14,12 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/option/program_options.h"
 #include "exporters/report/report.h"
 #include "query-engine/statistic/number/interval.h"
-#include "schemas/vocabulary/option_value.h"
 #include "storage/number/moments.h"
 #include "target-collector/linux/command_line.h"
-#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/counted_run.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
@@ -337,31 +336,21 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
         "  perfleet stat -r 10 -e task-clock,page-faults -- sort some-file -o /dev/null\n"
         "  perfleet stat -a -I 1000 --duration 5\n\n"
         "Exit status: that of COMMAND, of several runs the first that isn't 0.");
-    command->add_option("-e,--event", options->events, "Events as for `perfleet record`, with commas between")
-        ->type_name("EVENTS")
-        ->allow_extra_args(false);
-    command->add_option("-r,--repeat", options->run_count, "Number of runs")
-        ->type_name("N")
-        ->check(CLI::Range(1U, kRunsMax));
-    command->add_option("-I,--interval-print", options->interval_ms, "Count anew every so many milliseconds")
-        ->type_name("MS")
-        ->check(CLI::Range(kIntervalMsMin, kIntervalMsMax))
-        ->excludes("--repeat");
-    command->add_flag("-a,--all-cpus", options->all_cpus,
-                      "Everything on this machine, while COMMAND runs or until Ctrl-C");
-    command->add_option("-p,--pid", options->pids, "These processes, while COMMAND runs, or until they end or Ctrl-C")
-        ->type_name("PID")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    command->add_option("--duration", options->duration_s, "Stop after so many seconds, of -a and -p without COMMAND")
-        ->type_name("S")
-        ->check(CLI::Range(kDurationSecondsMin, kDurationSecondsMax));
-    add_output_options(*command, options->printing);
-    command->add_option("-o,--output", options->output, "Write the table to a file")
-        ->type_name("FILE")
-        ->check(check_not_empty);
-    add_force_flag(*command, options->may_replace);
-    command->add_option("command", options->command, "The program to run, behind --")->type_name("COMMAND");
+    add_options(
+        *command,
+        {{"-e,--event EVENTS", options->events, "Events as for `perfleet record`, with commas between", is_one_each},
+         {"-r,--repeat N", options->run_count, "Number of runs", is_between(1U, kRunsMax)},
+         {"-I,--interval-print MS", options->interval_ms, "Count anew every so many milliseconds",
+          is_between(kIntervalMsMin, kIntervalMsMax), excludes({"--repeat"})},
+         {"-a,--all-cpus", options->all_cpus, "Everything on this machine, while COMMAND runs or until Ctrl-C"},
+         {"-p,--pid PID", options->pids, "These processes, while COMMAND runs, or until they end or Ctrl-C",
+          is_comma_list},
+         {"--duration S", options->duration_s, "Stop after so many seconds, of -a and -p without COMMAND",
+          is_between(kDurationSecondsMin, kDurationSecondsMax)}});
+    add_options(*command, output_rows(options->printing));
+    add_options(*command, {{"-o,--output FILE", options->output, "Write the table to a file", is_not_empty},
+                           force_row(options->may_replace),
+                           {"command COMMAND", options->command, "The program to run, behind --"}});
     command->positionals_at_end();
     command->callback([&invocation, options] { invocation.run = [options] { return run_stat(*options); }; });
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "tools/perfleet/command_options.h"
+#include "daemon/option/program_options.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/terminal.h"
 
@@ -28,7 +28,7 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_store_change(CLI::App& parent
                                                                 StoreChange<Options> change) {
     CLI::App* command = parent.add_subcommand(name, summary);
     auto options = std::make_shared<Options>();
-    add_data_option(*command, options->data);
+    add_options(*command, {data_row(options->data)});
     command->callback([&parent, &invocation, options, change, refused] {
         if (parent.count("--input") != 0) {
             throw CLI::ValidationError{"--input", refused.input};

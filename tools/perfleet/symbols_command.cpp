@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/option/program_options.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/session/symbol_inventory.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/option_value.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/store_change.h"
@@ -138,20 +138,15 @@ void add_symbols_commands(CLI::App& app, Invocation& invocation) {
         return add_store_change(*symbols, invocation, name, summary, {kElsewhere, kElsewhere}, change);
     };
     const auto [push_command, pushed] = add("push", "Store the symbols of programs and libraries, by build-id", push);
-    push_command->add_option("file", pushed->files, "programs and libraries with a build-id")
-        ->required()
-        ->type_name("FILE")
-        ->check(check_not_empty);
-    push_command->add_option("--debug-file", pushed->debug_file, "the separate debug file of the one program")
-        ->type_name("FILE")
-        ->check(check_not_empty);
+    add_options(
+        *push_command,
+        {{"file FILE", pushed->files, "programs and libraries with a build-id", is_required, is_not_empty},
+         {"--debug-file FILE", pushed->debug_file, "the separate debug file of the one program", is_not_empty}});
     const auto [fetch_command, fetched] =
         add("fetch", "Store symbols that the store lacks from debuginfod servers", fetch);
-    fetch_command->add_option("build-id", fetched->build_ids, "these alone: hexadecimal, or the first digits")
-        ->type_name("BUILD-ID");
-    fetch_command->add_option("--debuginfod", fetched->servers, "the servers; default: DEBUGINFOD_URLS")
-        ->type_name("URLS")
-        ->check(check_not_empty);
+    add_options(*fetch_command,
+                {{"build-id BUILD-ID", fetched->build_ids, "these alone: hexadecimal, or the first digits"},
+                 {"--debuginfod URLS", fetched->servers, "the servers; default: DEBUGINFOD_URLS", is_not_empty}});
     add("prune", "Remove symbols that no session names", prune);
 }
 

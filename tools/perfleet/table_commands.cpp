@@ -8,12 +8,11 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/option/program_options.h"
 #include "exporters/figure/figure_page.h"
 #include "exporters/figure/heat_map_figure.h"
 #include "exporters/figure/histogram_figure.h"
 #include "query-engine/statistic/command.h"
-#include "schemas/vocabulary/option_value.h"
-#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/figure_file.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/function_latency.h"
@@ -128,8 +127,8 @@ Result<int> run(const QueryCommand& query, TableOptions& options) {
 
 // Options of perf report that ask for what top's table is anyway.
 void add_report_options(CLI::App& command) {
-    command.add_flag("--stdio,--children,-n,--show-nr-samples,--show-total-period")
-        ->description("As perf report has them: the table is text, with samples, self and children");
+    add_options(command, {{"--stdio,--children,-n,--show-nr-samples,--show-total-period", [] {},
+                           "As perf report has them: the table is text, with samples, self and children"}});
 }
 
 CLI::App* add_table_command(CLI::App& parent, const std::string& name, const QueryCommand& query,
@@ -137,22 +136,19 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
     CLI::App* command = parent.add_subcommand(name, query.summary);
     command->footer(query.footer);
     const auto options = std::make_shared<TableOptions>();
-    add_command_options(*command, query.options, options->query.values);
-    add_output_options(*command, options->printing);
-    command->add_option("--watch", options->watch_s, "show it again every so many seconds, until Ctrl-C")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(kWatchIntervalSMin, kWatchIntervalSMax));
+    add_options(*command, query.options, options->query.values);
+    add_options(*command, output_rows(options->printing));
+    add_options(*command, {{"--watch SECONDS", options->watch_s, "show it again every so many seconds, until Ctrl-C",
+                            is_between(kWatchIntervalSMin, kWatchIntervalSMax)}});
     if (query.name == "top") {
         add_report_options(*command);
     }
     if (query.name == "latency") {
-        command
-            ->add_option("-o,--output", options->output,
-                         "draw the histogram or heat map, too: .html for browsers, .svg or .png")
-            ->check(check_not_empty)
-            ->type_name("FILE");
+        add_options(*command,
+                    {{"-o,--output FILE", options->output,
+                      "draw the histogram or heat map, too: .html for browsers, .svg or .png", is_not_empty}});
         add_function_options(*command, options->functions);
-        add_force_flag(*command, options->is_forced);
+        add_options(*command, {force_row(options->is_forced)});
     }
     options->query.add_to(*command, query.selection());
     options->query.add_input_to(*command);

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/option/option.h"
 #include "exporters/report/screen.h"
-#include "query-engine/option/option.h"
 #include "query-engine/statistic/answer/answer.h"
 
 namespace perfleet {

@@ -1,10 +1,9 @@
 // timeline: what each CPU ran when, as a page for browsers or a figure.
 #include <memory>
 
+#include "daemon/option/program_options.h"
 #include "exporters/format/export_format.h"
 #include "query-engine/select/selection_options.h"
-#include "schemas/vocabulary/option_value.h"
-#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/export_run.h"
 #include "tools/perfleet/figure_file.h"
 #include "tools/perfleet/invocation.h"
@@ -21,12 +20,10 @@ void add_timeline_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("timeline", "Draw what each CPU ran when: a page for browsers, SVG or PNG");
     const auto options = std::make_shared<ExportOptions>();
     options->format = kTimelineFormat;
-    command->add_option("-o,--output", options->output, "the figure to write; the name's end says as what")
-        ->check(check_not_empty)
-        ->required()
-        ->type_name("FILE.html|.svg|.png");
-    add_force_flag(*command, options->is_forced);
-    add_command_options(*command, find_export_format(kTimelineFormat)->options, options->query.values);
+    add_options(*command, {{"-o,--output FILE.html|.svg|.png", options->output,
+                            "the figure to write; the name's end says as what", is_not_empty, is_required},
+                           force_row(options->is_forced)});
+    add_options(*command, find_export_format(kTimelineFormat)->options, options->query.values);
     options->query.add_to(*command, selection_options());
     options->query.add_input_to(*command);
     command->callback([&invocation, options] {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer/answer.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/statistic/diff/diff.h"
 
 namespace perfleet {

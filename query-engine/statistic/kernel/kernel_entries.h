@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer/answer.h"
 #include "query-engine/symbol/symbolizer.h"

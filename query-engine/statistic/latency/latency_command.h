@@ -2,7 +2,7 @@
 // percentiles, error, converged. Those that the chosen view doesn't use are refused.
 #pragma once
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/statistic/latency/latency.h"
 
 namespace perfleet {

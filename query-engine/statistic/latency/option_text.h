@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/statistic/number/quantile.h"
 #include "schemas/vocabulary/error.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer/answer.h"
 #include "query-engine/statistic/latency/tracepoint_pairs.h"

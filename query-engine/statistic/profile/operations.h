@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/number/operation_times.h"
 #include "query-engine/statistic/number/quantile.h"

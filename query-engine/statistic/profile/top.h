@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer/answer.h"
 #include "query-engine/statistic/profile/operations.h"

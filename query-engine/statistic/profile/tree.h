@@ -5,7 +5,7 @@
 // or at an innermost function. A branch is its own samples (self) and those of the branches below it.
 #pragma once
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer/answer.h"
 #include "query-engine/symbol/symbolizer.h"

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "query-engine/symbol/symbolizer.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "query-engine/option/testing/option_texts.h"
+#include "daemon/option/testing/option_texts.h"
 #include "query-engine/statistic/command.h"
 
 namespace perfleet {

@@ -1,4 +1,4 @@
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 
 #include <gtest/gtest.h>
 
-#include "query-engine/option/testing/option_texts.h"
+#include "daemon/option/testing/option_texts.h"
 
 namespace perfleet {
 namespace {
@@ -42,14 +42,14 @@ const OptionTable<Paint>& paint_options() {
     return kTable;
 }
 
-Result<Paint> read(const std::map<std::string, std::string>& texts) {
+Result<Paint> read_paint(const std::map<std::string, std::string>& texts) {
     const Result<OptionValues> values = parse_options(paint_options().specs(), texts);
     return values.ok() ? paint_options().read(*values) : Result<Paint>{Error{values.error()}};
 }
 
 TEST(OptionTable, ReadsEachTypeIntoItsMember) {
     const auto paint =
-        read({{"layers", "3"}, {"share", "12.5"}, {"colour", "green"}, {"title", "x=1"}, {"rooms", "a,b"}});
+        read_paint({{"layers", "3"}, {"share", "12.5"}, {"colour", "green"}, {"title", "x=1"}, {"rooms", "a,b"}});
     ASSERT_TRUE(paint.ok()) << paint.error().message;
     EXPECT_EQ(paint->layers, 3U);
     EXPECT_EQ(paint->share, 12.5);
@@ -57,18 +57,18 @@ TEST(OptionTable, ReadsEachTypeIntoItsMember) {
     EXPECT_FALSE(paint->is_dry);
     EXPECT_EQ(paint->name, "x=1");
     EXPECT_EQ(paint->rooms, (std::vector<std::string>{"a", "b"}));
-    EXPECT_TRUE(read({{"dry", ""}})->is_dry);
-    EXPECT_FALSE(read({})->layers.has_value());
+    EXPECT_TRUE(read_paint({{"dry", ""}})->is_dry);
+    EXPECT_FALSE(read_paint({})->layers.has_value());
 }
 
 TEST(OptionTable, NamesTheOptionAndWhatItMayBe) {
-    EXPECT_EQ(read({{"layers", "0"}}).error().message, "--layers: \"0\" is not a whole number from 1 to 9");
-    EXPECT_EQ(read({{"layers", "3x"}}).error().code, ErrorCode::kUsage);
-    EXPECT_EQ(read({{"share", "nan"}}).error().code, ErrorCode::kUsage);
-    EXPECT_EQ(read({{"colour", "blue"}}).error().message, "--colour: \"blue\" is not red or green");
-    EXPECT_EQ(read({{"name", ""}}).error().code, ErrorCode::kUsage);
-    EXPECT_EQ(read({{"names", "x"}}).error().message, "there is no option --names");
-    EXPECT_EQ(read({{"dry", ""}, {"layers", "2"}}).error().message, "--layers: dry");
+    EXPECT_EQ(read_paint({{"layers", "0"}}).error().message, "--layers: \"0\" is not a whole number from 1 to 9");
+    EXPECT_EQ(read_paint({{"layers", "3x"}}).error().code, ErrorCode::kUsage);
+    EXPECT_EQ(read_paint({{"share", "nan"}}).error().code, ErrorCode::kUsage);
+    EXPECT_EQ(read_paint({{"colour", "blue"}}).error().message, "--colour: \"blue\" is not red or green");
+    EXPECT_EQ(read_paint({{"name", ""}}).error().code, ErrorCode::kUsage);
+    EXPECT_EQ(read_paint({{"names", "x"}}).error().message, "there is no option --names");
+    EXPECT_EQ(read_paint({{"dry", ""}, {"layers", "2"}}).error().message, "--layers: dry");
 }
 
 TEST(OptionTable, RefusesValuesOfAnotherTypeOrRangeFromTheWire) {

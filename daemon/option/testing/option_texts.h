@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "query-engine/option/option.h"
+#include "daemon/option/option.h"
 
 namespace perfleet {
 
