@@ -357,7 +357,9 @@ void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range, boo
         return;
     }
     constexpr std::size_t kTrailerSizeBytesMax = 48;
-    if (bytes.size() > PerfRecordWriter::kRecordSizeBytesMax - sizeof(perf::RecordHeader) - kTrailerSizeBytesMax) {
+    constexpr std::uint32_t kKernelTypeLast = 63;  // of records that have a trailer
+    if (static_cast<std::uint32_t>(type) > kKernelTypeLast ||
+        bytes.size() > PerfRecordWriter::kRecordSizeBytesMax - sizeof(perf::RecordHeader) - kTrailerSizeBytesMax) {
         return;
     }
     const Trailer trailer{range.number(value(ColumnId::kPid)), range.number(value(ColumnId::kTid)), merged.time_ns,
@@ -438,7 +440,7 @@ std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const T
     put(type::kTime, trailer.time_ns);
     put(type::kAddr, rest.address);
     put(type::kId, event.id);
-    put(type::kStreamId, rest.stream_id);
+    put(type::kStreamId, event.id);
     put(type::kCpu, trailer.cpu, std::uint32_t{0});
     put(type::kPeriod, period);
     return size_bytes;
@@ -446,7 +448,7 @@ std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const T
 
 // What perf takes the row's weight from: how much more the event has counted than READ said before. Of a group there is
 // a record for each event that has counted, not one for all.
-std::size_t RecordStream::write_read(const ExportedEvent& event, std::uint64_t weight, const perf::SampleRest& rest) {
+std::size_t RecordStream::write_read(const ExportedEvent& event, std::uint64_t weight) {
     namespace format = perf::read_format;
     const std::uint64_t fields = event.read_format();
     std::size_t word_count = 0;
@@ -459,8 +461,8 @@ std::size_t RecordStream::write_read(const ExportedEvent& event, std::uint64_t w
     const bool is_group = (fields & format::kGroup) != 0;
     const std::uint64_t value = counted_[event.id] += weight;
     put(true, is_group ? 1 : value);
-    put((fields & format::kTimeEnabled) != 0, rest.enabled_ns);
-    put((fields & format::kTimeRunning) != 0, rest.running_ns);
+    put((fields & format::kTimeEnabled) != 0, 0);
+    put((fields & format::kTimeRunning) != 0, 0);
     put(is_group, value);
     put(true, event.id);  // perf takes it for granted
     put((fields & format::kLost) != 0, 0);
@@ -522,7 +524,7 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
     writer_.begin(perf::RecordType::kSample, misc);
     std::size_t size_bytes = 8 + write_fixed_fields(event, trailer, columns.weight[row], rest);
     if ((fields & type::kRead) != 0) {
-        size_bytes += write_read(event, columns.weight[row], rest);
+        size_bytes += write_read(event, columns.weight[row]);
     }
     if (event.callchain) {
         writer_.put(static_cast<std::uint64_t>(chain_.size()));

@@ -119,7 +119,7 @@ private:
     // Fields in front of the call chain; returns their size in bytes.
     std::size_t write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period,
                                    const perf::SampleRest& rest);
-    std::size_t write_read(const ExportedEvent& event, std::uint64_t weight, const perf::SampleRest& rest);
+    std::size_t write_read(const ExportedEvent& event, std::uint64_t weight);
     // Fields behind RAW, empty ones where nothing was kept.
     void write_tail(const ExportedEvent& event, std::string_view tail);
 

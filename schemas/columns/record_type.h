@@ -6,9 +6,8 @@
 
 namespace perfleet::record_types {
 
-inline constexpr std::uint32_t kOwnFirst = 1U << 16;
-inline constexpr std::uint32_t kSampleLabels =
-    kOwnFirst;  // of all samples of the thread: exporters/profile/sample_labels.h
+// Of all samples of the thread: exporters/profile/sample_labels.h.
+inline constexpr std::uint32_t kSampleLabels = 1U << 16;
 
 // Added to the type of a row that says again, at the beginning of an epoch, what holds on from before. Such rows, and
 // those that they repeat, are of no event: they are read with every range of time behind them.

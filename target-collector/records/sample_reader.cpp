@@ -58,9 +58,7 @@ private:
             sample_.address = cursor_.u64();
         }
         cursor_.skip(layout_.has(type::kId) ? 8 : 0);
-        if (layout_.has(type::kStreamId)) {
-            sample_.stream_id = cursor_.u64();
-        }
+        cursor_.skip(layout_.has(type::kStreamId) ? 8 : 0);
         if (layout_.has(type::kCpu)) {
             sample_.cpu = cursor_.u32();
             cursor_.skip(4);
@@ -70,25 +68,18 @@ private:
 
     void read_values() {
         const auto has = [this](std::uint64_t bit) { return (layout_.read_format & bit) != 0; };
-        const auto read_times = [&] {
-            sample_.enabled_ns = has(read_format::kTimeEnabled) ? cursor_.u64() : 0;
-            sample_.running_ns = has(read_format::kTimeRunning) ? cursor_.u64() : 0;
-        };
+        const bool is_group = has(read_format::kGroup);
+        const std::uint64_t times_bytes =
+            (has(read_format::kTimeEnabled) ? 8 : 0) + (has(read_format::kTimeRunning) ? 8 : 0);
         reader_.values_.clear();
-        std::uint64_t count = 1;
-        SampleRecord::Value value;
-        if (has(read_format::kGroup)) {
-            count = cursor_.u64();
-            read_times();
-        } else {
-            value.value = cursor_.u64();
-            read_times();
-        }
+        // Of a group their number, else the one value, stands before the times.
+        const std::uint64_t first = cursor_.u64();
+        cursor_.skip(times_bytes);
+        const std::uint64_t count = is_group ? first : 1;
         for (std::uint64_t i = 0; i < count && !cursor_.failed(); ++i) {
-            value.value = has(read_format::kGroup) ? cursor_.u64() : value.value;
-            value.id = has(read_format::kId) ? cursor_.u64() : 0;
+            const std::uint64_t value = is_group ? cursor_.u64() : first;
+            reader_.values_.push_back({value, has(read_format::kId) ? cursor_.u64() : 0});
             cursor_.skip(has(read_format::kLost) ? 8 : 0);
-            reader_.values_.push_back(value);
         }
         sample_.values = reader_.values_;
     }

@@ -27,12 +27,9 @@ struct SampleRecord {
     std::uint32_t tid = 0;
     std::uint64_t time = 0;
     std::uint64_t address = 0;
-    std::uint64_t stream_id = 0;
     std::uint32_t cpu = 0;
     std::uint64_t period = 0;  // the layout's where samples have none
     std::span<const Value> values;
-    std::uint64_t enabled_ns = 0;
-    std::uint64_t running_ns = 0;
     std::span<const std::uint64_t> callchain;  // with context markers, the leaf first
     std::span<const std::byte> raw;
 

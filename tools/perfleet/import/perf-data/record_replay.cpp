@@ -267,34 +267,24 @@ void RecordReplay::keep_rest(const RecordBytes& record, const SampleRecord& samp
                              EventNumber number) {
     namespace part = perf::sample_parts;
     namespace type = perf::sample_type;
-    const std::array leaf{context_of(record.misc, sample.ip), sample.ip};
-    const bool has_chain = event.has(type::kCallchain);
-    const auto words = is_unwound_ ? std::span<const std::uint64_t>{words_}
-                       : has_chain ? sample.callchain
-                                   : std::span<const std::uint64_t>{leaf};
+    const bool is_chain_kept = event.has(type::kCallchain) && !is_unwound_ &&
+                               (sample.callchain.empty() || !is_said_by_frames(words_, images_.kernel()));
+    const bool is_leaf_first = words_.size() > 1 && words_[1] == sample.ip;
     perf::SampleRest rest;
-    const bool is_chain_kept = has_chain && !is_unwound_ && !is_said_by_frames(words, images_.kernel());
-    const bool is_leaf_first = words.size() > 1 && words[1] == sample.ip;
     rest.parts |= is_chain_kept ? part::kChain : 0;
     rest.parts |= event.has(type::kIp) && (is_chain_kept || !is_leaf_first) ? part::kIp : 0;
     rest.parts |= event.has(type::kAddr) ? part::kAddress : 0;
-    rest.parts |= event.has(type::kStreamId) ? part::kStreamId : 0;
-    rest.parts |= event.has(type::kRead) ? part::kRead : 0;
-    if (!sample.raw.empty() && event.format.empty() && event.type != perf::kTypeTracepoint) {
-        rest.parts |= part::kRaw;
-        rest.raw = text_of(sample.raw);
-    }
-    const auto mode = is_in_kernel(leaf[0], sample.ip, images_.kernel()) ? perf::misc::kKernel : perf::misc::kUser;
-    if (rest.parts == 0 && sample.tail.empty() && (record.misc & perf::misc::kCpumodeMask) == mode) {
+    rest.ip = sample.ip;
+    rest.address = sample.address;
+    rest.chain = is_chain_kept ? text_of(std::as_bytes(sample.callchain)) : std::string_view{};
+    rest.raw = event.format.empty() && event.type != perf::kTypeTracepoint ? text_of(sample.raw) : std::string_view{};
+    rest.tail = text_of(std::as_bytes(sample.tail));
+    const auto mode = is_in_kernel(context_of(record.misc, sample.ip), sample.ip, images_.kernel())
+                          ? perf::misc::kKernel
+                          : perf::misc::kUser;
+    if (rest.parts == 0 && rest.raw.empty() && rest.tail.empty() && (record.misc & perf::misc::kCpumodeMask) == mode) {
         return;
     }
-    rest.ip = sample.ip;
-    rest.chain = is_chain_kept ? text_of(std::as_bytes(words)) : std::string_view{};
-    rest.address = sample.address;
-    rest.stream_id = sample.stream_id;
-    rest.enabled_ns = sample.enabled_ns;
-    rest.running_ns = sample.running_ns;
-    rest.tail = text_of(std::as_bytes(sample.tail));
     const Series series{Kind::kRecord, number};
     const std::size_t size = perf::encoded_size_bytes(rest);
     if (size > rest_.size()) {
