@@ -26,7 +26,7 @@ SOUND_TREE = {
     "daemon/metrics/metrics_server.cpp": "#include <prometheus/text_serializer.h>\n",
     "daemon/metrics/metrics_server.h": "#include <memory>\n",
     "daemon/log/log.cpp": "#include <spdlog/logger.h>\n",
-    "storage/CMakeLists.txt": "module(engine/rocksdb_engine.cpp)\n",
+    "storage/CMakeLists.txt": "module(engine/rocksdb/rocksdb_engine.cpp)\n",
     "storage/block/block.h": '#include "schemas/columns/codec.h"\n',
     "storage/key/key.h": "namespace perfleet {\nclass Key;\nstruct Key {\n};\n}  // namespace perfleet\n",
     "storage/key/testing/keys.h": "#include <gtest/gtest.h>\n",
@@ -171,7 +171,7 @@ VIOLATIONS = {
         {"storage/block/block_test.cpp": "#include <gtest/gtest.h>\n"}, "storage/block/block_test.cpp:1:", "no target"),
     "unit test named in a comment only": (
         {"storage/block/block_test.cpp": "\n", "storage/CMakeLists.txt":
-         "module(engine/rocksdb_engine.cpp)\n# block/block_test.cpp\n"}, "storage/block/block_test.cpp:1:", "no target"),
+         "module(engine/rocksdb/rocksdb_engine.cpp)\n# block/block_test.cpp\n"}, "storage/block/block_test.cpp:1:", "no target"),
     "unit test in a module's folder": (
         {"daemon/log/log_test.cpp": "\n"}, "daemon/log/log_test.cpp:1:", "no target"),
     "a format includes another": (
