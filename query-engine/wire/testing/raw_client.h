@@ -51,6 +51,16 @@ public:
                    ? std::optional{std::string{reinterpret_cast<const char*>(bytes->data()), bytes->size()}}
                    : std::nullopt;
     }
+    // The next one; nothing: none came.
+    std::optional<std::string> next() {
+        const auto deadline = std::chrono::steady_clock::now() + kTimeout;
+        std::optional<std::string> message = receive();
+        while (!message && std::chrono::steady_clock::now() < deadline) {
+            wait(10);
+            message = receive();
+        }
+        return message;
+    }
     void wait(std::uint64_t timeout_ms) { client_->wait(-1, timeout_ms * 1'000'000); }
 
     static constexpr std::chrono::seconds kTimeout{60};
