@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <tuple>
 #include <utility>
 
 #include "query-engine/scan/query_memory.h"

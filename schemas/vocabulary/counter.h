@@ -1,6 +1,5 @@
 // Counters, each of them one line of a table: its field, its metric and its help. The struct that a thread counts in
-// and the metrics of --metrics are made from the table; what is added to it is counted, read and shown.
-// Without a metric's name it is shown elsewhere.
+// and what --metrics shows of it are made from the table. A counter without a metric's name is shown elsewhere.
 //
 //   #define PERFLEET_SPOOL_COUNTS(ROW)
 //       ROW(SharedCount, syncs, "spool_syncs_total", "Spool syncs by --spool-sync.")
@@ -113,7 +112,11 @@ inline void show_count(MetricPage& page, const std::string& name, const char* he
     std::uint64_t other = lost.back();
     for (std::size_t i = kCountLostFirst; i + 1 < lost.size(); ++i) {
         const std::string_view reason = count_name(static_cast<CountName>(i));
-        reason == unknown ? other += lost[i] : (show_count(page, name, help, lost[i], "reason", reason), other);
+        if (reason == unknown) {
+            other += lost[i];
+        } else {
+            show_count(page, name, help, lost[i], "reason", reason);
+        }
     }
     show_count(page, name, help, other, "reason", unknown);
 }

@@ -57,7 +57,7 @@ bool Dealer::send(std::span<const std::byte> message) {
 
 std::optional<std::span<const std::byte>> Dealer::receive() {
     go_on();
-    if (step_ != Step::kReady) {
+    if (!is_connected()) {
         return std::nullopt;
     }
     const auto part = connection_->receive();

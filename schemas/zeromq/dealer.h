@@ -46,7 +46,8 @@ public:
     // to tell of.
     [[nodiscard]] bool send(std::span<const std::byte> message);
 
-    // The next message that is there; stays until the next call of any function. Nothing: none.
+    // The next message that is there; stays until the next call of any function. Nothing: none, or of a connection that
+    // reconnected() has yet to tell of.
     [[nodiscard]] std::optional<std::span<const std::byte>> receive();
 
     // True once after each time that a connection was made.
