@@ -216,11 +216,11 @@ TEST_F(FullDisk, IsDroppedFromAlsoWhereItsTableFilesAreTooLargeToBeRewritten) {
     options_.reserve_size_bytes = 40U << 20;
     open();
     fill();
-    for (const BucketNumber bucket : {kSmall, kLarge}) {
-        auto dropped = drop(bucket);
-        ASSERT_TRUE(dropped.ok()) << dropped.error().message;
-        EXPECT_TRUE(says(put(kNow), "are kept for dropping"));
-    }
+    auto dropped = drop(kSmall);
+    ASSERT_TRUE(dropped.ok()) << dropped.error().message;
+    EXPECT_TRUE(says(put(kNow), "are kept for dropping"));
+    dropped = drop(kLarge);  // from here on RocksDB may give all space back by itself, at any time
+    ASSERT_TRUE(dropped.ok()) << dropped.error().message;
     EXPECT_EQ(expired_rows(), (kSmallBatches + kLargeBatches) * kRows);
     EXPECT_TRUE(store_->partitions()->empty());
     set_room("any");
