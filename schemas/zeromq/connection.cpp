@@ -15,6 +15,9 @@ using Event = Connection::Event;
 constexpr int kSocketsMax = 4'096;  // three a connection
 constexpr int kUnsentMax = 1;       // messages, beside the one on its way
 constexpr int kLingerMs = 500;
+// Until it connects again by itself, which nobody waits for. With -1, and with ZMQ_IMMEDIATE, it would drop what the
+// server sent before it hung up.
+constexpr int kNeverMs = 1 << 30;
 // A host that vanished is noticed after 15 s of silence, as long as nothing is on its way to it.
 constexpr int kProbeEverySeconds = 5;
 constexpr int kProbes = 2;
@@ -134,8 +137,8 @@ struct Connection::Sockets {
     }
     [[nodiscard]] bool set(const ConnectKeys* keys, std::size_t message_size_bytes_max) const {
         // With a limit of what waits to be received, a PING and a hang-up stop the process by an assertion of libzmq's.
-        return dealer.set(ZMQ_RCVHWM, 0) && dealer.set(ZMQ_SNDHWM, kUnsentMax) && dealer.set(ZMQ_IMMEDIATE, 1) &&
-               dealer.set(ZMQ_RECONNECT_IVL, -1) && dealer.set(ZMQ_LINGER, kLingerMs) &&
+        return dealer.set(ZMQ_RCVHWM, 0) && dealer.set(ZMQ_SNDHWM, kUnsentMax) &&
+               dealer.set(ZMQ_RECONNECT_IVL, kNeverMs) && dealer.set(ZMQ_LINGER, kLingerMs) &&
                dealer.set(ZMQ_TCP_KEEPALIVE, 1) && dealer.set(ZMQ_TCP_KEEPALIVE_IDLE, kProbeEverySeconds) &&
                dealer.set(ZMQ_TCP_KEEPALIVE_INTVL, kProbeEverySeconds) && dealer.set(ZMQ_TCP_KEEPALIVE_CNT, kProbes) &&
                dealer.set(ZMQ_MAXMSGSIZE, static_cast<std::int64_t>(message_size_bytes_max +

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "schemas/zmtp/frame.h"
 #include "schemas/zmtp/listener.h"
@@ -182,19 +183,23 @@ TEST_F(ZeromqDealer, HasThreadsThatTakeNoSignals) {
     HostileServer server{greeting() + ready() + frame("hello")};
     connect(server.endpoint());
     EXPECT_EQ(next_message(server), "hello");
-    int threads = 0;
-    for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
-        std::ifstream status{task.path() / "status"};
-        std::string text{std::istreambuf_iterator<char>{status}, {}};
-        if (text.find("ZMQbg") != text.npos) {
-            ++threads;
-            const std::uint64_t blocked = std::stoull(text.substr(text.find("SigBlk:") + 7), nullptr, 16);
-            for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGCHLD, SIGWINCH, SIGPIPE, SIGUSR1}) {
-                EXPECT_NE(blocked & (1ULL << (signal - 1)), 0U) << signal;
+    std::vector<std::uint64_t> blocked;  // of each; a thread blocks them before it takes its name
+    run_until(server, [&] {
+        blocked.clear();
+        for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
+            std::ifstream status{task.path() / "status"};
+            std::string text{std::istreambuf_iterator<char>{status}, {}};
+            if (text.find("ZMQbg") != text.npos) {
+                blocked.push_back(std::stoull(text.substr(text.find("SigBlk:") + 7), nullptr, 16));
             }
         }
+        return blocked.size() == 2;
+    });
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGCHLD, SIGWINCH, SIGPIPE, SIGUSR1}) {
+        for (const std::uint64_t of_one : blocked) {
+            EXPECT_NE(of_one & (1ULL << (signal - 1)), 0U) << signal;
+        }
     }
-    EXPECT_EQ(threads, 2);
 }
 
 TEST_F(ZeromqDealer, HasNoThreadBeforeItIsUsed) {
