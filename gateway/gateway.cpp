@@ -17,9 +17,9 @@
 #include "gateway/control/shared_requests.h"
 #include "gateway/ingest/ingest.h"
 #include "gateway/wire/reception.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/host_clock.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/host_clock.h"
 #include "schemas/wire/delivery_limits.h"
 
 namespace perfleet {

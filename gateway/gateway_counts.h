@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "schemas/vocabulary/counter.h"
+#include "schemas/host/counter.h"
 #include "schemas/vocabulary/duration_histogram.h"
 #include "schemas/vocabulary/shared_value.h"
 

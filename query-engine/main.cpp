@@ -25,9 +25,9 @@
 #include "query-engine/statistic/session/event_choice.h"
 #include "query-engine/statistic/stack/frame_filter.h"
 #include "query-engine/wire/query_server.h"
+#include "schemas/host/endpoint.h"
+#include "schemas/host/host_clock.h"
 #include "schemas/peers/transport_counts.h"
-#include "schemas/vocabulary/endpoint.h"
-#include "schemas/vocabulary/host_clock.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 

@@ -11,7 +11,7 @@
 #include "daemon/command-line/description.h"
 #include "daemon/command-line/help_text.h"
 #include "daemon/command-line/manual.h"
-#include "schemas/vocabulary/suggestion.h"
+#include "schemas/host/suggestion.h"
 
 namespace perfleet {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "daemon/option/program_options.h"
-#include "schemas/vocabulary/suggestion.h"
+#include "schemas/host/suggestion.h"
 
 namespace perfleet {
 namespace {

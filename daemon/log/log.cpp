@@ -14,7 +14,7 @@
 
 #include "daemon/log/log_line.h"
 #include "daemon/log/rate_limit.h"
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/host_clock.h"
 
 namespace perfleet {
 namespace {

@@ -9,8 +9,8 @@
 #include <ctime>
 #include <utility>
 
-#include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/wake_event.h"
+#include "schemas/host/host_clock.h"
+#include "schemas/host/wake_event.h"
 
 namespace perfleet {
 namespace {

@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/wake_event.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/wake_event.h"
 
 namespace perfleet {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "daemon/metrics/http_responder.h"
-#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/host/file_descriptor.h"
 
 namespace perfleet {
 namespace {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "schemas/host/metric.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/metric.h"
 
 namespace perfleet {
 

@@ -1,7 +1,7 @@
 // What every program measures about its own process, under the names that Prometheus has for them.
 #pragma once
 
-#include "schemas/vocabulary/metric.h"
+#include "schemas/host/metric.h"
 
 namespace perfleet {
 

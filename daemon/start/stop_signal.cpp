@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "schemas/vocabulary/wake_event.h"
+#include "schemas/host/wake_event.h"
 
 namespace perfleet {
 namespace {

@@ -20,8 +20,8 @@
 #include "gateway/admission/image_budget.h"
 #include "gateway/admission/image_check.h"
 #include "gateway/admission/symbol_order.h"
+#include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/wake_event.h"
 #include "storage/model/image.h"
 
 namespace perfleet {

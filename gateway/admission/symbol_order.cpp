@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "gateway/admission/image_check.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/file_io.h"
 #include "schemas/text/hex.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 namespace {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/host_clock.h"
 
 namespace perfleet {
 namespace {

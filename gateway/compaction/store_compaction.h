@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "schemas/vocabulary/counter.h"
+#include "schemas/host/counter.h"
 #include "schemas/vocabulary/log_event.h"
 #include "storage/store/maintenance.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "gateway/control/control_socket.h"
-#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/host/file_descriptor.h"
 
 namespace perfleet {
 

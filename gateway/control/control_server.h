@@ -15,8 +15,8 @@
 
 #include "gateway/control/operator_message.h"
 #include "gateway/control/request_source.h"
+#include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 

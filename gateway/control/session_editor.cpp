@@ -4,8 +4,8 @@
 #include <map>
 #include <span>
 
+#include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/wake_event.h"
 
 namespace perfleet {
 namespace {

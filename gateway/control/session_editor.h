@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gateway/control/operator_message.h"
-#include "schemas/vocabulary/wake_event.h"
+#include "schemas/host/wake_event.h"
 #include "storage/store/store.h"
 
 namespace perfleet {

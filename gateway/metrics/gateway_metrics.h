@@ -8,8 +8,8 @@
 #include "gateway/compaction/store_compaction.h"
 #include "gateway/gateway_counts.h"
 #include "gateway/retention/store_retention.h"
+#include "schemas/host/metric.h"
 #include "schemas/peers/transport_counts.h"
-#include "schemas/vocabulary/metric.h"
 #include "storage/engine/rocksdb/folder_size.h"
 
 namespace perfleet {

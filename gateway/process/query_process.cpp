@@ -1,7 +1,7 @@
 #include "gateway/process/query_process.h"
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/wake_event.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/host_clock.h"
+#include "schemas/host/wake_event.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gateway/retention/retention_rules.h"
-#include "schemas/vocabulary/counter.h"
+#include "schemas/host/counter.h"
 #include "schemas/vocabulary/log_event.h"
 #include "storage/store/store.h"
 

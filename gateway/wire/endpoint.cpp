@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "schemas/vocabulary/endpoint.h"
+#include "schemas/host/endpoint.h"
 
 namespace perfleet {
 

@@ -11,9 +11,9 @@
 #include <ctime>
 
 #include "gateway/wire/endpoint.h"
+#include "schemas/host/host_clock.h"
+#include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/wake_event.h"
 
 namespace perfleet {
 namespace {

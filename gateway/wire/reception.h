@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "gateway/wire/fair_inbox.h"
+#include "schemas/host/wake_event.h"
 #include "schemas/peers/local_socket.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/wake_event.h"
 #include "schemas/zmtp/server.h"
 
 namespace perfleet {

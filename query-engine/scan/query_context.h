@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "query-engine/scan/query_memory.h"
+#include "schemas/host/progress.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/progress.h"
 #include "schemas/vocabulary/series.h"
 
 namespace perfleet {

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/host/file_descriptor.h"
 
 namespace perfleet {
 namespace debug_lines {

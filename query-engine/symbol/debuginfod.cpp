@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/host/file_descriptor.h"
 #include "schemas/text/hex.h"
-#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 namespace {

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <climits>
 
-#include "schemas/vocabulary/content_hash.h"
-#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/host/content_hash.h"
+#include "schemas/host/file_descriptor.h"
 
 namespace perfleet {
 

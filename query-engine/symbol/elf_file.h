@@ -64,7 +64,7 @@ public:
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::string_view build_id() const { return build_id_; }  // raw bytes, empty when it has none
-    // What names its content where it has no build-id (schemas/vocabulary/content_hash.h); empty when it can't be read,
+    // What names its content where it has no build-id (schemas/host/content_hash.h); empty when it can't be read,
     // or isn't a file.
     [[nodiscard]] std::string content_hash() const;
     [[nodiscard]] std::uint16_t machine() const { return machine_; }

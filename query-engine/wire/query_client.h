@@ -11,9 +11,9 @@
 #include "query-engine/query_limits.h"
 #include "query-engine/statistic/answer/answer.h"
 #include "query-engine/wire/query_message.h"
+#include "schemas/host/progress.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/progress.h"
 
 namespace perfleet {
 

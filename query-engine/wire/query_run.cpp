@@ -4,8 +4,8 @@
 #include <chrono>
 
 #include "query-engine/query_limits.h"
+#include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/wake_event.h"
 
 namespace perfleet {
 namespace {

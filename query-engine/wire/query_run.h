@@ -12,7 +12,7 @@
 
 #include "query-engine/wire/query_queue.h"
 #include "query-engine/wire/query_server.h"
-#include "schemas/vocabulary/wake_event.h"
+#include "schemas/host/wake_event.h"
 #include "schemas/zmtp/server.h"
 
 namespace perfleet {

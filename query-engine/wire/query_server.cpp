@@ -10,8 +10,8 @@
 #include "query-engine/query_limits.h"
 #include "query-engine/wire/query_queue.h"
 #include "query-engine/wire/query_run.h"
-#include "schemas/vocabulary/endpoint.h"
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/endpoint.h"
+#include "schemas/host/host_clock.h"
 #include "schemas/zmtp/server.h"
 
 namespace perfleet {

@@ -22,10 +22,10 @@
 #include "daemon/option/option.h"
 #include "query-engine/query_limits.h"
 #include "query-engine/wire/query_message.h"
+#include "schemas/host/progress.h"
 #include "schemas/peers/abuse_limiter.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/progress.h"
 
 namespace perfleet {
 

@@ -12,10 +12,10 @@
 #include <optional>
 #include <system_error>
 
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/file_io.h"
 #include "schemas/text/parse.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 namespace {

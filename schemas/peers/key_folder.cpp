@@ -11,7 +11,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/host_clock.h"
 
 namespace perfleet {
 namespace {

@@ -16,10 +16,10 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "schemas/host/file_descriptor.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/peers/public_key.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/log_event.h"
 
 namespace perfleet {

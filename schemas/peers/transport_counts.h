@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "schemas/vocabulary/counter.h"
+#include "schemas/host/counter.h"
 
 // Closed here.
 #define PERFLEET_REFUSED(ROW, why)                                                                               \

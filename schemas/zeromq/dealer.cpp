@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "schemas/vocabulary/endpoint.h"
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/endpoint.h"
+#include "schemas/host/host_clock.h"
 
 namespace perfleet::zeromq {
 namespace {

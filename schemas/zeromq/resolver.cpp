@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "schemas/vocabulary/wake_event.h"
+#include "schemas/host/wake_event.h"
 
 namespace perfleet::zeromq {
 namespace {

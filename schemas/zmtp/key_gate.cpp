@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "schemas/host/host_clock.h"
 #include "schemas/peers/key_file.h"
-#include "schemas/vocabulary/host_clock.h"
 #include "schemas/zmtp/listener.h"
 
 namespace perfleet::zmtp {

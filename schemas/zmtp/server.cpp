@@ -11,9 +11,9 @@
 #include <optional>
 #include <utility>
 
+#include "schemas/host/host_clock.h"
+#include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/host_clock.h"
-#include "schemas/vocabulary/wake_event.h"
 #include "schemas/zmtp/kept_bytes.h"
 #include "schemas/zmtp/send_queue.h"
 

@@ -33,12 +33,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/wake_event.h"
 #include "schemas/peers/key_folder.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/log_event.h"
-#include "schemas/vocabulary/wake_event.h"
 #include "schemas/zmtp/key_gate.h"
 #include "schemas/zmtp/listener.h"
 #include "schemas/zmtp/peer_protocol.h"

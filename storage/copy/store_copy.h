@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "schemas/host/progress.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/progress.h"
 #include "storage/model/keys.h"
 
 namespace perfleet {

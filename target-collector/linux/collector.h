@@ -16,9 +16,9 @@
 #include "schemas/vocabulary/log_event.h"
 #include "schemas/vocabulary/series.h"
 #include "schemas/wire/delivery_limits.h"
-#include "target-collector/linux/gateway_choice.h"
+#include "target-collector/linux/link/gateway_choice.h"
 #include "target-collector/metrics/collector_counts.h"
-#include "target-collector/source/linux/call_chain_mode.h"
+#include "target-collector/source/linux/event/call_chain_mode.h"
 
 namespace perfleet {
 

@@ -15,7 +15,7 @@
 #include <span>
 #include <string_view>
 
-#include "schemas/vocabulary/file_io.h"
+#include "schemas/host/file_io.h"
 
 namespace perfleet {
 namespace {

@@ -13,16 +13,16 @@
 #include <vector>
 
 #include "daemon/option/program_options.h"
-#include "target-collector/linux/cpu_budget.h"
-#include "target-collector/linux/machine_state.h"
+#include "target-collector/linux/host/cpu_budget.h"
+#include "target-collector/linux/host/machine_state.h"
+#include "target-collector/linux/host/processor_pmu.h"
 #include "target-collector/linux/option_check.h"
 #include "target-collector/linux/perf_options.h"
-#include "target-collector/linux/processor_pmu.h"
 #include "target-collector/process/small_file.h"
-#include "target-collector/source/linux/cpu_list.h"
-#include "target-collector/source/linux/event_list.h"
-#include "target-collector/source/linux/event_set.h"
-#include "target-collector/source/linux/period_jitter.h"
+#include "target-collector/source/linux/event/cpu_list.h"
+#include "target-collector/source/linux/event/event_list.h"
+#include "target-collector/source/linux/event/period_jitter.h"
+#include "target-collector/source/linux/opening/event_set.h"
 
 namespace perfleet {
 namespace {

@@ -13,8 +13,8 @@
 #include <fstream>
 
 #include "schemas/peers/key_file.h"
-#include "target-collector/linux/clock_relation.h"
-#include "target-collector/linux/target_identity.h"
+#include "target-collector/linux/host/target_identity.h"
+#include "target-collector/linux/link/clock_relation.h"
 
 namespace perfleet {
 namespace {

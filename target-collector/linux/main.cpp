@@ -16,12 +16,12 @@
 #include "daemon/service/service_manager.h"
 #include "daemon/start/program_start.h"
 #include "daemon/terminal/live_line.h"
-#include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/collector.h"
 #include "target-collector/linux/command_line.h"
-#include "target-collector/linux/confined_reader.h"
-#include "target-collector/linux/cpu_budget.h"
-#include "target-collector/linux/progress.h"
+#include "target-collector/linux/host/cpu_budget.h"
+#include "target-collector/linux/host/progress.h"
+#include "target-collector/linux/link/clock_relation.h"
+#include "target-collector/linux/symbols/confined_reader.h"
 #include "target-collector/metrics/collector_metrics.h"
 
 namespace perfleet {

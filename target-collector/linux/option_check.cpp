@@ -11,7 +11,7 @@
 #include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/hello_limits.h"
 #include "target-collector/message/sealer.h"
-#include "target-collector/source/linux/event_set.h"
+#include "target-collector/source/linux/opening/event_set.h"
 
 namespace perfleet {
 namespace {

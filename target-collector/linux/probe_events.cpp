@@ -9,7 +9,7 @@
 #include "schemas/vocabulary/probe_overhead.h"
 #include "target-collector/linux/command.h"
 #include "target-collector/probe/perfleet/bench.h"
-#include "target-collector/source/linux/probe_name.h"
+#include "target-collector/source/linux/event/probe_name.h"
 
 namespace perfleet {
 

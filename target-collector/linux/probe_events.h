@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "target-collector/linux/collector.h"
-#include "target-collector/source/linux/event_spec.h"
-#include "target-collector/source/linux/image_reader.h"
+#include "target-collector/source/linux/event/event_spec.h"
+#include "target-collector/source/linux/image/image_reader.h"
 
 namespace perfleet {
 

@@ -1,7 +1,7 @@
 // The Linux collector's sink: rows go to the sealer.
 #pragma once
 
-#include "target-collector/linux/clock_relation.h"
+#include "target-collector/linux/link/clock_relation.h"
 #include "target-collector/message/row_sink.h"
 #include "target-collector/message/sealer.h"
 

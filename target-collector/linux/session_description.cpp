@@ -14,7 +14,7 @@
 #include "schemas/wire/hello_limits.h"
 #include "target-collector/message/hello.h"
 #include "target-collector/process/small_file.h"
-#include "target-collector/source/linux/tracepoint_finder.h"
+#include "target-collector/source/linux/event/tracepoint_finder.h"
 
 namespace perfleet {
 namespace {

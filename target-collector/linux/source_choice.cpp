@@ -7,11 +7,11 @@
 
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/probe_events.h"
-#include "target-collector/linux/unwind_cache.h"
+#include "target-collector/linux/symbols/unwind_cache.h"
 #include "target-collector/process/proc_reader.h"
-#include "target-collector/source/linux/call_chain_choice.h"
-#include "target-collector/source/linux/event_parser.h"
-#include "target-collector/source/linux/probe_name.h"
+#include "target-collector/source/linux/event/call_chain_choice.h"
+#include "target-collector/source/linux/event/event_parser.h"
+#include "target-collector/source/linux/event/probe_name.h"
 
 namespace perfleet {
 namespace {

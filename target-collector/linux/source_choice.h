@@ -10,7 +10,7 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "target-collector/linux/collector.h"
-#include "target-collector/linux/confined_reader.h"
+#include "target-collector/linux/symbols/confined_reader.h"
 #include "target-collector/source/linux/perf_source.h"
 
 namespace perfleet {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "schemas/vocabulary/counter.h"
+#include "schemas/host/counter.h"
 #include "target-collector/wire/delivery.h"
 
 namespace perfleet {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "schemas/vocabulary/metric.h"
+#include "schemas/host/metric.h"
 #include "target-collector/metrics/collector_counts.h"
 
 namespace perfleet {

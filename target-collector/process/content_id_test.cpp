@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "schemas/host/content_hash.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/content_hash.h"
 #include "schemas/vocabulary/kinds.h"
 #include "target-collector/process/elf_note.h"
 #include "target-collector/process/image_finder.h"

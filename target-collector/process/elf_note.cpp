@@ -9,9 +9,9 @@
 #include <cstring>
 #include <vector>
 
+#include "schemas/host/content_hash.h"
+#include "schemas/host/file_io.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/content_hash.h"
-#include "schemas/vocabulary/file_io.h"
 
 namespace perfleet {
 namespace {

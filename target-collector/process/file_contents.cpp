@@ -11,8 +11,8 @@
 #include <ctime>
 #include <utility>
 
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/host_clock.h"
 #include "target-collector/process/elf_note.h"
 #include "target-collector/process/proc_reader.h"
 #include "target-collector/process/small_file.h"

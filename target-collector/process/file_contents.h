@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/host/file_descriptor.h"
 #include "target-collector/process/image_table.h"
 
 namespace perfleet {

@@ -6,7 +6,7 @@
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "target-collector/process/proc_reader.h"
 #include "target-collector/process/stack_resolver.h"
-#include "target-collector/source/linux/cpu_list.h"
+#include "target-collector/source/linux/event/cpu_list.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/file_io.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/file_io.h"
 
 namespace perfleet {
 

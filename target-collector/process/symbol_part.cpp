@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schemas/vocabulary/file_io.h"
+#include "schemas/host/file_io.h"
 
 namespace perfleet {
 namespace {

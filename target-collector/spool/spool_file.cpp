@@ -12,7 +12,7 @@
 #include <cstdio>
 
 #include "schemas/columns/crc32c.h"
-#include "schemas/vocabulary/file_io.h"
+#include "schemas/host/file_io.h"
 
 namespace perfleet {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/spool/spool_reading.h"
 
 namespace perfleet {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/log_event.h"
 #include "schemas/wire/delivery_limits.h"

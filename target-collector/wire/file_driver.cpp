@@ -14,9 +14,9 @@
 #include <fstream>
 #include <utility>
 
+#include "schemas/host/file_io.h"
+#include "schemas/host/host_clock.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/file_io.h"
-#include "schemas/vocabulary/host_clock.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/capnp_writer.h"
 #include "target-collector/message/message_parts.h"

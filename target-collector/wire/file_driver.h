@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/message/capnp_reader.h"
 #include "target-collector/wire/driver.h"
 #include "target-collector/wire/sink_answers.h"

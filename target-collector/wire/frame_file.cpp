@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "schemas/host/file_io.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/file_io.h"
 #include "target-collector/message/little_endian.h"
 #include "target-collector/wire/frame_file_layout.h"
 

@@ -37,25 +37,23 @@ HAVE_OPTIONS = ("query-engine/", "exporters/", "target-collector/linux/")
 OFFERED = {
     "gateway": "gateway.h admission control",
     "target-collector": "linux message probe process records ring wire source/sel4/log_buffer.h"
-                        " source/linux/bpf/function_tracer.h source/linux/cpu_list.h source/linux/debug_file.h"
-                        " source/linux/event_counts.h source/linux/event_parser.h source/linux/event_spec.h"
-                        " source/linux/event_table.h source/linux/probe_area.h source/linux/probe_reader.h",
+                        " source/linux/bpf/function_tracer.h source/linux/image/debug_file.h"
+                        " source/linux/event source/linux/opening/event_counts.h source/linux/probe_area.h source/linux/probe_reader.h",
 }
 # Importers are further from them: they take rows, batches and messages, and know nothing of sockets, orders and events.
 OFFERED_TO_IMPORTERS = {
     "gateway": "admission",
-    "target-collector": "message process records ring source/sel4/log_buffer.h source/linux/event_table.h"
-                        " wire/frame_file.h linux/machine_state.h linux/packed_symbols.h linux/processor_pmu.h"
-                        " linux/target_identity.h",
+    "target-collector": "message process records ring source/sel4/log_buffer.h source/linux/event/event_table.h"
+                        " wire/frame_file.h linux/host",
 }
 
 # In which order the sub-folders of a module stand: each may include itself and those before it, so there are no circles.
 # A file's name stands for this file alone, "." for the other files of the module's own folder. Tests may include all.
 FOLDER_ORDER = {
-    "schemas": "vocabulary text columns perf sel4 wire peers zmtp zeromq",
+    "schemas": "vocabulary host text columns perf sel4 wire peers zmtp zeromq",
     "daemon": "terminal log option metrics service start command-line",
     "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire metrics small source/sel4 bare-metal"
-                        " source/linux/bpf source/linux spool linux"
+                        " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host linux/link linux/symbols linux"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/objects.h"
                         " sel4/root/boot_tree.h sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
     "storage": "store_limits.h number model clock key block dictionary summary select engine engine/rados engine/rocksdb read compact store verify copy",
@@ -63,9 +61,8 @@ FOLDER_ORDER = {
     "query-engine": "query_limits.h ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
                     " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic wire .",
     "exporters": "sink format/export_format.h report figure profile rows script timeline * format",  # no format includes another
-    "tools": "perfleet/invocation.h perfleet/progress_line.h perfleet/query_source.h perfleet/terminal.h"
-             " perfleet/import/run_hash.h perfleet/import/import_limits.h perfleet/import/session perfleet/import/recording perfleet/import/perf-data"
-             " perfleet/import/pprof perfleet/import perfleet/relay perfleet",
+    "tools": "perfleet/shell perfleet/import/run_hash.h perfleet/import/import_limits.h perfleet/import/session perfleet/import/recording perfleet/import/perf-data"
+             " perfleet/import/pprof perfleet/import perfleet/query perfleet/relay perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
 }
 
 # What a unit test may include beyond its folder's rule: real neighbours instead of imitations.
@@ -116,7 +113,7 @@ LIBRARIES = [
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),
     Library("Google Benchmark", r"benchmark/", ("tests/benchmark/",)),
     Library("CLI11", r"CLI/", ("daemon/command-line/", "daemon/option/", "tools/", "tests/chaos/", "daemon/metrics/metrics_option.cpp",
-                             "target-collector/linux/command_line.cpp", "target-collector/linux/gateway_choice.cpp",
+                             "target-collector/linux/command_line.cpp", "target-collector/linux/link/gateway_choice.cpp",
                              "target-collector/linux/perf_options.cpp"), in_main=True),
     Library("toml++", r"toml\+\+/", ("daemon/command-line/config_file.cpp",)),
     Library("fmt", r"fmt/", ("schemas/vocabulary/error.cpp", "target-collector/source/", "target-collector/linux/",

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "target-collector/linux/waiting_driver.h"
+#include "target-collector/linux/link/waiting_driver.h"
 #include "tests/chaos/source_log.h"
 
 namespace perfleet::chaos {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "schemas/columns/crc32c.h"
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/host_clock.h"
 #include "schemas/vocabulary/kinds.h"
 #include "storage/block/block.h"
 #include "storage/store/open_store.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/host_clock.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/select/matcher.h"
 #include "storage/store/open_store.h"

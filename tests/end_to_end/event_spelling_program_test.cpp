@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "target-collector/source/linux/tracepoint_finder.h"
+#include "target-collector/source/linux/event/tracepoint_finder.h"
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/process.h"
 

@@ -1,8 +1,8 @@
 // Endpoints as users write them. What passes for reachable from this machine alone begins as such places begin.
 #include <string>
 
+#include "schemas/host/endpoint.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/endpoint.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {

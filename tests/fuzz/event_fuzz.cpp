@@ -13,7 +13,7 @@
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/source/linux/event_parser.h"
+#include "target-collector/source/linux/event/event_parser.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/temporary_place.h"
 

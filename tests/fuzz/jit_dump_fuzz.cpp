@@ -8,7 +8,7 @@
 #include <string>
 
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/source/linux/jit_dump.h"
+#include "target-collector/source/linux/image/jit_dump.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/temporary_place.h"
 

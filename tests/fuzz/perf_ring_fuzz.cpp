@@ -11,7 +11,7 @@
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/process/mapping_list.h"
 #include "target-collector/records/record_reader.h"
-#include "target-collector/source/linux/kernel_ring.h"
+#include "target-collector/source/linux/opening/kernel_ring.h"
 #include "target-collector/source/linux/source_sample.h"
 #include "tests/fuzz/expect_within.h"
 #include "tests/fuzz/fuzz_input.h"

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/source/linux/probe_name.h"
+#include "target-collector/source/linux/event/probe_name.h"
+#include "target-collector/source/linux/image/probe_sections.h"
 #include "target-collector/source/linux/probe_reader.h"
-#include "target-collector/source/linux/probe_sections.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {

@@ -9,9 +9,9 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/process/proc_reader.h"
-#include "target-collector/source/linux/cpu_list.h"
-#include "target-collector/source/linux/perf_map.h"
-#include "target-collector/source/linux/perf_map_file.h"
+#include "target-collector/source/linux/event/cpu_list.h"
+#include "target-collector/source/linux/image/perf_map.h"
+#include "target-collector/source/linux/image/perf_map_file.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {

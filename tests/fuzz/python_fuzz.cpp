@@ -1,6 +1,6 @@
 // What a profiled Python interpreter has in its file and its memory: symbols of an ELF file, lines of a code object.
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/source/linux/python_frames.h"
+#include "target-collector/source/linux/image/python_frames.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <set>
 
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/host_clock.h"
 #include "tests/perf_data/import_fixture.h"
 
 namespace perfleet {

@@ -6,8 +6,8 @@
 
 #include "daemon/command-line/description.h"
 #include "daemon/option/program_options.h"
-#include "tools/perfleet/invocation.h"
-#include "tools/perfleet/print_answer.h"
+#include "tools/perfleet/shell/invocation.h"
+#include "tools/perfleet/shell/print_answer.h"
 
 namespace perfleet {
 

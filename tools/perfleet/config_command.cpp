@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "daemon/option/program_options.h"
-#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/shell/invocation.h"
 
 namespace perfleet {
 namespace {

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "daemon/option/program_options.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/file_io.h"
 #include "schemas/peers/key_file.h"
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/file_io.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/zmtp/new_key.h"
-#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/shell/invocation.h"
 
 namespace perfleet {
 namespace {

@@ -14,10 +14,10 @@
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/start/program_start.h"
-#include "target-collector/linux/confined_reader.h"
-#include "tools/perfleet/invocation.h"
+#include "target-collector/linux/symbols/confined_reader.h"
 #include "tools/perfleet/perf_commands.h"
-#include "tools/perfleet/terminal.h"
+#include "tools/perfleet/shell/invocation.h"
+#include "tools/perfleet/shell/terminal.h"
 
 constexpr unsigned kLibraryThreads = 1;  // for looking up names, and more of RocksDB's, which says so itself
 

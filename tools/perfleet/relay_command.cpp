@@ -10,8 +10,8 @@
 #include "daemon/start/descriptor_limit.h"
 #include "daemon/start/stop_signal.h"
 #include "exporters/report/report.h"
-#include "tools/perfleet/invocation.h"
 #include "tools/perfleet/relay/relay.h"
+#include "tools/perfleet/shell/invocation.h"
 
 namespace perfleet {
 namespace {

@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "schemas/host/host_clock.h"
 #include "schemas/text/parse.h"
-#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <random>
 
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/host_clock.h"
 #include "storage/engine/rados/lease.h"
 #include "storage/engine/request_box.h"
 

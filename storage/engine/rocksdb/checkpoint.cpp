@@ -12,8 +12,8 @@
 #include <set>
 #include <utility>
 
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/file_io.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/file_io.h"
 #include "storage/engine/rocksdb/folder.h"
 #include "storage/engine/rocksdb/manifest_copy.h"
 #include "storage/engine/rocksdb/rocksdb_engine.h"

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <string>
 
+#include "schemas/host/progress.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/progress.h"
 
 namespace perfleet {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/vocabulary/file_io.h"
+#include "schemas/host/file_io.h"
 #include "storage/engine/rados/place.h"
 
 namespace perfleet {

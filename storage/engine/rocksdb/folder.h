@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
+#include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 
 namespace perfleet {
 

@@ -7,8 +7,8 @@
 #include <system_error>
 #include <vector>
 
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/file_io.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/file_io.h"
 #include "storage/engine/rocksdb/folder.h"
 #include "storage/engine/rocksdb/log_format.h"
 #include "storage/engine/rocksdb/synced_log.h"

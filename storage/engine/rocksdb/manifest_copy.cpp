@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "schemas/vocabulary/file_io.h"
+#include "schemas/host/file_io.h"
 #include "storage/engine/file_name.h"
 #include "storage/engine/rocksdb/folder.h"
 #include "storage/engine/rocksdb/log_format.h"

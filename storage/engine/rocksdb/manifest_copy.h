@@ -13,8 +13,8 @@
 #include <string>
 #include <utility>
 
+#include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 #include "storage/engine/rocksdb/manifest.h"
 
 namespace perfleet {

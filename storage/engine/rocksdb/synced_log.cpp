@@ -16,8 +16,8 @@
 #include <string_view>
 
 #include "schemas/columns/crc32c.h"
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/file_io.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/file_io.h"
 #include "storage/engine/file_name.h"
 #include "storage/engine/rocksdb/folder.h"
 #include "storage/engine/rocksdb/log_format.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "schemas/host/progress.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/progress.h"
 #include "storage/engine/rocksdb/manifest.h"
 
 namespace perfleet {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/host/file_descriptor.h"
 #include "target-collector/process/process_table.h"
 
 namespace perfleet {

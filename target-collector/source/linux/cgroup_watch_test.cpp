@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "target-collector/source/linux/perf_attr.h"
+#include "target-collector/source/linux/event/perf_attr.h"
 #include "target-collector/source/linux/testing/recording_sink.h"
 #include "target-collector/source/linux/testing/worker.h"
 

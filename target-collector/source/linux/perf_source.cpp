@@ -11,13 +11,13 @@
 #include <csignal>
 #include <utility>
 
+#include "schemas/host/host_clock.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/named_row.h"
 #include "target-collector/process/task_rows.h"
-#include "target-collector/source/linux/call_chain_mode.h"
+#include "target-collector/source/linux/event/call_chain_mode.h"
 #include "target-collector/source/linux/process_scan.h"
 
 namespace perfleet {

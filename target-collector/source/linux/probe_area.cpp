@@ -10,7 +10,7 @@
 
 #include <cerrno>
 
-#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/host/file_descriptor.h"
 
 namespace perfleet {
 namespace {

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "target-collector/process/process_table.h"
+#include "target-collector/source/linux/image/probe_sections.h"
 #include "target-collector/source/linux/probe_area.h"
 #include "target-collector/source/linux/probe_reader.h"
-#include "target-collector/source/linux/probe_sections.h"
 
 namespace perfleet {
 

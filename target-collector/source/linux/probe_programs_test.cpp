@@ -13,11 +13,11 @@
 
 #include <functional>
 
-#include "schemas/vocabulary/file_descriptor.h"
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/host_clock.h"
 #include "target-collector/process/file_contents.h"
 #include "target-collector/process/proc_reader.h"
-#include "target-collector/source/linux/image_reader.h"
+#include "target-collector/source/linux/image/image_reader.h"
 #include "target-collector/source/linux/testing/recording_sink.h"
 
 namespace perfleet {

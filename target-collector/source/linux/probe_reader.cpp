@@ -12,10 +12,10 @@
 #include <optional>
 #include <utility>
 
-#include "schemas/vocabulary/host_clock.h"
+#include "schemas/host/host_clock.h"
 #include "schemas/vocabulary/named_row.h"
 #include "target-collector/probe/perfleet/bench.h"
-#include "target-collector/source/linux/probe_name.h"
+#include "target-collector/source/linux/event/probe_name.h"
 
 namespace perfleet {
 namespace {

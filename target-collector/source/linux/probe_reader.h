@@ -19,7 +19,7 @@
 #include "schemas/vocabulary/series.h"
 #include "target-collector/message/row_sink.h"
 #include "target-collector/ring/untrusted_ring.h"
-#include "target-collector/source/linux/event_spec.h"
+#include "target-collector/source/linux/event/event_spec.h"
 #include "target-collector/source/linux/probe_area.h"
 #include "target-collector/source/linux/time_merge.h"
 

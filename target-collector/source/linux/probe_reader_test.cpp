@@ -10,8 +10,8 @@
 #include <random>
 
 #include "target-collector/probe/perfleet/bench.h"
-#include "target-collector/source/linux/event_parser.h"
-#include "target-collector/source/linux/probe_name.h"
+#include "target-collector/source/linux/event/event_parser.h"
+#include "target-collector/source/linux/event/probe_name.h"
 #include "target-collector/source/linux/testing/recording_sink.h"
 
 namespace perfleet {

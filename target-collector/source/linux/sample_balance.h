@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "target-collector/message/row_sink.h"
-#include "target-collector/source/linux/event_set.h"
+#include "target-collector/source/linux/opening/event_set.h"
 
 namespace perfleet {
 

@@ -11,7 +11,7 @@
 #include <ctime>
 
 #include "target-collector/source/linux/bpf/testing/busy_calls.h"
-#include "target-collector/source/linux/call_chain_mode.h"
+#include "target-collector/source/linux/event/call_chain_mode.h"
 #include "target-collector/source/linux/testing/recording_sink.h"
 #include "target-collector/source/linux/testing/worker.h"
 

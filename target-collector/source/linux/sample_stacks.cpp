@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "schemas/host/host_clock.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/call_chain_limits.h"
-#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/kinds.h"
 #include "target-collector/process/small_file.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "target-collector/source/linux/bpf/function_tracer.h"
-#include "tools/perfleet/disassembly.h"
+#include "tools/perfleet/query/disassembly.h"
 
 namespace perfleet {
 

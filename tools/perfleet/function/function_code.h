@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/perfleet/disassembly.h"
 #include "tools/perfleet/function/code_instruction.h"
+#include "tools/perfleet/query/disassembly.h"
 
 namespace perfleet {
 

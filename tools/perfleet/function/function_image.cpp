@@ -15,7 +15,7 @@
 #include "query-engine/symbol/elf_file.h"
 #include "target-collector/linux/command.h"
 #include "target-collector/process/proc_reader.h"
-#include "tools/perfleet/run_program.h"
+#include "tools/perfleet/shell/run_program.h"
 
 namespace perfleet {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "schemas/vocabulary/file_descriptor.h"
+#include "schemas/host/file_descriptor.h"
 #include "target-collector/process/proc_reader.h"
 #include "target-collector/source/linux/bpf/function_tracer.h"
 

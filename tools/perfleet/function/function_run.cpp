@@ -17,17 +17,17 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/named_row.h"
-#include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"
-#include "target-collector/linux/machine_state.h"
-#include "target-collector/linux/target_identity.h"
+#include "target-collector/linux/host/machine_state.h"
+#include "target-collector/linux/host/target_identity.h"
+#include "target-collector/linux/link/clock_relation.h"
 #include "target-collector/process/proc_reader.h"
 #include "tools/perfleet/function/function_image.h"
 #include "tools/perfleet/function/function_overhead.h"
 #include "tools/perfleet/import/session/sealed_rows.h"
 #include "tools/perfleet/import/session/session_hello.h"
-#include "tools/perfleet/redirected_output.h"
-#include "tools/perfleet/watch.h"
+#include "tools/perfleet/shell/redirected_output.h"
+#include "tools/perfleet/shell/watch.h"
 
 namespace perfleet {
 namespace {

@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
+#include "schemas/host/progress.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/progress.h"
 #include "storage/store/store.h"
 #include "tools/perfleet/import/session/session_writer.h"
 

@@ -9,8 +9,8 @@
 #include "tools/perfleet/import/perf-data/perf_data_import.h"
 #include "tools/perfleet/import/perf-data/record_source.h"
 #include "tools/perfleet/import/pprof/pprof_import.h"
-#include "tools/perfleet/progress_line.h"
-#include "tools/perfleet/terminal.h"
+#include "tools/perfleet/shell/progress_line.h"
+#include "tools/perfleet/shell/terminal.h"
 
 namespace perfleet {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "schemas/host/progress.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/progress.h"
 #include "tools/perfleet/import/recording/file_bytes.h"
 #include "tools/perfleet/import/recording/recording_import.h"
 

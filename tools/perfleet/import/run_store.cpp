@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/host/host_clock.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/host_clock.h"
 #include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/row_clock.h"
 #include "tools/perfleet/import/run_hash.h"

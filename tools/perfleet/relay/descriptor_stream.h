@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/wire/byte_stream.h"
 #include "target-collector/wire/line_stream.h"
 

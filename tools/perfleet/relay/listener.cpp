@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "schemas/vocabulary/endpoint.h"
+#include "schemas/host/endpoint.h"
 
 namespace perfleet {
 namespace {

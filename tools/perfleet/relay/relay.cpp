@@ -16,7 +16,7 @@
 
 #include "daemon/start/descriptor_limit.h"
 #include "schemas/peers/key_file.h"
-#include "target-collector/linux/gateway_link.h"
+#include "target-collector/linux/link/gateway_link.h"
 #include "tools/perfleet/relay/descriptor_stream.h"
 #include "tools/perfleet/relay/listener.h"
 #include "tools/perfleet/relay/relayed_target.h"

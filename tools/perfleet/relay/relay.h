@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
-#include "target-collector/linux/gateway_choice.h"
+#include "target-collector/linux/link/gateway_choice.h"
 #include "tools/perfleet/relay/relay_counts.h"
 
 namespace perfleet {

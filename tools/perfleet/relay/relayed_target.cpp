@@ -3,8 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "schemas/host/host_clock.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/host_clock.h"
 #include "schemas/wire/checksum.h"
 #include "target-collector/message/patch.h"
 #include "target-collector/message/reply_reader.h"

@@ -18,7 +18,7 @@
 #include <stop_token>
 
 #include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/linux/gateway_link.h"
+#include "target-collector/linux/link/gateway_link.h"
 #include "target-collector/wire/byte_stream.h"
 #include "target-collector/wire/zmtp_driver.h"
 #include "tools/perfleet/relay/relay_counts.h"

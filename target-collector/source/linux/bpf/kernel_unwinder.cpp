@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/call_chain_limits.h"
-#include "schemas/vocabulary/file_descriptor.h"
 #include "target-collector/process/unwind/unwind_step.h"
 #include "target-collector/source/linux/bpf/arena_table.h"
 #include "target-collector/source/linux/bpf/bpf_object.h"

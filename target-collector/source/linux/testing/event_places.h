@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "target-collector/source/linux/event_spec.h"
+#include "target-collector/source/linux/event/event_spec.h"
 
 namespace perfleet {
 

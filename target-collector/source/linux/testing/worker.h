@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "target-collector/source/linux/event_parser.h"
+#include "target-collector/source/linux/event/event_parser.h"
+#include "target-collector/source/linux/event/tracepoint_finder.h"
 #include "target-collector/source/linux/perf_source.h"
-#include "target-collector/source/linux/tracepoint_finder.h"
 
 namespace perfleet {
 

@@ -4,8 +4,8 @@
 // the tables of the session.
 #pragma once
 
+#include "schemas/host/progress.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/progress.h"
 #include "tools/perfleet/import/recording/recording_import.h"
 
 namespace perfleet {

@@ -9,7 +9,7 @@
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/records/byte_cursor.h"
-#include "target-collector/source/linux/event_table.h"
+#include "target-collector/source/linux/event/event_table.h"
 
 namespace perfleet {
 namespace {

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "schemas/vocabulary/file_io.h"
+#include "schemas/host/file_io.h"
 
 namespace perfleet {
 namespace {

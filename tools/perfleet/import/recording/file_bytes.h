@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/file_descriptor.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {

@@ -1,0 +1,76 @@
+// The thread that delivers what earlier runs left in the spool folder, session by session, oldest first, beside the
+// running session and over a connection of its own.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "schemas/host/wake_event.h"
+#include "schemas/vocabulary/log_event.h"
+#include "target-collector/linux/link/waiting_driver.h"
+#include "target-collector/metrics/collector_counts.h"
+#include "target-collector/spool/orphan_session.h"
+
+namespace perfleet {
+
+class OrphanDelivery {
+public:
+    // Valid after join().
+    struct Outcome {
+        std::uint64_t sessions_left = 0;  // not delivered; their files are still there
+    };
+
+    // `files`: SpoolFolder::left(), whose folder stays locked. `log` is borrowed, and called from this thread.
+    OrphanDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, LogText log);
+    OrphanDelivery(const OrphanDelivery&) = delete;
+    OrphanDelivery& operator=(const OrphanDelivery&) = delete;
+    ~OrphanDelivery();
+
+    void start();
+
+    // The collector ends: go on for so long at most.
+    void finish(std::uint64_t wait_ns);
+    // Signal-safe: end now.
+    void give_up();
+
+    const Outcome& join();
+
+    // Any thread. Nothing is known before start().
+    [[nodiscard]] OrphanCounts counts() const;
+
+private:
+    struct Waiting {
+        std::uint64_t batch_count = 0;
+        std::uint64_t size_bytes = 0;
+    };
+
+    void run();
+    // Whether it was delivered to its end.
+    [[nodiscard]] bool deliver(std::size_t index);
+    void look_at_all();
+    void publish(std::size_t index, const Waiting& waiting);
+    void count_delivered(std::uint64_t batch_count, std::uint64_t session_count);
+    [[nodiscard]] bool is_over(std::uint64_t now_ns) const;
+    void wake() const;
+
+    std::vector<std::string> files_;
+    std::unique_ptr<WaitingDriver> driver_;
+    LogText log_;
+    WakeEvent wake_event_;
+    std::thread thread_;
+    std::atomic<std::uint64_t> deadline_ns_{~0ULL};
+    Outcome outcome_;
+    mutable std::mutex counts_mutex_;
+    std::vector<Waiting> waiting_;  // of each file
+    OrphanCounts counts_;
+};
+
+}  // namespace perfleet

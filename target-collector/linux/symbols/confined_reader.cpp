@@ -1,0 +1,413 @@
+#include "target-collector/linux/symbols/confined_reader.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/file_io.h"
+#include "schemas/host/host_clock.h"
+#include "target-collector/linux/symbols/system_call_filter.h"
+#include "target-collector/process/unwind/table_bytes.h"
+
+namespace perfleet {
+namespace {
+
+constexpr const char* kName = "perfleet-reader";  // its argv[0], as long as a thread's name can be
+constexpr const char* kUrgent = "urgent";         // its argv[1]
+constexpr int kSocket = STDIN_FILENO;
+constexpr uid_t kNobody = 65'534;
+
+enum class MessageType : std::uint32_t {
+    kSymbols,  // to it, with the file: five requests
+    kUnwindTable,
+    kPythonSymbols,
+    kProbeEntries,
+    kProbeDoor,
+    kDebugFile,  // from it: the text is the debug link; to it: the answer, with the file or without
+    kAnswer,     // from it, with a file in memory that holds it
+    kError,      // from it: code and text
+};
+
+std::uint32_t number_of(MessageType type) { return static_cast<std::uint32_t>(type); }
+
+// Both ends are the same program, so it goes over the socket as it stands.
+struct Message {
+    MessageType type = MessageType::kSymbols;
+    std::uint32_t code = 0;
+    std::uint32_t is_whole = 0;
+    std::uint32_t text_size = 0;
+    std::uint64_t file_offset = 0;  // of kProbeDoor
+    std::array<char, 1'000> text{};
+
+    [[nodiscard]] std::string_view view() const { return {text.data(), std::min<std::size_t>(text_size, text.size())}; }
+    void set_text(std::string_view from) {
+        text_size = static_cast<std::uint32_t>(from.copy(text.data(), text.size()));
+    }
+};
+
+struct Received {
+    Message message;
+    FileDescriptor fd;
+};
+
+bool send_message(int socket, const Message& message, int fd) {
+    iovec part{const_cast<Message*>(&message), sizeof(message)};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
+    if (fd >= 0) {
+        header.msg_control = control.data();
+        header.msg_controllen = control.size();
+        cmsghdr* const with = CMSG_FIRSTHDR(&header);
+        with->cmsg_level = SOL_SOCKET;
+        with->cmsg_type = SCM_RIGHTS;
+        with->cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(with), &fd, sizeof(int));
+    }
+    return ::sendmsg(socket, &header, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(message));
+}
+
+std::optional<Received> receive_message(int socket, int wait_ms) {
+    pollfd ready{socket, POLLIN, 0};
+    int count = 0;
+    while ((count = ::poll(&ready, 1, wait_ms)) < 0 && errno == EINTR) {
+    }
+    if (count <= 0) {
+        return std::nullopt;
+    }
+    Received received;
+    iovec part{&received.message, sizeof(received.message)};
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    const ssize_t size = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+    const cmsghdr* const with = size > 0 ? CMSG_FIRSTHDR(&header) : nullptr;
+    if (with != nullptr && with->cmsg_level == SOL_SOCKET && with->cmsg_type == SCM_RIGHTS &&
+        with->cmsg_len == CMSG_LEN(sizeof(int))) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(with), sizeof(int));
+        received.fd.reset(fd);
+    }
+    if (size != static_cast<ssize_t>(sizeof(received.message))) {
+        return std::nullopt;
+    }
+    return received;
+}
+
+Result<std::string> content_of(int fd) {
+    struct stat status {};
+    if (fd < 0 || ::fstat(fd, &status) != 0 || status.st_size < 0 ||
+        static_cast<std::size_t>(status.st_size) > ConfinedReader::kAnswerSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, "the answer can't be taken over"};
+    }
+    std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+    if (read_all_at(fd, 0, std::as_writable_bytes(std::span{bytes})) != bytes.size()) {
+        return error_from_errno(errno, "an answer");
+    }
+    return bytes;
+}
+
+// Below: in the process that reads.
+
+void limit(__rlimit_resource resource, rlim_t most) {
+    const rlimit limits{most, most};
+    (void)::setrlimit(resource, &limits);
+}
+
+// What it has is the socket and what comes through it.
+void give_up_rights() {
+    ::prctl(PR_SET_NAME, kName);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, ConfinedReader::kAnswerSizeBytesMax);
+    limit(RLIMIT_NOFILE, ConfinedReader::kDescriptorsMax);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which reserve terabytes
+    limit(RLIMIT_AS, ConfinedReader::kMemorySizeBytesMax);
+#endif
+    // In a user namespace nobody may not exist: then the capabilities alone go.
+    if (::geteuid() == 0) {
+        (void)(::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
+               ::setresuid(kNobody, kNobody, kNobody) == 0);
+    }
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
+    if (::syscall(SYS_capset, &header, none.data()) != 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        std::_Exit(1);
+    }
+    limit(RLIMIT_NPROC, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);                              // another user's process has none
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose threads and reports take more
+    (void)filter_system_calls();                                     // a kernel without leaves the rest
+#endif
+}
+
+void allow_cpu_time(unsigned seconds_max) {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    const auto seconds = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+    const rlimit limits{seconds + 1 + seconds_max, RLIM_INFINITY};
+    (void)::setrlimit(RLIMIT_CPU, &limits);
+}
+
+FileDescriptor ask_for_debug_file(const SymbolPart& part) {
+    Message wanted{MessageType::kDebugFile, 0, 0, 0, 0, {}};
+    wanted.set_text(part.debug_link);
+    auto answer = send_message(kSocket, wanted, -1) ? receive_message(kSocket, -1) : std::nullopt;
+    return answer ? std::move(answer->fd) : FileDescriptor{};
+}
+
+void answer_with(const Error& error) {
+    Message answer{MessageType::kError, static_cast<std::uint32_t>(error.code), 0, 0, 0, {}};
+    answer.set_text(error.message);
+    (void)send_message(kSocket, answer, -1);
+}
+
+void answer_with(std::string_view bytes, bool is_whole) {
+    const Message answer{MessageType::kAnswer, 0, is_whole ? 1U : 0U, 0, 0, {}};
+    const FileDescriptor memory{::memfd_create("answer", MFD_CLOEXEC)};
+    if (memory && !write_all(memory.get(), std::as_bytes(std::span{bytes}))) {
+        std::_Exit(1);
+    }
+    (void)send_message(kSocket, answer, memory.get());
+}
+
+template <class Value>
+void answer_with_values(std::span<const Value> values) {
+    static_assert(std::is_trivially_copyable_v<Value>);
+    answer_with({reinterpret_cast<const char*>(values.data()), values.size_bytes()}, true);
+}
+
+// ProbeDoorPlace as it goes over the socket: any bytes are one.
+struct DoorAnswer {
+    std::uint64_t distance = 0;
+    std::uint64_t has_names = 0;
+};
+
+void answer(const Message& request, int fd) {
+    DirectImageReader images;
+    switch (request.type) {
+        case MessageType::kSymbols: {
+            allow_cpu_time(ConfinedReader::kSymbolsCpuSecondsMax);
+            const auto packed = packed_symbols_of_file(fd, ask_for_debug_file);
+            packed.ok() ? answer_with(packed->bytes, packed->is_whole) : answer_with(packed.error());
+            return;
+        }
+        case MessageType::kUnwindTable: {
+            allow_cpu_time(ConfinedReader::kTableCpuSecondsMax);
+            const auto table = images.unwind_table(fd);
+            table.ok() ? answer_with(unwind_table_bytes(*table), true) : answer_with(table.error());
+            return;
+        }
+        case MessageType::kPythonSymbols: {
+            allow_cpu_time(ConfinedReader::kTableCpuSecondsMax);
+            const auto found = images.python_symbols(fd);
+            const PythonSymbols symbols = found.value_or(PythonSymbols{});
+            answer_with_values(std::span{&symbols, found ? 1U : 0U});
+            return;
+        }
+        case MessageType::kProbeEntries: {
+            allow_cpu_time(ConfinedReader::kTableCpuSecondsMax);
+            const auto entries = images.probe_entries(fd);
+            answer_with_values(std::span{entries});
+            return;
+        }
+        case MessageType::kProbeDoor: {
+            allow_cpu_time(ConfinedReader::kTableCpuSecondsMax);
+            const auto found = images.probe_door(fd, request.file_offset);
+            const DoorAnswer door{found ? found->distance : 0, found && found->has_names ? 1U : 0U};
+            answer_with_values(std::span{&door, found ? 1U : 0U});
+            return;
+        }
+        case MessageType::kDebugFile:
+        case MessageType::kAnswer:
+        case MessageType::kError: return;
+    }
+}
+
+}  // namespace
+
+void run_if_confined_reader(const char* const* arguments) {
+    if (arguments[0] == nullptr || std::string_view{arguments[0]} != kName) {
+        return;
+    }
+    if (arguments[1] != nullptr && std::string_view{arguments[1]} == kUrgent) {
+        (void)::setpriority(PRIO_PROCESS, 0, ConfinedReader::kUrgentNice);
+    }
+    give_up_rights();
+    while (const auto wanted = receive_message(kSocket, -1)) {
+        if (wanted->fd) {
+            answer(wanted->message, wanted->fd.get());
+        }
+    }
+    std::_Exit(0);
+}
+
+void ConfinedReader::start() {
+    std::array<int, 2> ends{};
+    const std::uint64_t now = monotonic_now_ns();
+    const std::uint64_t since = (now - starts_counted_ns_) / kStartEveryNs;
+    if (since > 0) {
+        starts_left_ = static_cast<unsigned>(std::min<std::uint64_t>(starts_left_ + since, kStartsMax));
+        starts_counted_ns_ = now;
+    }
+    if (starts_left_ == 0) {
+        start_error_ = EAGAIN;
+        return;
+    }
+    --starts_left_;
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        start_error_ = errno;
+        return;
+    }
+    FileDescriptor own_end{ends[0]};
+    const FileDescriptor its_end{ends[1]};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], kSocket);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    // Signals of a terminal are the collector's; the end of the socket is this process's.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    const std::array<const char*, 3> arguments{kName, is_urgent_ ? kUrgent : nullptr, nullptr};
+    pid_t pid = 0;
+    start_error_ = ::posix_spawn(&pid, program_.c_str(), &actions, &attributes,
+                                 const_cast<char* const*>(arguments.data()), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (start_error_ == 0) {
+        pid_ = pid;
+        socket_ = std::move(own_end);
+    }
+}
+
+void ConfinedReader::end() {
+    if (pid_ == 0) {
+        return;
+    }
+    socket_.reset();
+    ::kill(pid_, SIGKILL);
+    rusage used{};
+    while (::wait4(pid_, nullptr, 0, &used) < 0 && errno == EINTR) {
+    }
+    pid_ = 0;
+    for (const timeval& time : {used.ru_utime, used.ru_stime}) {
+        ended_cpu_ns_ +=
+            static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_usec) * 1'000;
+    }
+}
+
+std::uint64_t ConfinedReader::cpu_ns() const {
+    clockid_t clock{};
+    const bool runs = pid_ != 0 && ::clock_getcpuclockid(pid_, &clock) == 0;
+    return ended_cpu_ns_ + (runs ? clock_ns(clock) : 0);
+}
+
+Result<ConfinedReader::Answer> ConfinedReader::ask(std::uint32_t request, int fd, int wait_ms,
+                                                   const OpenDebugFile& open_debug_file, std::uint64_t file_offset) {
+    if (pid_ == 0) {
+        start();
+    }
+    if (pid_ == 0) {
+        return Error{ErrorCode::kUnsupported, "no process to read files: " + std::string{std::strerror(start_error_)}};
+    }
+    bool is_sent = send_message(socket_.get(), {static_cast<MessageType>(request), 0, 0, 0, file_offset, {}}, fd);
+    for (unsigned count = 0; is_sent && count < kMessagesMax; ++count) {
+        const auto received = receive_message(socket_.get(), wait_ms);
+        if (!received) {
+            break;
+        }
+        const Message& message = received->message;
+        if (message.type == MessageType::kDebugFile && open_debug_file) {
+            SymbolPart part;
+            part.debug_link = message.view();
+            const FileDescriptor debug_file = open_debug_file(part);
+            is_sent = send_message(socket_.get(), {MessageType::kDebugFile, 0, 0, 0, 0, {}}, debug_file.get());
+        } else if (message.type == MessageType::kError) {
+            const bool is_known = message.code > 0 && message.code <= static_cast<std::uint32_t>(ErrorCode::kCancelled);
+            return Error{is_known ? static_cast<ErrorCode>(message.code) : ErrorCode::kInvalid,
+                         std::string{message.view()}};
+        } else if (message.type == MessageType::kAnswer) {
+            auto bytes = PERFLEET_TRY(content_of(received->fd.get()));
+            return Answer{std::move(bytes), message.is_whole != 0};
+        } else {
+            break;
+        }
+    }
+    end();
+    return Error{ErrorCode::kTooLarge, "reading it took more than the limits"};
+}
+
+Result<PackedSymbols> ConfinedReader::symbols(int fd, const OpenDebugFile& open_debug_file) {
+    auto answer = ask(number_of(MessageType::kSymbols), fd, kSymbolsWaitMs, open_debug_file);
+    if (!answer.ok()) {
+        Error error = std::move(answer).error();
+        const bool is_known = error.code == ErrorCode::kInvalid || error.code == ErrorCode::kUnsupported;
+        error.code = is_known ? error.code : ErrorCode::kTooLarge;
+        return error;
+    }
+    return PackedSymbols{std::move(answer->bytes), answer->is_whole};
+}
+
+Result<UnwindTable> ConfinedReader::unwind_table(int fd) {
+    const auto answer = PERFLEET_TRY(ask(number_of(MessageType::kUnwindTable), fd, kTableWaitMs, nullptr));
+    return unwind_table_of_bytes(std::as_bytes(std::span{answer.bytes}));
+}
+
+template <class Value>
+std::vector<Value> ConfinedReader::ask_for_values(std::uint32_t request, int fd, std::size_t count_max,
+                                                  std::uint64_t file_offset) {
+    const auto answer = ask(request, fd, kTableWaitMs, nullptr, file_offset);
+    if (!answer.ok() || answer->bytes.size() % sizeof(Value) != 0 || answer->bytes.size() / sizeof(Value) > count_max) {
+        return {};
+    }
+    std::vector<Value> values(answer->bytes.size() / sizeof(Value));
+    answer->bytes.copy(reinterpret_cast<char*>(values.data()), answer->bytes.size());
+    return values;
+}
+
+std::optional<PythonSymbols> ConfinedReader::python_symbols(int fd) {
+    const auto found = ask_for_values<PythonSymbols>(number_of(MessageType::kPythonSymbols), fd, 1);
+    return found.empty() ? std::nullopt : std::optional{found[0]};
+}
+
+std::vector<perfleet_probe_name> ConfinedReader::probe_entries(int fd) {
+    return ask_for_values<perfleet_probe_name>(number_of(MessageType::kProbeEntries), fd, kProbeEntriesMax);
+}
+
+std::optional<ProbeDoorPlace> ConfinedReader::probe_door(int fd, std::uint64_t file_offset) {
+    const auto found = ask_for_values<DoorAnswer>(number_of(MessageType::kProbeDoor), fd, 1, file_offset);
+    return found.empty() ? std::nullopt : std::optional{ProbeDoorPlace{found[0].distance, found[0].has_names != 0}};
+}
+
+}  // namespace perfleet

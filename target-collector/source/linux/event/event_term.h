@@ -1,0 +1,39 @@
+// What stands between an event's slashes: period=1000,name=mine,config1=0x3. The terms that every event takes; those of
+// a PMU are pmu_event's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "target-collector/source/linux/event/event_spec.h"
+
+namespace perfleet {
+
+struct EventTerm {
+    std::string_view name;
+    std::optional<std::string_view> value;  // without its quotes
+};
+
+// Splits at the commas outside quotes. Borrows `text`.
+[[nodiscard]] std::vector<EventTerm> split_terms(std::string_view text);
+
+// Decimal, or hexadecimal behind 0x; nothing else, and nothing behind it.
+[[nodiscard]] std::optional<std::uint64_t> parse_number(std::string_view text);
+
+// "r1a8" or "r0x1a8".
+[[nodiscard]] std::optional<std::uint64_t> parse_raw_config(std::string_view text);
+
+// Takes the term into `spec`; false: every event has no such term. Errors: kUsage, about `event`.
+[[nodiscard]] Result<bool> take_common_term(std::string_view event, const EventTerm& term, EventSpec& spec);
+
+// The same for all of them: nothing else is known here.
+[[nodiscard]] Result<Done> take_common_terms(std::string_view event, std::string_view terms, EventSpec& spec);
+
+// Those that take_common_term() takes, for messages.
+[[nodiscard]] std::vector<std::string> common_term_names();
+
+}  // namespace perfleet

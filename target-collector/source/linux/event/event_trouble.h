@@ -1,0 +1,36 @@
+// Why the kernel opened no event, in words: each with the way out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "schemas/vocabulary/error.h"
+#include "target-collector/source/linux/event/event_spec.h"
+
+namespace perfleet {
+
+[[nodiscard]] std::string paranoid_text();
+
+[[nodiscard]] bool is_permission(int error);
+
+[[nodiscard]] Error permission_error(const std::string& what);
+
+// `wanted`: how many, where it is known; else 0.
+[[nodiscard]] Error descriptors_error(std::uint64_t wanted);
+
+[[nodiscard]] Error process_ended();
+
+// `error`: the errno of perf_event_open().
+[[nodiscard]] Error open_error(const EventSpec& event, int error);
+
+// Of a tracepoint's filter: the errno of PERF_EVENT_IOC_SET_FILTER.
+[[nodiscard]] Error filter_error(const EventSpec& event, int error);
+
+// True for those of a PMU that only sysfs describes: a bus, a socket, a core of another kind.
+[[nodiscard]] bool is_pmu_event(const EventSpec& event);
+
+// Of an event that the kernel has by itself, but not in the group of `leader`.
+[[nodiscard]] Error group_error(const EventSpec& leader, const EventSpec& event, int error);
+
+}  // namespace perfleet

@@ -1,0 +1,58 @@
+// Reads what is wanted of the files that images are mapped from, by an ImageReader, which may be another process.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "schemas/host/file_descriptor.h"
+#include "target-collector/process/image_finder.h"
+#include "target-collector/process/image_table.h"
+#include "target-collector/process/mapping_list.h"
+#include "target-collector/process/stack_resolver.h"
+#include "target-collector/source/linux/image/image_reader.h"
+
+namespace perfleet {
+
+class ImageFiles {
+public:
+    // The path is borrowed until it returns.
+    using OnSampledFile = std::function<void(const MappedFile&, const ImageContentId&)>;
+
+    // Borrowed. `on_sampled_file` may be empty.
+    ImageFiles(const ImageTable& images, const ImageFinder& finder, ImageReader& reader, OnSampledFile on_sampled_file);
+
+    // Of an image as a process has mapped it. Nothing: its file can't be reached any more, or isn't what was mapped; or
+    // there is none in it.
+    [[nodiscard]] std::optional<UnwindTable> unwind_table(ImageIndex index, std::uint32_t pid, const Mapping& mapping);
+    [[nodiscard]] std::optional<PythonSymbols> python_symbols(ImageIndex index, std::uint32_t pid,
+                                                              const Mapping& mapping);
+    [[nodiscard]] std::optional<ProbeDoorPlace> probe_door(std::uint32_t pid, const Mapping& mapping);
+
+    // Tells of the files that frames of a sample lie in, of each content once.
+    void note_sampled(std::span<const ResolvedFrame> frames, std::uint32_t pid, const MappingList& mappings);
+    // Images have new numbers from now on.
+    void forget_images() { is_noted_.clear(); }
+
+    // Of the process that reads; 0: this one, or none runs.
+    [[nodiscard]] std::uint32_t reader_pid() const { return reader_pid_; }
+
+private:
+    [[nodiscard]] MappedFile file_of(ImageIndex index, std::uint32_t pid, const Mapping& mapping) const;
+    // `read` of the open file; nothing where it can't be opened.
+    template <class Read>
+    [[nodiscard]] auto read_of(ImageIndex index, std::uint32_t pid, const Mapping& mapping, Read read);
+
+    const ImageTable& images_;
+    const ImageFinder& finder_;
+    ImageReader& reader_;
+    OnSampledFile on_sampled_file_;
+    std::vector<bool> is_noted_;  // by image
+    std::uint32_t reader_pid_;
+};
+
+}  // namespace perfleet

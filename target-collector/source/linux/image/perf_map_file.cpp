@@ -1,0 +1,87 @@
+#include "target-collector/source/linux/image/perf_map_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/text/parse.h"
+#include "target-collector/process/small_file.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kStatusSizeBytesMax = 65'536;
+constexpr std::size_t kLineSizeBytesMax = 65'536;
+
+}  // namespace
+
+std::optional<std::uint32_t> innermost_pid_in_status(std::string_view text) {
+    constexpr std::string_view kField = "\nNSpid:";
+    const std::size_t at = text.find(kField);
+    if (at == std::string_view::npos) {
+        return std::nullopt;
+    }
+    text.remove_prefix(at + kField.size());
+    text = text.substr(0, text.find('\n'));
+    const std::size_t last = text.find_last_of("\t ");
+    text.remove_prefix(last == std::string_view::npos ? 0 : last + 1);
+    return number_of<std::uint32_t>(text);
+}
+
+PerfMapFile::PerfMapFile(std::uint32_t pid) {
+    const auto status = read_small_file("/proc/" + std::to_string(pid) + "/status", kStatusSizeBytesMax);
+    if (status.ok()) {
+        const std::uint32_t own_pid = innermost_pid_in_status(*status).value_or(pid);
+        file_ = ProcessFile{pid, "/tmp/perf-" + std::to_string(own_pid) + ".map"};
+    }
+}
+
+bool PerfMapFile::open_what_is_there() {
+    struct stat status {};
+    if (file_.path().empty() || ::lstat(file_.path().c_str(), &status) != 0) {
+        return false;  // there is none, or the process is gone: what was opened is read on
+    }
+    if (open_ && status.st_dev == device_ && status.st_ino == inode_) {
+        if (static_cast<std::uint64_t>(status.st_size) >= offset_) {
+            return false;
+        }
+    } else {
+        FileDescriptor file = file_.open(status);
+        if (!file) {
+            return false;
+        }
+        open_ = std::move(file);
+        device_ = status.st_dev;
+        inode_ = status.st_ino;
+    }
+    offset_ = 0;
+    buffer_.clear();
+    given_size_bytes_ = 0;
+    return true;
+}
+
+std::optional<PerfMapFile::News> PerfMapFile::read() {
+    News news;
+    news.is_anew = open_what_is_there();
+    if (!open_) {
+        return std::nullopt;
+    }
+    buffer_.erase(0, given_size_bytes_);
+    given_size_bytes_ = 0;
+    if (buffer_.size() > kLineSizeBytesMax) {
+        buffer_.clear();  // nobody writes such a line: what is left of it won't be one
+    }
+    const std::size_t kept = buffer_.size();
+    buffer_.resize(kReadSizeBytesMax + kept);
+    const ssize_t count = ::pread(open_.get(), buffer_.data() + kept, kReadSizeBytesMax, static_cast<off_t>(offset_));
+    buffer_.resize(kept + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    offset_ += static_cast<std::uint64_t>(std::max<ssize_t>(count, 0));
+    const std::size_t last_end = buffer_.rfind('\n');
+    given_size_bytes_ = last_end == std::string::npos ? 0 : last_end + 1;
+    news.text = std::string_view{buffer_}.substr(0, given_size_bytes_);
+    return news.is_anew || !news.text.empty() ? std::optional{news} : std::nullopt;
+}
+
+}  // namespace perfleet

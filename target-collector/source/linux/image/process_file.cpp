@@ -1,0 +1,41 @@
+#include "target-collector/source/linux/image/process_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <utility>
+
+#include "schemas/host/host_clock.h"
+#include "target-collector/process/proc_reader.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::int64_t kClockSlackS = 1;  // the kernel stamps files by a clock of its ticks
+
+std::int64_t seconds_of(clockid_t clock) { return static_cast<std::int64_t>(clock_ns(clock) / kNsPerSecond); }
+
+}  // namespace
+
+ProcessFile::ProcessFile(std::uint32_t pid, std::string_view path) {
+    const auto uid = proc_uid(pid);
+    const auto ticks = proc_start_ticks(pid);
+    if (!uid || !ticks) {
+        return;
+    }
+    uid_ = *uid;
+    process_began_s_ = seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_BOOTTIME) +
+                       static_cast<std::int64_t>(*ticks / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+    path_ = "/proc/" + std::to_string(pid) + "/root" + std::string{path};
+}
+
+FileDescriptor ProcessFile::open(struct stat& status) const {
+    FileDescriptor file{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)};
+    const bool is_good = file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                         (status.st_uid == uid_ || status.st_uid == 0) &&
+                         status.st_mtim.tv_sec + kClockSlackS >= process_began_s_;
+    return is_good ? std::move(file) : FileDescriptor{};
+}
+
+}  // namespace perfleet

@@ -1,0 +1,129 @@
+#include "tools/perfleet/query/query_source.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "daemon/command-line/arguments.h"
+#include "daemon/option/program_options.h"
+#include "query-engine/scan/session_choice.h"
+#include "schemas/host/host_clock.h"
+#include "schemas/peers/key_file.h"
+#include "storage/store/memory_store.h"
+#include "storage/store/open_engine.h"
+#include "storage/store/open_store.h"
+#include "tools/perfleet/import/recording_file.h"
+#include "tools/perfleet/import/session/stored_session_writer.h"
+#include "tools/perfleet/shell/invocation.h"
+#include "tools/perfleet/shell/progress_line.h"
+#include "tools/perfleet/shell/terminal.h"
+
+namespace perfleet {
+
+void QueryOptions::add_to(CLI::App& command, std::span<const OptionSpec> options) {
+    add_options(command, options, values, "Selection");
+    add_options(command, {{"--all", takes_all, "of a data folder: every session; without a selection it is the last"}},
+                "Selection");
+    add_options(
+        command,
+        {{"--data DIR", data, "data folder (default: where `perfleet record` writes), or rados:POOL", is_not_empty},
+         ceph_conf_row(),
+         {"--gateway ENDPOINT", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412", is_not_empty,
+          excludes({"--data"})},
+         {"--key FILE", key, "your secret key (perfleet keygen), for a gateway that asks for one", is_not_empty,
+          needs("--gateway"), needs("--gateway-key")},
+         {"--gateway-key KEY", gateway_key, "public key of its query endpoint: a file, or the 40 characters",
+          is_not_empty, needs("--key")},
+         {"--symfs DIR", symfs, "look for images below this folder (with --data: a gateway has its own)", is_not_empty,
+          is_checked_by(CLI::ExistingDirectory), excludes({"--gateway"})}},
+        "Source");
+}
+
+void QueryOptions::add_input_to(CLI::App& command) {
+    add_options(
+        command,
+        {{"-i,--input FILE", input, "a perf.data file or a profile of pprof in place of a store; - for standard input",
+          is_not_empty, excludes({"--data", "--gateway"})}},
+        "Source");
+}
+
+SymbolPaths QueryOptions::symbol_paths() const {
+    SymbolPaths paths;
+    paths.symfs = symfs;
+    return paths;
+}
+
+Result<std::unique_ptr<QueryClient>> QueryOptions::connect() const {
+    const auto keys = PERFLEET_TRY(load_connect_keys(key, gateway_key));
+    return QueryClient::connect(gateway, keys.has_value() ? &*keys : nullptr);
+}
+
+namespace {
+
+Result<std::unique_ptr<StoreReader>> open_input(const QueryOptions& options) {
+    auto file = PERFLEET_TRY(open_recording_file(options.input, ""));
+    auto store = make_memory_store({}, QueryOptions::kInputSizeBytesMax);
+    RecordingImport import;
+    import.symfs = options.symfs;
+    import.now = utc_now();
+    StoreDestination destination{*store};
+    PERFLEET_TRY(import_recording_file(std::move(file), import, destination));
+    return std::unique_ptr<StoreReader>{std::move(store)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
+    if (!options.input.empty()) {
+        return open_input(options);
+    }
+    const auto named = PERFLEET_TRY(data_folder_of(options.data));
+    const std::string& folder = named;
+    Result<std::unique_ptr<StoreReader>> store = open_store_reader(folder);
+    if (!store.ok() && store.error().code == ErrorCode::kNotFound && is_folder(folder)) {
+        return Error{
+            ErrorCode::kNotFound,
+            "no perfleet store at " + folder +
+                (options.data.empty()
+                     ? ": record something first (perfleet record -- COMMAND), or name a folder with --data or "
+                       "a gateway with --gateway"
+                     : ": --data takes the folder that perfleet-gateway or perfleet record writes to")};
+    }
+    return store;
+}
+
+Result<Done> QueryOptions::choose_last_session(const StoreReader& store) {
+    if (takes_all || values.contains("session") || values.contains("select") || values.contains("from") ||
+        values.contains("until")) {
+        return Done{};
+    }
+    const auto sessions = PERFLEET_TRY(noted_sessions(store));
+    const auto count = std::count_if(sessions.begin(), sessions.end(),
+                                     [](const auto& entry) { return !entry.second.note.is_removed; });
+    if (sessions.size() > 1 && count != 0) {
+        values["session"] = "last";
+    }
+    if (count > 1) {
+        print_note("of " + std::to_string(count) +
+                   " sessions the last (--all: every one; perfleet sessions lists them)");
+    }
+    return Done{};
+}
+
+Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
+    PERFLEET_TRY(check_query(command.name, options.values, utc_now()));
+    if (!options.gateway.empty()) {
+        const auto client = PERFLEET_TRY(options.connect());
+        ProgressLine progress{command.name + " at " + options.gateway};
+        client->report_to(progress.report());
+        return client->ask_table(command.name, options.values);
+    }
+    const auto store = PERFLEET_TRY(open_data(options));
+    if (command.sessions == QuerySessions::kLast) {
+        PERFLEET_TRY(options.choose_last_session(*store));
+    }
+    ProgressLine progress{command.name};
+    QueryContext context{progress.report()};
+    return run_query(command.name, options.values, *store, options.symbol_paths(), utc_now(), &context);
+}
+
+}  // namespace perfleet

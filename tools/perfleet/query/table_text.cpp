@@ -1,0 +1,166 @@
+#include "tools/perfleet/query/table_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "exporters/figure/heat_map_text.h"
+#include "exporters/report/report.h"
+#include "query-engine/statistic/number/histogram.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kTextRowCountMax = 40;  // of top and lists of entries, unless --limit says otherwise
+constexpr double kTextPercentMin = 1;           // of tree, unless --min-percent says otherwise
+
+void leave(OptionValues&) {}
+
+void limit_rows(OptionValues& values) { values.try_emplace("limit", kTextRowCountMax); }
+
+std::string table_text(Answer answer, const OptionValues&, const Screen& screen) {
+    return format_report(answer, ReportFormat::kText, screen);
+}
+
+// Sums of time, in ms as `--off-cpu` has them.
+std::string profile_text(Answer answer, const OptionValues&, const Screen& screen) {
+    constexpr double kNsPerMs = 1e6;
+    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+        if (answer.columns[i].unit != "ns") {
+            continue;
+        }
+        answer.columns[i].unit = "ms";
+        for (std::vector<AnswerValue>& row : answer.rows) {
+            if (const auto* const ns = std::get_if<std::uint64_t>(&row[i])) {
+                row[i] = static_cast<double>(*ns) / kNsPerMs;
+            }
+        }
+    }
+    return format_report(answer, ReportFormat::kText, screen);
+}
+
+// Each symbol of a tree stands as far in as it is deep, and the depth's own column goes.
+std::string tree_text(Answer tree, const OptionValues& values, const Screen& screen) {
+    tree.columns.erase(tree.columns.begin());
+    for (std::vector<AnswerValue>& row : tree.rows) {
+        const std::string indentation(2 * std::get<std::uint64_t>(row[0]), ' ');
+        row[1] = indentation + std::get<std::string>(row[1]);
+        row.erase(row.begin());
+    }
+    return profile_text(std::move(tree), values, screen);
+}
+
+std::uint64_t whole_number(const AnswerValue& value) { return std::get<std::uint64_t>(value); }
+
+// The rows of a histogram as bars: powers of two and equal steps as funclatency draws them, or cumulative bars.
+std::string bars(const Answer& answer, const std::string& kind, const Screen& screen) {
+    if (answer.rows.empty()) {
+        return format_report(answer, ReportFormat::kText, screen);
+    }
+    std::string text;
+    if (kind == "log2") {
+        Log2Histogram histogram;
+        for (const auto& row : answer.rows) {
+            histogram.add(whole_number(row[0]), whole_number(row[2]));
+        }
+        text = log2_bars(histogram, answer.columns[0].unit);
+    } else {
+        const std::uint64_t low = whole_number(answer.rows[0][0]);
+        const std::uint64_t width = whole_number(answer.rows[0][1]) - low + 1;
+        const std::uint64_t count = whole_number(answer.rows.back()[3]);
+        const auto is_rest = [&](const auto& row) { return whole_number(row[1]) - whole_number(row[0]) + 1 != width; };
+        const bool has_rest = answer.rows.size() > 1 && is_rest(answer.rows.back());
+        LinearHistogram histogram{low, width, answer.rows.size() - (has_rest ? 1 : 0)};
+        for (const auto& row : answer.rows) {
+            histogram.add(whole_number(row[0]), whole_number(row[2]));
+        }
+        const std::string& unit = answer.columns[0].unit;
+        text = kind == "linear" ? linear_bars(histogram, unit)
+                                : cumulative_head(histogram, unit) + cumulative_bars(histogram, count);
+        if (has_rest) {
+            text += fmt::format("\nbeyond: up to {} {}\n", whole_number(answer.rows.back()[1]), unit);
+        }
+    }
+    return text + "\n" + ledger_text(answer, screen);
+}
+
+std::string latency_text(Answer answer, const OptionValues& values, const Screen& screen) {
+    if (values.contains("histogram")) {
+        return bars(answer, text_option(values, "histogram"), screen);
+    }
+    if (values.contains("heat-map")) {
+        return heat_map_text(answer, screen) + "\n" + ledger_text(answer, screen);
+    }
+    return values.contains("table") ? format_report(answer, ReportFormat::kText, screen)
+                                    : format_figures(answer, screen);
+}
+
+std::string kernel_entries_text(Answer answer, const OptionValues&, const Screen& screen) {
+    if (!answer.columns.empty() && answer.columns.back().name == "kernel_share") {
+        return format_figures(answer, screen);  // the summary
+    }
+    constexpr std::array<std::string_view, 2> kLeftOut{"syscall_id", "cap_type"};
+    constexpr std::array<std::string_view, 5> kSpared{"sd", "fastpath", "image", "children_share", "children"};
+    return format_sessions(answer, {screen, kLeftOut, kSpared});
+}
+
+void limit_entries(OptionValues& values) {
+    const std::string table = text_option(values, "table");
+    if (!table.empty() && table != "summary" && table != "durations") {
+        limit_rows(values);
+    }
+}
+
+std::string utilisation_text(Answer answer, const OptionValues&, const Screen& screen) {
+    const bool has_one = std::all_of(answer.rows.begin(), answer.rows.end(), [](const auto& row) {
+        return row.size() > 2 && row[2] == AnswerValue{std::uint64_t{1}};
+    });
+    constexpr std::array<std::string_view, 1> kLeftOut{"window"};
+    constexpr std::array<std::string_view, 4> kSpared{"entries", "schedules", "kernel_cycles", "kernel_share"};
+    return format_sessions(answer, {screen, std::span{kLeftOut}.first(has_one ? 1 : 0), kSpared});
+}
+
+std::string tracepoints_text(Answer answer, const OptionValues&, const Screen& screen) {
+    if (answer.columns.front().name == "overhead") {
+        // As seL4's documentation has it: figures without their unit.
+        for (AnswerColumn& column : answer.columns) {
+            column.unit = column.unit == "percent" ? column.unit : "";
+        }
+        return format_report(answer, ReportFormat::kText, screen);
+    }
+    constexpr std::array<std::string_view, 2> kLeftOut{"first", "last"};
+    constexpr std::array<std::string_view, 2> kSpared{"weight", "sd"};
+    return format_sessions(answer, {screen, kLeftOut, kSpared});
+}
+
+constexpr std::array<TableText, 6> kTexts{{
+    {"top", profile_text, limit_rows},
+    {"tree", tree_text, [](OptionValues& values) { values.try_emplace("min-percent", kTextPercentMin); }},
+    {"latency", latency_text, leave},
+    {"kernel-entries", kernel_entries_text, limit_entries},
+    {"utilisation", utilisation_text, leave},
+    {"tracepoints", tracepoints_text, leave},
+}};
+constexpr TableText kPlainTable{"", table_text, leave};
+
+}  // namespace
+
+const TableText& table_text_of(std::string_view command) {
+    const auto* const found =
+        std::find_if(kTexts.begin(), kTexts.end(), [&](const TableText& text) { return text.command == command; });
+    return found == kTexts.end() ? kPlainTable : *found;
+}
+
+std::string text_option(const OptionValues& values, const std::string& name) {
+    const auto value = values.find(name);
+    const auto* const text = value == values.end() ? nullptr : std::get_if<std::string>(&value->second);
+    return text == nullptr ? "" : *text;
+}
+
+}  // namespace perfleet

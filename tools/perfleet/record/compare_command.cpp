@@ -1,0 +1,363 @@
+// compare: two programs run in turns, their times and counts stored, a session a run, and the verdict of `diff`.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "daemon/option/program_options.h"
+#include "query-engine/statistic/command.h"
+#include "query-engine/statistic/diff/fail_condition.h"
+#include "query-engine/statistic/number/random_stream.h"
+#include "query-engine/statistic/number/value_comparison.h"
+#include "schemas/host/host_clock.h"
+#include "schemas/text/utf8.h"
+#include "storage/engine/rocksdb/folder.h"
+#include "storage/number/moments.h"
+#include "storage/store/open_engine.h"
+#include "target-collector/linux/command_line.h"
+#include "target-collector/linux/host/machine_state.h"
+#include "target-collector/linux/host/target_identity.h"
+#include "tools/perfleet/import/run_store.h"
+#include "tools/perfleet/query/diff_command.h"
+#include "tools/perfleet/record/counted_run.h"
+#include "tools/perfleet/record/record.h"
+#include "tools/perfleet/session/session_destination.h"
+#include "tools/perfleet/shell/invocation.h"
+#include "tools/perfleet/shell/progress_line.h"
+#include "tools/perfleet/shell/redirected_output.h"
+#include "tools/perfleet/shell/terminal.h"
+
+namespace perfleet {
+namespace {
+
+constexpr const char* kBetween = ":::";
+constexpr unsigned kRunsASideMax = 1'000;
+constexpr unsigned kRunsASide = 10;
+constexpr unsigned kPreciseRunsASideMin = 5;    // --precision: below it an interval says little
+constexpr unsigned kPreciseRunsASideMax = 100;  // unless -n says otherwise
+constexpr long double kPrecisionConfidence = 0.95L;
+
+struct ComparedCommands {
+    std::vector<std::string> words;  // A ::: B
+    std::vector<std::string> events;
+    std::optional<unsigned> run_count;
+    unsigned warmup_count = 1;
+    std::optional<double> precision_percent;
+    bool has_profile = false;
+    std::string data;
+    QueryOptions query;
+    OutputOptions output;
+    bool fails_undecided = false;
+};
+
+struct ComparedSide {
+    const char* name;
+    std::vector<std::string> command;
+};
+
+Result<std::array<ComparedSide, 2>> sides_of(const std::vector<std::string>& words) {
+    const auto between = std::find(words.begin(), words.end(), kBetween);
+    std::array<ComparedSide, 2> sides{ComparedSide{"A", {words.begin(), between}}, ComparedSide{"B", {}}};
+    if (between != words.end()) {
+        sides[1].command.assign(between + 1, words.end());
+    }
+    const bool has_more =
+        std::find(sides[1].command.begin(), sides[1].command.end(), kBetween) != sides[1].command.end();
+    if (sides[0].command.empty() || sides[1].command.empty() || has_more) {
+        return Error{ErrorCode::kUsage, "two commands, with ::: between them: perfleet compare -- ./old ::: ./new"};
+    }
+    return sides;
+}
+
+struct MeasuredRun {
+    ImportedRun run;
+    ImportPlace place;
+};
+
+struct Measured {
+    std::vector<MeasuredRun> runs;
+    std::optional<long double> half_width;  // of the interval of B ÷ A, of elapsed times
+};
+
+ImportedSeries series_of(const std::string& event, const std::string& unit, std::uint64_t value) {
+    ImportedSeries series;
+    series.kind = Kind::kTracepoint;
+    series.event = event;
+    series.unit = unit;
+    series.values = {value};
+    return series;
+}
+
+std::string command_text(const std::vector<std::string>& command) {
+    std::string text;
+    for (const std::string& word : command) {
+        text += (text.empty() ? "" : " ") + word;
+    }
+    return text;
+}
+
+// A run that fails is no measurement: nothing is compared then.
+Result<Done> check_status(const ComparedSide& side, int exit_status) {
+    if (exit_status == 0) {
+        return Done{};
+    }
+    return Error{ErrorCode::kInvalid, std::string{side.name} + " (" + printable(command_text(side.command)) +
+                                          ") ended with status " + std::to_string(exit_status) +
+                                          ": nothing is compared"};
+}
+
+// A run of its own, so that sampling costs no measured time. As `perfleet record -g` does it.
+Result<Done> profile_run(const ComparedSide& side, const std::string& comparison, const std::string& folder) {
+    std::vector<std::string> words{
+        "-q",      "-g",          "--label", "comparison=" + comparison, "--label", std::string{"side="} + side.name,
+        "--label", "run=profile", "--"};
+    words.insert(words.end(), side.command.begin(), side.command.end());
+    std::reverse(words.begin(), words.end());
+    CLI::App app;
+    CommandLine parsed;
+    describe_command_line(CommandLineForm::kRecord, app, parsed);
+    app.parse(words);
+    auto line = PERFLEET_TRY(finish_command_line(std::move(parsed)));
+    const auto recording = PERFLEET_TRY(record(
+        std::move(line->options), folder, [](const LogEvent&) {}, nullptr));
+    if (recording.not_stored || !recording.summary.everything_acknowledged) {
+        return Error{ErrorCode::kIo, "the profile of " + std::string{side.name} + " could not be stored" +
+                                         (recording.not_stored ? ": " + recording.not_stored->message : "")};
+    }
+    return check_status(side, recording.summary.command_exit_status);
+}
+
+// The half of the interval of B ÷ A, of elapsed times; nothing where there is none yet.
+class ElapsedTimes {
+public:
+    void add(std::size_t side, std::uint64_t time_ns) {
+        ComparedRun& run = runs_[side].emplace_back();
+        run.number = runs_[0].size() + runs_[1].size();
+        run.values = {time_ns};
+        run.moments.add(time_ns);
+    }
+    [[nodiscard]] std::optional<long double> half_width() const {
+        if (runs_[0].size() < 2 || runs_[1].size() < 2) {
+            return std::nullopt;
+        }
+        const ValueComparison comparison{runs_[0], runs_[1], true};
+        const auto ratio = comparison.contrast({LatencyFigureKind::kMean, {}}, kPrecisionConfidence).ratio;
+        return ratio ? std::optional{(ratio->high - ratio->low) / 2} : std::nullopt;
+    }
+
+private:
+    std::array<std::vector<ComparedRun>, 2> runs_;
+};
+
+Result<Measured> measure(const ComparedCommands& options, const std::array<ComparedSide, 2>& sides,
+                         std::span<const EventSpec> events, const std::string& comparison, const std::string& folder,
+                         RandomStream& random) {
+    // Standard output is the verdict's: what the programs print there is dropped.
+    const RedirectedOutput dropped{FileDescriptor{::open("/dev/null", O_WRONLY | O_CLOEXEC)}.get()};
+    ProgressLine progress{"compare"};
+    const ProgressReport report = progress.report();
+    Measured measured;
+    ElapsedTimes elapsed;
+    const unsigned turn_count =
+        options.warmup_count +
+        options.run_count.value_or(options.precision_percent ? kPreciseRunsASideMax : kRunsASide);
+    for (unsigned turn = 0; turn < turn_count; ++turn) {
+        if (report) {
+            report(turn, turn_count);
+        }
+        if (options.precision_percent && turn >= options.warmup_count + kPreciseRunsASideMin) {
+            if (const auto half = elapsed.half_width(); half && *half * 100 <= *options.precision_percent) {
+                break;
+            }
+        }
+        // Both in each turn, so that what changes slowly meets both; which is first is drawn, so that neither profits.
+        const std::size_t first = random.below(2);
+        for (const std::size_t index : {first, 1 - first}) {
+            const ComparedSide& side = sides[index];
+            const UtcNs start = utc_now();
+            const auto run = PERFLEET_TRY(run_counted(side.command, events));
+            PERFLEET_TRY(check_status(side, run.exit_status));
+            if (turn < options.warmup_count) {
+                continue;
+            }
+            PERFLEET_TRY(options.has_profile ? profile_run(side, comparison, folder) : Done{});
+            elapsed.add(index, run.times_ns[0]);
+            MeasuredRun& one = measured.runs.emplace_back();
+            one.place = {host_name(), "", start, command_text(side.command)};
+            for (const auto& [name, text] : machine_state()) {
+                one.run.labels[name] = text;
+            }
+            one.run.labels["status"] = "ok";
+            one.run.labels["comparison"] = comparison;
+            one.run.labels["side"] = side.name;
+            one.run.labels["run"] = "counted";
+            one.run.labels["warmup"] = std::to_string(options.warmup_count) + " runs";
+            for (std::size_t i = 0; i < kRunTimes.size(); ++i) {
+                one.run.series.push_back(series_of(kRunTimes[i], "ns", run.times_ns[i]));
+            }
+            for (std::size_t i = 0; i < events.size(); ++i) {
+                if (const auto& count = run.counts[i]; count && count->scaled()) {
+                    one.run.series.push_back(series_of(events[i].name, events[i].unit,
+                                                       static_cast<std::uint64_t>(std::llround(*count->scaled()))));
+                }
+            }
+        }
+    }
+    measured.half_width = elapsed.half_width();
+    return measured;
+}
+
+Result<Done> store_runs(const std::vector<MeasuredRun>& measured, const std::string& folder) {
+    const auto destination = PERFLEET_TRY(open_destination(folder));
+    for (const MeasuredRun& one : measured) {
+        PERFLEET_TRY(store_run(one.run, one.place, *destination));
+    }
+    return Done{};
+}
+
+// Conditions of --fail-if, with commas, that are about profiles or about the rest.
+std::string conditions_of(std::span<const FailCondition> conditions, bool of_profile) {
+    std::string text;
+    for (const FailCondition& condition : conditions) {
+        if ((condition.figure == "self" || condition.figure == "children") == of_profile) {
+            text += (text.empty() ? "" : ",") + condition.text;
+        }
+    }
+    return text;
+}
+
+Result<std::vector<FailCondition>> check_options(const ComparedCommands& options) {
+    const auto given = options.query.values.find("fail-if");
+    if (given == options.query.values.end()) {
+        return options.fails_undecided
+                   ? Result<std::vector<FailCondition>>{Error{ErrorCode::kUsage, "--fail-undecided: needs --fail-if"}}
+                   : std::vector<FailCondition>{};
+    }
+    auto conditions = parse_fail_conditions(std::get<std::string>(given->second));
+    if (conditions.ok() && !options.has_profile && !conditions_of(*conditions, true).empty()) {
+        return Error{ErrorCode::kUsage,
+                     "--fail-if: " + conditions_of(*conditions, true) + " is about profiles: add --profile"};
+    }
+    return conditions;
+}
+
+Result<int> run_compare(ComparedCommands& options) {
+    const auto conditions = check_options(options);
+    const auto sides = sides_of(options.words);
+    const auto counted = counted_events(options.events);
+    const Result<std::string> folder = data_folder_of(options.data);
+    for (const Error* error : {conditions.ok() ? nullptr : &conditions.error(), sides.ok() ? nullptr : &sides.error(),
+                               counted.ok() ? nullptr : &counted.error(), folder.ok() ? nullptr : &folder.error()}) {
+        if (error != nullptr) {
+            return *error;
+        }
+    }
+    if (auto made = options.has_profile || is_folder(*folder) ? prepare_writer_folder(*folder) : Done{}; !made.ok()) {
+        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
+    }
+    if (!counted->warning.empty()) {
+        print_note(counted->warning);
+    }
+    const std::string comparison = std::to_string(static_cast<std::uint64_t>(utc_now().value));
+    RandomStream random{std::random_device{}()};
+    const auto measured = PERFLEET_TRY(measure(options, *sides, counted->events, comparison, *folder, random));
+    PERFLEET_TRY(store_runs(measured.runs, *folder));
+    if (options.precision_percent) {
+        print_note(fmt::format("{} runs of each side: the change of elapsed is known to {}", measured.runs.size() / 2,
+                               measured.half_width
+                                   ? fmt::format("+-{:.2f} %", static_cast<double>(*measured.half_width * 100))
+                                   : "no precision"));
+    }
+    const auto selector = [&](const char* side, const char* run) {
+        return "{comparison=\"" + comparison + "\",side=\"" + side + "\",run=\"" + run + "\"}";
+    };
+    const auto show = [&](const char* subject, const char* run) {
+        QueryOptions query = options.query;
+        query.data = *folder;
+        query.values["of"] = subject;
+        query.values.erase("fail-if");
+        const bool of_profile = query.values["of"] == OptionValue{"profile"};
+        if (const std::string text = conditions_of(*conditions, of_profile); !text.empty()) {
+            query.values["fail-if"] = text;
+        }
+        if (of_profile) {
+            query.values.erase("percentiles");
+        } else {
+            query.values.try_emplace("percentiles", "none");
+        }
+        for (const auto& [option, side] : {std::pair{"before", "A"}, std::pair{"after", "B"}}) {
+            query.values[option] = selector(side, run);
+        }
+        return exit_status(show_diff(query, options.output, options.fails_undecided));
+    };
+    const int status = show("latency", "counted");
+    if (!options.has_profile) {
+        return status;
+    }
+    if (options.output.is_text()) {
+        std::printf("\n");
+    }
+    const int profile_status = show("profile", "profile");
+    print_note("a flame graph of the difference: perfleet flamegraph --before '" + selector("A", "profile") +
+               "' --select '" + selector("B", "profile") + "' -o difference.html" +
+               (options.data.empty() ? "" : " --data " + options.data));
+    return std::max(status, profile_status);
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("compare", "Run two programs in turns and say what differs");
+    const auto options = std::make_shared<ComparedCommands>();
+    command->footer(
+        "perfleet compare [-n RUNS] -- A... ::: B...\n\n"
+        "Each turn runs both, in an order that is drawn. Times and counts of each run are stored\n"
+        "as a session with the labels comparison and side; the verdict is that of perfleet diff.\n"
+        "What A and B print on standard output is dropped. A run that fails ends it. --profile\n"
+        "profiles each side in runs of their own, so that sampling costs no measured time.\n\n"
+        "Examples:\n"
+        "  perfleet compare -- ./old input ::: ./new input\n"
+        "  perfleet compare --precision 1 --fail-if 'mean(elapsed) > 5%' -- ./old ::: ./new\n"
+        "  perfleet compare --profile -- ./old ::: ./new");
+    add_options(*command,
+                {{"-n,--runs N", options->run_count, "Runs of each side (default: 10; with --precision 100 at most)",
+                  is_between(2U, kRunsASideMax)},
+                 {"--warmup N", options->warmup_count, "Runs of each side before, not counted (default: 1)",
+                  is_between(0U, kRunsASideMax)},
+                 {"--precision P", options->precision_percent,
+                  "Run until the change of the elapsed time is known to +- P percent", is_between(0.01, 1'000.0)},
+                 {"--profile", options->has_profile,
+                  "Also profile each side, as `perfleet record -g`, and compare the profiles"},
+                 {"-e,--event EVENTS", options->events, "Events to count, as for `perfleet stat`, with commas between",
+                  is_one_each},
+                 data_row(options->data)});
+    // Those of `diff` that are about the verdict.
+    static const std::vector<OptionSpec> kVerdictOptions = [] {
+        std::vector<OptionSpec> found;
+        for (const OptionSpec& option : (*find_query_command("diff"))->options) {
+            if (option.name == "fail-if" || option.name == "confidence" || option.name == "percentiles") {
+                found.push_back(option);
+            }
+        }
+        return found;
+    }();
+    add_options(*command, kVerdictOptions, options->query.values);
+    add_options(*command, {fail_undecided_row(options->fails_undecided)});
+    add_options(*command, output_rows(options->output));
+    add_options(*command, {{"commands COMMAND", options->words, "The two programs, behind --, with ::: between them",
+                            is_required}});
+    command->positionals_at_end();
+    command->callback([&invocation, options] { invocation.run = [options] { return run_compare(*options); }; });
+}
+
+}  // namespace perfleet

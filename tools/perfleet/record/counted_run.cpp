@@ -1,0 +1,152 @@
+#include "tools/perfleet/record/counted_run.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <memory>
+
+#include "target-collector/linux/command.h"
+#include "target-collector/source/linux/event/event_parser.h"
+#include "tools/perfleet/shell/watch.h"
+
+namespace perfleet {
+namespace {
+
+// As perf's; those that this machine doesn't count are shown as such.
+constexpr const char* kEventsDefault =
+    "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses";
+
+std::uint64_t ns_of(const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_usec) * 1'000U;
+}
+
+// Ctrl-C is the program's; what was counted up to then is shown.
+class SignalsLeftToProgram {
+public:
+    SignalsLeftToProgram() : interrupt_{std::signal(SIGINT, SIG_IGN)}, quit_{std::signal(SIGQUIT, SIG_IGN)} {}
+    ~SignalsLeftToProgram() {
+        std::signal(SIGINT, interrupt_);
+        std::signal(SIGQUIT, quit_);
+    }
+    SignalsLeftToProgram(const SignalsLeftToProgram&) = delete;
+    SignalsLeftToProgram& operator=(const SignalsLeftToProgram&) = delete;
+
+private:
+    void (*interrupt_)(int);
+    void (*quit_)(int);
+};
+
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t ns_since(Clock::time_point start) {
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds{Clock::now() - start}.count());
+}
+
+// What a run ends with.
+struct RunEnd {
+    int fd = -1;            // readable when it may have ended
+    bool must_poll = true;  // it may also end without that
+    Clock::time_point deadline = Clock::time_point::max();
+    std::function<std::optional<int>()> status;
+};
+
+// `visit` is called at each end of an interval.
+Result<int> wait_for(const RunEnd& end_of_run, Clock::time_point start, std::chrono::milliseconds interval,
+                     const std::function<void()>& visit) {
+    constexpr std::chrono::milliseconds kPollInterval{100};
+    constexpr std::chrono::hours kWaitMax{1};
+    Clock::time_point next = interval.count() != 0 ? start + interval : Clock::time_point::max();
+    while (true) {
+        if (const std::optional<int> status = end_of_run.status()) {
+            return *status;
+        }
+        const auto now = Clock::now();
+        if (now >= end_of_run.deadline) {
+            return 0;
+        }
+        if (now >= next) {
+            visit();
+            next += interval * ((now - next) / interval + 1);
+        }
+        const auto wake =
+            std::min({next, end_of_run.deadline, now + (end_of_run.must_poll ? kPollInterval : kWaitMax)});
+        const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::max(wake, now) - now);
+        pollfd end{end_of_run.fd, POLLIN, 0};
+        if (::poll(&end, end.fd < 0 ? 0 : 1, static_cast<int>(wait.count())) < 0 && errno != EINTR) {
+            return error_from_errno(errno, "poll");
+        }
+    }
+}
+
+}  // namespace
+
+Result<CountedEvents> counted_events(const std::vector<std::string>& spellings) {
+    CountedEvents counted;
+    counted.events =
+        PERFLEET_TRY(parse_events(spellings.empty() ? std::vector<std::string>{kEventsDefault} : spellings, {}));
+    counted.warning = leave_out_kernel_where_forbidden(counted.events);
+    return counted;
+}
+
+Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<const EventSpec> events,
+                               const CountedScope& scope) {
+    std::unique_ptr<Command> command;
+    RunEnd end;
+    std::optional<SignalsLeftToProgram> signals;
+    if (words.empty()) {
+        end.fd = catch_stop_signals();
+        end.must_poll = !scope.pids.empty();
+        end.status = [&] {
+            pollfd stop{end.fd, POLLIN, 0};
+            const bool is_over = ::poll(&stop, 1, 0) == 1 || (!scope.pids.empty() && !any_runs(scope.pids));
+            return is_over ? std::optional{0} : std::nullopt;
+        };
+    } else {
+        command = PERFLEET_TRY(Command::start(words));
+        signals.emplace();
+        end.fd = command->end_fd();
+        end.must_poll = end.fd < 0;
+        end.status = [&] { return command->exit_status(); };
+    }
+    const bool is_of_program = !scope.all_cpus && scope.pids.empty();
+    const auto counts =
+        PERFLEET_TRY(EventCounts::open(events, {is_of_program ? command->pid() : -1, scope.pids, scope.all_cpus}));
+    rusage before{};
+    ::getrusage(RUSAGE_CHILDREN, &before);
+    CountedRun run;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        run.refused.push_back(counts->refused(i));
+    }
+    const auto start = Clock::now();
+    if (scope.duration) {
+        end.deadline = start + *scope.duration;
+    }
+    const auto read = [&] {
+        run.counts = counts->read();
+        run.times_ns.front() = ns_since(start);
+    };
+    counts->enable();
+    if (command != nullptr) {
+        PERFLEET_TRY(command->run());
+    }
+    run.exit_status = PERFLEET_TRY(wait_for(end, start, std::chrono::milliseconds{scope.interval_ms}, [&] {
+        read();
+        scope.visit(run);
+    }));
+    read();
+    if (scope.interval_ms != 0) {
+        scope.visit(run);
+    }
+    rusage after{};
+    ::getrusage(RUSAGE_CHILDREN, &after);
+    run.times_ns = {run.times_ns.front(), ns_of(after.ru_utime) - ns_of(before.ru_utime),
+                    ns_of(after.ru_stime) - ns_of(before.ru_stime)};
+    return run;
+}
+
+}  // namespace perfleet

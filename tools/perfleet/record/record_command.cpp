@@ -1,0 +1,247 @@
+// record: profiles a program here and now, and shows what it saw.
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "daemon/option/program_options.h"
+#include "exporters/perf-data/perf_data_exporter.h"
+#include "exporters/report/report.h"
+#include "query-engine/scan/scan.h"
+#include "query-engine/select/selection.h"
+#include "query-engine/select/selection_options.h"
+#include "query-engine/statistic/command.h"
+#include "schemas/host/host_clock.h"
+#include "schemas/text/layout.h"
+#include "schemas/text/utf8.h"
+#include "schemas/vocabulary/log_event.h"
+#include "storage/engine/rocksdb/folder.h"
+#include "storage/store/open_store.h"
+#include "target-collector/linux/command_line.h"
+#include "tools/perfleet/query/query_source.h"
+#include "tools/perfleet/record/record.h"
+#include "tools/perfleet/session/session_edit.h"
+#include "tools/perfleet/shell/file_sink.h"
+#include "tools/perfleet/shell/invocation.h"
+#include "tools/perfleet/shell/terminal.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kTopRowsMax = 20;
+constexpr std::size_t kTopRowsMin = 5;
+constexpr std::size_t kLinesBesideTop = 14;  // its headings, the ledger, warnings, what to do next
+
+// Standard output is the program's that is profiled, so everything is said on standard error. Nobody there to read it
+// is no failure: the recording is stored.
+void say(std::string_view text) {
+    const std::string line =
+        wrapped("perfleet record: " + printable(text), screen_of(STDERR_FILENO).width_columns, "  ");
+    std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+// As a word that a shell takes for what it is.
+std::string shell_word(const std::string& text) {
+    constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,.@%/";
+    if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) {
+        return text;
+    }
+    std::string word = "'";
+    for (const char character : text) {
+        word += character == '\'' ? std::string{"'\\''"} : std::string{character};
+    }
+    return word + "'";
+}
+
+// What was recorded, with the names that a shell needs to get at it again.
+struct Recorded {
+    const StoreReader& store;
+    SessionId session;
+    std::string where;  // " --data DIR", unless it is the default
+};
+
+// As many rows as leave its headings on the screen.
+std::uint64_t top_row_count() {
+    const std::size_t lines = terminal_lines(STDERR_FILENO);
+    return lines == 0
+               ? kTopRowsMax
+               : std::clamp(lines, kLinesBesideTop + kTopRowsMin, kLinesBesideTop + kTopRowsMax) - kLinesBesideTop;
+}
+
+// Whether there was something to show.
+Result<bool> show_table(const Recorded& recorded, const std::string& command, OptionValues options) {
+    options["session"] = session_hex(recorded.session);
+    const auto answer = PERFLEET_TRY(run_query(command, options, recorded.store, SymbolPaths{}, utc_now()));
+    if (answer.rows.empty()) {
+        return false;
+    }
+    Screen screen = screen_of(STDERR_FILENO);
+    const std::string whole = "perfleet " + command + " --wide";
+    screen.way_to_see_all = whole;
+    std::fputs(format_report(answer, ReportFormat::kText, screen).c_str(), stderr);
+    std::for_each(answer.warnings.begin(), answer.warnings.end(), print_warning);
+    return true;
+}
+
+Result<Scan> scan_of(const StoreReader& store, const std::string& session) {
+    const Result<Selection> selection = read_selection(OptionValues{{"session", session}}, utc_now());
+    return selection.ok() ? Scan::open(store, *selection) : Result<Scan>{Error{selection.error()}};
+}
+
+// As an option; the last one needs none, for a while.
+std::string session_option(const Recorded& recorded) {
+    const Result<Scan> last = scan_of(recorded.store, "last");
+    const bool is_last =
+        last.ok() && !last->sessions().empty() && last->sessions().front().record.session == recorded.session;
+    return is_last ? "" : " --session " + session_hex(recorded.session);
+}
+
+Result<Done> write_perf_data(const Recorded& recorded, const std::string& file, FileSink& sink) {
+    const auto scan = PERFLEET_TRY(scan_of(recorded.store, session_hex(recorded.session)));
+    const Result<ExportSummary> summary = export_perf_data(scan, {}, sink);
+    if (!summary.ok() && summary.error().code == ErrorCode::kNotFound) {
+        say("warning: -o " + shell_word(file) + ": not written, there are no samples");
+        return Done{};
+    }
+    if (!summary.ok()) {
+        return Error{summary.error()};
+    }
+    return sink.commit(summary->last_time);
+}
+
+// After the session is stored: the file and the first answer that the user asked for. `sink` may be null.
+Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, FileSink* sink) {
+    const std::string file = shell_word(line.perf_data_file);
+    if (sink != nullptr) {
+        if (auto written = write_perf_data(recorded, line.perf_data_file, *sink); !written.ok()) {
+            return Error{written.error().code, "-o " + file + ": " + written.error().message};
+        }
+    }
+    if (line.is_quiet) {
+        return Done{};
+    }
+    const auto shown = PERFLEET_TRY(show_table(recorded, "top", {{"limit", top_row_count()}}));
+    if (!shown) {
+        // Of probes alone.
+        const Result<bool> counted = show_table(recorded, "tracepoints", {});
+        if (!counted.ok() || *counted) {
+            std::fprintf(stderr, "Next: perfleet latency%s%s\n", session_option(recorded).c_str(),
+                         recorded.where.c_str());
+            return counted.ok() ? Result<Done>{Done{}} : Error{counted.error()};
+        }
+        say("no samples: what was profiled hardly ran. Sample more often with -F max, or record for longer");
+        return Done{};
+    }
+    const std::string next = sink != nullptr
+                                 ? "perf report -i " + file
+                                 : "perfleet export --to perf.data -o perf.data" + session_option(recorded) +
+                                       recorded.where + " && perf report -i perf.data";
+    std::fprintf(stderr, "Next: %s\n", next.c_str());
+    return Done{};
+}
+
+// Before anything is started: it may turn out that the file can't be written.
+Result<std::unique_ptr<FileSink>> open_perf_data(const std::string& file) {
+    if (file.empty()) {
+        return std::unique_ptr<FileSink>{};
+    }
+    if (file == "-") {
+        return Error{ErrorCode::kUsage, "-o -: standard output is the command's; name a file"};
+    }
+    return FileSink::create(file, ExistingFile::kKeepOld);
+}
+
+// Of the session that was recorded.
+Result<Done> give_name(const std::string& folder, const StoreReader& store, SessionId session,
+                       const std::string& given_name) {
+    const Result<Scan> scan = scan_of(store, session_hex(session));
+    return scan.ok() ? name_session(folder, scan->sessions().front().record, given_name) : Error{scan.error()};
+}
+
+Result<int> run_record(CommandLine parsed, const std::string& given_name) {
+    if (const auto checked = given_name.empty() ? Done{} : check_given_name(given_name); !checked.ok()) {
+        return Error{ErrorCode::kUsage, "--name: " + checked.error().message};
+    }
+    Result<std::optional<CommandLine>> line = finish_command_line(std::move(parsed));
+    if (!line.ok()) {
+        say(line.error().message);
+        return exit_status_of(line.error(), false);
+    }
+    if (!line->has_value()) {
+        return 0;
+    }
+    CollectorOptions options = std::move((*line)->options);
+    const bool has_command = !options.command.empty();
+    const bool is_default_folder = (*line)->data_folder.empty();
+    const auto folder = PERFLEET_TRY(data_folder_of((*line)->data_folder));
+    if (const Result<Done> made = prepare_writer_folder(folder); !made.ok()) {
+        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
+    }
+    const auto perf_data = PERFLEET_TRY(open_perf_data((*line)->perf_data_file));
+    const bool is_quiet = (*line)->is_quiet;
+    LiveLine live_line;
+    const auto log = [is_quiet, &live_line](const LogEvent& event) {
+        if (!is_quiet || event.level() == LogLevel::kError) {
+            live_line.write([&] { say(event.text()); });
+        }
+    };
+    // A command may write to the same terminal.
+    const bool has_live_line = LiveLine::is_possible() && !has_command && !is_quiet;
+    if ((*line)->is_compression_asked) {
+        log("-z: the store is compressed with and without it");
+    }
+    const Result<Recording> recording = record(std::move(options), folder, log, has_live_line ? &live_line : nullptr);
+    std::signal(SIGPIPE, SIG_IGN);  // only now: the command would have inherited it
+    if (!recording.ok()) {
+        say(recording.error().message);
+        return exit_status_of(recording.error(), has_command);
+    }
+    const CollectorSummary& summary = recording->summary;
+    const bool is_stored = summary.everything_acknowledged && !recording->not_stored;
+    log({is_stored ? LogLevel::kNotice : LogLevel::kError, "end", summary_line(summary)});
+    const std::string where = is_default_folder ? "" : " --data " + shell_word(folder);
+    if (!recording->unstored_file.empty()) {
+        say("nobody stored the rest within --exit-wait" +
+            (recording->not_stored ? ": " + recording->not_stored->message : "") + "; it is kept in " +
+            recording->unstored_file + ", and the next perfleet record that finds no gateway at " + folder +
+            " stores it");
+        return kExitFailure;
+    }
+    if (recording->not_stored) {
+        say(recording->not_stored->message + "; the rest is lost. Free space in " + folder +
+            ", or record into another folder with --data; what is there of this one: perfleet top --session " +
+            session_hex(summary.session) + where);
+        return kExitFailure;
+    }
+    const auto store = PERFLEET_TRY(open_store_reader(folder));
+    if (!given_name.empty()) {
+        PERFLEET_TRY(give_name(folder, *store, summary.session, given_name));
+    }
+    PERFLEET_TRY(show_recorded({*store, summary.session, where}, **line, perf_data.get()));
+    return summary.everything_acknowledged ? summary.command_exit_status : kExitFailure;
+}
+
+}  // namespace
+
+void add_record_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("record");
+    const auto line = std::make_shared<CommandLine>();
+    describe_command_line(CommandLineForm::kRecord, *command, *line);
+    const auto given_name = std::make_shared<std::string>();
+    add_options(*command, {{"--name NAME", *given_name, "name of the session, by which --session finds it"}});
+    command->callback([&invocation, line, given_name] {
+        invocation.run = [&invocation, line, given_name] {
+            line->options.own_command_line = {"perfleet"};
+            line->options.own_command_line.insert(line->options.own_command_line.end(), invocation.arguments.begin(),
+                                                  invocation.arguments.end());
+            return run_record(std::move(*line), *given_name);
+        };
+    });
+}
+
+}  // namespace perfleet

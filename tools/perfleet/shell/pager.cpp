@@ -1,0 +1,85 @@
+#include "tools/perfleet/shell/pager.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "tools/perfleet/shell/print_answer.h"
+
+namespace perfleet {
+namespace {
+
+std::string pager_command() {
+    for (const char* name : {"PERFLEET_PAGER", "PAGER"}) {
+        if (const char* const command = std::getenv(name); command != nullptr) {
+            return command;
+        }
+    }
+    return "less -FRX";
+}
+
+// A pager that can't be started would take the text with it.
+bool is_there(const std::string& command) {
+    const std::string word = command.substr(0, command.find_first_of(" \t"));
+    const bool is_plain = word.find_first_of("'\"$`\\;&|<>()=*?[]~#") == std::string::npos;
+    return !is_plain || std::system(("command -v " + word + " > /dev/null 2>&1").c_str()) == 0;
+}
+
+}  // namespace
+
+// Ctrl-C belongs to the pager, and a pager that is left reads no more.
+class Pager::IgnoredSignals {
+public:
+    IgnoredSignals() {
+        for (std::size_t i = 0; i < kSignals.size(); ++i) {
+            before_[i] = ::signal(kSignals[i], SIG_IGN);
+        }
+    }
+    ~IgnoredSignals() {
+        for (std::size_t i = 0; i < kSignals.size(); ++i) {
+            ::signal(kSignals[i], before_[i]);
+        }
+    }
+    IgnoredSignals(const IgnoredSignals&) = delete;
+    IgnoredSignals& operator=(const IgnoredSignals&) = delete;
+
+private:
+    static constexpr std::array kSignals{SIGINT, SIGQUIT, SIGPIPE};
+    std::array<sighandler_t, kSignals.size()> before_{};
+};
+
+std::unique_ptr<Pager> Pager::start() {
+    const std::string command = pager_command();
+    if (::isatty(STDOUT_FILENO) != 1 || command.empty() || command == "cat" || !is_there(command)) {
+        return nullptr;
+    }
+    ::setenv("LESS", "FRX", 0);
+    ::setenv("LV", "-c", 0);
+    std::FILE* const pipe = ::popen(command.c_str(), "we");
+    return pipe == nullptr ? nullptr : std::unique_ptr<Pager>{new Pager{pipe}};
+}
+
+// Signals only now: the pager would have inherited it.
+Pager::Pager(std::FILE* pipe) : pipe_{pipe}, ignored_{std::make_unique<IgnoredSignals>()} {}
+
+Pager::~Pager() { ::pclose(pipe_); }
+
+bool Pager::write(std::string_view text) {
+    return std::fwrite(text.data(), 1, text.size(), pipe_) == text.size() && std::fflush(pipe_) == 0;
+}
+
+Result<Done> print_paged(std::string_view text) {
+    const std::unique_ptr<Pager> pager = Pager::start();
+    if (pager == nullptr) {
+        return print_text(text);
+    }
+    (void)pager->write(text);
+    return Done{};
+}
+
+}  // namespace perfleet

@@ -1,0 +1,40 @@
+// A line on standard error that shows how far a command has come: from two seconds on, only on a terminal, erased at
+// the end.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "daemon/terminal/live_line.h"
+#include "schemas/host/progress.h"
+
+namespace perfleet {
+
+// "export: 43 %, about 12 s left", and where the total isn't known "export: 12 s".
+[[nodiscard]] std::string progress_text(const std::string& what, std::uint64_t done, std::uint64_t total,
+                                        std::chrono::seconds elapsed);
+
+class ProgressLine {
+public:
+    static constexpr std::chrono::milliseconds kDelay{2'000};
+
+    // `what` is the command's name.
+    explicit ProgressLine(std::string what, std::chrono::milliseconds delay = kDelay);
+
+    // Empty off a terminal: who does the work may save the effort. Borrows the line.
+    [[nodiscard]] ProgressReport report();
+
+    // Erases the line for good. Before anything else is printed.
+    void end() { line_.stop(); }
+
+private:
+    std::string what_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    std::atomic<std::uint64_t> done_{0};
+    std::atomic<std::uint64_t> total_{0};
+    LiveLine line_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,198 @@
+// control: requests to collectors that run, through the gateway that writes to the store.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "daemon/option/program_options.h"
+#include "exporters/report/report.h"
+#include "gateway/control/operator_message.h"
+#include "query-engine/scan/session_choice.h"
+#include "query-engine/select/selection.h"
+#include "schemas/vocabulary/time.h"
+#include "storage/store/open_store.h"
+#include "tools/perfleet/session/control_line.h"
+#include "tools/perfleet/shell/invocation.h"
+#include "tools/perfleet/shell/print_answer.h"
+
+namespace perfleet {
+namespace {
+
+using protocol::ControlCommand;
+
+constexpr double kTimeoutSMax = 3'600;
+
+struct ControlOptions {
+    std::string data = default_data_folder();
+    std::vector<std::string> targets;
+    std::string select;
+    std::string session;
+    std::string what;
+    std::uint64_t frequency_hz = 0;
+    std::uint64_t period = 0;
+    std::string event;
+    double timeout_s = 10;
+    OutputOptions output;
+};
+
+Result<OperatorCommand> order_of(const ControlOptions& options) {
+    OperatorCommand order;
+    order.event = options.event;
+    order.timeout_ns = static_cast<std::uint64_t>(options.timeout_s * static_cast<double>(kNsPerSecond));
+    if ((options.what.empty() ? 0 : 1) + (options.frequency_hz == 0 ? 0 : 1) + (options.period == 0 ? 0 : 1) != 1) {
+        return Error{ErrorCode::kUsage, "control: say one of start, stop, --frequency HZ, --period N"};
+    }
+    if (options.frequency_hz != 0) {
+        order.command = ControlCommand::kSetFrequency;
+        order.value = options.frequency_hz;
+    } else if (options.period != 0) {
+        order.command = ControlCommand::kSetPeriod;
+        order.value = options.period;
+    } else {
+        order.command = options.what == "start" ? ControlCommand::kStart : ControlCommand::kStop;
+    }
+    return order;
+}
+
+// Those that may run: the ones without an end.
+Result<std::vector<SessionRecord>> open_sessions(const ControlOptions& options) {
+    const auto matchers = PERFLEET_TRY(parse_matchers(options.select));
+    const auto store = PERFLEET_TRY(open_store_reader(options.data));
+    auto sessions = PERFLEET_TRY(noted_sessions(*store));
+    PERFLEET_TRY(choose_session(options.session, sessions));
+    std::vector<SessionRecord> open;
+    for (const auto& [name, session] : sessions) {
+        const SessionRecord& record = session.record;
+        const bool is_named = options.targets.empty() || std::find(options.targets.begin(), options.targets.end(),
+                                                                   record.target_name) != options.targets.end();
+        if (!is_named) {
+            continue;
+        }
+        const auto is_selected = PERFLEET_TRY(matches(matchers, record));
+        if (!is_selected) {
+            continue;
+        }
+        const auto end = PERFLEET_TRY(store->session_end(record.target, record.session));
+        if (!end.has_value()) {
+            open.push_back(record);
+        }
+    }
+    return open;
+}
+
+// Of a target only those that are there, or, when none is, that it isn't.
+std::vector<Answered> worth_telling(const std::vector<Answered>& answers) {
+    std::map<TargetId, const Answered*> absent;
+    std::vector<Answered> told;
+    for (const Answered& answer : answers) {
+        if (answer.reply.outcome != RequestOutcome::kNotConnected) {
+            told.push_back(answer);
+        }
+    }
+    for (const Answered& answer : answers) {
+        const bool is_there = std::any_of(told.begin(), told.end(), [&](const Answered& other) {
+            return other.session.target == answer.session.target;
+        });
+        const Answered*& last = absent[answer.session.target];
+        if (!is_there && (last == nullptr || last->session.came() < answer.session.came())) {
+            last = &answer;
+        }
+    }
+    for (const auto& [target, answer] : absent) {
+        if (answer != nullptr) {
+            told.push_back(*answer);
+        }
+    }
+    std::sort(told.begin(), told.end(), [](const Answered& a, const Answered& b) {
+        return std::tie(a.session.target_name, a.session.session) < std::tie(b.session.target_name, b.session.session);
+    });
+    return told;
+}
+
+std::string outcome_text(const Answered& answer) {
+    std::string outcome{reason_name(answer.reply.outcome)};
+    std::replace(outcome.begin(), outcome.end(), '_', ' ');
+    return outcome;
+}
+
+Answer table_of(const std::vector<Answered>& answers) {
+    Answer table;
+    table.columns = {{"target", ""}, {"session", ""}, {"outcome", ""}, {"reason", ""}};
+    for (const Answered& answer : answers) {
+        table.rows.push_back({answer.session.target_name, session_hex(answer.session.session), outcome_text(answer),
+                              printable(answer.reply.reason)});
+    }
+    return table;
+}
+
+// For people: a line a session.
+void print_lines(const std::vector<Answered>& answers) {
+    constexpr std::size_t kDigits = 8;
+    for (const Answered& answer : answers) {
+        std::printf("%s (session %s): %s%s%s\n", printable(answer.session.target_name).c_str(),
+                    session_hex(answer.session.session).substr(0, kDigits).c_str(), outcome_text(answer).c_str(),
+                    answer.reply.reason.empty() ? "" : ": ", printable(answer.reply.reason).c_str());
+    }
+}
+
+Result<int> run(const ControlOptions& options) {
+    PERFLEET_TRY(data_folder_of(options.data));
+    const auto order = PERFLEET_TRY(order_of(options));
+    if (options.targets.empty() && options.select.empty() && options.session.empty()) {
+        return Error{ErrorCode::kUsage,
+                     "control: choose sessions with --target NAME, --session ID or --select '{…}'; '{}' selects "
+                     "all"};
+    }
+    const auto sessions = PERFLEET_TRY(open_sessions(options));
+    const auto line = PERFLEET_TRY(ControlLine::open(options.data));
+    if (sessions.empty()) {
+        return Error{ErrorCode::kNotFound, "no running session is selected (perfleet sessions lists them)"};
+    }
+    auto answers = PERFLEET_TRY(line->ask(sessions, order));
+    const std::vector<Answered> told = worth_telling(answers);
+    if (options.output.is_text()) {
+        print_lines(told);
+    } else {
+        PERFLEET_TRY(print_answer(table_of(told), options.output));
+    }
+    const bool are_all = std::all_of(told.begin(), told.end(), [](const Answered& answer) {
+        return answer.reply.outcome == RequestOutcome::kApplied;
+    });
+    return are_all ? 0 : kExitFailure;
+}
+
+}  // namespace
+
+void add_control_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("control", "Start, stop or change what running collectors measure");
+    command->footer(
+        "Run it where the gateway runs, as its user or as root: control requests go through a "
+        "socket in its data folder. For a store on RADOS run it anywhere, as a user of the cluster "
+        "that may write there. Requests apply to running sessions; a restarted collector "
+        "measures what its own command line says. perfleet controls lists the changes, and "
+        "perfleet sessions shows stopped sessions. Exit status 1: some session did not apply it.");
+    const auto options = std::make_shared<ControlOptions>();
+    const CLI::Range at_least_one{std::uint64_t{1}, std::uint64_t{INT64_MAX}, "at least 1"};
+    add_options(
+        *command,
+        {{"what start|stop", options->what, "start or stop sampling", is_one_of({"start", "stop"})},
+         {"--frequency HZ", options->frequency_hz, "sample so many times a second from now on",
+          is_checked_by(at_least_one)},
+         {"--period N", options->period, "sample once in so many events, or ns, from now on",
+          is_checked_by(at_least_one)},
+         {"--event NAME", options->event, "only this event; default: all of a session"},
+         {"--data DIR", options->data, "Data folder of the gateway", is_not_empty, shows_default},
+         {"--target NAME", options->targets, "for the target of this name; several times for several", is_one_each},
+         {"--select MATCHERS", options->select, "for targets with these labels: '{rack=\"r12\"}', '{}' for all"},
+         {"--session ID", options->session, "for this session: its name, first digits of its id, or last"},
+         {"--wait S", options->timeout_s, "seconds that a collector may take to answer, reconnects included",
+          is_between(0.1, kTimeoutSMax), is_not_nan, shows_default}});
+    add_options(*command, output_rows(options->output));
+    command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
+}
+
+}  // namespace perfleet

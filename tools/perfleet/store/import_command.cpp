@@ -1,0 +1,415 @@
+// import: what other programs measured, put into a store.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "daemon/command-line/arguments.h"
+#include "daemon/option/program_options.h"
+#include "query-engine/select/selection.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/file_io.h"
+#include "schemas/host/host_clock.h"
+#include "schemas/peers/key_file.h"
+#include "schemas/text/utf8.h"
+#include "schemas/wire/hello_limits.h"
+#include "storage/engine/rocksdb/folder.h"
+#include "storage/store/open_engine.h"
+#include "storage/store/open_store.h"
+#include "target-collector/linux/host/machine_state.h"
+#include "target-collector/linux/host/processor_pmu.h"
+#include "target-collector/linux/host/target_identity.h"
+#include "tools/perfleet/import/exact_decimal.h"
+#include "tools/perfleet/import/frame_import.h"
+#include "tools/perfleet/import/import_limits.h"
+#include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/recording_file.h"
+#include "tools/perfleet/import/run_store.h"
+#include "tools/perfleet/query/query_source.h"
+#include "tools/perfleet/session/session_destination.h"
+#include "tools/perfleet/shell/invocation.h"
+#include "tools/perfleet/shell/progress_line.h"
+#include "tools/perfleet/shell/terminal.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kFileSizeBytesMax = 1ULL << 30;
+constexpr std::string_view kClockLabel = "clock_hz=";
+
+using Reader = Result<std::vector<ImportedRun>> (*)(std::string_view, const ImportHints&);
+constexpr const char* kFrames = "frames";
+const std::map<std::string, Reader>& readers() {
+    static const std::map<std::string, Reader> kReaders{{"kbench", read_kbench},
+                                                        {"columns", read_columns},
+                                                        {"bernat", read_bernat},
+                                                        {"sel4bench", read_sel4bench},
+                                                        {"utilisation", read_utilisation},
+                                                        {"sel4-entries", read_sel4_entries},
+                                                        {"sel4-tracepoints", read_sel4_tracepoints},
+                                                        {"sel4-utilisation", read_sel4_utilisation}};
+    return kReaders;
+}
+
+struct ImportOptions : GatewayChoice {  // without a gateway: into `data`
+    std::string file;
+    std::string data;
+    std::vector<ConnectKeys> keys;
+    std::string format;
+    ImportHints hints;
+    std::string target;
+    std::string architecture;
+    std::string time;
+    std::string clock_hz;
+    bool has_clock_hz = false;
+    std::vector<std::string> labels;
+    bool is_measured_here = false;
+    bool is_new_session = false;
+    std::vector<std::string> point_files;  // EVENT=FILE
+    std::string symfs;
+};
+
+struct SourceFile {
+    std::string text;
+    UtcNs modified;
+};
+
+Result<SourceFile> read_file(const std::string& path) {
+    const FileDescriptor descriptor{path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!descriptor) {
+        return error_from_errno(errno, path);
+    }
+    SourceFile file;
+    file.modified = utc_now();
+    struct stat status {};
+    if (::fstat(descriptor.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+        file.modified = UtcNs{status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec};
+    }
+    auto text = read_rest(descriptor.get(), kFileSizeBytesMax);
+    if (!text) {
+        return error_from_errno(errno, path);
+    }
+    file.text = std::move(*text);
+    if (file.text.size() > kFileSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, path + ": larger than 1 GiB; split it"};
+    }
+    return file;
+}
+
+// "62500000", "2.4e9": `option` says where it stands. Errors: kUsage.
+Result<std::uint64_t> parse_clock_hz(const std::string& option, const std::string& text) {
+    const ParsedDecimal parsed = parse_decimal(text);
+    const auto hertz = parsed.fault == DecimalFault::kNone ? in_parts(parsed.value, 0) : std::nullopt;
+    if (!hertz || *hertz == 0) {
+        return Error{ErrorCode::kUsage, option + text +
+                                            ": no whole number of Hz above 0; write it as 62500000 or 2.4e9, or leave "
+                                            "it out where it isn't known"};
+    }
+    return *hertz;
+}
+
+// What --clock-hz and a label of that name say, which must be the same; 0: neither is given.
+Result<std::uint64_t> said_clock_hz(const ImportOptions& options) {
+    std::uint64_t hertz = 0;
+    std::string said_by;
+    const auto take = [&](const std::string& option, const std::string& text) -> Result<Done> {
+        const auto parsed = PERFLEET_TRY(parse_clock_hz(option, text));
+        if (hertz != 0 && parsed != hertz) {
+            return Error{ErrorCode::kUsage,
+                         said_by + " and " + option + text + " say different things: leave out the one that is wrong"};
+        }
+        hertz = parsed;
+        said_by = option + text;
+        return Done{};
+    };
+    if (options.has_clock_hz) {
+        PERFLEET_TRY(take("--clock-hz ", options.clock_hz));
+    }
+    for (const std::string& label : options.labels) {
+        if (label.starts_with(kClockLabel)) {
+            if (auto taken = take("--label " + std::string{kClockLabel}, label.substr(kClockLabel.size()));
+                !taken.ok()) {
+                return std::move(taken).error();
+            }
+        }
+    }
+    return hertz;
+}
+
+Result<Done> add_said_labels(const ImportOptions& options, std::map<std::string, std::string>& labels) {
+    for (const std::string& label : options.labels) {
+        const std::size_t equals = label.find('=');
+        if (equals == 0 || equals == std::string::npos) {
+            return Error{ErrorCode::kUsage, "--label " + label + ": expected KEY=VALUE"};
+        }
+        if (hello_limits::is_reserved_label(label.substr(0, equals))) {
+            return Error{ErrorCode::kUsage,
+                         "--label " + label + ": say it with --" + label.substr(0, equals) + ", which selections know"};
+        }
+        labels[label.substr(0, equals)] = label.substr(equals + 1);
+    }
+    return Done{};
+}
+
+Result<Done> add_labels(const ImportOptions& options, std::uint64_t clock_hz, ImportedRun& run) {
+    if (options.is_measured_here) {
+        for (const auto& labels : {machine_state(), processor_pmu()}) {
+            for (const auto& [name, text] : labels) {
+                run.labels[name] = text;
+            }
+        }
+    }
+    PERFLEET_TRY(add_said_labels(options, run.labels));
+    if (clock_hz != 0) {
+        run.labels["clock_hz"] = std::to_string(clock_hz);
+    }
+    return Done{};
+}
+
+Result<Done> read_points(const std::vector<std::string>& point_files, ImportHints& hints) {
+    for (const std::string& named : point_files) {
+        const std::size_t equals = named.find('=');
+        if (equals == 0 || equals == std::string::npos) {
+            return Error{ErrorCode::kUsage, "--points " + named + ": expected EVENT=FILE"};
+        }
+        auto file = PERFLEET_TRY(read_file(named.substr(equals + 1)));
+        hints.points.emplace_back(named.substr(0, equals), std::move(file.text));
+    }
+    return Done{};
+}
+
+Result<std::unique_ptr<SessionDestination>> destination_of(const ImportOptions& options) {
+    return options.gateways.empty() ? open_destination(PERFLEET_TRY(data_folder_of(options.data)))
+                                    : connect_destination({options.gateways, "", options.keys});
+}
+
+// A collector's own session, as it would have come over a wire.
+Result<Done> import_collected(const ImportOptions& options) {
+    if (options.file == "-") {
+        return Error{ErrorCode::kUsage, "--format frames: name the file, it is read twice"};
+    }
+    if (!options.target.empty() || !options.architecture.empty() || !options.time.empty() || !options.labels.empty() ||
+        options.is_measured_here || options.has_clock_hz) {
+        return Error{ErrorCode::kUsage,
+                     "--format frames: target, architecture, clock, time and labels are in the file"};
+    }
+    if (!options.gateways.empty()) {
+        return Error{ErrorCode::kUsage,
+                     "--format frames: not through a gateway; name a store that no process writes to"};
+    }
+    const auto named = PERFLEET_TRY(data_folder_of(options.data));
+    if (auto made = is_folder(named) ? prepare_writer_folder(named) : Done{}; !made.ok()) {
+        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
+    }
+    const auto store = PERFLEET_TRY(open_store(named, {.memory_size_bytes = kImportStoreMemorySizeBytes}));
+    const auto fresh = options.is_new_session ? std::optional{new_session_id()} : std::nullopt;
+    ProgressLine progress{"import"};
+    const auto imported = import_frames(options.file, fresh, utc_now(), *store, progress.report());
+    progress.end();
+    if (!imported.ok()) {
+        return Error{imported.error()};
+    }
+    const std::string session = session_hex(imported->session);
+    if (imported->was_there()) {
+        std::printf("session %s was there already%s\n", session.c_str(),
+                    imported->is_given ? "; if this is another run that left the same bytes: --new-session" : "");
+    } else {
+        std::printf("session %s of %s: %llu rows in %llu batches\n", session.c_str(),
+                    printable(imported->target_name).c_str(), static_cast<unsigned long long>(imported->row_count),
+                    static_cast<unsigned long long>(imported->batches_stored));
+    }
+    if (imported->batches_expired > 0) {
+        print_warning(options.file + ": " + std::to_string(imported->batches_expired) +
+                      " batches are of hours that were dropped from this store");
+    }
+    if (imported->cut_short.has_value()) {
+        print_warning(*imported->cut_short + ": what stands before it is imported");
+    } else if (!imported->has_end) {
+        print_warning(options.file + ": its collector didn't come to an end: what it had not yet written is unknown");
+    }
+    return Done{};
+}
+
+Result<Done> import_recording(const ImportOptions& options) {
+    auto file = PERFLEET_TRY(open_recording_file(options.file, options.format));
+    if (options.is_measured_here || options.has_clock_hz || options.is_new_session) {
+        return Error{ErrorCode::kUsage, "--format " + file.format +
+                                            ": --measured-here, --clock-hz and --new-session are for other formats"};
+    }
+    RecordingImport import;
+    import.target_name = options.target;
+    import.architecture = options.architecture;
+    import.symfs = options.symfs;
+    import.now = utc_now();
+    std::map<std::string, std::string> labels;
+    PERFLEET_TRY(add_said_labels(options, labels));
+    import.labels.assign(labels.begin(), labels.end());
+    if (!options.time.empty()) {
+        const auto time = parse_time(options.time, import.now);
+        if (!time.ok()) {
+            return Error{ErrorCode::kUsage, "--time: " + time.error().message};
+        }
+        import.start = *time;
+    }
+    const auto destination = PERFLEET_TRY(destination_of(options));
+    const auto imported = PERFLEET_TRY(import_recording_file(std::move(file), import, *destination));
+    const std::string session = session_hex(imported.session);
+    if (imported.was_there()) {
+        std::printf("session %s was there already\n", session.c_str());
+    } else {
+        std::printf("session %s of %s: %llu rows, %llu of them samples\n", session.c_str(),
+                    printable(imported.target_name).c_str(), static_cast<unsigned long long>(imported.row_count),
+                    static_cast<unsigned long long>(imported.sample_count));
+    }
+    if (imported.batches_expired > 0) {
+        print_warning(options.file + ": " + std::to_string(imported.batches_expired) +
+                      " batches are of hours that were dropped from this store");
+    }
+    return Done{};
+}
+
+Result<Done> import_file(const ImportOptions& options) {
+    const auto clock_hz = PERFLEET_TRY(said_clock_hz(options));
+    ProgressLine progress{"import"};
+    auto file = PERFLEET_TRY(read_file(options.file));
+    ImportHints hints = options.hints;
+    hints.clock_hz = clock_hz;
+    hints.architecture = options.architecture;
+    PERFLEET_TRY(read_points(options.point_files, hints));
+    auto runs = readers().at(options.format)(file.text, hints);
+    if (!runs.ok()) {
+        return Error{runs.error().code, options.file + ": " + runs.error().message};
+    }
+    ImportPlace place{options.target.empty() ? host_name() : options.target, options.architecture, file.modified,
+                      options.file};
+    if (!options.time.empty()) {
+        const auto time = parse_time(options.time, utc_now());
+        if (!time.ok()) {
+            return Error{ErrorCode::kUsage, "--time: " + time.error().message};
+        }
+        place.time = *time;
+    }
+    for (ImportedRun& run : *runs) {
+        PERFLEET_TRY(add_labels(options, hints.clock_hz, run));
+    }
+    const auto destination = PERFLEET_TRY(destination_of(options));
+    for (const ImportedRun& run : *runs) {
+        const auto stored = store_run(run, place, *destination);
+        progress.end();
+        if (!stored.ok()) {
+            return Error{stored.error().code, options.file + ": " + stored.error().message};
+        }
+        for (const std::string& warning : run.warnings) {
+            print_warning(options.file + ": " + warning);
+        }
+        if (stored->was_there) {
+            std::printf("session %s was there already\n", session_hex(stored->session).c_str());
+        } else {
+            std::printf("session %s: %llu rows of %zu series\n", session_hex(stored->session).c_str(),
+                        static_cast<unsigned long long>(stored->row_count), run.series.size());
+        }
+    }
+    return Done{};
+}
+
+Result<Done> import_as_told(ImportOptions& options) {
+    options.keys = PERFLEET_TRY(options.load_keys());
+    if (!options.keys.empty() && options.target.empty()) {
+        options.target = options.keys.front().own.name;
+    }
+    return options.format == kFrames ? import_collected(options)
+           : options.format.empty() || options.format == kPerfData || options.format == kPprof
+               ? import_recording(options)
+               : import_file(options);
+}
+
+// CLI11 takes -1 for 2^64 - 1.
+std::string check_not_negative(const std::string& text) {
+    return text.starts_with('-') ? "'" + text + "' is below 0" : "";
+}
+
+void add_kernel_log_options(CLI::App& command, ImportOptions& options) {
+    ImportHints& hints = options.hints;
+    add_options(
+        command,
+        {{"--log-index N", hints.log_index, "sel4-entries, sel4-tracepoints: what seL4_BenchmarkFinalizeLog returned",
+          is_checked_by(check_not_negative)},
+         {"--max-tracepoints N", hints.tracepoint_count, "sel4-tracepoints: the kernel's KernelMaxNumTracePoints",
+          is_checked_by(check_not_negative)},
+         {"--kernel-version VERSION", hints.kernel_version,
+          "sel4-…: of the kernel (default: as of 14.0.0; before, paths were numbered otherwise)"},
+         {"--mcs", hints.is_mcs, "sel4-entries: the kernel is an MCS one, which numbers system calls otherwise"},
+         {"--points EVENT=FILE", options.point_files,
+          "sel4-entries: timestamps that a program took with the same cycle counter, one a line", is_not_empty,
+          is_one_each},
+         {"--threads LIST", hints.thread_names, "sel4-utilisation: their names, in the file's order, with commas",
+          is_comma_list}});
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("import", "Put what other programs measured into a store");
+    const auto options = std::make_shared<ImportOptions>();
+    std::vector<std::string> names;
+    for (const auto& [name, reader] : readers()) {
+        names.push_back(name);
+    }
+    names.emplace_back(kFrames);
+    names.emplace_back(kPerfData);
+    names.emplace_back(kPprof);
+    add_options(*command, {{"FILE", options->file, "what to import; - for standard input", is_not_empty, is_required},
+                           {"--format FORMAT", options->format,
+                            "perf.data (recognised without it: perf's recordings, from files, folders and pipes); "
+                            "pprof (recognised where gzip has compressed it); kbench (Kanata Bench's serial output), "
+                            "columns (numbers), bernat (his module's results), sel4bench (its JSON, or the console's "
+                            "output with it), utilisation (what seL4_BenchmarkDumpAllThreadsUtilisation prints); bytes "
+                            "of memory: sel4-entries, sel4-tracepoints (the log buffer), sel4-utilisation (13 words a "
+                            "thread); frames (what perfleet-collector --output or a target's file sink wrote)",
+                            is_checked_by(CLI::IsMember(names).description(""))}});
+    add_options(*command, destination_rows(options->data, *options));
+    add_options(
+        *command,
+        {ceph_conf_row(),
+         {"--event NAME", options->hints.event, "what was measured, in a word"},
+         {"--unit UNIT", options->hints.unit, "of the numbers (default: cycles)"},
+         {"--target NAME", options->target,
+          "where it was measured (default: the target of --key, that of the file, this host)"},
+         {"--arch NAME", options->architecture, "its architecture"},
+         {"--time TIME", options->time, "when (default: the file's time): RFC 3339, -2h"},
+         {"--clock-hz HZ", options->clock_hz, "the cycle counter's frequency: 62500000, 2.4e9"},
+         {"--label K=V", options->labels,
+          "what else is known of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…", is_one_each},
+         {"--measured-here", options->is_measured_here,
+          "the run was measured on this machine as it is set now: governor, turbo, frequency, kernel and processor are "
+          "stored with it"},
+         {"--initial-test-size N", options->hints.initial_test_size,
+          "kbench: the file is a bare table of tests × groups, whose first group has this test size",
+          is_checked_by(check_not_negative)},
+         {"--delta N", options->hints.test_size_delta, "… and each next one is greater by this",
+          is_checked_by(check_not_negative)},
+         {"--new-session", options->is_new_session,
+          "frames: of a target without entropy, whose session is given here: another run, though it left the same "
+          "bytes as one that is there"},
+         {"--symfs DIR", options->symfs,
+          "perf.data with copied stacks (--call-graph dwarf): programs and libraries lie below this folder"}});
+    add_kernel_log_options(*command, *options);
+    command->callback([&invocation, options, command] {
+        options->has_clock_hz = command->count("--clock-hz") != 0;
+        invocation.run = [options]() -> Result<int> {
+            PERFLEET_TRY(import_as_told(*options));
+            return 0;
+        };
+    });
+}
+
+}  // namespace perfleet
