@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "target-collector/source/linux/event/event_parser.h"
 #include "target-collector/source/linux/opening/event_set.h"
 
 namespace perfleet {
