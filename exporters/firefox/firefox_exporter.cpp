@@ -9,9 +9,9 @@
 #include <map>
 #include <unordered_map>
 
-#include "exporters/format/export_format.h"
 #include "exporters/timeline/json_file.h"
 #include "exporters/timeline/timeline.h"
+#include "query-engine/service/export_format.h"
 
 namespace perfleet {
 namespace {
@@ -245,8 +245,7 @@ private:
     std::vector<std::uint32_t> chain_;
 };
 
-Result<ExportOutcome> write_firefox(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&,
-                                    ExportSink& sink) {
+Result<QueryEnd> write_firefox(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&, ExportSink& sink) {
     const auto timeline = PERFLEET_TRY(Timeline::read(input.scan, symbolizer));
     PERFLEET_TRY(FirefoxFile{*timeline, sink}.write());
     return timeline->outcome();

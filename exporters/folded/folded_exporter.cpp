@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exporters/format/export_format.h"
+#include "query-engine/service/export_format.h"
 #include "query-engine/statistic/session/coverage.h"
 #include "query-engine/statistic/session/event_choice.h"
 #include "query-engine/statistic/stack/frame_names.h"
@@ -87,10 +87,10 @@ private:
     MemoryShare share_;
 };
 
-Result<ExportOutcome> write_folded(const ExportInput& input, Symbolizer& symbolizer, const SourceOptions& options,
-                                   ExportSink& sink) {
+Result<QueryEnd> write_folded(const ExportInput& input, Symbolizer& symbolizer, const SourceOptions& options,
+                              ExportSink& sink) {
     const Scan& scan = input.scan;
-    ExportOutcome outcome;
+    QueryEnd outcome;
     outcome.summary = "collapsed stacks";
     const auto event = PERFLEET_TRY(choose_event(scan));
     if (!event.has_value()) {

@@ -40,7 +40,7 @@ TEST_P(ExportMemoryLimit, ThreadsWithoutNamesStayWithinIt) {
             const Result<Scan> scan = Scan::open(*store_, selection);
             ASSERT_TRUE(scan.ok());
             NoSink sink;
-            const Result<ExportOutcome> outcome = GetParam().write({*scan, {}, {}, UtcNs{0}}, sink);
+            const Result<QueryEnd> outcome = GetParam().write({*scan, {}, {}, UtcNs{0}}, sink);
             has_answered = outcome.ok();
             if (!outcome.ok()) {
                 EXPECT_EQ(outcome.error().code, ErrorCode::kTooLarge) << outcome.error().message;

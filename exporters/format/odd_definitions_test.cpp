@@ -146,7 +146,7 @@ TEST(OddDefinitions, FailNoExport) {
             const Result<Scan> scan = Scan::open(is_alone ? *good : *both, {});
             ASSERT_TRUE(scan.ok());
             NoSink sink;
-            const Result<ExportOutcome> outcome = format.write({*scan, {}, {}, UtcNs{0}}, sink);
+            const Result<QueryEnd> outcome = format.write({*scan, {}, {}, UtcNs{0}}, sink);
             EXPECT_TRUE(outcome.ok()) << format.name << ": " << outcome.error().message;
         }
     }

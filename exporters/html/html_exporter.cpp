@@ -170,7 +170,7 @@ void warn_of_graph(const FlameGraph& graph, std::vector<std::string>& warnings) 
 }
 
 // A page without frames, and a warning that says so.
-Result<ExportOutcome> write_empty_page(const Scan& scan, PageData data, const std::string& warning, ExportSink& sink) {
+Result<QueryEnd> write_empty_page(const Scan& scan, PageData data, const std::string& warning, ExportSink& sink) {
     Ledger ledger;
     for (std::size_t index = 0; index < scan.sessions().size(); ++index) {
         ledger.add(scan.ledger(index, kKindsWithCallChains, data.warnings));
@@ -183,7 +183,7 @@ Result<ExportOutcome> write_empty_page(const Scan& scan, PageData data, const st
     drop_repeated(data.warnings);
     const std::string page = html_page(data);
     PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{page})));
-    return ExportOutcome{std::nullopt, "a page without frames", std::move(ledger), std::move(data.warnings)};
+    return QueryEnd{std::nullopt, "a page without frames", std::move(ledger), std::move(data.warnings)};
 }
 
 Result<std::optional<EventChoice>> choose_page_event(const Scan& scan, const HtmlOptions& options) {
@@ -213,8 +213,8 @@ Result<Selection> before_selection(const std::string& text, const Selection& sel
     return side;
 }
 
-Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symbolizer& symbolizer,
-                                  const HtmlOptions& given, ExportSink& sink) {
+Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& symbolizer, const HtmlOptions& given,
+                             ExportSink& sink) {
     const bool is_slowest = given.slowest.is_given();
     const auto event = PERFLEET_TRY(choose_page_event(scan, given));
     if (!event.has_value()) {
@@ -311,7 +311,7 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
     drop_repeated(data.warnings);
     const std::string page = html_page(data);
     PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{page})));
-    return ExportOutcome{
+    return QueryEnd{
         std::nullopt,
         std::to_string(data.graph.frames.size()) + " frames, " + std::to_string(data.graph.total) + " " + data.unit,
         std::move(ledger), std::move(data.warnings)};

@@ -8,15 +8,15 @@
 #include <string>
 
 #include "exporters/html/html_options.h"
-#include "exporters/sink/export_sink.h"
 #include "query-engine/scan/scan.h"
+#include "query-engine/service/query.h"
 #include "query-engine/symbol/symbolizer.h"
 
 namespace perfleet {
 
 // `before`: null, or what is compared with `scan`.
-[[nodiscard]] Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symbolizer& symbolizer,
-                                                const HtmlOptions& options, ExportSink& sink);
+[[nodiscard]] Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& symbolizer,
+                                           const HtmlOptions& options, ExportSink& sink);
 
 // The selection of --before: what its text leaves out is as in `selected`. Errors: kUsage.
 [[nodiscard]] Result<Selection> before_selection(const std::string& text_untrusted, const Selection& selected,

@@ -76,7 +76,7 @@ protected:
     static std::string page_of(const Scan& scan, const HtmlOptions& options = {}, const Scan* before = nullptr) {
         Symbolizer symbolizer{nullptr, {}};
         TextSink sink;
-        const Result<ExportOutcome> outcome = export_html(scan, before, symbolizer, options, sink);
+        const Result<QueryEnd> outcome = export_html(scan, before, symbolizer, options, sink);
         EXPECT_TRUE(outcome.ok());
         return sink.text;
     }
@@ -212,7 +212,7 @@ TEST_F(HtmlExporter, WithoutSamplesThePageIsEmptyAndSaysSo) {
     const auto expect_empty = [&](const Scan& scan) {
         Symbolizer symbolizer{nullptr, {}};
         TextSink sink;
-        const Result<ExportOutcome> outcome = export_html(scan, nullptr, symbolizer, {}, sink);
+        const Result<QueryEnd> outcome = export_html(scan, nullptr, symbolizer, {}, sink);
         ASSERT_TRUE(outcome.ok()) << outcome.error().message;
         ASSERT_FALSE(outcome->warnings.empty());
         EXPECT_NE(outcome->warnings.front().find("nothing to show"), std::string::npos) << outcome->warnings.front();

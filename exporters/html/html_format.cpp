@@ -1,12 +1,12 @@
-#include "exporters/format/export_format.h"
 #include "exporters/html/html_exporter.h"
+#include "query-engine/service/export_format.h"
 #include "query-engine/statistic/stack/frame_filter.h"
 
 namespace perfleet {
 namespace {
 
-Result<ExportOutcome> write_html(const ExportInput& input, Symbolizer& symbolizer, const HtmlOptions& options,
-                                 ExportSink& sink) {
+Result<QueryEnd> write_html(const ExportInput& input, Symbolizer& symbolizer, const HtmlOptions& options,
+                            ExportSink& sink) {
     if (options.before.empty()) {
         return export_html(input.scan, nullptr, symbolizer, options, sink);
     }

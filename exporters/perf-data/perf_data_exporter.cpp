@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "exporters/format/export_format.h"
 #include "exporters/perf-data/features.h"
 #include "exporters/perf-data/record_stream.h"
 #include "exporters/perf-data/record_writer.h"
 #include "exporters/perf-data/stat_records.h"
 #include "exporters/rows/event_table.h"
 #include "exporters/rows/row_merge.h"
+#include "query-engine/service/export_format.h"
 #include "query-engine/statistic/counter/counters.h"
 #include "query-engine/statistic/session/coverage.h"
 
@@ -404,10 +404,10 @@ Result<ExportSummary> export_perf_data(const Scan& scan, const PerfDataOptions& 
 
 ExportFormat perf_data_format() {
     const auto write = [](const ExportInput& input, Symbolizer&, const PerfDataOptions& options,
-                          ExportSink& sink) -> Result<ExportOutcome> {
+                          ExportSink& sink) -> Result<QueryEnd> {
         auto summary = PERFLEET_TRY(export_perf_data(input.scan, options, sink));
-        return ExportOutcome{summary.last_time, std::to_string(summary.sample_count) + " samples",
-                             std::move(summary.ledger), std::move(summary.warnings)};
+        return QueryEnd{summary.last_time, std::to_string(summary.sample_count) + " samples", std::move(summary.ledger),
+                        std::move(summary.warnings)};
     };
     return with_options({.name = "perf.data", .summary = "for perf", .is_sequential = false, .keeps_old = true},
                         perf_data_options(), write);

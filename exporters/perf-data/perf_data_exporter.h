@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "exporters/perf-data/perf_data_options.h"
-#include "exporters/sink/export_sink.h"
 #include "query-engine/scan/scan.h"
+#include "query-engine/service/query.h"
 #include "query-engine/statistic/answer/answer.h"
 #include "schemas/vocabulary/error.h"
 

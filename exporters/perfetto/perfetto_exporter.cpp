@@ -13,10 +13,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "exporters/format/export_format.h"
 #include "exporters/perfetto/perfetto_trace.h"
 #include "exporters/sink/gzip_stream.h"
 #include "exporters/timeline/timeline.h"
+#include "query-engine/service/export_format.h"
 
 namespace perfleet {
 namespace {
@@ -318,8 +318,7 @@ private:
     std::vector<std::uint64_t> chain_;
 };
 
-Result<ExportOutcome> write_perfetto(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&,
-                                     ExportSink& sink) {
+Result<QueryEnd> write_perfetto(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&, ExportSink& sink) {
     const auto timeline = PERFLEET_TRY(Timeline::read(input.scan, symbolizer));
     PERFLEET_TRY(PerfettoFile{*timeline, sink}.write());
     return timeline->outcome();

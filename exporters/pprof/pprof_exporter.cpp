@@ -20,13 +20,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include "exporters/format/export_format.h"
 #include "exporters/pprof/pprof_message.h"
 #include "exporters/profile/profile_sources.h"
 #include "exporters/profile/profile_tables.h"
 #include "exporters/profile/sample_labels.h"
 #include "exporters/report/report.h"
 #include "exporters/sink/gzip_stream.h"
+#include "query-engine/service/export_format.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
@@ -404,8 +404,8 @@ private:
     std::optional<Error> failure_;
 };
 
-Result<ExportOutcome> write_pprof(const ExportInput& input, Symbolizer& symbolizer, const SourceOptions& options,
-                                  ExportSink& sink) {
+Result<QueryEnd> write_pprof(const ExportInput& input, Symbolizer& symbolizer, const SourceOptions& options,
+                             ExportSink& sink) {
     const Scan& scan = input.scan;
     ProfileTables tables{symbolizer, scan.memory(), scan.worker_count()};
     PERFLEET_TRY(tables.count(scan));
@@ -424,7 +424,7 @@ Result<ExportOutcome> write_pprof(const ExportInput& input, Symbolizer& symboliz
         !written.ok()) {
         return std::move(written).error();
     }
-    ExportOutcome outcome;
+    QueryEnd outcome;
     std::uint64_t row_count = 0;
     for (std::size_t i = 0; i < tables.samples().size(); ++i) {
         for (std::size_t value = 0; value < tables.values().size(); ++value) {

@@ -184,8 +184,7 @@ protected:
         const SymbolPaths paths;
         const OptionValues options;
         BytesSink sink;
-        const Result<ExportOutcome> outcome =
-            find_export_format("pprof")->write({scan, paths, options, UtcNs{0}}, sink);
+        const Result<QueryEnd> outcome = find_export_format("pprof")->write({scan, paths, options, UtcNs{0}}, sink);
         EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message);
         return read(sink.text);
     }

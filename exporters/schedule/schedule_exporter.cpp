@@ -6,13 +6,13 @@
 #include <string>
 #include <utility>
 
-#include "exporters/format/export_format.h"
 #include "exporters/report/report_parts.h"
 #include "exporters/schedule/schedule.h"
 #include "exporters/schedule/schedule_figure.h"
 #include "exporters/schedule/schedule_page.h"
 #include "exporters/timeline/timeline.h"
 #include "query-engine/scan/query_memory.h"
+#include "query-engine/service/export_format.h"
 
 namespace perfleet {
 namespace {
@@ -51,8 +51,8 @@ const OptionTable<ScheduleOptions>& schedule_options() {
     return kTable;
 }
 
-Result<ExportOutcome> write_schedule(const ExportInput& input, Symbolizer&, const ScheduleOptions& options,
-                                     ExportSink& sink) {
+Result<QueryEnd> write_schedule(const ExportInput& input, Symbolizer&, const ScheduleOptions& options,
+                                ExportSink& sink) {
     const Scan& scan = input.scan;
     const auto timeline = PERFLEET_TRY(Timeline::read_threads(scan));
     MemoryShare share{scan.memory()};
@@ -65,7 +65,7 @@ Result<ExportOutcome> write_schedule(const ExportInput& input, Symbolizer&, cons
     if (options.format == FigureFormat::kHtml) {
         merge_short_spans(schedule, kScheduleSpansMax);
     }
-    ExportOutcome outcome = timeline->outcome();
+    QueryEnd outcome = timeline->outcome();
     outcome.summary = counted_noun(run_count, "run") + " of " + counted_noun(schedule.threads.size(), "thread") +
                       " on " + counted_noun(schedule.lanes.size(), "CPU");
     outcome.warnings.insert(outcome.warnings.end(), schedule.warnings.begin(), schedule.warnings.end());

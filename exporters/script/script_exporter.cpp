@@ -12,7 +12,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
 #include "exporters/rows/event_table.h"
 #include "exporters/rows/file_clock.h"
@@ -22,6 +21,7 @@
 #include "exporters/script/script_options.h"
 #include "exporters/script/trace_format.h"
 #include "query-engine/select/selection.h"
+#include "query-engine/service/export_format.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kinds.h"
 
@@ -63,7 +63,7 @@ public:
           events_{scan, outcome_.warnings},
           merge_{scan, events_, clock_} {}
 
-    Result<ExportOutcome> run() {
+    Result<QueryEnd> run() {
         list_targets();
         list_events();
         PERFLEET_TRY(merge_.run(*this));
@@ -415,7 +415,7 @@ private:
     Symbolizer& symbolizer_;
     const ScriptOptions& options_;
     ExportSink& sink_;
-    ExportOutcome outcome_;
+    QueryEnd outcome_;
     FileClock clock_;
     EventTable events_;
     RowMerge merge_;

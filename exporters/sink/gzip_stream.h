@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-#include "exporters/sink/export_sink.h"
+#include "query-engine/service/query.h"
 
 namespace perfleet {
 

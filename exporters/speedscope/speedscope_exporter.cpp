@@ -7,9 +7,9 @@
 // Errors: kTooLarge when the query's memory is exceeded; those of store and sink.
 #include <algorithm>
 
-#include "exporters/format/export_format.h"
 #include "exporters/timeline/json_file.h"
 #include "exporters/timeline/timeline.h"
+#include "query-engine/service/export_format.h"
 
 namespace perfleet {
 namespace {
@@ -115,8 +115,8 @@ private:
     std::vector<std::uint32_t> chain_;
 };
 
-Result<ExportOutcome> write_speedscope(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&,
-                                       ExportSink& sink) {
+Result<QueryEnd> write_speedscope(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&,
+                                  ExportSink& sink) {
     const auto timeline = PERFLEET_TRY(Timeline::read(input.scan, symbolizer));
     PERFLEET_TRY(SpeedscopeFile{*timeline, sink}.write());
     return timeline->outcome();

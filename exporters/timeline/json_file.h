@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "exporters/sink/export_sink.h"
 #include "exporters/sink/gzip_stream.h"
+#include "query-engine/service/query.h"
 
 namespace perfleet {
 

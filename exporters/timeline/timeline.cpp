@@ -383,7 +383,7 @@ std::string Timeline::thread_name(std::uint32_t number) const {
            std::to_string(thread.pid) + "/" + std::to_string(thread.tid);
 }
 
-ExportOutcome Timeline::outcome() const {
+QueryEnd Timeline::outcome() const {
     return {std::nullopt, std::to_string(rows_.size()) + " samples", ledger_, warnings_};
 }
 

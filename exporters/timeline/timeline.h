@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "exporters/sink/export_sink.h"
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/scan/scan.h"
+#include "query-engine/service/query.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "storage/number/flat_table.h"
 
@@ -128,7 +128,7 @@ public:
     [[nodiscard]] UtcNs first_utc() const { return first_utc_; }
 
     // With the ledger and the warnings of what was read.
-    [[nodiscard]] ExportOutcome outcome() const;
+    [[nodiscard]] QueryEnd outcome() const;
 
 private:
     class Reader;

@@ -24,9 +24,9 @@ class QueryContext {
 public:
     QueryContext() = default;
     explicit QueryContext(ProgressReport report) : report_{std::move(report)} {}
-    // Borrows the pool and the flag.
-    QueryContext(MemoryPool& pool, const std::atomic<bool>& cancelled, ProgressReport report)
-        : pool_{&pool}, cancelled_{&cancelled}, report_{std::move(report)} {}
+    // Borrows the pool (null: none) and the flag.
+    QueryContext(MemoryPool* pool, const std::atomic<bool>& cancelled, ProgressReport report)
+        : pool_{pool}, cancelled_{&cancelled}, report_{std::move(report)} {}
 
     [[nodiscard]] MemoryPool* pool() const { return pool_; }  // null: its memory is its own
 

@@ -55,7 +55,7 @@ TEST(QueryContext, EndsAScanBetweenBlocks) {
     deliver(make_scenario(9), DeliveryOrder{}, *store);
     MemoryPool pool{limits::kQueryMemorySizeBytes};
     std::atomic<bool> cancelled = false;
-    QueryContext context{pool, cancelled, {}};
+    QueryContext context{&pool, cancelled, {}};
     const Result<Scan> scan = Scan::open(*store, {}, &context);
     ASSERT_TRUE(scan.ok());
     const std::span<const Series> series = scan->sessions()[0].series;

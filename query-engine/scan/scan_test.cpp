@@ -430,7 +430,7 @@ TEST(SessionChoice, TheLastIsTheOneThatCameLastHoweverOldItIs) {
 TEST_F(ScanTest, CancelledScanEndsAsCancelled) {
     const std::atomic<bool> cancelled = true;
     MemoryPool pool{limits::kQueryMemorySizeBytes};
-    QueryContext context{pool, cancelled, {}};
+    QueryContext context{&pool, cancelled, {}};
     const Result<Scan> scan = Scan::open(*store_, {}, &context);
     ASSERT_FALSE(scan.ok());
     EXPECT_EQ(scan.error().code, ErrorCode::kCancelled);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "daemon/option/option.h"
-#include "query-engine/statistic/answer/answer.h"
+#include "query-engine/service/query.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 
@@ -19,15 +19,6 @@ namespace perfleet {
 inline constexpr std::size_t kQueryRequestSizeBytesMax = 64U << 10;
 inline constexpr std::size_t kQueryReplySizeBytesMax = 16U << 20;
 inline constexpr std::uint32_t kQueryOptionsMax = 32;
-
-// What stands at the end of an answer.
-struct QueryEnd {
-    Ledger ledger;
-    std::vector<std::string> warnings;
-    std::optional<UtcNs> modified;                      // of an exported file: when the recording ended
-    std::string summary;                                // of an exported file: what is in it
-    std::vector<std::pair<std::string, Ledger>> parts;  // of a table: those of Answer
-};
 
 namespace query_message {
 

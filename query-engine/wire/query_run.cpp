@@ -78,7 +78,7 @@ std::chrono::nanoseconds QueryRun::stalled() const {
 }
 
 void QueryRun::run(const Ask& ask, const QueryHandler& handler) {
-    Result<QueryEnd> end = handler(ask.options, *this);
+    Result<QueryEnd> end = handler({ask.command, ask.options}, *this);
     if (end.ok()) {
         post(std::move(end).value(), true);
         return;
@@ -91,7 +91,7 @@ void QueryRun::run(const Ask& ask, const QueryHandler& handler) {
     post(error ? std::move(*error) : std::move(end).error(), true);
 }
 
-Result<Done> QueryRun::send_table(const Answer& answer) {
+Result<Done> QueryRun::send_table(Answer answer) {
     PERFLEET_TRY(send_chunk(Columns{answer.columns}));
     Rows chunk;
     std::size_t chunk_size = 0;

@@ -59,7 +59,7 @@ public:
     [[nodiscard]] query_message::Working working() const { return {done_, total_}; }
 
     // By the query's thread.
-    [[nodiscard]] Result<Done> send_table(const Answer& answer) override;
+    [[nodiscard]] Result<Done> send_table(Answer answer) override;
     [[nodiscard]] Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) override;
     [[nodiscard]] const std::atomic<bool>& cancelled() const override { return cancelled_; }
     [[nodiscard]] ProgressReport progress() override;

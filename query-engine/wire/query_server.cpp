@@ -40,7 +40,7 @@ bool is_readable(int fd) {
 
 class ZmtpQueryServer final : public QueryServer, private zmtp::Server::Sink {
 public:
-    explicit ZmtpQueryServer(Handlers handlers) : handlers_{std::move(handlers)} {}
+    explicit ZmtpQueryServer(QueryHandler handler) : handler_{std::move(handler)} {}
 
     Result<Done> open(const std::string& endpoint, const QueryServerKeys* keys) {
         zmtp::ServerLimits server_limits;
@@ -169,11 +169,6 @@ private:
     }
 
     void enqueue(const std::string& client, const QueryName& name, Ask ask, std::size_t size_bytes) {
-        if (!handlers_.contains(ask.command)) {
-            refuse(name, size_bytes,
-                   {ErrorCode::kUsage, "this gateway has no command \"" + ask.command.substr(0, 64) + "\""});
-            return;
-        }
         if (!queue_.add(client, {name, std::move(ask), size_bytes, monotonic_now_ns()})) {
             refuse(name, size_bytes,
                    {ErrorCode::kBusy, "this client has " + std::to_string(limits::kQueriesWaitingOfClientMax) +
@@ -193,10 +188,9 @@ private:
         while (auto start = queue_.next()) {
             const QueryName name = start->query.name;
             waiting_.erase(name);
-            const QueryHandler& handler = handlers_.find(start->query.ask.command)->second;
             try {
                 runs_.emplace(name, Run{start->client, std::make_unique<QueryRun>(name, std::move(start->query.ask),
-                                                                                  handler, outbox_)});
+                                                                                  handler_, outbox_)});
             } catch (const std::system_error&) {
                 queue_.end(start->client);
                 count_query_out(name);
@@ -339,7 +333,7 @@ private:
         return server_->send(to, std::as_bytes(std::span{message})) == zmtp::Server::Sent::kDone;
     }
 
-    Handlers handlers_;
+    QueryHandler handler_;
     Outbox outbox_;
     std::string endpoint_;
     std::unique_ptr<zmtp::Server> server_;
@@ -354,14 +348,14 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<QueryServer>> QueryServer::open(const std::string& endpoint, Handlers handlers,
+Result<std::unique_ptr<QueryServer>> QueryServer::open(const std::string& endpoint, QueryHandler handler,
                                                        const QueryServerKeys* keys) {
     if (Result<Done> checked = check_endpoint("--listen", endpoint,
                                               keys != nullptr ? EndpointReach::kAnywhere : EndpointReach::kThisMachine);
         !checked.ok()) {
         return std::move(checked).error();
     }
-    auto server = std::make_unique<ZmtpQueryServer>(std::move(handlers));
+    auto server = std::make_unique<ZmtpQueryServer>(std::move(handler));
     PERFLEET_TRY(server->open(endpoint, keys));
     return std::unique_ptr<QueryServer>{std::move(server)};
 }

@@ -10,12 +10,9 @@
 // Connections are bounded by schemas/zmtp/server.h; above the limit one without a query makes way for a new one.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,22 +26,8 @@
 
 namespace perfleet {
 
-// Where a handler's answer goes. Used by the handler's thread.
-class QueryReply {
-public:
-    virtual ~QueryReply() = default;
-
-    // The table; its ledger and warnings travel with the QueryEnd. Errors: kCancelled.
-    [[nodiscard]] virtual Result<Done> send_table(const Answer& answer) = 0;
-    // Part of a file. Errors: kCancelled.
-    [[nodiscard]] virtual Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-    // Set when nobody waits for the answer any more; long work looks at it.
-    [[nodiscard]] virtual const std::atomic<bool>& cancelled() const = 0;
-    // How many rows of how many have been read: sent to the client once a second. Borrows the reply.
-    [[nodiscard]] virtual ProgressReport progress() = 0;
-};
-
-using QueryHandler = std::function<Result<QueryEnd>(const OptionValues&, QueryReply&)>;
+// Runs queries, several at once, each on a thread of its own.
+using QueryHandler = std::function<Result<QueryEnd>(Query, QueryReply&)>;
 
 // Of an endpoint that asks for keys: its own secret key, and the folder of the public keys of those who may ask.
 struct QueryServerKeys {
@@ -59,12 +42,9 @@ public:
     // Of one client; half is forgiven every second. Who asks in another release's way sends one and reads the answer.
     static constexpr AbuseLimiter::Limits kGarbageLimits{16, 256U << 10, 1'024};
 
-    // By command. Handlers run on several threads at once.
-    using Handlers = std::map<std::string, QueryHandler, std::less<>>;
-
     // Binds; doesn't serve yet. With `keys` only those may ask whose public key is in the folder. Errors: kUsage (no
     // endpoint, or a remote one without keys), kBusy (address in use), kPermission, kIo, and those of reading keys.
-    [[nodiscard]] static Result<std::unique_ptr<QueryServer>> open(const std::string& endpoint, Handlers handlers,
+    [[nodiscard]] static Result<std::unique_ptr<QueryServer>> open(const std::string& endpoint, QueryHandler handler,
                                                                    const QueryServerKeys* keys = nullptr);
     virtual ~QueryServer() = default;
 

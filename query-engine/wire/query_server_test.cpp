@@ -28,7 +28,7 @@ class QueryServerTest : public ::testing::Test {
 protected:
     void SetUp() override {
         stop_fd_ = ::eventfd(0, EFD_CLOEXEC);
-        QueryServer::Handlers handlers;
+        std::map<std::string, std::function<Result<QueryEnd>(const OptionValues&, QueryReply&)>> handlers;
         handlers["table"] = [](const OptionValues& options, QueryReply& reply) -> Result<QueryEnd> {
             Answer answer;
             answer.columns = {{"i", ""}, {"text", ""}};
@@ -80,7 +80,13 @@ protected:
             --hanging_;
             return Error{ErrorCode::kCancelled, "cancelled"};
         };
-        Result<std::unique_ptr<QueryServer>> server = QueryServer::open("tcp://127.0.0.1:*", std::move(handlers));
+        Result<std::unique_ptr<QueryServer>> server =
+            QueryServer::open("tcp://127.0.0.1:*", [handlers](const Query& query, QueryReply& reply) {
+                const auto handler = handlers.find(query.command);
+                return handler == handlers.end()
+                           ? Result<QueryEnd>{Error{ErrorCode::kUsage, "there is no such command"}}
+                           : handler->second(query.values, reply);
+            });
         ASSERT_TRUE(server.ok()) << server.error().message;
         server_ = std::move(server).value();
         thread_ = std::thread{[this] {

@@ -59,8 +59,8 @@ FOLDER_ORDER = {
     "storage": "store_limits.h number model clock key block dictionary summary select engine engine/rados engine/rocksdb read compact store verify copy",
     "gateway": "memory_plan.h gateway_counts.h wire process control admission ingest compaction retention metrics .",
     "query-engine": "query_limits.h ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
-                    " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic wire .",
-    "exporters": "sink format/export_format.h report figure profile rows script timeline * format",  # no format includes another
+                    " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic service wire .",
+    "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
     "tools": "perfleet/shell perfleet/import/run_hash.h perfleet/import/import_limits.h perfleet/import/session perfleet/import/recording perfleet/import/perf-data"
              " perfleet/import/pprof perfleet/import perfleet/query perfleet/relay perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
 }

@@ -192,8 +192,7 @@ TEST(QueryServerKeys, AQueryEndsWhenItsClientIsRevoked) {
     const ClientKeys keys;
     std::atomic<bool> is_running{false};
     std::atomic<bool> was_cancelled{false};
-    QueryServer::Handlers handlers;
-    handlers["hang"] = [&](const OptionValues&, QueryReply& reply) -> Result<QueryEnd> {
+    const auto hang = [&](const Query&, QueryReply& reply) -> Result<QueryEnd> {
         is_running = true;
         is_running.notify_all();
         while (!reply.cancelled()) {
@@ -204,7 +203,7 @@ TEST(QueryServerKeys, AQueryEndsWhenItsClientIsRevoked) {
         return Error{ErrorCode::kCancelled, "cancelled"};
     };
     const QueryServerKeys server_keys{keys.secret("query"), keys.folder(), {}};
-    auto server = QueryServer::open("tcp://127.0.0.1:*", std::move(handlers), &server_keys);
+    auto server = QueryServer::open("tcp://127.0.0.1:*", hang, &server_keys);
     ASSERT_TRUE(server.ok()) << server.error().message;
     const int stop_fd = ::eventfd(0, EFD_CLOEXEC);
     std::thread thread{[&] { EXPECT_TRUE((*server)->serve(stop_fd).ok()); }};

@@ -94,19 +94,19 @@ Result<int> show(const QueryCommand& query, TableOptions& options) {
         print_note(options.output + (is_heat_map ? ": heat map of " : ": histogram of ") +
                    std::to_string(value_count(answer, is_heat_map)) + " values");
     }
-    const auto text = [&] {
-        return table_text_of(query.name).format(answer, options.query.values, options.printing.screen());
-    };
-    PERFLEET_TRY(options.printing.is_text() ? print_answer(answer, text(), options.printing)
-                                            : print_answer(answer, options.printing));
+    const auto format = options.printing.is_text() ? table_text_of(query.name).format : nullptr;
+    PERFLEET_TRY(
+        format != nullptr
+            ? print_answer(answer, format(answer, options.query.values, options.printing.screen()), options.printing)
+            : print_answer(answer, options.printing));
     return 0;
 }
 
 Result<int> run(const QueryCommand& query, TableOptions& options) {
     PERFLEET_TRY(check_output(options));
     PERFLEET_TRY(check_function_options(options.functions));
-    if (options.printing.is_text()) {
-        table_text_of(query.name).add_defaults(options.query.values);
+    if (const auto add = table_text_of(query.name).add_defaults; add != nullptr && options.printing.is_text()) {
+        add(options.query.values);
     }
     if (!options.functions.functions.empty()) {
         return run_function_latency(options.functions, options.query, options.printing, options.watch_s,
@@ -116,7 +116,7 @@ Result<int> run(const QueryCommand& query, TableOptions& options) {
         return show(query, options);
     }
     options.printing.has_no_pager = true;
-    if (query.name == "top" && options.printing.is_text()) {
+    if (table_text_of(query.name).is_report && options.printing.is_text()) {
         if (const std::size_t lines = terminal_lines(STDOUT_FILENO); lines > kLinesBesideRows) {
             auto& limit = std::get<std::uint64_t>(options.query.values["limit"]);
             limit = std::min<std::uint64_t>(limit, lines - kLinesBesideRows);
@@ -125,14 +125,9 @@ Result<int> run(const QueryCommand& query, TableOptions& options) {
     return watch(*options.watch_s, [&] { return exit_status(show(query, options)); });
 }
 
-// Options of perf report that ask for what top's table is anyway.
-void add_report_options(CLI::App& command) {
-    add_options(command, {{"--stdio,--children,-n,--show-nr-samples,--show-total-period", [] {},
-                           "As perf report has them: the table is text, with samples, self and children"}});
-}
-
 CLI::App* add_table_command(CLI::App& parent, const std::string& name, const QueryCommand& query,
                             Invocation& invocation) {
+    const TableText& text = table_text_of(query.name);
     CLI::App* command = parent.add_subcommand(name, query.summary);
     command->footer(query.footer);
     const auto options = std::make_shared<TableOptions>();
@@ -140,10 +135,11 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
     add_options(*command, output_rows(options->printing));
     add_options(*command, {{"--watch SECONDS", options->watch_s, "show it again every so many seconds, until Ctrl-C",
                             is_between(kWatchIntervalSMin, kWatchIntervalSMax)}});
-    if (query.name == "top") {
-        add_report_options(*command);
+    if (text.is_report) {  // what its table is anyway
+        add_options(*command, {{"--stdio,--children,-n,--show-nr-samples,--show-total-period", [] {},
+                                "As perf report has them: the table is text, with samples, self and children"}});
     }
-    if (query.name == "latency") {
+    if (text.measures) {
         add_options(*command,
                     {{"-o,--output FILE", options->output,
                       "draw the histogram or heat map, too: .html for browsers, .svg or .png", is_not_empty}});
@@ -152,7 +148,7 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
     }
     options->query.add_to(*command, query.selection());
     options->query.add_input_to(*command);
-    if (query.name == "latency") {
+    if (text.measures) {
         command->get_option("--function")->excludes(command->get_option("--input"));
     }
     command->callback([&invocation, &query, &parent, command, options] {
@@ -180,14 +176,15 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
 
 void add_table_commands(CLI::App& app, Invocation& invocation) {
     for (const QueryCommand& query : query_commands()) {
-        if (query.name == "diff" || query.name == "annotate") {
-            continue;  // add_diff_command, add_annotate_command
+        const TableText& text = table_text_of(query.name);
+        if (text.has_own_command) {
+            continue;
         }
         CLI::App* command = add_table_command(app, query.name, query, invocation);
         for (const std::string& alias : query.aliases) {
             command->alias(alias);
         }
-        if (query.name == "symbols") {
+        if (text.has_list) {
             add_table_command(*command, "list", query, invocation);
         }
     }

@@ -49,38 +49,13 @@ private:
     bool has_reader_left_ = false;
 };
 
-Result<ExportOutcome> ask_gateway(const ExportOptions& options, const ExportFormat& format, ExportSink& sink) {
-    const auto client = PERFLEET_TRY(options.query.connect());
-    ProgressLine progress{"export from " + options.query.gateway};
-    client->report_to(progress.report());
-    OptionValues values = options.query.values;
-    if (!format.is_command) {
-        values["format"] = format.name;
-    }
-    Result<QueryEnd> end = client->ask_file(
-        format.is_command ? format.name : "export", values,
-        [&](std::uint64_t offset, std::span<const std::byte> bytes) { return sink.write_at(offset, bytes); });
-    if (!end.ok()) {
-        return std::move(end).error();
-    }
-    return ExportOutcome{end->modified, printable(end->summary), end->ledger, end->warnings};
-}
-
-Result<ExportOutcome> write_export(ExportOptions& options, const ExportFormat& format, ExportSink& sink) {
+Result<QueryEnd> write_export(ExportOptions& options, const ExportFormat& format, ExportSink& sink) {
     PERFLEET_TRY(format.check(options.query.values));
-    if (!options.query.gateway.empty()) {
-        return ask_gateway(options, format, sink);
+    Query query{format.is_command ? format.name : "export", options.query.values};
+    if (!format.is_command) {
+        query.values["format"] = format.name;
     }
-    const auto store = PERFLEET_TRY(open_data(options.query));
-    PERFLEET_TRY(options.query.choose_last_session(*store));
-    const UtcNs now = utc_now();
-    const auto selection = PERFLEET_TRY(read_selection(options.query.values, now));
-    ProgressLine progress{"export"};
-    QueryContext context{progress.report()};
-    auto scan = PERFLEET_TRY(Scan::open(*store, selection, &context));
-    PERFLEET_TRY(check_event(scan));
-    filter_frames(scan, options.query.symbol_paths());
-    return format.write({scan, options.query.symbol_paths(), options.query.values, now, &context}, sink);
+    return ask_file(options.query, std::move(query), sink);
 }
 
 // Of `export`. One that several formats have stands once.
@@ -135,7 +110,7 @@ Result<int> run_export(ExportOptions& options) {
         file = PERFLEET_TRY(FileSink::create(options.output, existing));
     }
     ExportSink& sink = to_standard_output ? static_cast<ExportSink&>(standard_output) : *file;
-    const Result<ExportOutcome> outcome = write_export(options, format, sink);
+    const Result<QueryEnd> outcome = write_export(options, format, sink);
     standard_output.end_pager();
     if (standard_output.has_reader_left()) {
         return 0;
@@ -145,7 +120,7 @@ Result<int> run_export(ExportOptions& options) {
     }
     if (file != nullptr) {
         PERFLEET_TRY(file->commit(outcome->modified));
-        print_note(options.output + ": " + outcome->summary);
+        print_note(options.output + ": " + printable(outcome->summary));
     }
     if (options.has_symbols) {
         const auto archive = PERFLEET_TRY(archive_symbols(options.output, options.query.symbol_paths()));

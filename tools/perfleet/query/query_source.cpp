@@ -5,7 +5,9 @@
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/option/program_options.h"
+#include "exporters/format/export_format.h"
 #include "query-engine/scan/session_choice.h"
+#include "query-engine/service/query_service.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/peers/key_file.h"
 #include "storage/store/memory_store.h"
@@ -44,12 +46,6 @@ void QueryOptions::add_input_to(CLI::App& command) {
         {{"-i,--input FILE", input, "a perf.data file or a profile of pprof in place of a store; - for standard input",
           is_not_empty, excludes({"--data", "--gateway"})}},
         "Source");
-}
-
-SymbolPaths QueryOptions::symbol_paths() const {
-    SymbolPaths paths;
-    paths.symfs = symfs;
-    return paths;
 }
 
 Result<std::unique_ptr<QueryClient>> QueryOptions::connect() const {
@@ -91,8 +87,13 @@ Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
     return store;
 }
 
-Result<Done> QueryOptions::choose_last_session(const StoreReader& store) {
-    if (takes_all || values.contains("session") || values.contains("select") || values.contains("from") ||
+namespace {
+
+// Of a store without a selection the last session is meant, as of perf's one file: `values` names it then, and standard
+// error says so.
+Result<Done> choose_last_session(const StoreReader& store, QueryOptions& options) {
+    OptionValues& values = options.values;
+    if (options.takes_all || values.contains("session") || values.contains("select") || values.contains("from") ||
         values.contains("until")) {
         return Done{};
     }
@@ -109,6 +110,39 @@ Result<Done> QueryOptions::choose_last_session(const StoreReader& store) {
     return Done{};
 }
 
+// The answer of a query of one's own: its table is kept, its file goes to the sink.
+class OwnReply : public QueryReply {
+public:
+    OwnReply(std::string what, ExportSink* sink) : sink_{sink}, line_{std::move(what)} {}
+    Result<Done> send_table(Answer answer) override {
+        table = std::move(answer);
+        return Done{};
+    }
+    Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
+        return sink_->write_at(offset, bytes);
+    }
+    [[nodiscard]] const std::atomic<bool>& cancelled() const override { return never_; }
+    [[nodiscard]] ProgressReport progress() override { return line_.report(); }
+
+    Answer table;
+
+private:
+    ExportSink* sink_;
+    ProgressLine line_;
+    std::atomic<bool> never_ = false;
+};
+
+Result<QueryEnd> ask_store(QueryOptions& options, Query query, QuerySessions meant, QueryReply& reply) {
+    const auto store = PERFLEET_TRY(open_data(options));
+    if (meant == QuerySessions::kLast) {
+        PERFLEET_TRY(choose_last_session(*store, options));
+        query.values.insert(options.values.begin(), options.values.end());
+    }
+    return QueryService{*store, options.symbol_paths(), export_formats()}.run(std::move(query), reply);
+}
+
+}  // namespace
+
 Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
     PERFLEET_TRY(check_query(command.name, options.values, utc_now()));
     if (!options.gateway.empty()) {
@@ -117,13 +151,22 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
         client->report_to(progress.report());
         return client->ask_table(command.name, options.values);
     }
-    const auto store = PERFLEET_TRY(open_data(options));
-    if (command.sessions == QuerySessions::kLast) {
-        PERFLEET_TRY(options.choose_last_session(*store));
+    OwnReply reply{command.name, nullptr};
+    PERFLEET_TRY(ask_store(options, {command.name, options.values}, command.sessions, reply));
+    return std::move(reply.table);
+}
+
+Result<QueryEnd> ask_file(QueryOptions& options, Query query, ExportSink& sink) {
+    if (!options.gateway.empty()) {
+        const auto client = PERFLEET_TRY(options.connect());
+        ProgressLine progress{"export from " + options.gateway};
+        client->report_to(progress.report());
+        return client->ask_file(
+            query.command, query.values,
+            [&](std::uint64_t offset, std::span<const std::byte> bytes) { return sink.write_at(offset, bytes); });
     }
-    ProgressLine progress{command.name};
-    QueryContext context{progress.report()};
-    return run_query(command.name, options.values, *store, options.symbol_paths(), utc_now(), &context);
+    OwnReply reply{"export", &sink};
+    return ask_store(options, std::move(query), QuerySessions::kLast, reply);
 }
 
 }  // namespace perfleet

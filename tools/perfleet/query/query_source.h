@@ -33,20 +33,18 @@ struct QueryOptions {
     // Adds -i, behind add_to().
     void add_input_to(CLI::App& command);
 
-    [[nodiscard]] SymbolPaths symbol_paths() const;
+    [[nodiscard]] SymbolPaths symbol_paths() const { return {.symfs = symfs}; }
     // To the gateway that is named, with the keys that are. Errors: those of the keys and of QueryClient::connect().
     [[nodiscard]] Result<std::unique_ptr<QueryClient>> connect() const;
-
-    // Of a local store without a selection the last session is meant, as of perf's one file: `values` names it then,
-    // and standard error says so. Errors: those of the store.
-    [[nodiscard]] Result<Done> choose_last_session(const StoreReader& store);
 };
 
 // The store that the options name, beside a live gateway or without one, or what is in their file. Errors say what to
 // do when there is no store.
 [[nodiscard]] Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options);
 
-// A query command's answer, from the gateway or the data folder that the options name.
+// A query command's answer, from the gateway or the store that the options name.
 [[nodiscard]] Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command);
+// A file, likewise.
+[[nodiscard]] Result<QueryEnd> ask_file(QueryOptions& options, Query query, ExportSink& sink);
 
 }  // namespace perfleet

@@ -20,13 +20,7 @@ namespace {
 constexpr std::uint64_t kTextRowCountMax = 40;  // of top and lists of entries, unless --limit says otherwise
 constexpr double kTextPercentMin = 1;           // of tree, unless --min-percent says otherwise
 
-void leave(OptionValues&) {}
-
 void limit_rows(OptionValues& values) { values.try_emplace("limit", kTextRowCountMax); }
-
-std::string table_text(Answer answer, const OptionValues&, const Screen& screen) {
-    return format_report(answer, ReportFormat::kText, screen);
-}
 
 // Sums of time, in ms as `--off-cpu` has them.
 std::string profile_text(Answer answer, const OptionValues&, const Screen& screen) {
@@ -139,15 +133,18 @@ std::string tracepoints_text(Answer answer, const OptionValues&, const Screen& s
     return format_sessions(answer, {screen, kLeftOut, kSpared});
 }
 
-constexpr std::array<TableText, 6> kTexts{{
-    {"top", profile_text, limit_rows},
-    {"tree", tree_text, [](OptionValues& values) { values.try_emplace("min-percent", kTextPercentMin); }},
-    {"latency", latency_text, leave},
-    {"kernel-entries", kernel_entries_text, limit_entries},
-    {"utilisation", utilisation_text, leave},
-    {"tracepoints", tracepoints_text, leave},
-}};
-constexpr TableText kPlainTable{"", table_text, leave};
+constexpr std::array kTexts{
+    TableText{.command = "top", .format = profile_text, .add_defaults = limit_rows, .is_report = true},
+    TableText{"tree", tree_text, [](OptionValues& values) { values.try_emplace("min-percent", kTextPercentMin); }},
+    TableText{.command = "latency", .format = latency_text, .measures = true},
+    TableText{"kernel-entries", kernel_entries_text, limit_entries},
+    TableText{"utilisation", utilisation_text},
+    TableText{"tracepoints", tracepoints_text},
+    TableText{.command = "annotate", .has_own_command = true},
+    TableText{.command = "diff", .has_own_command = true},
+    TableText{.command = "symbols", .has_list = true},
+};
+constexpr TableText kPlainTable;
 
 }  // namespace
 

@@ -13,8 +13,13 @@ namespace perfleet {
 
 struct TableText {
     std::string_view command;
-    std::string (*format)(Answer answer, const OptionValues& values, const Screen& screen);
-    void (*add_defaults)(OptionValues& values);  // of options that weren't given
+    std::string (*format)(Answer answer, const OptionValues& values, const Screen& screen) = nullptr;  // null: as it is
+    void (*add_defaults)(OptionValues& values) = nullptr;  // of options that weren't given
+    // What it has beside its options and those of every table.
+    bool is_report = false;        // options of perf report, and as many rows as the terminal has lines when watched
+    bool measures = false;         // functions, here and now (--function), and figures of their histograms
+    bool has_own_command = false;  // in a file of its own
+    bool has_list = false;         // it is its own subcommand `list`, beside others
 };
 
 [[nodiscard]] const TableText& table_text_of(std::string_view command);

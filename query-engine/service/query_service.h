@@ -1,0 +1,37 @@
+// Runs queries over a store: one interface for whoever asks, so that each answer is the same bytes.
+//
+// Threads: run() by any, several at once; the store is brought up to date in between by its owner. Borrows the store,
+// the formats and the memory. Errors: kUsage names the option; kCancelled; those of store and reply.
+#pragma once
+
+#include <span>
+
+#include "query-engine/scan/query_context.h"
+#include "query-engine/service/export_format.h"
+#include "query-engine/service/query.h"
+#include "storage/read/reader.h"
+
+namespace perfleet {
+
+class QueryService {
+public:
+    // `memory` bounds what several queries take together; null: each has its own limit alone.
+    QueryService(const StoreReader& store, SymbolPaths paths, std::span<const ExportFormat> formats,
+                 MemoryPool* memory = nullptr)
+        : store_{store}, paths_{std::move(paths)}, formats_{formats}, memory_{memory} {}
+
+    [[nodiscard]] Result<QueryEnd> run(Query query, QueryReply& reply) const;
+
+private:
+    [[nodiscard]] Result<const ExportFormat*> format_of(Query& query) const;
+    [[nodiscard]] Result<QueryEnd> run_table(const Query& query, QueryContext& context, QueryReply& reply) const;
+    [[nodiscard]] Result<QueryEnd> run_export(const ExportFormat& format, const Query& query, QueryContext& context,
+                                              QueryReply& reply) const;
+
+    const StoreReader& store_;
+    SymbolPaths paths_;
+    std::span<const ExportFormat> formats_;
+    MemoryPool* memory_;
+};
+
+}  // namespace perfleet
