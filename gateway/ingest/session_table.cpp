@@ -91,32 +91,48 @@ Result<SessionPtr> SessionTable::load(SessionRecord record, bool is_stored, cons
 
 void SessionTable::forget(const SessionPtr& session) {
     size_bytes_ -= session->size_bytes;
-    by_age_.erase(session->age);
+    list_of(*session).erase(session->age);
     sessions_.erase(session->record.session);
 }
 
-bool SessionTable::forget_oldest() {
-    const auto idle =
-        std::find_if(by_age_.begin(), by_age_.end(), [](const SessionPtr& session) { return !session->is_touched; });
-    if (idle == by_age_.end()) {
-        return false;
+void SessionTable::move_to(End end, const SessionPtr& session) {
+    std::list<SessionPtr>& from = list_of(*session);
+    session->is_new = !session->defined;
+    std::list<SessionPtr>& to = list_of(*session);
+    to.splice(end == End::kFirst ? to.begin() : to.end(), from, session->age);
+}
+
+// Nothing of it is being stored. Null: there is none.
+SessionPtr SessionTable::next_to_forget() {
+    for (const bool has_peer : {false, true}) {
+        for (std::list<SessionPtr>* const list : {&new_, &by_age_}) {
+            for (auto at = list->begin(); at != list->end() && (has_peer || (*at)->routing_id.empty());) {
+                const SessionPtr session = *at++;
+                if (session->is_new && session->defined) {
+                    move_to(has_peer ? End::kLast : End::kFirst, session);
+                } else if (!session->is_touched) {
+                    return session;
+                }
+            }
+        }
     }
-    const SessionPtr session = *idle;
-    stop_speaking(session);
-    forget(session);
-    return true;
+    return nullptr;
 }
 
 bool SessionTable::insert(const SessionPtr& session) {
     PERFLEET_ASSERT(!sessions_.contains(session->record.session));
     while (!sessions_.empty() &&
            (sessions_.size() >= limits_.sessions_max || size_bytes_ + session->size_bytes > limits_.size_bytes_max)) {
-        if (!forget_oldest()) {
+        const SessionPtr forgotten = next_to_forget();
+        if (forgotten == nullptr) {
             return false;
         }
+        stop_speaking(forgotten);
+        forget(forgotten);
     }
     sessions_.emplace(session->record.session, session);
-    session->age = by_age_.insert(by_age_.end(), session);
+    session->is_new = !session->defined;
+    session->age = list_of(*session).insert(list_of(*session).end(), session);
     size_bytes_ += session->size_bytes;
     return true;
 }
@@ -136,7 +152,7 @@ void SessionTable::stop_speaking(const SessionPtr& session) {
         peers_.erase(session->routing_id);
         session->routing_id.clear();
         credit_.close(session->credit, session->send_limit);
-        by_age_.splice(by_age_.begin(), by_age_, session->age);
+        move_to(End::kFirst, session);
     }
 }
 
@@ -154,8 +170,8 @@ void SessionTable::detach(std::string_view routing_id) {
 
 std::vector<std::string> SessionTable::leave_shard(std::uint16_t shard, ShardCount shards) {
     std::vector<std::string> peers;
-    for (auto at = by_age_.begin(); at != by_age_.end();) {
-        const SessionPtr session = *at++;
+    for (auto at = sessions_.begin(); at != sessions_.end();) {
+        const SessionPtr session = (at++)->second;
         if (shard_of(session->record.target, shards) != shard) {
             continue;
         }
@@ -171,7 +187,7 @@ std::vector<std::string> SessionTable::leave_shard(std::uint16_t shard, ShardCou
 
 void SessionTable::touch(const SessionPtr& session) {
     if (find(session->record.session) == session) {
-        by_age_.splice(by_age_.end(), by_age_, session->age);
+        move_to(End::kLast, session);
     }
 }
 

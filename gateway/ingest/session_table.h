@@ -1,8 +1,9 @@
 // The sessions that peers speak for, and which peer speaks for each.
 //
-// Bounded by count and by the size of their descriptions: the least recently heard of are forgotten, and their peers
-// asked to say Hello again. What is stored of a session is read when its peer says Hello, so that memory doesn't grow
-// with the age of the store. One thread.
+// Bounded by count and by the size of their descriptions: sessions are forgotten, and their peers asked to say Hello
+// again; first those that nobody speaks for, then those of which nothing is stored, so that a peer that opens many
+// doesn't push out those of others; each time the least recently heard of. What is stored of a session is read when its
+// peer says Hello, so that memory doesn't grow with the age of the store. One thread.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +69,8 @@ struct Session {
     ReportedLosses losses;
     std::uint64_t unacknowledged_since_ns = 0;          // of the oldest batch that waits for its group; 0: none does
     std::uint64_t repeat_after_ns = 0;                  // of its acknowledgement, when nothing happens
-    std::list<std::shared_ptr<Session>>::iterator age;  // in the table's list
+    std::list<std::shared_ptr<Session>>::iterator age;  // in one of the table's lists
+    bool is_new = true;                                 // in which
 };
 
 using SessionPtr = std::shared_ptr<Session>;
@@ -111,8 +113,7 @@ public:
 
     // The peer that speaks for it from now on; who did before is forgotten.
     void attach(const SessionPtr& session, std::string_view routing_id);
-    // A session that has ended is forgotten with its peer; others without one are the first to be forgotten, so that a
-    // peer that opens many doesn't push out those of others.
+    // A session that has ended is forgotten with its peer.
     void detach(std::string_view routing_id);
 
     // Forgets all sessions of its targets, of which none may be in a group; those who spoke for them.
@@ -138,14 +139,19 @@ private:
 
     void stop_speaking(const SessionPtr& session);
     void forget(const SessionPtr& session);
-    [[nodiscard]] bool forget_oldest();
+    [[nodiscard]] std::list<SessionPtr>& list_of(const Session& session) { return session.is_new ? new_ : by_age_; }
+    enum class End : std::uint8_t { kFirst, kLast };
+    void move_to(End end, const SessionPtr& session);
+    [[nodiscard]] SessionPtr next_to_forget();
 
     Limits limits_;
     CreditAccounts& credit_;
     std::unordered_map<SessionId, SessionPtr, IdHash> sessions_;
     std::unordered_map<std::string, SessionPtr, TextHash, std::equal_to<>> peers_;
-    KnownKeys targets_;             // of stored sessions, by id
-    std::list<SessionPtr> by_age_;  // least recently heard of first
+    KnownKeys targets_;  // of stored sessions, by id
+    // Those that nobody speaks for first, then the least recently heard of.
+    std::list<SessionPtr> new_;     // nothing of them was stored when they were heard of last
+    std::list<SessionPtr> by_age_;  // the others
     std::size_t size_bytes_ = 0;
 };
 

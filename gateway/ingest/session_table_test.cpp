@@ -46,6 +46,29 @@ TEST_F(SessionTableTest, ForgetsTheOldestWhereItsSizeWouldBeExceeded) {
     EXPECT_EQ(table_.session_count(), 1U);
 }
 
+// A peer that opens many sessions doesn't push out those of others that have nothing to say for a while.
+TEST_F(SessionTableTest, ForgetsThoseWithoutPeersThenThoseOfWhichNothingIsStored) {
+    const std::vector sessions{session_of(1, 1), session_of(2, 1), session_of(3, 1)};
+    for (std::size_t i = 0; i < sessions.size(); ++i) {
+        EXPECT_TRUE(table_.insert(sessions[i]));
+        table_.attach(sessions[i], std::string(1, static_cast<char>('a' + i)));
+    }
+    sessions[0]->defined = true;  // since it was heard of
+    sessions[1]->defined = true;
+    table_.touch(sessions[1]);
+    const auto has = [&](std::size_t i) { return table_.find(sessions[i]->record.session) != nullptr; };
+
+    EXPECT_TRUE(table_.insert(session_of(4, 1)));
+    EXPECT_TRUE(has(0) && has(1) && !has(2));
+    EXPECT_TRUE(table_.insert(session_of(5, 1)));
+    EXPECT_TRUE(has(0) && has(1)) << "the one before is forgotten";
+    table_.attach(table_.find(SessionId{1, 5}), "flood");
+    table_.detach("a");
+    EXPECT_TRUE(table_.insert(session_of(6, 1)));
+    EXPECT_TRUE(!has(0) && has(1)) << "nobody speaks for it";
+    EXPECT_EQ(table_.find_peer("b"), sessions[1]);
+}
+
 TEST_F(SessionTableTest, KeepsWhatIsBeingStored) {
     const auto first = session_of(1, 600);
     first->is_touched = true;
