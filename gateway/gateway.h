@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "gateway/admission/intake_limits.h"
-#include "gateway/gateway_counts.h"
-#include "gateway/memory_plan.h"
+#include "gateway/counts/gateway_counts.h"
+#include "gateway/process/memory_plan.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"

@@ -28,9 +28,9 @@
 #include "gateway/admission/intake_limits.h"
 #include "gateway/compaction/store_compaction.h"
 #include "gateway/gateway.h"
-#include "gateway/memory_plan.h"
 #include "gateway/metrics/gateway_metrics.h"
 #include "gateway/process/allocator.h"
+#include "gateway/process/memory_plan.h"
 #include "gateway/process/open_store.h"
 #include "gateway/process/query_process.h"
 #include "gateway/process/symbol_fetch.h"
@@ -42,10 +42,10 @@
 #include "schemas/vocabulary/time.h"
 #include "schemas/wire/delivery_limits.h"
 #include "storage/engine/rocksdb/rocksdb_engine.h"
+#include "storage/limits/store_limits.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/options.h"
 #include "storage/store/store.h"
-#include "storage/store_limits.h"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "daemon/start/program_start.h"
 #include "daemon/start/stop_signal.h"
 #include "exporters/format/export_format.h"
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query-engine/service/query_service.h"
 #include "query-engine/wire/query_server.h"
 #include "schemas/host/endpoint.h"

@@ -3,7 +3,7 @@
 
 #include "gateway/admission/column_check.h"
 #include "gateway/admission/untrusted.h"
-#include "gateway/gateway_counts.h"
+#include "gateway/counts/gateway_counts.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/model/batch.h"
 #include "storage/model/session.h"

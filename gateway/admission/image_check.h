@@ -12,7 +12,7 @@
 #include <optional>
 #include <string_view>
 
-#include "gateway/gateway_counts.h"
+#include "gateway/counts/gateway_counts.h"
 #include "storage/model/image.h"
 
 namespace perfleet {

@@ -21,7 +21,7 @@
 #include "gateway/admission/image_checker.h"
 #include "gateway/admission/intake_limits.h"
 #include "gateway/admission/untrusted.h"
-#include "gateway/gateway_counts.h"
+#include "gateway/counts/gateway_counts.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/read/reader.h"
 

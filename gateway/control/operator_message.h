@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/gateway_counts.h"
+#include "gateway/counts/gateway_counts.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/wire/protocol.h"

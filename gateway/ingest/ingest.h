@@ -14,11 +14,11 @@
 
 #include "gateway/admission/image_checker.h"
 #include "gateway/admission/intake_limits.h"
-#include "gateway/gateway_counts.h"
+#include "gateway/counts/gateway_counts.h"
 #include "gateway/ingest/cardinality.h"
 #include "gateway/ingest/control_request_queue.h"
 #include "gateway/ingest/peer_link.h"
-#include "gateway/memory_plan.h"
+#include "gateway/process/memory_plan.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"

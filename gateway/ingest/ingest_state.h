@@ -12,7 +12,7 @@
 #include "gateway/admission/decode.h"
 #include "gateway/admission/image_intake.h"
 #include "gateway/admission/intake_limits.h"
-#include "gateway/gateway_counts.h"
+#include "gateway/counts/gateway_counts.h"
 #include "gateway/ingest/acknowledger.h"
 #include "gateway/ingest/commit_group.h"
 #include "gateway/ingest/credit_accounts.h"

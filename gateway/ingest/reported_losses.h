@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "gateway/gateway_counts.h"
+#include "gateway/counts/gateway_counts.h"
 #include "schemas/vocabulary/series.h"
 
 namespace perfleet {

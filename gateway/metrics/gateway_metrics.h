@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "gateway/compaction/store_compaction.h"
-#include "gateway/gateway_counts.h"
+#include "gateway/counts/gateway_counts.h"
 #include "gateway/retention/store_retention.h"
 #include "schemas/host/metric.h"
 #include "schemas/peers/transport_counts.h"

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {

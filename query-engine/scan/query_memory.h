@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {

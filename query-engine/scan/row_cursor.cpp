@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "query-engine/scan/block_place.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 

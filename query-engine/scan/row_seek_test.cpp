@@ -11,10 +11,10 @@
 
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
+#include "storage/limits/store_limits.h"
 #include "storage/read/testing/forwarding_reader.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
-#include "storage/store_limits.h"
 
 namespace perfleet::row_seek_test {
 namespace {

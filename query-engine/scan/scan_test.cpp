@@ -10,9 +10,9 @@
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/testing/tampered_store.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
+#include "storage/limits/store_limits.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
-#include "storage/store_limits.h"
 
 namespace perfleet::scan_test {
 namespace {

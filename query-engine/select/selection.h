@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query-engine/select/cgroup_path.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"

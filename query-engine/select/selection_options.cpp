@@ -1,5 +1,5 @@
 #include "query-engine/select/selection_options.h"
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 
 #include <utility>
 

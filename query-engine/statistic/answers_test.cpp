@@ -1,7 +1,7 @@
 // The same stored rows give the same answers, whatever brought them there.
 #include <gtest/gtest.h>
 
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query-engine/statistic/profile/top.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/testing/text_query.h"

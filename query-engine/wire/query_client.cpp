@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query-engine/statistic/answer/answer_size.h"
 #include "schemas/zeromq/dealer.h"
 

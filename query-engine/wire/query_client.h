@@ -8,7 +8,7 @@
 #include <string>
 
 #include "daemon/option/option.h"
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query-engine/statistic/answer/answer.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/host/progress.h"

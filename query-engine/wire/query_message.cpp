@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query.capnp.h"
 
 namespace perfleet {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/zmtp/server.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/assert.h"
 

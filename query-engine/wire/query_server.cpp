@@ -7,7 +7,7 @@
 #include <optional>
 #include <system_error>
 
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query-engine/wire/query_queue.h"
 #include "query-engine/wire/query_run.h"
 #include "schemas/host/endpoint.h"

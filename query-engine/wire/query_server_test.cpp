@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query-engine/wire/query_client.h"
 #include "query-engine/wire/testing/raw_client.h"
 #include "schemas/zmtp/listener.h"

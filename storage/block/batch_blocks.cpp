@@ -5,7 +5,7 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/block/block.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {

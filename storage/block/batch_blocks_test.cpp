@@ -8,7 +8,7 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/block/block.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet::batch_blocks_test {
 namespace {

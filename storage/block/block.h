@@ -16,7 +16,7 @@
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {

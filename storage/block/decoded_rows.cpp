@@ -3,7 +3,7 @@
 #include "schemas/columns/crc32c.h"
 #include "storage/block/block.h"
 #include "storage/block/checked_column.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {

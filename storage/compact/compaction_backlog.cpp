@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "schemas/wire/delivery_limits.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 #include "storage/summary/day_summary.h"
 
 namespace perfleet {

@@ -15,8 +15,8 @@
 
 #include "schemas/vocabulary/time.h"
 #include "storage/key/key_bytes.h"
+#include "storage/limits/store_limits.h"
 #include "storage/model/keys.h"
-#include "storage/store_limits.h"
 
 namespace perfleet {
 

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "storage/engine/damaged_reads.h"
+#include "storage/limits/store_limits.h"
 #include "storage/model/record.h"
-#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

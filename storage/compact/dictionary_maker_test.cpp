@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "storage/dictionary/partition_dictionary.h"
+#include "storage/limits/store_limits.h"
 #include "storage/model/row_cover.h"
 #include "storage/store/testing/conformance.h"
-#include "storage/store_limits.h"
 
 namespace perfleet::conformance::dictionary_maker_test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/engine/damaged_reads.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 #include "storage/summary/day_summary.h"
 
 namespace perfleet {

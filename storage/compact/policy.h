@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "schemas/vocabulary/dictionary_limits.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 

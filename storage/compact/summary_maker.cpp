@@ -8,8 +8,8 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kinds.h"
 #include "storage/engine/damaged_reads.h"
+#include "storage/limits/store_limits.h"
 #include "storage/model/row_cover.h"
-#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "storage/limits/store_limits.h"
 #include "storage/model/record.h"
 #include "storage/model/record_bytes.h"
-#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

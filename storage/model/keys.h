@@ -9,7 +9,7 @@
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "storage/limits/store_limits.h"
 #include "storage/model/batch.h"
 #include "storage/model/image.h"
 #include "storage/model/session.h"
-#include "storage/store_limits.h"
 
 namespace perfleet {
 

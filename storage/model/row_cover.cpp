@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 

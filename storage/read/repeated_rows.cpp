@@ -6,7 +6,7 @@
 #include "storage/block/block.h"
 #include "storage/engine/damaged_reads.h"
 #include "storage/key/key_bytes.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -10,7 +10,7 @@
 #include <cctype>
 #include <utility>
 
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -4,9 +4,9 @@
 #include <random>
 #include <thread>
 
+#include "storage/limits/store_limits.h"
 #include "storage/store/testing/conformance.h"
 #include "storage/store/testing/visit_blocks.h"
-#include "storage/store_limits.h"
 
 namespace perfleet::conformance::conformance_compaction_test {
 namespace {

@@ -5,8 +5,8 @@
 #include <random>
 #include <thread>
 
+#include "storage/limits/store_limits.h"
 #include "storage/store/testing/conformance.h"
-#include "storage/store_limits.h"
 
 namespace perfleet::conformance::conformance_session_test {
 namespace {

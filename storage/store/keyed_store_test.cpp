@@ -14,10 +14,10 @@
 #include "storage/engine/store_format.h"
 #include "storage/engine/testing/engine_over.h"
 #include "storage/key/key_bytes.h"
+#include "storage/limits/store_limits.h"
 #include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/testing/fragile_store.h"
-#include "storage/store_limits.h"
 
 namespace perfleet::keyed_store_test {
 namespace {

@@ -1,7 +1,7 @@
 #include "storage/store/known_seqs.h"
 
 #include "schemas/wire/delivery_limits.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -5,7 +5,7 @@
 #include "schemas/wire/delivery_limits.h"
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/memory_engine.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet::known_seqs_test {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "storage/compact/policy.h"
+#include "storage/limits/store_limits.h"
 #include "storage/model/keys.h"
-#include "storage/store_limits.h"
 
 namespace perfleet {
 

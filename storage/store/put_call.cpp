@@ -1,8 +1,8 @@
 #include "storage/store/put_call.h"
 
 #include "schemas/vocabulary/assert.h"
+#include "storage/limits/store_limits.h"
 #include "storage/model/record.h"
-#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

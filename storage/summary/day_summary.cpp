@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "storage/limits/store_limits.h"
 #include "storage/model/record_bytes.h"
 #include "storage/model/row_cover.h"
-#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

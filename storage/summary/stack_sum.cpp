@@ -1,6 +1,6 @@
 #include "storage/summary/stack_sum.h"
 
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {

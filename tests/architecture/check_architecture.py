@@ -48,20 +48,20 @@ OFFERED_TO_IMPORTERS = {
 }
 
 # In which order the sub-folders of a module stand: each may include itself and those before it, so there are no circles.
-# A file's name stands for this file alone, "." for the other files of the module's own folder. Tests may include all.
+# "." is the files of the module's own folder. Tests may include all.
 FOLDER_ORDER = {
     "schemas": "vocabulary host text columns perf sel4 wire peers zmtp zeromq",
     "daemon": "terminal log option metrics service start command-line",
     "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire metrics small source/sel4 bare-metal"
                         " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host linux/link linux/symbols linux"
-                        " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/objects.h"
-                        " sel4/root/boot_tree.h sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
-    "storage": "store_limits.h number model clock key block dictionary summary select engine engine/rados engine/rocksdb read compact store verify copy",
-    "gateway": "memory_plan.h gateway_counts.h wire process control admission ingest compaction retention metrics .",
-    "query-engine": "query_limits.h ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
+                        " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/boot"
+                        " sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
+    "storage": "limits number model clock key block dictionary summary select engine engine/rados engine/rocksdb read compact store verify copy",
+    "gateway": "counts wire process control admission ingest compaction retention metrics .",
+    "query-engine": "limits ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
                     " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic service wire .",
     "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
-    "tools": "perfleet/shell perfleet/import/run_hash.h perfleet/import/import_limits.h perfleet/import/session perfleet/import/recording perfleet/import/perf-data"
+    "tools": "perfleet/shell perfleet/import/session perfleet/import/recording perfleet/import/perf-data"
              " perfleet/import/pprof perfleet/import perfleet/query perfleet/relay perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
 }
 
@@ -190,11 +190,11 @@ def is_unit_test(path):
 
 
 def place_in_order(path):
-    """Where FOLDER_ORDER has it: its own name, the nearest folder that is listed, or "*"; None where nothing is. Those
-    at one place don't include each other."""
+    """Where FOLDER_ORDER has it: the nearest folder that is listed, or "*"; None where nothing is. Those at one place
+    don't include each other."""
     module, _, rest = path.partition("/")
     order = FOLDER_ORDER.get(module, "").split()
-    place = rest
+    place = posixpath.dirname(rest)
     while place and place not in order:
         place = posixpath.dirname(place)
     place = place or "."

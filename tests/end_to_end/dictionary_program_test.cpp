@@ -10,9 +10,9 @@
 
 #include "daemon/metrics/testing/scrape.h"
 #include "storage/dictionary/partition_dictionary.h"
+#include "storage/limits/store_limits.h"
 #include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
-#include "storage/store_limits.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/process.h"

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "daemon/metrics/testing/scrape.h"
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query-engine/wire/query_message.h"
 #include "query-engine/wire/query_server.h"
 #include "query-engine/wire/testing/raw_client.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query-engine/wire/query_message.h"
 #include "query-engine/wire/testing/raw_client.h"
 #include "storage/store/open_store.h"

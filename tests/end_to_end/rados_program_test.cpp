@@ -16,8 +16,8 @@
 
 #include "gateway/admission/testing/sample_messages.h"
 #include "schemas/peers/key_file.h"
+#include "storage/limits/store_limits.h"
 #include "storage/store/testing/stores.h"
-#include "storage/store_limits.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/process.h"

@@ -2,7 +2,7 @@
 // encoded and decoded again.
 #include <string>
 
-#include "query-engine/query_limits.h"
+#include "query-engine/limits/query_limits.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/vocabulary/assert.h"
 #include "tests/fuzz/fuzz_input.h"

@@ -12,10 +12,10 @@
 #include "query-engine/statistic/testing/text_query.h"
 #include "storage/compact/policy.h"
 #include "storage/dictionary/partition_dictionary.h"
+#include "storage/limits/store_limits.h"
 #include "storage/read/testing/forwarding_reader.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
-#include "storage/store_limits.h"
 
 namespace perfleet::dictionary_counts_test {
 namespace {

@@ -8,7 +8,7 @@
 #include "storage/engine/rados/rados_limits.h"
 #include "storage/engine/store_format.h"
 #include "storage/key/key_bytes.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {

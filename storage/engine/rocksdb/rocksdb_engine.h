@@ -10,7 +10,7 @@
 #include <string>
 
 #include "storage/engine/engine.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace rocksdb {
 class Env;

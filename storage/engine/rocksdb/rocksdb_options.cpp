@@ -14,7 +14,7 @@
 #include "storage/engine/rocksdb/rocksdb_slice.h"
 #include "storage/engine/rocksdb/silent_log.h"
 #include "storage/key/key_bytes.h"
-#include "storage/store_limits.h"
+#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {

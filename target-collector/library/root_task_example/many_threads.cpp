@@ -9,7 +9,7 @@
 #include "target-collector/sel4/kernel/frame_window.h"
 #include "target-collector/sel4/kernel/place.h"
 #include "target-collector/sel4/kernel/stock_kernel.h"
-#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/root/boot/objects.h"
 #include "target-collector/sel4/root/threads.h"
 #include "target-collector/sel4/run/collector_run.h"
 #include "target-collector/sel4/run/cycle_rate.h"

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "target-collector/sel4/kernel/stock_kernel.h"
-#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/root/boot/objects.h"
 
 namespace perfleet::sel4 {
 

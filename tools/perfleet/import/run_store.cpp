@@ -12,7 +12,7 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/row_clock.h"
-#include "tools/perfleet/import/run_hash.h"
+#include "tools/perfleet/import/session/run_hash.h"
 #include "tools/perfleet/import/session/sealed_rows.h"
 #include "tools/perfleet/import/session/session_hello.h"
 

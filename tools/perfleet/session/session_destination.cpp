@@ -18,7 +18,7 @@
 #include "target-collector/linux/link/refusal.h"
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/wire/delivery.h"
-#include "tools/perfleet/import/import_limits.h"
+#include "tools/perfleet/import/session/import_limits.h"
 #include "tools/perfleet/import/session/session_hello.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
 #include "tools/perfleet/session/local_gateway.h"

@@ -12,8 +12,8 @@
 #include "target-collector/pmu/pmu_description.h"
 #include "target-collector/sel4/kernel/board_clock.h"
 #include "target-collector/sel4/kernel/riscv64/goldfish_alarm.h"
-#include "target-collector/sel4/root/boot_tree.h"
-#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/root/boot/boot_tree.h"
+#include "target-collector/sel4/root/boot/objects.h"
 #include "target-collector/wire/byte_stream.h"
 
 namespace perfleet::sel4 {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/root/boot/objects.h"
 
 namespace perfleet::sel4 {
 

@@ -12,7 +12,7 @@
 #include "schemas/vocabulary/ids.h"
 #include "target-collector/pmu/pmu_description.h"
 #include "target-collector/sel4/kernel/board_clock.h"
-#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/root/boot/objects.h"
 #include "target-collector/sel4/root/x86_64/com_port.h"
 #include "target-collector/sel4/root/x86_64/pit_alarm.h"
 #include "target-collector/sel4/run/run_words.h"

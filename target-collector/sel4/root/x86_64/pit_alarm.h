@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/root/boot/objects.h"
 #include "target-collector/sel4/root/x86_64/io_ports.h"
 #include "target-collector/sel4/run/machine.h"
 

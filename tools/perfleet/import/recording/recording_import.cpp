@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schemas/vocabulary/call_chain_limits.h"
-#include "tools/perfleet/import/run_hash.h"
+#include "tools/perfleet/import/session/run_hash.h"
 
 namespace perfleet {
 

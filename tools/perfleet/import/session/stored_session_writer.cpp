@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "gateway/admission/receipt.h"
-#include "tools/perfleet/import/import_limits.h"
+#include "tools/perfleet/import/session/import_limits.h"
 
 namespace perfleet {
 

@@ -1,4 +1,4 @@
-#include "target-collector/sel4/root/boot_tree.h"
+#include "target-collector/sel4/root/boot/boot_tree.h"
 
 #include <cstring>
 

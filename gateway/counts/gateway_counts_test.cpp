@@ -1,4 +1,4 @@
-#include "gateway/gateway_counts.h"
+#include "gateway/counts/gateway_counts.h"
 
 #include <gtest/gtest.h>
 

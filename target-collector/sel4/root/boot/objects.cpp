@@ -1,4 +1,4 @@
-#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/root/boot/objects.h"
 
 #include <bit>
 
