@@ -16,7 +16,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint32_t kNone = ~0U;
+constexpr std::uint32_t kNoFrame = ~0U;
 
 // What stands in front of the threads. Of categories the first is for markers.
 constexpr std::string_view kMeta =
@@ -92,13 +92,13 @@ private:
         return known->second;
     }
 
-    // The stack of a node in this thread, those of its callers before it; kNone: no frame.
+    // The stack of a node in this thread, those of its callers before it; kNoFrame: no frame.
     std::uint32_t stack_of(std::uint32_t node) {
         chain_.clear();
         for (; node != 0; node = timeline_.nodes()[node].caller) {
             chain_.push_back(node);
         }
-        std::uint32_t stack = kNone;
+        std::uint32_t stack = kNoFrame;
         for (auto outer = chain_.rbegin(); outer != chain_.rend(); ++outer) {
             const auto [known, is_new] = stack_numbers_.try_emplace(*outer, static_cast<std::uint32_t>(stacks_.size()));
             if (is_new) {
@@ -111,7 +111,7 @@ private:
 
     const TimelineFrame& frame(std::uint64_t key) const { return timeline_.frames()[key]; }
     static std::string_view category(const TimelineFrame& frame) { return frame.is_kernel ? "2" : "1"; }
-    void optional(std::uint32_t number) { number == kNone ? file_.raw("null") : file_.number(number); }
+    void optional(std::uint32_t number) { number == kNoFrame ? file_.raw("null") : file_.number(number); }
     void time(std::uint64_t time_ns) { file_.decimal(time_ns - timeline_.first_ns(), 6); }
 
     void write_thread(const Timeline::Track& track) {
@@ -229,7 +229,7 @@ private:
 
     struct Stack {
         std::uint32_t frame = 0;
-        std::uint32_t prefix = kNone;
+        std::uint32_t prefix = kNoFrame;
     };
 
     const Timeline& timeline_;

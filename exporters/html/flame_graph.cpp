@@ -10,7 +10,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint32_t kNone = ~0U;
+constexpr std::uint32_t kNotKept = ~0U;
 constexpr std::size_t kMadeSizeBytes = 32;  // of a branch while the graph is made, beside itself: about
 
 // Ascending by (frame, slice), equal ones added up.
@@ -148,7 +148,8 @@ FlameGraph FlameGraphMaker::make(std::uint32_t second_side, const FlameGraphLimi
         callees[ends[branches_[i].caller]++] = i;
     }
 
-    std::vector<std::uint32_t> frames_of(branches_.size(), kNone);  // of branches that are kept; else of their caller's
+    std::vector<std::uint32_t> frames_of(branches_.size(),
+                                         kNotKept);  // of branches that are kept; else of their caller's
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> functions;  // by name and, of commands, 1
     constexpr std::uint32_t kCutFunction = 2;
     const auto add_frame = [&](std::uint32_t depth, std::uint32_t name, std::uint32_t kind) {

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 // A JSON array of integers: one text for millions of them.
 template <class Items, class ValueOf>
-std::string array_of(const Items& items, const ValueOf& value_of) {
+std::string numbers_of(const Items& items, const ValueOf& value_of) {
     std::string text{"["};
     for (const auto& item : items) {
         text += std::to_string(value_of(item));
@@ -72,9 +72,9 @@ std::string json_of_before(const PageData& data) {
     return "{\"name\":" + Json(data.before_name).dump() + ",\"slices\":" + json_of(data.before.slices).dump() +
            ",\"sessions\":" + json_of(data.before.sessions).dump() +
            ",\"session_count\":" + std::to_string(data.before.session_count) + ",\"verdicts\":{\"function\":" +
-           array_of(data.verdicts, [](const PageVerdict& verdict) { return verdict.function; }) +
-           ",\"self\":" + array_of(data.verdicts, [](const PageVerdict& verdict) { return verdict.is_self ? 1 : 0; }) +
-           ",\"change\":" + array_of(data.verdicts, [](const PageVerdict& verdict) { return verdict.change; }) +
+           numbers_of(data.verdicts, [](const PageVerdict& verdict) { return verdict.function; }) + ",\"self\":" +
+           numbers_of(data.verdicts, [](const PageVerdict& verdict) { return verdict.is_self ? 1 : 0; }) +
+           ",\"change\":" + numbers_of(data.verdicts, [](const PageVerdict& verdict) { return verdict.change; }) +
            ",\"text\":" + texts.dump() + "}}";
 }
 
@@ -104,15 +104,15 @@ std::string page_json(const PageData& data) {
         ",\"counts\":" + (data.is_count ? "true" : "false") + ",\"sampled\":" + (data.is_sampled ? "true" : "false") +
         ",\"sessions\":" + json_of(data.side.sessions).dump() +
         ",\"session_count\":" + std::to_string(data.side.session_count) +
-        ",\"strings\":" + Json(strings.texts()).dump() + ",\n\"functions\":{\"name\":" + array_of(names, same) +
-        ",\"image\":" + array_of(images, same) +
-        "},\n\"frames\":{\"depth\":" + array_of(graph.frames, [](const FlameFrame& frame) { return frame.depth; }) +
-        ",\"function\":" + array_of(graph.frames, [](const FlameFrame& frame) { return frame.function; }) + "},\n";
+        ",\"strings\":" + Json(strings.texts()).dump() + ",\n\"functions\":{\"name\":" + numbers_of(names, same) +
+        ",\"image\":" + numbers_of(images, same) +
+        "},\n\"frames\":{\"depth\":" + numbers_of(graph.frames, [](const FlameFrame& frame) { return frame.depth; }) +
+        ",\"function\":" + numbers_of(graph.frames, [](const FlameFrame& frame) { return frame.function; }) + "},\n";
     json += "\"cells\":{\"frame\":" +
-            array_of(graph.cells,
-                     [&](const FlameCell& cell) { return cell.frame - std::exchange(last_frame, cell.frame); }) +
-            ",\"slice\":" + array_of(graph.cells, [](const FlameCell& cell) { return cell.slice; }) +
-            ",\"value\":" + array_of(graph.cells, [](const FlameCell& cell) { return cell.value; }) + "},\n";
+            numbers_of(graph.cells,
+                       [&](const FlameCell& cell) { return cell.frame - std::exchange(last_frame, cell.frame); }) +
+            ",\"slice\":" + numbers_of(graph.cells, [](const FlameCell& cell) { return cell.slice; }) +
+            ",\"value\":" + numbers_of(graph.cells, [](const FlameCell& cell) { return cell.value; }) + "},\n";
     json += "\"slices\":" + json_of(data.side.slices).dump() + ",\"before\":" + json_of_before(data) +
             ",\"cut\":{\"frames\":" + std::to_string(graph.frames_cut) +
             ",\"value\":" + std::to_string(graph.value_cut) + "},\"ledgers\":" + ledgers.dump() +

@@ -20,7 +20,7 @@ constexpr std::uint64_t kUnknownUserAddress = 0;
 constexpr std::uint64_t kKernelAddressFirst = 1ULL << 63U;
 
 constexpr std::uint64_t kKernelSizeBytesDefault = 64U << 20;  // of a kernel that doesn't say how long its text is
-constexpr std::size_t kCommSizeBytesMax = 255;
+constexpr std::size_t kRecordCommSizeBytesMax = 255;
 constexpr std::uint64_t kProtectionExec = 4;
 
 // Another kernel than the first one is told as a module; here, so that two kernels never overlap.
@@ -156,7 +156,7 @@ void RecordStream::write_comm(const Trailer& trailer, std::string_view name, boo
     writer_.begin(perf::RecordType::kComm, is_exec ? perf::misc::kCommExec : 0);
     writer_.put(trailer.pid);
     writer_.put(trailer.tid);
-    writer_.put_name(name.substr(0, std::min(name.find('\0'), kCommSizeBytesMax)));
+    writer_.put_name(name.substr(0, std::min(name.find('\0'), kRecordCommSizeBytesMax)));
     end_record(trailer, kSideBandId);
 }
 

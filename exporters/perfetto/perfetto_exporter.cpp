@@ -25,7 +25,7 @@ using namespace perfetto;
 using protozero::pbf_builder;
 
 constexpr std::uint32_t kPidsOfTarget = 1U << 22U;  // Linux has no greater pid
-constexpr std::size_t kBufferSizeBytes = 64U << 10U;
+constexpr std::size_t kPacketsSizeBytes = 64U << 10U;
 constexpr std::uint32_t kNamesSequence = 1;
 constexpr std::uint32_t kFirstSampleSequence = 2;
 constexpr std::uint64_t kFirstCounterTrack = std::uint64_t{1} << 40;  // beyond those of threads
@@ -51,7 +51,7 @@ public:
             for (; to != timeline_.switches().end() && to->row == i; ++to) {
                 write_switch(rows[i], *to);
             }
-            if (buffer_.size() >= kBufferSizeBytes) {
+            if (buffer_.size() >= kPacketsSizeBytes) {
                 PERFLEET_TRY(flush());
             }
         }
@@ -270,7 +270,7 @@ private:
                 event.add_uint64(TrackEvent::kTrack, track);
                 event.add_int64(TrackEvent::kCounterValue, static_cast<std::int64_t>(reading.value));
             }
-            if (buffer_.size() >= kBufferSizeBytes) {
+            if (buffer_.size() >= kPacketsSizeBytes) {
                 PERFLEET_TRY(flush());
             }
         }

@@ -30,7 +30,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kBufferSizeBytes = 64U << 10U;
+constexpr std::size_t kTextBufferSizeBytes = 64U << 10U;
 constexpr std::size_t kFrameNamesSizeBytesMax = 32U << 20U;
 constexpr std::size_t kCommSizeBytesMax = 255;
 constexpr const char* kUnknown = "[unknown]";
@@ -144,7 +144,7 @@ private:
         } else {
             add_text(event, row);
         }
-        return text_.size() < kBufferSizeBytes ? Result<Done>{Done{}} : flush();
+        return text_.size() < kTextBufferSizeBytes ? Result<Done>{Done{}} : flush();
     }
 
     Result<Done> flush() {

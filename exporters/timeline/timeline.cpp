@@ -18,7 +18,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kRowsBetweenChecks = 4'096;
+constexpr std::size_t kRowsBetweenMemoryChecks = 4'096;
 
 template <class T>
 std::size_t size_bytes_of(const std::vector<T>& values) {
@@ -211,7 +211,7 @@ private:
             add_entry(*format, made, row.rows.bytes(ColumnId::kRawBytes, row.row));
         }
         timeline_.rows_.push_back(made);
-        if (timeline_.rows_.size() % kRowsBetweenChecks == 0) {
+        if (timeline_.rows_.size() % kRowsBetweenMemoryChecks == 0) {
             update_memory();
             if (scan_.memory().is_exceeded()) {
                 return scan_.memory().exceeded();

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 // Beside the process's own: half as urgent as the threads that serve, no less, for the writer waits for this one a
 // moment of each step.
-constexpr int kNiceness = 3;
+constexpr int kCompactionNiceness = 3;
 
 // The longest pause after a step: one that took long has waited for the disk.
 constexpr std::chrono::milliseconds kPauseMax{200};
@@ -45,7 +45,7 @@ public:
 private:
     void run() {
         // Of this thread alone, on Linux.
-        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNiceness);
+        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kCompactionNiceness);
         bool has_failed = false;
         for (bool goes_on = true; goes_on; goes_on = pause(look_again_)) {
             auto step_began = Clock::now();

@@ -22,7 +22,7 @@ namespace perfleet {
 namespace {
 
 // Beside the process's own, as for joining: the writer waits a moment of each drop for this thread.
-constexpr int kNiceness = 3;
+constexpr int kRetentionNiceness = 3;
 
 // Between two drops it rests for as long as the first one took, so that what each of them flushes is compacted before
 // the writer is slowed down for it.
@@ -89,7 +89,7 @@ public:
 private:
     void run() {
         // Of this thread alone, on Linux.
-        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNiceness);
+        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kRetentionNiceness);
         bool has_failed = false;
         for (bool goes_on = true; goes_on;
              goes_on =

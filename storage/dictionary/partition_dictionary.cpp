@@ -13,7 +13,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kChecksumSizeBytes = 4;
+constexpr std::size_t kSealSizeBytes = 4;
 
 void write_image(RecordWriter& writer, const PartitionDictionary::Image& image) {
     writer.varint(image.definition.flags);
@@ -153,8 +153,8 @@ std::uint64_t peek_node_count_untrusted(std::string_view bytes_untrusted) {
 
 std::uint32_t dictionary_checksum(std::string_view bytes) {
     std::uint32_t checksum = 0;
-    for (std::size_t i = 0; i < kChecksumSizeBytes && bytes.size() >= kChecksumSizeBytes; ++i) {
-        const auto byte = static_cast<unsigned char>(bytes[bytes.size() - kChecksumSizeBytes + i]);
+    for (std::size_t i = 0; i < kSealSizeBytes && bytes.size() >= kSealSizeBytes; ++i) {
+        const auto byte = static_cast<unsigned char>(bytes[bytes.size() - kSealSizeBytes + i]);
         checksum |= std::uint32_t{byte} << (8 * i);
     }
     return checksum;

@@ -11,8 +11,8 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kSeed = 19'870'301;
-constexpr std::size_t kGroupsMax = 200;  // of the jackknife, whose skewness is the acceleration
+constexpr std::uint64_t kBootstrapSeed = 19'870'301;
+constexpr std::size_t kJackknifeGroupsMax = 200;  // of the jackknife, whose skewness is the acceleration
 
 // The values in ascending order, and the place there of each in its order.
 class RankedValues {
@@ -47,7 +47,7 @@ private:
 // Each figure of each drawn sample, ascending.
 std::vector<std::vector<long double>> draw_figures(const RankedValues& values, std::span<const SampleFigure> figures,
                                                    std::size_t block) {
-    RandomStream random{kSeed};
+    RandomStream random{kBootstrapSeed};
     std::vector<std::vector<long double>> drawn(figures.size());
     std::vector<std::uint32_t> counts;
     std::vector<std::uint64_t> sample;
@@ -75,7 +75,7 @@ std::vector<std::vector<long double>> draw_figures(const RankedValues& values, s
 // Of each figure, from samples that lack one part of the values after the other.
 std::vector<long double> accelerations(const RankedValues& values, std::span<const SampleFigure> figures,
                                        std::size_t block) {
-    const std::size_t group_count = std::min(kGroupsMax, std::max<std::size_t>(values.size() / block, 2));
+    const std::size_t group_count = std::min(kJackknifeGroupsMax, std::max<std::size_t>(values.size() / block, 2));
     std::vector<std::vector<long double>> without(figures.size());
     std::vector<std::uint32_t> counts;
     std::vector<std::uint64_t> sample;

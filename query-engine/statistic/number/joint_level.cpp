@@ -12,7 +12,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
+constexpr std::uint64_t kJointLevelSeed = 1;
 
 // What a share takes of the runs of one side.
 struct SideSums {
@@ -70,7 +70,7 @@ std::vector<std::vector<std::uint32_t>> JointLevel::ways() const {
         } while (std::prev_permutation(is_before.begin(), is_before.end()));
         return found;
     }
-    RandomStream random{kSeed};
+    RandomStream random{kJointLevelSeed};
     found.emplace_back(runs.begin(), is_one);  // as they are
     while (found.size() < kWaysMax) {
         for (std::size_t i = 0; i < before_count_; ++i) {

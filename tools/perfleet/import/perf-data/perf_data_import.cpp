@@ -49,10 +49,10 @@ std::span<const std::byte> body_of(const RecordBytes& record) {
     return record.bytes.subspan(sizeof(perf::RecordHeader));
 }
 
-class Import {
+class PerfDataImport {
 public:
-    Import(RecordingFiles files, const RecordingImport& options, SessionDestination& destination,
-           const ProgressReport& progress)
+    PerfDataImport(RecordingFiles files, const RecordingImport& options, SessionDestination& destination,
+                   const ProgressReport& progress)
         : file_{std::move(files.file)},
           parts_{std::move(files.parts)},
           options_{options},
@@ -387,7 +387,7 @@ private:
 
 Result<ImportedRecording> import_perf_data(RecordingFiles files, const RecordingImport& options,
                                            SessionDestination& destination, const ProgressReport& progress) {
-    return Import{std::move(files), options, destination, progress}.run();
+    return PerfDataImport{std::move(files), options, destination, progress}.run();
 }
 
 }  // namespace perfleet

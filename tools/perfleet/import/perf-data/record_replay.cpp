@@ -86,7 +86,7 @@ bool is_said_by_frames(std::span<const std::uint64_t> words, const KernelImages&
     return frame_count > 0 && frame_count <= limits::kCallChainDepthMax;
 }
 
-std::string_view text_of(std::span<const std::byte> bytes) {
+std::string_view chars_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -276,9 +276,9 @@ void RecordReplay::keep_rest(const RecordBytes& record, const SampleRecord& samp
     rest.parts |= event.has(type::kAddr) ? part::kAddress : 0;
     rest.ip = sample.ip;
     rest.address = sample.address;
-    rest.chain = is_chain_kept ? text_of(std::as_bytes(sample.callchain)) : std::string_view{};
-    rest.raw = event.format.empty() && event.type != perf::kTypeTracepoint ? text_of(sample.raw) : std::string_view{};
-    rest.tail = text_of(std::as_bytes(sample.tail));
+    rest.chain = is_chain_kept ? chars_of(std::as_bytes(sample.callchain)) : std::string_view{};
+    rest.raw = event.format.empty() && event.type != perf::kTypeTracepoint ? chars_of(sample.raw) : std::string_view{};
+    rest.tail = chars_of(std::as_bytes(sample.tail));
     const auto mode = is_in_kernel(context_of(record.misc, sample.ip), sample.ip, images_.kernel())
                           ? perf::misc::kKernel
                           : perf::misc::kUser;

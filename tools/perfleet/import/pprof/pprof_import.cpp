@@ -101,9 +101,9 @@ ImageContentId content_from(std::string_view bytes, bool is_hash) {
     return ImageContentId::from(std::as_bytes(std::span{bytes}), is_hash);
 }
 
-class Import {
+class PprofImport {
 public:
-    Import(const FileBytes& file, const RecordingImport& options, SessionDestination& destination)
+    PprofImport(const FileBytes& file, const RecordingImport& options, SessionDestination& destination)
         : file_{file}, options_{options}, destination_{destination} {}
 
     Result<ImportedRecording> run() {
@@ -486,7 +486,7 @@ private:
 
 Result<ImportedRecording> import_pprof(const FileBytes& file, const RecordingImport& options,
                                        SessionDestination& destination) {
-    return Import{file, options, destination}.run();
+    return PprofImport{file, options, destination}.run();
 }
 
 }  // namespace perfleet
