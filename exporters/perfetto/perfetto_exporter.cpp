@@ -21,7 +21,6 @@
 namespace perfleet {
 namespace {
 
-using namespace perfetto;
 using protozero::pbf_builder;
 
 constexpr std::uint32_t kPidsOfTarget = 1U << 22U;  // Linux has no greater pid
@@ -104,17 +103,17 @@ private:
     }
 
     void write_clock() {
-        pbf_builder<Packet> packet{trace_, Trace::kPacket};
-        packet.add_uint32(Packet::kSequence, kNamesSequence);
-        packet.add_uint32(Packet::kSequenceFlags, kBeginsSequence);
-        pbf_builder<ClockSnapshot> snapshot{packet, Packet::kClockSnapshot};
+        pbf_builder<perfetto::Packet> packet{trace_, perfetto::Trace::kPacket};
+        packet.add_uint32(perfetto::Packet::kSequence, kNamesSequence);
+        packet.add_uint32(perfetto::Packet::kSequenceFlags, perfetto::kBeginsSequence);
+        pbf_builder<perfetto::ClockSnapshot> snapshot{packet, perfetto::Packet::kClockSnapshot};
         const auto add = [&](std::uint32_t id, std::uint64_t ns) {
-            pbf_builder<Clock> clock{snapshot, ClockSnapshot::kClock};
-            clock.add_uint32(Clock::kId, id);
-            clock.add_uint64(Clock::kTimestamp, ns);
+            pbf_builder<perfetto::Clock> clock{snapshot, perfetto::ClockSnapshot::kClock};
+            clock.add_uint32(perfetto::Clock::kId, id);
+            clock.add_uint64(perfetto::Clock::kTimestamp, ns);
         };
-        add(kBoottime, timeline_.first_ns());
-        add(kRealtime, static_cast<std::uint64_t>(timeline_.first_utc().value));
+        add(perfetto::kBoottime, timeline_.first_ns());
+        add(perfetto::kRealtime, static_cast<std::uint64_t>(timeline_.first_utc().value));
     }
 
     // A thread's name is there before the first row that has it, and again when it changes.
@@ -126,58 +125,59 @@ private:
             return;
         }
         const std::uint32_t pid = pid_of(thread, thread.pid);
-        pbf_builder<Packet> packet{trace_, Trace::kPacket};
-        packet.add_uint32(Packet::kSequence, kNamesSequence);
-        pbf_builder<ProcessTree> tree{packet, Packet::kProcessTree};
+        pbf_builder<perfetto::Packet> packet{trace_, perfetto::Trace::kPacket};
+        packet.add_uint32(perfetto::Packet::kSequence, kNamesSequence);
+        pbf_builder<perfetto::ProcessTree> tree{packet, perfetto::Packet::kProcessTree};
         if (const auto name = process_names_.find(pid); name != process_names_.end()) {
-            pbf_builder<Process> process{tree, ProcessTree::kProcess};
-            process.add_int32(Process::kPid, static_cast<std::int32_t>(pid));
-            process.add_string(Process::kCommandLine, name->second);
-            process.add_bool(Process::kIsCommand, true);
+            pbf_builder<perfetto::Process> process{tree, perfetto::ProcessTree::kProcess};
+            process.add_int32(perfetto::Process::kPid, static_cast<std::int32_t>(pid));
+            process.add_string(perfetto::Process::kCommandLine, name->second);
+            process.add_bool(perfetto::Process::kIsCommand, true);
             process_names_.erase(name);
         }
-        pbf_builder<Thread> made{tree, ProcessTree::kThread};
-        made.add_int32(Thread::kTid, static_cast<std::int32_t>(tid));
-        made.add_string(Thread::kName, thread.command);
-        made.add_int32(Thread::kPid, static_cast<std::int32_t>(pid));
+        pbf_builder<perfetto::Thread> made{tree, perfetto::ProcessTree::kThread};
+        made.add_int32(perfetto::Thread::kTid, static_cast<std::int32_t>(tid));
+        made.add_string(perfetto::Thread::kName, thread.command);
+        made.add_int32(perfetto::Thread::kPid, static_cast<std::int32_t>(pid));
     }
 
     void write_sample(const TimelineRow& row) {
         const TimelineThread& thread = timeline_.threads()[row.thread];
         Samples& samples = samples_[row.event];
-        pbf_builder<Packet> packet{trace_, Trace::kPacket};
-        packet.add_uint64(Packet::kTimestamp, row.time_ns);
-        packet.add_uint32(Packet::kSequence, kFirstSampleSequence + row.event);
-        packet.add_uint32(Packet::kSequenceFlags,
-                          samples.has_begun ? kNeedsSequence : kBeginsSequence | kNeedsSequence);
+        pbf_builder<perfetto::Packet> packet{trace_, perfetto::Trace::kPacket};
+        packet.add_uint64(perfetto::Packet::kTimestamp, row.time_ns);
+        packet.add_uint32(perfetto::Packet::kSequence, kFirstSampleSequence + row.event);
+        packet.add_uint32(perfetto::Packet::kSequenceFlags, samples.has_begun
+                                                                ? perfetto::kNeedsSequence
+                                                                : perfetto::kBeginsSequence | perfetto::kNeedsSequence);
         if (!std::exchange(samples.has_begun, true)) {
             samples.has_frame.resize(timeline_.frames().size());
             samples.has_callstack.resize(timeline_.nodes().size());
-            pbf_builder<Defaults> defaults{packet, Packet::kDefaults};
-            pbf_builder<PerfSampleDefaults> of_samples{defaults, Defaults::kPerfSample};
-            pbf_builder<Timebase> timebase{of_samples, PerfSampleDefaults::kTimebase};
-            timebase.add_string(Timebase::kName, timeline_.events()[row.event].name);
+            pbf_builder<perfetto::Defaults> defaults{packet, perfetto::Packet::kDefaults};
+            pbf_builder<perfetto::PerfSampleDefaults> of_samples{defaults, perfetto::Defaults::kPerfSample};
+            pbf_builder<perfetto::Timebase> timebase{of_samples, perfetto::PerfSampleDefaults::kTimebase};
+            timebase.add_string(perfetto::Timebase::kName, timeline_.events()[row.event].name);
         }
         if (row.node != 0 && !samples.has_callstack[row.node]) {
             samples.has_callstack[row.node] = true;
-            pbf_builder<Interned> interned{packet, Packet::kInternedData};
+            pbf_builder<perfetto::Interned> interned{packet, perfetto::Packet::kInternedData};
             write_callstack(interned, samples, row.node);
         }
         const std::uint32_t cpu = cpu_of(row);
-        pbf_builder<PerfSample> sample{packet, Packet::kPerfSample};
-        sample.add_uint32(PerfSample::kCpu, cpu);
-        sample.add_uint32(PerfSample::kPid, pid_of(thread, thread.pid));
-        sample.add_uint32(PerfSample::kTid, pid_of(thread, thread.tid));
+        pbf_builder<perfetto::PerfSample> sample{packet, perfetto::Packet::kPerfSample};
+        sample.add_uint32(perfetto::PerfSample::kCpu, cpu);
+        sample.add_uint32(perfetto::PerfSample::kPid, pid_of(thread, thread.pid));
+        sample.add_uint32(perfetto::PerfSample::kTid, pid_of(thread, thread.tid));
         if (row.node != 0) {
             const bool is_kernel = timeline_.frames()[timeline_.nodes()[row.node].frame].is_kernel;
-            sample.add_uint64(PerfSample::kCallstack, row.node);
-            sample.add_enum(PerfSample::kMode, is_kernel ? kModeKernel : kModeUser);
+            sample.add_uint64(perfetto::PerfSample::kCallstack, row.node);
+            sample.add_enum(perfetto::PerfSample::kMode, is_kernel ? perfetto::kModeKernel : perfetto::kModeUser);
         }
-        sample.add_uint64(PerfSample::kCount, samples.weights[cpu] += row.weight);
+        sample.add_uint64(perfetto::PerfSample::kCount, samples.weights[cpu] += row.weight);
     }
 
     // From the outermost frame in.
-    void write_callstack(pbf_builder<Interned>& interned, Samples& samples, std::uint32_t node) {
+    void write_callstack(pbf_builder<perfetto::Interned>& interned, Samples& samples, std::uint32_t node) {
         chain_.clear();
         for (std::uint32_t at = node; at != 0; at = timeline_.nodes()[at].caller) {
             const std::uint32_t frame = timeline_.nodes()[at].frame;
@@ -187,32 +187,32 @@ private:
                 write_frame(interned, samples, frame);
             }
         }
-        pbf_builder<Callstack> callstack{interned, Interned::kCallstack};
-        callstack.add_uint64(Callstack::kNumber, node);
+        pbf_builder<perfetto::Callstack> callstack{interned, perfetto::Interned::kCallstack};
+        callstack.add_uint64(perfetto::Callstack::kNumber, node);
         for (auto frame = chain_.rbegin(); frame != chain_.rend(); ++frame) {
-            callstack.add_uint64(Callstack::kFrames, *frame);
+            callstack.add_uint64(perfetto::Callstack::kFrames, *frame);
         }
     }
 
-    void write_frame(pbf_builder<Interned>& interned, Samples& samples, std::uint32_t number) {
+    void write_frame(pbf_builder<perfetto::Interned>& interned, Samples& samples, std::uint32_t number) {
         const TimelineFrame& named = timeline_.frames()[number];
         const std::uint64_t id = std::uint64_t{number} + 1;
         const auto [image, is_new] = images_.try_emplace(named.image, images_.size() + 1);
         samples.has_mapping.resize(images_.size() + 1);
-        const auto write_name = [&](Interned field, std::uint64_t of, const std::string& text) {
-            pbf_builder<Name> name{interned, field};
-            name.add_uint64(Name::kNumber, of);
-            name.add_bytes(Name::kText, text);
+        const auto write_name = [&](perfetto::Interned field, std::uint64_t of, const std::string& text) {
+            pbf_builder<perfetto::Name> name{interned, field};
+            name.add_uint64(perfetto::Name::kNumber, of);
+            name.add_bytes(perfetto::Name::kText, text);
         };
         if (!samples.has_mapping[image->second]) {
             samples.has_mapping[image->second] = true;
-            write_name(Interned::kMappingPath, image->second, named.image);
-            pbf_builder<Mapping> mapping{interned, Interned::kMapping};
-            mapping.add_uint64(Mapping::kNumber, image->second);
-            mapping.add_uint64(Mapping::kPath, image->second);
+            write_name(perfetto::Interned::kMappingPath, image->second, named.image);
+            pbf_builder<perfetto::Mapping> mapping{interned, perfetto::Interned::kMapping};
+            mapping.add_uint64(perfetto::Mapping::kNumber, image->second);
+            mapping.add_uint64(perfetto::Mapping::kPath, image->second);
         }
-        write_name(Interned::kFunctionName, id, named.symbol);
-        pbf_builder<perfetto::Frame> frame{interned, Interned::kFrame};
+        write_name(perfetto::Interned::kFunctionName, id, named.symbol);
+        pbf_builder<perfetto::Frame> frame{interned, perfetto::Interned::kFrame};
         frame.add_uint64(perfetto::Frame::kNumber, id);
         frame.add_uint64(perfetto::Frame::kFunctionName, id);
         frame.add_uint64(perfetto::Frame::kMapping, image->second);
@@ -223,52 +223,53 @@ private:
         const std::uint32_t tid = pid_of(thread, thread.tid);
         const std::uint64_t track = std::uint64_t{tid} + 1;
         if (tracks_.insert(tid).second) {
-            pbf_builder<Packet> packet{trace_, Trace::kPacket};
-            packet.add_uint32(Packet::kSequence, kNamesSequence);
-            pbf_builder<TrackDescriptor> descriptor{packet, Packet::kTrackDescriptor};
-            descriptor.add_uint64(TrackDescriptor::kUuid, track);
-            pbf_builder<ThreadDescriptor> of_thread{descriptor, TrackDescriptor::kThread};
-            of_thread.add_int32(ThreadDescriptor::kPid, static_cast<std::int32_t>(pid_of(thread, thread.pid)));
-            of_thread.add_int64(ThreadDescriptor::kTid, tid);
+            pbf_builder<perfetto::Packet> packet{trace_, perfetto::Trace::kPacket};
+            packet.add_uint32(perfetto::Packet::kSequence, kNamesSequence);
+            pbf_builder<perfetto::TrackDescriptor> descriptor{packet, perfetto::Packet::kTrackDescriptor};
+            descriptor.add_uint64(perfetto::TrackDescriptor::kUuid, track);
+            pbf_builder<perfetto::ThreadDescriptor> of_thread{descriptor, perfetto::TrackDescriptor::kThread};
+            of_thread.add_int32(perfetto::ThreadDescriptor::kPid,
+                                static_cast<std::int32_t>(pid_of(thread, thread.pid)));
+            of_thread.add_int64(perfetto::ThreadDescriptor::kTid, tid);
         }
-        pbf_builder<Packet> packet{trace_, Trace::kPacket};
-        packet.add_uint64(Packet::kTimestamp, row.time_ns);
-        packet.add_uint32(Packet::kSequence, kNamesSequence);
-        pbf_builder<TrackEvent> event{packet, Packet::kTrackEvent};
-        event.add_enum(TrackEvent::kType, kInstant);
-        event.add_uint64(TrackEvent::kTrack, track);
-        event.add_string(TrackEvent::kCategory, "tracepoint");
-        event.add_string(TrackEvent::kName, timeline_.events()[row.event].name);
+        pbf_builder<perfetto::Packet> packet{trace_, perfetto::Trace::kPacket};
+        packet.add_uint64(perfetto::Packet::kTimestamp, row.time_ns);
+        packet.add_uint32(perfetto::Packet::kSequence, kNamesSequence);
+        pbf_builder<perfetto::TrackEvent> event{packet, perfetto::Packet::kTrackEvent};
+        event.add_enum(perfetto::TrackEvent::kType, perfetto::kInstant);
+        event.add_uint64(perfetto::TrackEvent::kTrack, track);
+        event.add_string(perfetto::TrackEvent::kCategory, "tracepoint");
+        event.add_string(perfetto::TrackEvent::kName, timeline_.events()[row.event].name);
         {
-            pbf_builder<Annotation> cpu{event, TrackEvent::kAnnotation};
-            cpu.add_string(Annotation::kName, "cpu");
-            cpu.add_uint64(Annotation::kUnsigned, row.cpu);
+            pbf_builder<perfetto::Annotation> cpu{event, perfetto::TrackEvent::kAnnotation};
+            cpu.add_string(perfetto::Annotation::kName, "cpu");
+            cpu.add_uint64(perfetto::Annotation::kUnsigned, row.cpu);
         }
-        pbf_builder<Annotation> text{event, TrackEvent::kAnnotation};
-        text.add_string(Annotation::kName, "fields");
-        text.add_string(Annotation::kString, fields);
+        pbf_builder<perfetto::Annotation> text{event, perfetto::TrackEvent::kAnnotation};
+        text.add_string(perfetto::Annotation::kName, "fields");
+        text.add_string(perfetto::Annotation::kString, fields);
     }
 
     // A track with the readings as they are.
     Result<Done> write_counter(const TimelineCounter& counter, std::uint64_t track) {
         {
-            pbf_builder<Packet> packet{trace_, Trace::kPacket};
-            packet.add_uint32(Packet::kSequence, kNamesSequence);
-            pbf_builder<TrackDescriptor> descriptor{packet, Packet::kTrackDescriptor};
-            descriptor.add_uint64(TrackDescriptor::kUuid, track);
-            descriptor.add_string(TrackDescriptor::kName, counter.name);
-            pbf_builder<CounterDescriptor> of_counter{descriptor, TrackDescriptor::kCounter};
-            of_counter.add_string(CounterDescriptor::kUnitName, counter.unit);
+            pbf_builder<perfetto::Packet> packet{trace_, perfetto::Trace::kPacket};
+            packet.add_uint32(perfetto::Packet::kSequence, kNamesSequence);
+            pbf_builder<perfetto::TrackDescriptor> descriptor{packet, perfetto::Packet::kTrackDescriptor};
+            descriptor.add_uint64(perfetto::TrackDescriptor::kUuid, track);
+            descriptor.add_string(perfetto::TrackDescriptor::kName, counter.name);
+            pbf_builder<perfetto::CounterDescriptor> of_counter{descriptor, perfetto::TrackDescriptor::kCounter};
+            of_counter.add_string(perfetto::CounterDescriptor::kUnitName, counter.unit);
         }
         for (const TimelineCounter::Reading& reading : counter.readings) {
             {
-                pbf_builder<Packet> packet{trace_, Trace::kPacket};
-                packet.add_uint64(Packet::kTimestamp, reading.time_ns);
-                packet.add_uint32(Packet::kSequence, kNamesSequence);
-                pbf_builder<TrackEvent> event{packet, Packet::kTrackEvent};
-                event.add_enum(TrackEvent::kType, perfetto::kCounter);
-                event.add_uint64(TrackEvent::kTrack, track);
-                event.add_int64(TrackEvent::kCounterValue, static_cast<std::int64_t>(reading.value));
+                pbf_builder<perfetto::Packet> packet{trace_, perfetto::Trace::kPacket};
+                packet.add_uint64(perfetto::Packet::kTimestamp, reading.time_ns);
+                packet.add_uint32(perfetto::Packet::kSequence, kNamesSequence);
+                pbf_builder<perfetto::TrackEvent> event{packet, perfetto::Packet::kTrackEvent};
+                event.add_enum(perfetto::TrackEvent::kType, perfetto::kCounter);
+                event.add_uint64(perfetto::TrackEvent::kTrack, track);
+                event.add_int64(perfetto::TrackEvent::kCounterValue, static_cast<std::int64_t>(reading.value));
             }
             if (buffer_.size() >= kPacketsSizeBytes) {
                 PERFLEET_TRY(flush());
@@ -282,21 +283,21 @@ private:
         const auto tid_of = [&](std::uint32_t tid) {
             return static_cast<std::int32_t>(tid == 0 ? 0 : pid_of(from, tid));  // one idle thread for all CPUs
         };
-        pbf_builder<Packet> packet{trace_, Trace::kPacket};
-        packet.add_uint32(Packet::kSequence, kNamesSequence);
-        pbf_builder<FtraceBundle> bundle{packet, Packet::kFtraceEvents};
-        bundle.add_uint32(FtraceBundle::kCpu, cpu_of(row));
-        pbf_builder<FtraceEvent> event{bundle, FtraceBundle::kEvent};
-        event.add_uint64(FtraceEvent::kTimestamp, row.time_ns);
-        event.add_uint32(FtraceEvent::kTid, static_cast<std::uint32_t>(tid_of(from.tid)));
-        pbf_builder<SchedSwitch> made{event, FtraceEvent::kSchedSwitch};
-        made.add_string(SchedSwitch::kPreviousCommand, from.command);
-        made.add_int32(SchedSwitch::kPreviousTid, tid_of(from.tid));
-        made.add_int32(SchedSwitch::kPreviousPriority, to.previous_priority);
-        made.add_int64(SchedSwitch::kPreviousState, to.previous_state);
-        made.add_string(SchedSwitch::kNextCommand, to.next_command);
-        made.add_int32(SchedSwitch::kNextTid, tid_of(to.next_tid));
-        made.add_int32(SchedSwitch::kNextPriority, to.next_priority);
+        pbf_builder<perfetto::Packet> packet{trace_, perfetto::Trace::kPacket};
+        packet.add_uint32(perfetto::Packet::kSequence, kNamesSequence);
+        pbf_builder<perfetto::FtraceBundle> bundle{packet, perfetto::Packet::kFtraceEvents};
+        bundle.add_uint32(perfetto::FtraceBundle::kCpu, cpu_of(row));
+        pbf_builder<perfetto::FtraceEvent> event{bundle, perfetto::FtraceBundle::kEvent};
+        event.add_uint64(perfetto::FtraceEvent::kTimestamp, row.time_ns);
+        event.add_uint32(perfetto::FtraceEvent::kTid, static_cast<std::uint32_t>(tid_of(from.tid)));
+        pbf_builder<perfetto::SchedSwitch> made{event, perfetto::FtraceEvent::kSchedSwitch};
+        made.add_string(perfetto::SchedSwitch::kPreviousCommand, from.command);
+        made.add_int32(perfetto::SchedSwitch::kPreviousTid, tid_of(from.tid));
+        made.add_int32(perfetto::SchedSwitch::kPreviousPriority, to.previous_priority);
+        made.add_int64(perfetto::SchedSwitch::kPreviousState, to.previous_state);
+        made.add_string(perfetto::SchedSwitch::kNextCommand, to.next_command);
+        made.add_int32(perfetto::SchedSwitch::kNextTid, tid_of(to.next_tid));
+        made.add_int32(perfetto::SchedSwitch::kNextPriority, to.next_priority);
     }
 
     [[nodiscard]] Result<Done> flush() {
@@ -308,7 +309,7 @@ private:
     const Timeline& timeline_;
     GzipStream gzip_;
     std::string buffer_;
-    pbf_builder<Trace> trace_{buffer_};
+    pbf_builder<perfetto::Trace> trace_{buffer_};
     std::vector<std::uint32_t> first_cpus_;                           // by target
     std::unordered_map<std::uint32_t, std::string> process_names_;    // by pid, until they are written
     std::unordered_map<std::uint32_t, std::uint32_t> thread_of_tid_;  // as last named

@@ -36,7 +36,7 @@ constexpr std::size_t kCommSizeBytesMax = 255;
 constexpr const char* kUnknown = "[unknown]";
 
 // What is printed of a node of the call chains, whatever the process.
-struct FrameName {
+struct PrintedFrame {
     std::string symbol;  // empty: none is known
     std::uint64_t symbol_offset = 0;
     std::uint64_t chain_address = 0;  // in the file; of the kernel and of memory without a file in memory
@@ -185,7 +185,7 @@ private:
         return name.substr(0, std::min(name.find('\0'), kCommSizeBytesMax));
     }
 
-    const FrameName& name_of(StackNumber node) {
+    const PrintedFrame& name_of(StackNumber node) {
         const auto known = epoch_->names.find(node.value);
         if (known != epoch_->names.end()) {
             return known->second;
@@ -195,15 +195,15 @@ private:
             epoch_->names_size_bytes = 0;
             epoch_->names.clear();
         }
-        FrameName name = find_name(node);
-        const std::size_t size_bytes = sizeof(FrameName) + name.symbol.capacity() + 64;
+        PrintedFrame name = find_name(node);
+        const std::size_t size_bytes = sizeof(PrintedFrame) + name.symbol.capacity() + 64;
         names_size_bytes_ += size_bytes;
         epoch_->names_size_bytes += size_bytes;
         return epoch_->names.emplace(node.value, std::move(name)).first->second;
     }
 
-    FrameName find_name(StackNumber node) {
-        FrameName name;
+    PrintedFrame find_name(StackNumber node) {
+        PrintedFrame name;
         if (node == kEmptyStack) {
             return name;
         }
@@ -229,7 +229,7 @@ private:
     }
 
     // Of the innermost frame, in memory.
-    std::uint64_t address_of(const MergedRow& row, const FrameName& name) {
+    std::uint64_t address_of(const MergedRow& row, const PrintedFrame& name) {
         if (!name.has_image || images_.place(name.image) != ExportedImages::Place::kProcess) {
             return name.chain_address;
         }
@@ -237,7 +237,7 @@ private:
         return place ? place->address : 0;
     }
 
-    std::string image_name(const FrameName& name) {
+    std::string image_name(const PrintedFrame& name) {
         if (!name.has_image) {
             return kUnknown;
         }
@@ -269,7 +269,7 @@ private:
     // -- text, as perf's builtin-script.c prints it
     // --------------------------------------------------------------------
 
-    void add_frame(const PrintedEvent& event, const FrameName& name, std::uint64_t address) {
+    void add_frame(const PrintedEvent& event, const PrintedFrame& name, std::uint64_t address) {
         fmt::format_to(std::back_inserter(text_), "{:16x}", address);
         if (event.fields.has(ScriptField::kSym)) {
             text_ += ' ';
@@ -325,14 +325,14 @@ private:
         }
         if (event.has_chain) {
             text_ += '\n';
-            visit_chain(row, [&](const FrameName& name) {
+            visit_chain(row, [&](const PrintedFrame& name) {
                 text_ += '\t';
                 add_frame(event, name, name.chain_address);
                 text_ += '\n';
             });
         } else if (has(ScriptField::kIp)) {
             text_ += ' ';
-            const FrameName& name = name_of(stack_of(row));
+            const PrintedFrame& name = name_of(stack_of(row));
             add_frame(event, name, address_of(row, name));
         }
         text_ += '\n';
@@ -341,7 +341,7 @@ private:
     // -- JSON
     // ----------------------------------------------------------------------------------------------------------
 
-    void add_frame(Json& object, const PrintedEvent& event, const FrameName& name, std::uint64_t address) {
+    void add_frame(Json& object, const PrintedEvent& event, const PrintedFrame& name, std::uint64_t address) {
         object["ip"] = fmt::format("{:#x}", address);
         if (event.fields.has(ScriptField::kSym)) {
             object["sym"] = name.symbol.empty() ? Json(nullptr) : Json(name.symbol);
@@ -395,11 +395,11 @@ private:
         }
         if (event.has_chain) {
             Json& chain = object["callchain"] = Json::array();
-            visit_chain(row, [&](const FrameName& name) {
+            visit_chain(row, [&](const PrintedFrame& name) {
                 add_frame(chain.emplace_back(Json::object()), event, name, name.chain_address);
             });
         } else if (has(ScriptField::kIp)) {
-            const FrameName& name = name_of(stack_of(row));
+            const PrintedFrame& name = name_of(stack_of(row));
             add_frame(object, event, name, address_of(row, name));
         }
         text_ += printable_json(object.dump(-1, ' ', false, Json::error_handler_t::replace)) + '\n';
@@ -407,7 +407,7 @@ private:
 
     struct Epoch {
         EpochImages images;
-        std::unordered_map<std::uint32_t, FrameName> names;  // by node
+        std::unordered_map<std::uint32_t, PrintedFrame> names;  // by node
         std::size_t names_size_bytes = 0;
     };
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "daemon/option/program_options.h"
 #include "schemas/host/wake_event.h"
 #include "schemas/peers/local_socket.h"
 #include "schemas/vocabulary/batch_limits.h"
@@ -22,6 +23,7 @@
 #include "tools/perfleet/import/session/session_hello.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
 #include "tools/perfleet/session/local_gateway.h"
+#include "tools/perfleet/shell/invocation.h"
 #include "tools/perfleet/shell/terminal.h"
 
 namespace perfleet {
