@@ -37,7 +37,7 @@ public:
 
 ExportFormat format_of(const std::string& name, bool is_command) {
     ExportFormat format{.name = name, .summary = "", .is_command = is_command};
-    format.options = {{.name = "colour", .summary = ""}};
+    format.options = {OptionSpec{"colour", OptionType::kText, "NAME", "its colour"}};
     format.write = [name](const ExportInput& input, ExportSink& sink) -> Result<QueryEnd> {
         const std::string text = name + " " + std::to_string(input.values.count("colour")) + " " +
                                  std::to_string(input.values.count("format"));
