@@ -14,20 +14,24 @@ from call_chains import bpf_run_times, cpu_s, show
 
 LOOP = "def leaf(n):\n s=0\n for i in range(n): s+=i*i\n return s\n"
 PROGRAMS = {
-    "one frame": LOOP + "while t.monotonic()<end: leaf(3000)",
-    "recursion of 20": LOOP + "def f(d): return leaf(3000) if d==0 else f(d-1)\nwhile t.monotonic()<end: f(20)",
-    "8 times through C": LOOP + "def f(d): return leaf(3000) if d==0 else max(map(f,(d-1,)))\nwhile t.monotonic()<end: f(8)",
+    "one frame": LOOP + "while True: leaf(3000)",
+    "recursion of 20": LOOP + "def f(d): return leaf(3000) if d==0 else f(d-1)\nwhile True: f(20)",
+    "8 times through C": LOOP + "def f(d): return leaf(3000) if d==0 else max(map(f,(d-1,)))\nwhile True: f(8)",
 }
 
 
 def cost(collector, folder, text, options):
     output = os.path.join(folder, "frames")
-    program = f"import time as t\nend=t.monotonic()+{options.seconds}\n{text}\n"
-    with subprocess.Popen(["/usr/bin/python3", "-c", program]) as profiled:
-        process = subprocess.Popen([collector, "--output", output, "--force", "-e", "cpu-clock:u", "-F", str(options.frequency),
-                                    "--call-graph", "bpf", "-p", str(profiled.pid)], stderr=subprocess.PIPE, text=True)
-        time.sleep(options.seconds - 0.3)
-        time_ns, runs = bpf_run_times(process.pid)
+    with subprocess.Popen(["/usr/bin/python3", "-c", text]) as profiled:
+        try:
+            process = subprocess.Popen([collector, "--output", output, "--force", "-e", "cpu-clock:u", "-F", str(options.frequency),
+                                        "--call-graph", "bpf", "-p", str(profiled.pid)], stderr=subprocess.PIPE, text=True)
+            while process.poll() is None and bpf_run_times(process.pid)[1] == 0:
+                time.sleep(0.05)
+            time.sleep(options.seconds)
+            time_ns, runs = bpf_run_times(process.pid)
+        finally:
+            profiled.kill()
         rows = int(re.search(r"(\d+) rows", process.stderr.read()).group(1))
         used_s = cpu_s(process)
     return {"BPF us a sample": time_ns / max(runs, 1) / 1000, "collector us a row": 1e6 * used_s / rows,
