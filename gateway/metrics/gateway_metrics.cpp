@@ -52,7 +52,8 @@ void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page) {
     show_counts(page, prefix, readings.compacted);
     show_counts(page, prefix, readings.retained);
     page.counter("perfleet_gateway_query_messages_malformed_total",
-                 "Messages of those who ask that weren't understood.", readings.query_transport.messages_malformed);
+                 "Messages of query clients that were malformed, refused, or belonged to no query.",
+                 readings.query_transport.messages_malformed);
     page.counter("perfleet_gateway_query_restarts_total", "Times that the query process ended and was started again.",
                  readings.query_restarts);
     page.counter("perfleet_gateway_log_suppressed_total", "Log messages left out because of their number.",
