@@ -648,7 +648,10 @@ TEST_F(IngestBatch, SessionsBeyondTheLimitAreForgottenAndCarryOn) {
     take("1", batch_of(1, 1));
     commit();
     take("2", hello_of(2));
+    take("2", batch_of(2, 1));
+    commit();
     take("3", hello_of(3));
+    take("4", hello_of(4));  // the one before has nothing stored, and goes first
     replies("1");
     take("1", batch_of(1, 2));
     EXPECT_EQ(reply("1").type, ReplyType::kHelloAgain);
@@ -658,7 +661,7 @@ TEST_F(IngestBatch, SessionsBeyondTheLimitAreForgottenAndCarryOn) {
     take("1", batch_of(1, 2));
     commit();
     EXPECT_EQ(replies("1").back().prefix, 2U);
-    EXPECT_EQ(ingest_->counts().batches_stored, 2U);
+    EXPECT_EQ(ingest_->counts().batches_stored, 3U);
 }
 
 TEST_F(IngestBye, IsFinishedOnceItIsDurable) {

@@ -147,13 +147,15 @@ private:
         }
     }
 
-    // Waits until there is a connection. False: there is none in time.
+    // Waits until there is a connection. False: there is none in time. Where the server has hung up nothing is sent
+    // that belongs to a query which it has been asked: the rest of the answer may have come.
     [[nodiscard]] bool send(Body body) {
+        const bool is_ask = std::holds_alternative<Ask>(body);
         const std::string message = encode_query_message({query_, std::move(body)});
         const Clock::time_point deadline = Clock::now() + timeout_;
         do {
             (void)socket_->reconnected();
-            if (socket_->send(std::as_bytes(std::span{message}))) {
+            if ((socket_->has_hung_up() && !is_ask) || socket_->send(std::as_bytes(std::span{message}))) {
                 return true;
             }
         } while (wait_until(deadline));

@@ -48,7 +48,10 @@ Result<std::unique_ptr<Dealer>> Dealer::connect(const std::string& endpoint, con
 
 bool Dealer::send(std::span<const std::byte> message) {
     go_on();
-    if (!is_connected() || has_ended_ || !connection_->send(message)) {
+    if (has_ended_) {
+        end(pause_ns_);
+    }
+    if (!is_connected() || !connection_->send(message)) {
         return false;
     }
     tokens_ = std::min(tokens_ + 1, options_.frames_burst);

@@ -43,7 +43,7 @@ public:
     Dealer& operator=(const Dealer&) = delete;
 
     // Never waits; copies. False: others are on their way, or there is no connection, or one that reconnected() has yet
-    // to tell of.
+    // to tell of. Where the server has hung up, what it sent before and wasn't received yet is dropped.
     [[nodiscard]] bool send(std::span<const std::byte> message);
 
     // The next message that is there; stays until the next call of any function. Nothing: none, or of a connection that
@@ -54,6 +54,8 @@ public:
     [[nodiscard]] bool reconnected();
     // As reconnected() saw it last.
     [[nodiscard]] bool is_connected() const { return step_ == Step::kReady && is_reported_; }
+    // The server has hung up, but messages that it sent before wait to be received.
+    [[nodiscard]] bool has_hung_up() const { return has_ended_; }
 
     // Why there is no connection, as far as that is known; empty: nothing is, or there is one.
     [[nodiscard]] const std::string& trouble() const { return trouble_; }
