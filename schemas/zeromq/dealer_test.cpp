@@ -157,6 +157,19 @@ TEST_F(ZeromqDealer, TakesMessagesThatCameBeforeTheServerHungUp) {
     EXPECT_EQ(next_message(server), std::string(100'000, 'x'));
 }
 
+TEST_F(ZeromqDealer, GivesUpWhatTheServerSentBeforeItHungUpWhereSomethingIsToBeSent) {
+    HostileServer server{greeting() + ready() + frame("one") + frame("two")};
+    connect(server.endpoint());
+    EXPECT_EQ(next_message(server), "one");
+    run_until(server, [&] { return server.has_said_all(); });
+    server.hang_up();
+    run_until(server, [&] { return dealer_->has_hung_up(); });
+    EXPECT_FALSE(dealer_->send({}));
+    EXPECT_FALSE(dealer_->has_hung_up());
+    EXPECT_EQ(next_message(server), "one");
+    EXPECT_EQ(server.accepted, 2);
+}
+
 TEST_F(ZeromqDealer, ConnectsAgainWhenTheServerHungUp) {
     HostileServer server{greeting() + ready() + frame("hello")};
     connect(server.endpoint());
