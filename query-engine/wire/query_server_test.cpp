@@ -153,6 +153,23 @@ TEST_F(QueryServerTest, TablesOfManyChunksArriveWhole) {
     }
 }
 
+// What it said before it hung up is heard, and nobody waits for another connection.
+TEST_F(QueryServerTest, AClientHearsThatItStopped) {
+    std::size_t parts = 0;
+    const auto end =
+        client()->ask_file("file", {}, [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<Done> {
+            EXPECT_EQ(offset, parts * bytes.size());
+            if (++parts == 1) {
+                stop();
+                server_.reset();
+            }
+            return Done{};
+        });
+    ASSERT_FALSE(end.ok());
+    EXPECT_EQ(end.error().message, "perfleet-query is stopping");
+    EXPECT_LT(parts, kFileParts);
+}
+
 TEST_F(QueryServerTest, ATableStaysWithinTheMemoryOfItsCommand) {
     const auto query_client = client();
     constexpr std::uint64_t kRows = 50'000;
