@@ -1,4 +1,4 @@
-// What stands between peers and the store: a batch that passes keeps every promise that storage and queries rely on.
+// Admits batches from peers to the store. An admitted batch keeps every promise that storage and queries rely on.
 #pragma once
 
 #include "gateway/admission/column_check.h"
@@ -13,12 +13,12 @@ namespace perfleet {
 // One thread; keeps its memory for the next batch.
 class BatchAdmission {
 public:
-    // `session` is the one that the batch names. Limits of vocabulary/batch_limits.h, kinds, events, columns and their
-    // values, seal, ticks, counts and ranges are checked. Errors: kTooLarge (past a limit), else whatever is wrong, in
-    // words.
+    // `session` is the one that the batch names. Checks the limits of vocabulary/batch_limits.h, kinds, events, columns
+    // and their values, seal, ticks, counts and ranges. Errors: kTooLarge (past a limit); else a code and a sentence
+    // that names what is wrong.
     [[nodiscard]] Result<AdmittedBatch> admit(const BatchUntrusted& batch_untrusted, const SessionRecord& session);
 
-    // Why the last admit() failed, as it is counted.
+    // The reason of the last admit() that failed, for counters.
     [[nodiscard]] BatchRefusal refusal() const { return refusal_; }
 
 private:
@@ -28,10 +28,10 @@ private:
     BatchRefusal refusal_{};
 };
 
-// Hours ahead of the clock, which may be wrong.
+// Whether `bucket` is more than kBucketsAheadMax hours later than `now`. Either clock may be wrong.
 [[nodiscard]] bool lies_ahead(BucketNumber bucket, UtcNs now);
 
-// The end of `session`, under the same rules.
+// The end of `session`; counts and ranges are checked as those of a batch. Errors: as admit().
 [[nodiscard]] Result<SessionEnd> admit_bye(const ByeUntrusted& bye_untrusted, const SessionRecord& session);
 
 }  // namespace perfleet

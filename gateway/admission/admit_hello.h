@@ -1,4 +1,4 @@
-// From what a collector says of itself to the session that is stored.
+// Makes the stored description of a session from a collector's Hello.
 #pragma once
 
 #include "gateway/admission/untrusted.h"
@@ -7,9 +7,9 @@
 
 namespace perfleet {
 
-// Checks texts, labels (sorted by key here, keys unique), events, clock and host against their limits. The record's
-// session is that of the Hello: none when the gateway is to grant one. Errors: kTooLarge (past a limit), kUnsupported
-// (another protocol version), kInvalid.
+// Checks texts, labels (keys unique; sorted by key here), events, clock and host against their limits. The record has
+// the session id of the Hello; an empty one asks the gateway to grant an id. Errors: kTooLarge (past a limit),
+// kUnsupported (another protocol version), kInvalid.
 [[nodiscard]] Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted);
 
 }  // namespace perfleet

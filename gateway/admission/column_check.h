@@ -1,4 +1,4 @@
-// Reads the columns of one series once in full and holds every value against its rule.
+// Decodes the columns of one series once and checks every value against the rule of its column.
 //
 // One thread; keeps its memory for the next series.
 #pragma once
@@ -13,10 +13,10 @@ namespace perfleet {
 
 class ColumnCheck {
 public:
-    // The kind of `rows_untrusted` is known and its row count within limits. Checks that exactly the columns of its
-    // kind are there, once each (columns with unknown ids are let through, unread), that they decode to the stated
-    // number of rows within their limits, that sizes add up to their byte column, that definitions are numbered as they
-    // must be, and that first and last ticks are those of the rows. Errors: kInvalid, kTooLarge, kTruncated,
+    // The kind of `rows_untrusted` is known and its row count is within limits. Checks that exactly the columns of its
+    // kind are present, once each (columns with unknown ids are accepted, but not decoded); that each decodes to the
+    // stated number of rows within its limits; that sizes add up to their byte column; that definitions are numbered
+    // correctly; that first and last ticks are those of the rows. Errors: kInvalid, kTooLarge, kTruncated,
     // kUnsupported, naming the column.
     [[nodiscard]] Result<Done> check(const SeriesView& rows_untrusted);
 
@@ -28,7 +28,7 @@ private:
                                       std::vector<std::uint64_t>& into) const;
 
     std::vector<std::uint64_t> values_;
-    std::vector<std::uint64_t> numbers_;  // of the definitions of this series
+    std::vector<std::uint64_t> numbers_;  // numbers that this series defines
 };
 
 }  // namespace perfleet

@@ -1,7 +1,7 @@
-// From frames to messages: the border at which libcapnp reads what came from outside.
+// Decodes frames into messages: the only place where libcapnp reads bytes from peers.
 //
-// Bounded by the frame: a message that points at the same bytes again and again is refused. Counts are held against
-// vocabulary/batch_limits.h before anything is allocated. One thread.
+// Work and memory are bounded by the size of the frame: a message that points at the same bytes again and again is
+// refused. Counts are compared with vocabulary/batch_limits.h before memory is allocated. One thread.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ public:
     Decoder(const Decoder&) = delete;
     Decoder& operator=(const Decoder&) = delete;
 
-    // Borrowed from `frame` and the decoder, until the next call. Errors: kTooLarge, kTruncated, kInvalid.
+    // The message borrows from `frame` and the decoder, until the next call. Errors: kTooLarge, kTruncated, kInvalid.
     [[nodiscard]] Result<MessageUntrusted> decode(std::span<const std::byte> frame);
 
 private:

@@ -1,8 +1,8 @@
-// What checking images may cost: unpacked bytes and CPU time of each owner, refilled over time. An owner whose budget
+// Limits what checking images costs: unpacked bytes and CPU time per owner, refilled over time. An owner whose budget
 // is used up isn't asked for images until it has refilled.
 //
-// An owner is who answers for a peer: the target of its key, or without keys the connection. The cost is known after a
-// check, so a budget may go below zero by that of the checks that were under way. One thread.
+// An owner is the target of a peer's key, or without keys its connection. The cost is known only after a check, so a
+// budget may go below zero by the cost of the checks that were running. One thread.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@ public:
     [[nodiscard]] bool is_checking(std::string_view owner) const;
 
     void begin_check(std::string_view owner, std::uint64_t now_ns);
-    // Of a check that was begun.
+    // Ends a check that begin_check() began, and charges its cost.
     void end_check(std::string_view owner, const ImageCost& cost, std::uint64_t now_ns);
 
-    // Forgets owners whose budgets are full: to be called from time to time.
+    // Forgets owners whose budgets are full. Call it from time to time.
     void forget_idle(std::uint64_t now_ns);
 
     [[nodiscard]] std::size_t checks_now() const { return check_count_; }
@@ -38,7 +38,7 @@ private:
         std::int64_t bytes = 0;
         std::int64_t cpu_ns = 0;
         std::uint64_t refilled_ns = 0;
-        std::uint32_t check_count = 0;  // under way
+        std::uint32_t check_count = 0;  // running
     };
     struct TextHash {
         using is_transparent = void;

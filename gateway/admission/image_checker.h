@@ -1,10 +1,10 @@
-// Checks images and the symbols that operators hand over on a thread of its own, in the order in which they come:
-// unpacking one takes up to half a second, and ingest goes on meanwhile.
+// Checks received images and operators' symbols on its own thread, in order of arrival: unpacking one takes up to half
+// a second, and ingest must not wait for it.
 //
-// Bounded: what waits is bounded by those who hand it over (ImageIntake, in bytes; operators, in requests, whose files
-// are read one after the other), and one thing is done at a time until take() has fetched it.
+// Bounded: its callers limit the queue (ImageIntake in bytes, operators in requests, whose files are read one at a
+// time). One item is checked at a time; the next one begins when take() has fetched its result.
 //
-// Threads: all methods by one. What is under way when this is destroyed is given up.
+// Threads: one thread calls all methods. The destructor abandons a check that is running.
 #pragma once
 
 #include <atomic>
@@ -26,10 +26,10 @@
 
 namespace perfleet {
 
-// An image as a peer has sent it, whole and not checked.
+// An image as a peer has sent it: complete, not checked.
 struct ReceivedImage {
     std::string routing_id;
-    std::string owner;  // whose budget its check takes
+    std::string owner;  // the owner whose budget pays for the check
     std::string build_id;
     ImageContent content;
 };
@@ -42,7 +42,7 @@ struct CheckedImage {
 
 [[nodiscard]] CheckedImage checked(ReceivedImage image, const std::atomic<bool>* is_stopping = nullptr);
 
-// What an operator's order names, read and checked.
+// The symbols that an operator's request names, read and checked.
 struct CheckedOrder {
     std::uint64_t ticket = 0;
     Result<OrderedSymbols> symbols;
@@ -58,14 +58,14 @@ public:
     void begin(ReceivedImage image);
     void begin(std::uint64_t ticket, OperatorCommand order);
 
-    // Readable when take() has something to give.
+    // Readable when take() has a result.
     [[nodiscard]] int fd() const { return done_event_.fd(); }
 
     using Outcome = std::variant<CheckedImage, CheckedOrder>;
-    // What is done; the next begins.
+    // The result of the last check, if there is one; then the next check begins.
     [[nodiscard]] std::optional<Outcome> take();
 
-    // Waits until take() has something to give, at most so long. False: nothing is under way, or it takes longer.
+    // Waits at most `timeout_ns` until take() has a result. False: nothing is being checked, or it takes longer.
     [[nodiscard]] bool wait(std::uint64_t timeout_ns);
 
 private:

@@ -1,10 +1,10 @@
-// Images that collectors offer and the store doesn't have: asked for chunk by chunk, put together, handed over whole to
-// be checked elsewhere (image_checker.h).
+// Fetches the images that collectors offer and the store lacks: asks for them chunk by chunk, puts the chunks together,
+// and hands over complete images to be checked (image_checker.h).
 //
-// One image on its way per peer. Those on their way and those that wait for their check are `size_bytes_max` at most;
-// what doesn't fit is asked for later, and so is what its owner has no budget for (image_budget.h). The same image is
-// asked of one peer at a time, so that it travels once however many have it. What a session has sent of one when its
-// connection ends is kept for when it comes back. One thread.
+// One image is in flight per peer. Images in flight and images that wait for their check take at most `size_bytes_max`;
+// an image that doesn't fit, or whose owner has no budget (image_budget.h), is asked for later. An image is asked of
+// one peer at a time, so it travels once even if many peers have it. When a connection ends in the middle of an image,
+// the received part is kept for when the session comes back. One thread.
 #pragma once
 
 #include <cstdint>
@@ -29,54 +29,54 @@ namespace perfleet {
 
 class ImageIntake {
 public:
-    // What to ask a peer for: NeedImage. Without a build-id: nothing more of its last offer_more().
+    // A NeedImage message to a peer. Without a build-id it says that nothing more of the last offer_more() is needed.
     struct Question {
         std::string routing_id;
         std::string build_id;
         std::uint64_t offset = 0;
     };
     struct Taken {
-        std::optional<ReceivedImage> whole;   // the chunk made it so: to be checked, then reported to end_check()
-        std::optional<ImageRefusal> refusal;  // it isn't asked for again
+        std::optional<ReceivedImage> whole;   // complete with this chunk: check it, then call end_check()
+        std::optional<ImageRefusal> refusal;  // why the image isn't asked for again
     };
 
-    // Who offers: the session that the peer speaks for, and whose budget checks of its images take.
+    // Where an offer comes from: the peer's session, and the owner whose budget pays for checks of its images.
     struct Offerer {
         SessionId session;
         std::string owner;
-        bool is_local = false;  // it may write to the store itself: its budget has no bounds
+        bool is_local = false;  // it may write to the store itself, so its budget is unlimited
     };
 
-    // Of 0 bytes: no image is ever asked for.
+    // With 0 bytes no image is ever asked for.
     explicit ImageIntake(std::size_t size_bytes_max) : size_bytes_max_{size_bytes_max} {}
 
-    // What the peer has; offers out of limits are left out. Replaces what it offered before.
+    // The images that a peer has; offers beyond limits are ignored. Replaces the peer's earlier offers.
     void offer(std::string_view routing_id, Offerer from, std::span<const ImageOfferUntrusted> offers_untrusted);
 
-    // What else it has. It is told when nothing more of it is needed.
+    // Adds offers. When none of them is needed any more, next() gives a question without a build-id.
     void offer_more(std::string_view routing_id, Offerer from, std::span<const ImageOfferUntrusted> offers_untrusted);
 
-    // The peer is gone.
+    // The peer's connection has ended.
     void forget(std::string_view routing_id);
 
-    // Takes a chunk up if it is the one that was asked for.
+    // Takes a chunk if it is the one that was asked for; ignores others.
     [[nodiscard]] Taken take(std::string_view routing_id, const ImageUntrusted& image_untrusted, std::uint64_t now_ns);
 
-    // An image that take() handed over was checked, at this cost.
+    // Ends the check of an image that take() gave, at this cost.
     void end_check(const ReceivedImage& image, const ImageCost& cost, std::uint64_t now_ns);
 
-    // It is durable: nobody is asked for it again.
+    // The image is durable in the store: no peer is asked for it again.
     void remember(const std::string& build_id);
 
-    // The next question to this peer that is due: a new image, the next chunk, or one that wasn't answered.
+    // The next due question to this peer: a new image, the next chunk, or a chunk that wasn't answered.
     [[nodiscard]] Result<std::optional<Question>> next(std::string_view routing_id, const StoreReader& store,
                                                        std::uint64_t now_ns);
 
-    // Peers that have something left to be asked for. To be asked for from time to time.
+    // Peers that may have a question due; call next() for them from time to time.
     [[nodiscard]] std::vector<std::string> busy_peers(std::uint64_t now_ns);
 
     [[nodiscard]] std::size_t checks_now() const { return budget_.checks_now(); }
-    // How often a peer had to wait for its owner's budget.
+    // How often a peer has waited for its owner's budget.
     [[nodiscard]] std::uint64_t deferred_count() const { return deferred_count_; }
 
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
@@ -86,7 +86,7 @@ private:
     struct Offer {
         std::string build_id;
         std::uint16_t type = 0;
-        std::uint64_t size_bytes = 0;  // 0: told with its first chunk
+        std::uint64_t size_bytes = 0;  // 0: the first chunk says it
     };
     struct Flight {
         Offer offer;
@@ -95,7 +95,7 @@ private:
         std::uint64_t asked_ns = 0;
         std::uint32_t ask_count = 0;  // without an answer
     };
-    // What came of an image before its peer was gone.
+    // The received part of an image whose peer has disconnected.
     struct Rest {
         SessionId session;
         Offer offer;
@@ -123,10 +123,10 @@ private:
 
     std::size_t size_bytes_max_;
     std::unordered_map<std::string, Peer, TextHash, std::equal_to<>> peers_;
-    std::unordered_set<std::string> flying_;  // build-ids
+    std::unordered_set<std::string> flying_;  // build-ids of images in flight or being checked
     std::unordered_set<std::string> stored_;  // build-ids
-    std::deque<Rest> rests_;                  // the oldest first
-    std::uint64_t size_bytes_ = 0;            // of what is on its way, as announced, of checks, and of rests
+    std::deque<Rest> rests_;                  // oldest first
+    std::uint64_t size_bytes_ = 0;            // announced sizes in flight, images being checked, and rests
     ImageBudget budget_;
     std::uint64_t deferred_count_ = 0;
 };

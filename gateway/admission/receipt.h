@@ -1,5 +1,5 @@
-// What the clock of whoever receives a session says of it: when it was first heard of, and, where its target can't know
-// that, when it began.
+// What the receiver's clock says of a session: when it was first received and, if its target has no clock of the day,
+// when it began.
 //
 // Values; no errors.
 #pragma once
@@ -10,18 +10,19 @@
 
 namespace perfleet {
 
-// A session that nobody knew before is received at `now`. `clock` is what its own clock read then; 0: not told, as by
-// collectors whose Hello may come days later. The start becomes `now` less the ticks since then where the target has
-// claimed none (schemas/vocabulary/clock_claim.h), or, with a clock, where the claim isn't near `now`.
+// Fills in a session that wasn't known before: it is received at `now`. `clock` is the reading of its own clock at that
+// time; 0: unknown, as from collectors whose Hello may come days later. The start becomes `now` minus the ticks since
+// then if the target claims no time (schemas/vocabulary/clock_claim.h) or, with a `clock`, if its claim isn't near
+// `now`.
 void take_receipt(SessionRecord& record, Ticks clock, UtcNs now);
 
-// Whether two descriptions are of one session: what was received of it before may have another start, and was received
-// at another time. Labels aren't compared.
+// Whether two descriptions are of the same session. Labels, time of receipt and the UTC of the start aren't compared:
+// they may differ between receipts.
 [[nodiscard]] bool are_of_one_session(const SessionRecord& one, SessionRecord other);
 
-// A target whose start was made of the receipt seals its first rows in an hour long before its session: they belong
-// into that in which it began. The batch is then sealed anew, but only if it is as it was sealed: the rest is refused
-// when it is admitted.
+// If the session's start was computed from its receipt, the target has sealed its first rows in an hour long before the
+// session: moves such a batch into the hour in which the session began. The batch is sealed anew only if its seal is
+// right; a damaged one is refused later, by admission.
 void move_into_session(BatchUntrusted& batch, const SessionRecord& session);
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// Symbols that an operator of the gateway's own user hands over: an order names the build and a file that holds them as
-// they are stored. So `perfleet symbols push` and `fetch` work beside a gateway.
+// Operators' requests to keep symbols: a request names a build and a file that holds its symbols as they are stored.
+// `perfleet symbols push` and `fetch` use it beside a live gateway.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct OrderedSymbols {
     ImageContent content;
 };
 
-// The order that hands over what stands in `file`, an absolute path.
+// The request to keep the symbols in `file`, an absolute path.
 [[nodiscard]] OperatorCommand order_of_symbols(std::string_view build_id, std::uint16_t type, const std::string& file);
 
-// Reads and checks the file that an order names. Errors: kInvalid, kTooLarge, kNotFound, kPermission, kIo.
+// Reads and checks the file that a request names. Errors: kInvalid, kTooLarge, kNotFound, kPermission, kIo.
 [[nodiscard]] Result<OrderedSymbols> read_ordered_symbols(const OperatorCommand& order);
 
 }  // namespace perfleet

@@ -1,7 +1,7 @@
-// What a collector says, as it was decoded and not yet believed. Counts are within limits; nothing else was checked:
-// enumerators may have values without a name, texts may hold anything.
+// Messages of collectors, decoded but not yet admitted. Counts are within limits; nothing else was checked: enumerators
+// may have values without a name, texts may hold anything.
 //
-// Everything is borrowed from the frame and the Decoder, until it decodes the next one.
+// Everything borrows from the frame and the Decoder, until it decodes the next frame.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct LabelUntrusted {
     std::string_view value;
 };
 
-// Its kind may be none.
+// `kind` may have a value that names no kind.
 struct EventUntrusted : BasicEvent<std::string_view> {};
 
 struct HostUntrusted {
@@ -63,8 +63,8 @@ struct HelloUntrusted {
     std::span<const ImageOfferUntrusted> image_offers;
     std::string_view collector_version;
     std::uint64_t oldest_retained_seq = 0;
-    Ticks clock;                 // as this was said; 0: not told
-    std::optional<Error> fault;  // the lists could not be read
+    Ticks clock;                 // when the message was written; 0: unknown
+    std::optional<Error> fault;  // why the lists could not be read
 };
 
 struct BatchUntrusted {
@@ -76,7 +76,7 @@ struct BatchUntrusted {
     std::span<const SeqRange> dropped;
     std::span<const ClockPoint> clock_points;
     std::size_t size_bytes = 0;  // of the frame
-    std::optional<Error> fault;  // only header and oldest_retained_seq could be read
+    std::optional<Error> fault;  // why only header and oldest_retained_seq could be read
 };
 
 struct ByeUntrusted {
@@ -101,7 +101,7 @@ struct ImageUntrusted {
     std::string_view bytes;
 };
 
-// What became of an order.
+// The outcome of a control request.
 struct ControlledUntrusted {
     SessionId session;
     std::uint64_t number = 0;
@@ -109,7 +109,7 @@ struct ControlledUntrusted {
     std::string_view reason;
 };
 
-// A message of a newer protocol, or one that only a gateway says.
+// A message of a newer protocol, or one that only gateways send.
 struct OtherUntrusted {};
 
 using MessageUntrusted = std::variant<OtherUntrusted, HelloUntrusted, BatchUntrusted, ByeUntrusted,

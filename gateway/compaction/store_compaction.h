@@ -1,7 +1,7 @@
-// Has the store compact its small blocks, and sum days that are over if it makes summaries, while the gateway serves: a
-// thread that the gateway's process owns, less urgent than the others and idle for as long as it has worked.
+// Compacts the store's small blocks, and makes the summaries of past days if the store has them, while the gateway
+// serves. Runs on a thread of its own with lower priority, which pauses as long as it has worked.
 //
-// Threads: all methods by any. Borrows the store. Stops behind the step that it is at when it is destroyed.
+// Threads: any thread calls any method. Borrows the store. The destructor stops it after the step that is running.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace perfleet {
 
-// Since the start, but for what waits "now".
+// Since the start, except values "now".
 #define PERFLEET_COMPACTION_COUNTS(ROW)                                                                       \
     ROW(std::uint64_t, blocks_in, "compaction_blocks_in_total", "Blocks read by compaction.")                 \
     ROW(std::uint64_t, blocks_out, "compaction_blocks_out_total", "Blocks written by compaction.")            \
@@ -37,10 +37,10 @@ struct CompactionCounts {
 
 class StoreCompaction {
 public:
-    // Between two looks at what there is to do.
+    // Pause between two checks for work.
     static constexpr std::uint64_t kLookAgainNs = 1'000'000'000;
 
-    // `log` is called on the thread, once for failures that follow each other.
+    // `log` is called on the thread, once for a series of failures.
     [[nodiscard]] static std::unique_ptr<StoreCompaction> start(StoreMaintenance& store, LogSink log,
                                                                 std::uint64_t look_again_ns = kLookAgainNs);
     virtual ~StoreCompaction() = default;

@@ -1,8 +1,8 @@
-// Operators' connections to a gateway: their requests come in, answers go out. Who isn't the gateway's own user or root
-// is shown out, and so is who says what isn't understood.
+// Operators' connections to a gateway: receives their requests and sends the answers. Only root and the gateway's own
+// user may connect. A client that sends an invalid message is disconnected.
 //
-// One thread; nothing waits. Bounded: so many operators, and of each so many requests without an answer; more of them
-// stay in the socket until there is room.
+// One thread; no call blocks. Bounded: kOperatorsMax operators, and kUnansweredMax requests of each without an answer;
+// further requests stay in the socket.
 #pragma once
 
 #include <cstddef>
@@ -36,15 +36,15 @@ public:
 private:
     struct Operator {
         FileDescriptor fd;
-        std::unordered_map<std::uint64_t, std::uint32_t> unanswered;  // ticket to the operator's own id
-        std::deque<std::string> replies;                              // that found no room in the socket
+        std::unordered_map<std::uint64_t, std::uint32_t> unanswered;  // ticket to the operator's own request id
+        std::deque<std::string> replies;                              // that the socket had no space for
         std::uint32_t watched_for = 0;
     };
     using Operators = std::unordered_map<int, Operator>;  // by descriptor
 
     ControlServer(std::string folder, FileDescriptor listen_fd, FileDescriptor epoll_fd);
     void let_in();
-    // False: it is gone, or has to go.
+    // False: the operator has disconnected, or must be disconnected.
     [[nodiscard]] bool read_from(Operator& from, Incoming& into);
     [[nodiscard]] bool write_to(Operator& to);
     void watch(Operator& one) const;

@@ -14,14 +14,14 @@ namespace perfleet {
 
 inline constexpr std::string_view kControlSocketName = "control.sock";
 
-// In place of one that a gateway which was killed has left: whoever calls this has the store for itself. Doesn't block.
+// Replaces the socket of a gateway that was killed: the caller must hold the store's lock. Doesn't block.
 [[nodiscard]] Result<FileDescriptor> listen_control_socket(const std::string& folder);
 void remove_control_socket(const std::string& folder);
 
 // Errors: kNotFound (no gateway serves this folder), kPermission; both say what to do.
 [[nodiscard]] Result<FileDescriptor> connect_control_socket(const std::string& folder);
 
-// Whether the other end is of this process's user, or root: whatever the file's mode has come to be.
+// Whether the other end belongs to this process's user or root, whatever the mode of the socket's file.
 [[nodiscard]] bool is_own_peer(int fd);
 
 }  // namespace perfleet

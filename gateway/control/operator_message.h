@@ -1,5 +1,5 @@
-// What an operator and the gateway say to each other over the control socket: one message is one line, without its end,
-// in one packet.
+// Messages between an operator and the gateway over the control socket. A message is one line without its newline, in
+// one packet.
 //
 //   1 order ID SESSION COMMAND VALUE PATIENCE_NS [EVENT]     operator: COMMAND is start, stop, frequency or period;
 //                                                            or remove or name, of the stored session: then EVENT
@@ -28,16 +28,16 @@ namespace perfleet {
 
 inline constexpr std::size_t kOperatorMessageSizeBytesMax = 8U << 10;
 
-// What is done to a session in the store, whether its collector runs or not; or to the store's symbols.
+// A change of a stored session, whether its collector runs or not, or of the store's symbols.
 enum class SessionEdit : std::uint8_t { kName, kRemove, kKeepSymbols };
 
 struct OperatorCommand {
     SessionId session;
     protocol::ControlCommand command{};
-    std::string event;  // of the session, by name; empty: all
+    std::string event;  // name of one of the session's events; empty: all
     std::uint64_t value = 0;
     std::uint64_t timeout_ns = 0;
-    std::optional<SessionEdit> edit{};  // in place of the command; `event` is the name that it gets
+    std::optional<SessionEdit> edit{};  // replaces `command`; kName: `event` is the new name
 
     friend bool operator==(const OperatorCommand&, const OperatorCommand&) = default;
 };
@@ -52,7 +52,7 @@ struct OperatorRequest {
 struct OperatorReply {
     std::uint32_t id = 0;
     RequestOutcome outcome{};
-    std::string reason;  // where it wasn't applied; what a target says in it may hold anything
+    std::string reason;  // why it wasn't applied; may hold any text of the target
 
     friend bool operator==(const OperatorReply&, const OperatorReply&) = default;
 };

@@ -1,6 +1,6 @@
-// Where requests of operators come in, and their answers go out.
+// Where the gateway gets operators' requests from and sends the answers to.
 //
-// One thread; nothing waits.
+// One thread; no call blocks.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ public:
     RequestSource& operator=(const RequestSource&) = delete;
     virtual ~RequestSource() = default;
 
-    // Readable when take() has something to do; -1: it is to be asked several times a second.
+    // Readable when take() has something to do; -1: call take() several times a second.
     [[nodiscard]] virtual int fd() const = 0;
 
     // A request's ticket is never used again.
     struct Incoming {
         std::vector<std::pair<std::uint64_t, OperatorCommand>> requests;
-        std::vector<std::uint64_t> withdrawn;  // tickets of operators that are gone
+        std::vector<std::uint64_t> withdrawn;  // tickets of operators that have disconnected
     };
     [[nodiscard]] virtual Incoming take() = 0;
 
-    // To a request that was taken. Nothing happens when its operator is gone.
+    // Answers a request of take(). Does nothing if its operator has disconnected.
     virtual void answer(std::uint64_t ticket, RequestOutcome outcome, std::string reason) = 0;
 };
 

@@ -1,8 +1,8 @@
-// Names and removes stored sessions as operators order it, on a thread of its own: giving back disk space takes
-// seconds, and ingest goes on meanwhile. Orders that wait are done together, each is answered.
+// Names and removes stored sessions at operators' request, on its own thread: reclaiming disk space takes seconds, and
+// ingest must not wait. Requests that wait are done together; each is answered.
 //
-// Threads: all methods by one. Borrows the store. What is under way when this is destroyed is done first, but for the
-// giving back of space.
+// Threads: one thread calls all methods. Borrows the store. The destructor waits for the change that is running, but
+// not for its disk space to be reclaimed.
 #pragma once
 
 #include <atomic>
@@ -27,10 +27,10 @@ public:
     SessionEditor(const SessionEditor&) = delete;
     SessionEditor& operator=(const SessionEditor&) = delete;
 
-    // Readable when take() has something to give.
+    // Readable when take() has an answer.
     [[nodiscard]] int fd() const { return done_event_.fd(); }
 
-    // The order names a change. As many as operators may have without an answer.
+    // `order` names a change. Bounded by the requests that operators may have without an answer.
     void begin(std::uint64_t ticket, const OperatorCommand& order);
 
     struct Answer {

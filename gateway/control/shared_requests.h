@@ -1,8 +1,8 @@
-// Requests that operators have entered in a store that several gateways share (storage/engine/request_box.h): this
-// gateway takes those of its shards.
+// Operators' requests that are entered in a store that several gateways share (storage/engine/request_box.h): this
+// gateway takes those for its shards.
 //
-// One thread; nothing waits. Bounded: RequestBox::kRequestsMax without an answer; further ones are refused. A request
-// to keep symbols is refused, for it names a file of the operator's host.
+// One thread; no call blocks. Bounded: RequestBox::kRequestsMax without an answer; further ones are refused. Requests
+// to keep symbols are refused, because they name a file of the operator's host.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ private:
     ShardLeases& leases_;
     std::uint64_t last_ticket_ = 0;
     struct Unanswered {
-        std::string id;                  // in the store
-        std::uint32_t operators_id = 0;  // in the message
+        std::string id;                  // of the request in the store
+        std::uint32_t operators_id = 0;  // in the operator's message
     };
     std::map<std::uint64_t, Unanswered> unanswered_;  // by ticket
 };

@@ -1,7 +1,7 @@
-// What a gateway counts about what came in: everything that it turned away has a reason, and each reason a name that an
-// operator sees. Names may be added; what one means never changes.
+// The gateway's counters of what it received. Everything that it rejects has a reason, and each reason a name that
+// operators see. Names may be added; the meaning of a name never changes.
 //
-// Counted by one thread, read by any as a copy, which is of fixed size.
+// One thread counts; any thread reads a copy of fixed size.
 #pragma once
 
 #include <cstdint>
@@ -12,42 +12,42 @@
 
 namespace perfleet {
 
-// Why a peer was told Refused(0): its Hello or Bye can never be taken as it is.
+// Why a peer got Refused(0): its Hello or Bye can never be accepted as it is.
 PERFLEET_REASONS(SessionRefusal,
                  kVersion,    // no protocol version in common
-                 kMalformed,  // lists that can't be read, or texts, labels, events that break their rules
+                 kMalformed,  // unreadable lists, or invalid texts, labels or events
                  kTooLarge,   // past a limit of a Hello
                  kIdentity,   // a session of another target, or a target that isn't the one of the peer's key
                  kConflict,   // a session that is known with another description
                  kQuota,      // too many sessions of one target, or targets or label values of one gateway
-                 kFull,       // no room for another session now
-                 kBye,        // a Bye that breaks its rules
-                 kReplay)     // a session whose clock or sequence is behind what is known of it
+                 kFull,       // no space for another session now
+                 kBye,        // an invalid Bye
+                 kReplay)     // its clock or sequence is behind what is known of the session
 
 // Why a batch can never be stored: Refused(seq).
 PERFLEET_REASONS(
     BatchRefusal,
-    kUnreadable,  // its lists are no Cap'n Proto of this schema: pointers out of bounds, too deep, read twice
+    kUnreadable,  // its lists are not Cap'n Proto of this schema: pointers out of bounds, too deep, read twice
     kTooLarge,    // counts or bytes past a limit
     kHeader,      // its numbers contradict each other
     kFuture,      // a time bucket far ahead of the gateway's clock, and has been for a while
-    kCounters,    // counters that break their rules
-    kRange,       // dropped ranges that lie
-    kSeal,        // the content isn't what was sealed
+    kCounters,    // invalid counters
+    kRange,       // invalid dropped ranges
+    kSeal,        // the seal doesn't match the content
     kSeries,      // an event that the session doesn't have, or a series that is there twice
-    kColumn,      // columns that are missing, lie about their length, or hold values out of range
+    kColumn,      // columns that are missing, of the wrong length, or with values out of range
     kConflict,    // its seq is stored with other content
     kNewer)       // a kind or codec that this gateway doesn't know
 
-// Why a batch was neither taken nor refused: it stays with its collector and comes again.
+// Why a batch was neither stored nor refused: its collector keeps it and sends it again.
 PERFLEET_REASONS(BatchIgnored,
                  kStoreStuck,    // the store can't write now
-                 kNoSession,     // of a peer that has said no Hello, or another one's; it is asked to say it
+                 kNoSession,     // its peer has sent no Hello, or named another session; the peer is asked for a Hello
                  kBeyondCredit,  // past the seq up to which its collector may send
-                 kBeyondWindow,  // so far past its session's prefix that it can't be remembered
-                 kAhead)         // a time bucket far ahead of the gateway's clock, for now; its collector is told
+                 kBeyondWindow,  // too far above its session's prefix to be remembered
+                 kAhead)         // a time bucket far ahead of the gateway's clock, for now; the collector is informed
 
-// Why a message was dropped without being understood.
+// Why a message was dropped as malformed.
 PERFLEET_REASONS(MessageMalformed,
                  kTooLarge,    // past the size of a message
                  kTruncated,   // empty, or no multiple of 8 bytes
@@ -57,31 +57,31 @@ PERFLEET_REASONS(MessageMalformed,
 
 // Why the gateway closed a connection.
 PERFLEET_REASONS(PeerCut,
-                 kCredit,     // went on sending past its credit
-                 kMalformed,  // went on sending what can't be understood
-                 kRefused,    // went on sending what was refused
-                 kNoSession,  // went on sending what belongs to a session that it has not opened
-                 kHello,      // went on saying Hello where it had its Welcome
-                 kImages)     // went on sending images that were refused
+                 kCredit,     // kept sending beyond its credit
+                 kMalformed,  // kept sending malformed messages
+                 kRefused,    // kept sending what was refused
+                 kNoSession,  // kept sending for a session that it had not opened
+                 kHello,      // kept sending Hello after its Welcome
+                 kImages)     // kept sending images that were refused
 
 // Why an image that a collector sent isn't stored.
 PERFLEET_REASONS(ImageRefusal,
                  kType,      // not known
                  kTooLarge,  // as sent, or unpacked
-                 kDamaged,   // no zstd frame that tells its size, or one that lies about it
-                 kContent,   // not what its type says
+                 kDamaged,   // not a zstd frame that states its size, or the size is wrong
+                 kContent,   // not of its type
                  kBuildId,   // of another build than the one it was sent for
-                 kRatio)     // unpacks to far more than symbols of its size do
+                 kRatio)     // excessive compression ratio
 
-// What became of an operator's request to one session.
+// The outcome of an operator's request to one session.
 PERFLEET_REASONS(RequestOutcome, kApplied,
-                 kRefused,       // by the target, or because it can't be its
-                 kNotConnected,  // nobody speaks for the session now
+                 kRefused,       // by the target, or invalid for the session
+                 kNotConnected,  // no peer speaks for the session now
                  kNoAnswer)      // within the operator's timeout
 
 }  // namespace perfleet
 
-// Since the start, but for what is there "now".
+// Since the start, except values "now".
 #define PERFLEET_GATEWAY_COUNTS(ROW)                                                                                  \
     ROW(SharedCount, peers_now, "peers", "Connected collectors with a session.")                                      \
     ROW(SharedCount, sessions_now, "sessions", "Sessions held in memory.")                                            \

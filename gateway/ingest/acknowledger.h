@@ -1,5 +1,5 @@
-// Tells peers how far they came and how far they may send: once for all that a turn did, again when nothing happens for
-// a while, less and less often, and when a peer's turn for credit has come. One thread.
+// Sends acknowledgements and credit to peers: once for all batches of a turn; repeated at growing intervals while
+// nothing happens; and when a peer's turn for credit has come. One thread.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,19 @@ public:
     Acknowledger(std::uint64_t incarnation, SessionTable& table, CreditAccounts& credit, PeerLink& link)
         : incarnation_{incarnation}, table_{table}, credit_{credit}, link_{link} {}
 
-    // As far as the budget allows and nobody who has nothing waits; who got nothing stands in line from then on.
+    // Raises the send limit as far as the credit budget allows, unless peers wait in line. A session without credit
+    // then joins the line.
     void raise_send_limit(const SessionPtr& session, std::uint64_t now_ns);
 
     void acknowledge(const SessionPtr& session, std::uint64_t now_ns);
 
-    // With the next send_due(), however often it is asked for until then.
+    // Acknowledges once with the next send_due(), however often this is called until then.
     void acknowledge_soon(const SessionPtr& session);
 
-    // What was asked for, and those in line for whom there is credit now.
+    // Sends requested acknowledgements, and credit to waiting sessions as far as there is any.
     void send_due(std::uint64_t now_ns);
 
-    // Those who weren't told for a while: an acknowledgement may have been lost. To be called every interval.
+    // Repeats acknowledgements, which may have been lost, to peers that got none for a while. Call it every interval.
     void go_round(std::uint64_t now_ns);
 
 private:
@@ -45,7 +46,7 @@ private:
     CreditAccounts& credit_;
     PeerLink& link_;
     std::vector<SessionPtr> due_;
-    std::deque<SessionPtr> line_;  // first come first; those that don't wait any more are passed over
+    std::deque<SessionPtr> line_;  // first come, first served; sessions that don't wait any more are skipped
 };
 
 }  // namespace perfleet

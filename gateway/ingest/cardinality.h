@@ -1,7 +1,8 @@
-// How many new targets, sessions and labels a gateway takes in a while: what each of them leaves in the store stays
-// there, and queries look through it.
+// Limits how many new targets, sessions and labels a gateway accepts per time window: each stays in the store, and
+// queries search through all of them.
 //
-// Counts are of kCardinalityWindowNs, after which all start again; what the store knew before never counts. One thread.
+// A window is kCardinalityWindowNs; at its end all counts restart at 0. What the store already has never counts. One
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ public:
         std::uint32_t target_labels_max = intake_limits::kTargetLabelsMax;
         std::uint32_t targets_max = intake_limits::kNewTargetsMax;
         std::uint32_t labels_max = intake_limits::kNewLabelsMax;
-        // Of which is known that they aren't new; those forgotten count as new once more.
+        // Known targets and labels that are remembered; forgotten ones count as new again.
         std::size_t targets_known_max = intake_limits::kTargetsKnownMax;
         std::size_t labels_known_max = intake_limits::kLabelsKnownMax;
     };
@@ -32,11 +33,11 @@ public:
     explicit Cardinality(const Limits& upper_limits)
         : limits_{upper_limits}, targets_{upper_limits.targets_known_max}, labels_{upper_limits.labels_known_max} {}
 
-    // A session of the store.
+    // Remembers a session that the store has.
     void know(const SessionRecord& session);
 
-    // A session that nobody knows yet. What is wrong with it, in words for its collector; nothing when it may come in,
-    // and then it is counted.
+    // Counts a session that isn't known yet. Returns why it exceeds a limit, in words for its collector, and then
+    // counts nothing; empty: it is accepted.
     [[nodiscard]] std::optional<std::string> admit(const SessionRecord& session, std::uint64_t now_ns);
 
 private:
@@ -51,7 +52,7 @@ private:
     std::uint32_t new_target_count_ = 0;
     std::uint32_t new_label_count_ = 0;
     KnownKeys targets_;
-    KnownKeys labels_;  // their hashes
+    KnownKeys labels_;  // by hash
 };
 
 }  // namespace perfleet

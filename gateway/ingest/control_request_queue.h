@@ -1,9 +1,8 @@
-// Operators' requests to running sessions, from the moment at which they are placed until they are answered or their
-// time is over.
+// Operators' requests to running sessions, from when they are placed until they are answered or time out.
 //
-// One order of a session is under way at a time: it is numbered, repeated every interval and after a reconnect with the
-// same number, so its target applies it once, and the next one goes when it is answered. Nothing here outlives the
-// operator's timeout, and nothing that a target says makes it grow.
+// One request per session is sent at a time. It has a number and is repeated with it, every interval and after a
+// reconnect, so that the target applies it once; the next one is sent when it is answered. Nothing here outlives the
+// operator's timeout, and no message of a target makes the queue grow.
 //
 // One thread.
 #pragma once
@@ -25,13 +24,13 @@
 
 namespace perfleet {
 
-// Which order of which operator; given by who asks.
+// Identifies a request; the caller chooses it.
 using RequestTicket = std::uint64_t;
 
 struct RequestAnswer {
     RequestTicket ticket = 0;
     RequestOutcome outcome{};
-    std::string reason;  // where it wasn't applied; what a target says in it may hold anything
+    std::string reason;  // why it wasn't applied; may hold any text of the target
 };
 
 class ControlRequestQueue {
@@ -39,12 +38,13 @@ public:
     // `link` is borrowed.
     ControlRequestQueue(std::uint64_t incarnation, PeerLink& link) : incarnation_{incarnation}, link_{link} {}
 
-    // To the session of this id, for kRequestTimeoutNsMax at most; null: it isn't known, or nobody speaks for it.
+    // Queues a request to this session, for at most kRequestTimeoutNsMax. `session` is null if it isn't known, or no
+    // peer speaks for it.
     void place(RequestTicket ticket, const OperatorCommand& order, const SessionPtr& session, std::uint64_t now_ns);
-    // Nobody waits for it any more. It may have been applied.
+    // The operator has disconnected. The request may have been applied.
     void withdraw(RequestTicket ticket);
 
-    // Somebody speaks for the session, again or for the first time.
+    // A peer speaks for the session, again or for the first time.
     void attach(const Session& session, std::uint64_t now_ns);
     void take(const Session& session, const ControlledUntrusted& controlled, std::uint64_t now_ns);
     void tick(const SessionTable& table, std::uint64_t now_ns);
@@ -53,7 +53,7 @@ public:
     [[nodiscard]] std::vector<RequestAnswer> take_answers();
 
     [[nodiscard]] bool is_empty() const { return request_count_ == 0; }
-    // When tick() has something to do; not while it is empty.
+    // When tick() has something to do. Not to be called while it is empty.
     [[nodiscard]] std::uint64_t due_ns() const;
 
 private:

@@ -1,10 +1,10 @@
-// How far each peer may send: a budget of bytes over all of them, promised in batches.
+// How far each peer may send: a budget of bytes over all peers, granted in batches.
 //
-// A promise of n batches counts as n times the size of what this session sent lately. Each peer's window is its share
-// of half of the budget, at least one batch. The other half is for those who have no promise at all, one batch for
-// each: peers that came early and use their windows slowly keep no newcomer waiting. A peer for which that is used up,
-// too, waits in line, and gets one batch when its turn comes: so all of many come on, however few batches the budget
-// holds at once. The sum of all promises stays within the budget. One thread; no clock of its own.
+// A credit of n batches counts as n times the size of the session's recent batches. Half of the budget is for windows:
+// each peer's window is its share, at least one batch. The other half is for peers without any credit, one batch each,
+// so that early peers with slow windows don't block newcomers. When that half is used up, too, a peer waits in line for
+// one batch, so that all of many peers progress. The sum of all credit stays within the budget. One thread; no clock of
+// its own.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 namespace perfleet {
 
-// A session's part of it.
+// One session's account.
 struct CreditAccount {
     std::uint64_t batch_size_bytes = intake_limits::kBatchSizeBytesGuess;
-    std::uint64_t promised_bytes = 0;  // of the sum
-    Seq written_off;                   // promises up to here are counted no more
-    std::uint64_t used_ns = 0;         // when it was promised something or used it
+    std::uint64_t promised_bytes = 0;  // part of the sum
+    Seq written_off;                   // credit up to here isn't counted any more
+    std::uint64_t used_ns = 0;         // when credit was last granted or used
     bool is_waiting = false;           // in line
 };
 
@@ -28,37 +28,37 @@ class CreditAccounts {
 public:
     explicit CreditAccounts(std::size_t budget_bytes) : budget_bytes_{budget_bytes} {}
 
-    // A batch of this size came in.
+    // A batch of this size was received.
     static void learn(CreditAccount& account, std::size_t size_bytes, std::uint64_t now_ns);
 
-    // What was used of a promise up to `limit` comes back.
+    // Returns the used part of the credit up to `limit` to the budget.
     void recount(CreditAccount& account, Seq prefix, Seq limit);
 
-    // How far a peer may send that has `prefix` resolved and was granted `limit` before; never less than that. It is up
-    // to the caller that those who wait in line come first. `peer_count` share the budget; kOneBatch: only one is
-    // wanted.
+    // The new send limit of a peer whose seqs up to `prefix` are resolved and whose limit was `limit`; never lower than
+    // that. The caller serves waiting peers first. `peer_count` peers share the budget; kOneBatch grants one batch
+    // only.
     static constexpr std::size_t kOneBatch = ~std::size_t{0};
     [[nodiscard]] Seq raise(CreditAccount& account, Seq prefix, Seq limit, std::size_t peer_count,
                             std::uint64_t now_ns);
 
-    // There is room for one more batch of this session.
+    // Whether one more batch of this session fits the budget.
     [[nodiscard]] bool can_promise(const CreditAccount& account) const {
         return account.batch_size_bytes <= budget_bytes_ - promised_bytes_;
     }
 
-    // Nobody speaks for the session now.
+    // No peer speaks for the session any more.
     void close(CreditAccount& account, Seq limit);
 
-    // Counts what was promised long ago and never used as not promised, when others wait: the promise stands, but an
-    // idle peer must not keep others waiting.
+    // Stops counting credit that wasn't used for kCreditHoldNs; to be called while others wait. The credit stays valid,
+    // but an idle peer doesn't block others.
     void write_off(CreditAccount& account, Seq limit, std::uint64_t now_ns);
 
     [[nodiscard]] std::size_t promised_bytes() const { return promised_bytes_; }
     [[nodiscard]] std::size_t budget_bytes() const { return budget_bytes_; }
 
 private:
-    // Half of what others leave of the windows' part, so that there is something left for the next one; at least a
-    // batch, if there is room.
+    // Most credit that the account may hold: half of the windows' part that others leave, so that the next peer gets
+    // some, too; at least one batch if there is space.
     [[nodiscard]] std::uint64_t most_for(const CreditAccount& account) const;
     [[nodiscard]] std::size_t windows_bytes() const { return budget_bytes_ / 2; }
     void count(CreditAccount& account, std::uint64_t promised_bytes);

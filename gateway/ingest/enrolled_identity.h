@@ -1,5 +1,5 @@
-// A session's identity where keys say who is who: name, id and labels are those of the enrolment, whatever else a
-// collector says is refused.
+// A session's identity when peers have keys: name, id and labels are those of the key's enrolment. A Hello that says
+// otherwise is refused.
 #pragma once
 
 #include "schemas/peers/key_file.h"
@@ -8,8 +8,8 @@
 
 namespace perfleet {
 
-// Gives `record` its target and labels. A collector may leave them out, or say the same. Errors: kPermission, with what
-// it said, what its key stands for, and the way out.
+// Sets target and labels of `record` from the enrolment. The collector may omit them or send the same. Errors:
+// kPermission, with what it sent, what its key stands for, and the way out.
 [[nodiscard]] Result<Done> take_enrolled_identity(SessionRecord& record, const Enrolment& peer);
 
 }  // namespace perfleet

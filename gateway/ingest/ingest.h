@@ -1,6 +1,6 @@
-// The gateway without its socket: frames in, replies out, batches into the store. Rules: schemas/wire/README.md.
+// The gateway without its socket: frames in, replies out, batches into the store. Protocol: schemas/wire/README.md.
 //
-// One thread, but for counts(). Time is told by the caller. Everything that a peer is promised is durable before.
+// One thread, except counts(). The caller passes the time. Whatever a reply promises is durable before it is sent.
 #pragma once
 
 #include <cstddef>
@@ -38,9 +38,9 @@ public:
     struct Options {
         std::uint64_t incarnation = 0;             // of this run: random, not 0
         std::function<SessionId()> grant_session;  // 128 random bits
-        LogSink log;                               // what an operator should know
-        std::string data;                          // the store, as --data names it: for what is logged
-        // The time now, told again where something took long. Without it durations are those between calls.
+        LogSink log;                               // gets messages for operators
+        std::string data;                          // the store as --data names it, for log messages
+        // Reads the clock after long steps. Without it the time of the call is used.
         std::function<std::uint64_t()> monotonic_ns;
         MemoryPlan memory;
         std::uint32_t sessions_max = limits::kGatewaySessionsMax;  // in memory
@@ -48,7 +48,7 @@ public:
         std::uint64_t clock_timeout_ns = intake_limits::kClockTimeoutNs;
         bool asks_for_symbols = true;                                          // of images that collectors offer
         std::function<std::uint8_t(const SessionRecord&)> retention_class_of;  // empty: all are in class 0
-        // Hands an image over to be checked; the outcome comes to image_checked(). Empty: images are checked at once.
+        // Starts the check of an image; its outcome goes to image_checked(). Empty: images are checked at once.
         std::function<void(ReceivedImage)> check_image;
     };
 
@@ -58,22 +58,22 @@ public:
     Ingest& operator=(const Ingest&) = delete;
     ~Ingest();
 
-    // How a frame came.
+    // How a frame was received.
     struct Origin {
-        const Enrolment* enrolment = nullptr;  // who its key stands for; null where there are no keys
+        const Enrolment* enrolment = nullptr;  // of the peer's key; null without keys
         std::uint64_t arrived_ns = 0;          // monotonic; 0: now
-        // Of a peer that may write to the store itself: its targets, sessions and labels have no bounds.
+        // The peer may write to the store itself: the limits of new targets, sessions and labels don't apply.
         bool is_local = false;
     };
 
-    // One frame from a peer.
+    // Handles one frame of a peer.
     void take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now,
               const Origin& origin);
     void take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now) {
         take(routing_id, frame_untrusted, now, {});
     }
 
-    // The peer is gone.
+    // The peer's connection has ended.
     void forget_peer(std::string_view routing_id);
 
     // An operator's request to a session; it is answered once, unless it is withdrawn. From the thread of take().
@@ -82,25 +82,26 @@ public:
     // Answers since the last call.
     [[nodiscard]] std::vector<RequestAnswer> take_request_answers();
 
-    // The outcome of Options::check_image. From the thread of take().
+    // Takes the outcome of Options::check_image. From the thread of take().
     void image_checked(CheckedImage checked, const Now& now);
 
-    // Symbols that check_image() doesn't refuse: stored with the group at hand, which is committed now. Errors:
-    // kTooLarge, where there is no memory for them beside what collectors send; those of tick().
+    // Stores symbols that passed check_image(), with the current group, which is committed now. Errors: kTooLarge (no
+    // memory for them beside what collectors send); those of tick().
     [[nodiscard]] Result<Done> keep_image(std::string build_id, ImageContent content, const Now& now);
 
-    // Does what is due: commits, acknowledges, asks for images. To be called after a few take()s and at next_due_ns().
-    // Errors: of the store, such as can't be survived. One that can (full disk, I/O) is told to `log` once; the
-    // group is kept and tried again, and no batch is taken until it is stored.
+    // Does what is due: commits, acknowledges, asks for images. Call it after a few take()s and at next_due_ns().
+    // Errors: those of the store that can't be retried. One that can (full disk, I/O) is logged once; the group is kept
+    // and retried, and no batch is accepted until it is stored.
     [[nodiscard]] Result<Done> tick(const Now& now);
 
     // Nanoseconds until tick() has something to do.
     [[nodiscard]] std::uint64_t next_due_ns(const Now& now) const;
 
-    // The group is large enough that tick() should come before the next take().
+    // The group is large: call tick() before the next take().
     [[nodiscard]] bool is_group_full() const;
 
-    // Commits and acknowledges what there is. Errors: what could not be stored stays with the collectors.
+    // Commits and acknowledges everything. Errors: those of the store; batches that could not be stored stay with their
+    // collectors.
     [[nodiscard]] Result<Done> finish(const Now& now);
 
     // From any thread.

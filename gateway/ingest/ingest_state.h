@@ -1,4 +1,4 @@
-// What Ingest holds, and what it does with each message: ingest.cpp (replies, what is due), ingest_messages.cpp.
+// The state of Ingest and how it handles each message: ingest.cpp (replies, due work), ingest_messages.cpp.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct Ingest::State {
     Store& store;
     ShardLeases* leases;  // null: all shards are this gateway's
     PeerLink& link;
-    const Enrolment* speaker = nullptr;  // whose frame is taken now, where there are keys
+    const Enrolment* speaker = nullptr;  // of the peer whose frame is handled; null without keys
     bool is_speaker_local = false;       // Origin::is_local
     std::uint64_t arrived_ns = 0;        // when that frame came
     std::size_t frame_size_bytes = 0;
@@ -45,25 +45,24 @@ struct Ingest::State {
     ControlRequestQueue requests;
     std::uint64_t gathering_since_ns = 0;
     std::uint64_t last_round_ns = 0;
-    std::uint64_t last_news_ns = 0;        // of shards
-    std::uint64_t last_watermarks_ns = 0;  // that were written
+    std::uint64_t last_news_ns = 0;        // when shards were last checked
+    std::uint64_t last_watermarks_ns = 0;  // when watermarks were last written
     std::uint64_t retry_at_ns = 0;
-    std::uint64_t retry_after_ns = 0;  // 0: the store works
-    std::string store_trouble;         // why it doesn't
-    std::uint64_t warning_count = 0;   // since the last round
-    std::set<std::string>
-        reported_damage{};  // a store names no more of it than DamageNotes::kMax, each time it is opened
+    std::uint64_t retry_after_ns = 0;         // 0: the store works
+    std::string store_trouble;                // why the store doesn't work
+    std::uint64_t warning_count = 0;          // since the last round
+    std::set<std::string> reported_damage{};  // at most DamageNotes::kMax texts each time the store is opened
     GatewayCounts counts;
 
     State(Options with, Store& into, PeerLink& over);
 
     void log(const LogEvent& event) const;
     [[nodiscard]] std::uint64_t time_ns(const Now& now) const;
-    // About what a collector does, in its own words: only some in a while, and nothing that moves a terminal's cursor.
+    // Logs what a collector does, in its own words: only a few lines per interval, without control characters.
     void warn(std::string text);
     [[nodiscard]] bool is_stuck() const { return retry_after_ns != 0; }
     void send(const std::string& routing_id, const Frame& frame) const { link.send(routing_id, frame); }
-    // The peer goes on doing what it must not: at some time it is enough. True: it was cut off.
+    // Adds a strike to the peer for `reason`. True: it was one too many, and the peer was disconnected.
     bool misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes);
     void forget_peer(const std::string& routing_id);
     void refuse_session(const std::string& routing_id, SessionId session, SessionRefusal why,
@@ -72,39 +71,38 @@ struct Ingest::State {
 
     // -- messages: ingest_messages.cpp
 
-    // The session that this peer speaks for, if it is the one that it names; else it is asked to say Hello again.
+    // The session that this peer speaks for, if it is `named`; else null, and the peer is asked for a Hello.
     SessionPtr session_of(const std::string& routing_id, const SessionId& named);
-    // A peer that was granted a session and asks again: its Welcome was lost or is on the way. Who has used the session
-    // knows it: that asks for another one.
+    // Grants a session id. A peer that was granted one and asks again, because its Welcome was lost or is on the way,
+    // gets the same id; one that has sent batches knows its id, so it asks for another session.
     void give_session(const std::string& routing_id, SessionRecord& record);
-    // Whether the target's shard is this gateway's; if not its collector is told whose it is.
+    // Whether this gateway holds the target's shard; if not, the collector is referred to the gateway that does.
     [[nodiscard]] bool is_here(const std::string& routing_id, const SessionRecord& record);
-    // The session of an admitted Hello, where its clock read `clock`; null when the answer was a refusal or has to
-    // wait.
+    // The session of an admitted Hello, at which its clock read `clock`; null: the Hello was refused or must wait.
     SessionPtr open_session(const std::string& routing_id, SessionRecord record, Ticks clock, std::size_t size_bytes,
                             const Now& now);
-    // Whether the peer says Hello so often, though it has its Welcome, that it gets no answer.
+    // Whether a peer with a Welcome sends Hello so often that it gets no answer.
     [[nodiscard]] bool is_hello_ignored(const std::string& routing_id, const SessionId& session);
     void on_hello(const std::string& routing_id, const HelloUntrusted& hello_untrusted, std::size_t size_bytes,
                   const Now& now);
     void on_batch(const std::string& routing_id, const BatchUntrusted& batch_untrusted, const Now& now);
-    // Puts its session off for a while, then refuses it.
+    // Defers the session for a while, then refuses its batches.
     void on_batch_ahead(const std::string& routing_id, Session& session, const BatchUntrusted& batch, const Now& now);
-    // Nothing where the store can't say it now.
+    // Empty if the store can't be read now.
     std::optional<Partition> partition_for(Session& session, BucketNumber bucket);
-    // Left with its collector.
+    // Counts a batch that stays with its collector, also as a strike.
     void ignore(const std::string& routing_id, BatchIgnored reason, const BatchUntrusted& batch);
-    // Whether the batch's seq is resolved or gathered already, with the same seal or another. If so, answers it.
+    // Whether the batch's seq is resolved or in the group already, with the same seal or another. If so, answers it.
     enum class Recognised : std::uint8_t { kNew, kSame, kConflict };
     Recognised recognise(const SessionPtr& session, const BatchUntrusted& batch);
-    // What an admitted batch says of those before it.
+    // Takes the oldest seq that the collector of an admitted batch keeps.
     void take_oldest_retained(const SessionPtr& session, Seq oldest);
     void on_conflict(Session& session, Seq seq);
     void on_bye(const std::string& routing_id, const ByeUntrusted& bye_untrusted, const Now& now);
     void on_image_offers(const std::string& routing_id, const ImageOffersUntrusted& offers_untrusted, const Now& now);
     void on_image(const std::string& routing_id, const ImageUntrusted& image_untrusted, const Now& now);
     void on_checked(CheckedImage checked, const Now& now);
-    // Why an image isn't stored; counted, and as a strike where it is the peer's doing.
+    // Counts an image that isn't stored, by reason, and as a strike if it is the peer's fault.
     void refuse_image(const std::string& routing_id, ImageRefusal refusal, std::uint64_t unpacked_bytes);
     void on_controlled(const std::string& routing_id, const ControlledUntrusted& controlled, const Now& now);
     void ask_for_image(const std::string& routing_id, const Now& now);
@@ -112,7 +110,7 @@ struct Ingest::State {
 
     // -- shards that come and go
     Result<Done> take_shard_news(const Now& now);
-    // A session of the store, of which nothing else is kept in memory.
+    // Remembers a stored session; nothing else of it is kept in memory.
     void know(const SessionRecord& stored);
     [[nodiscard]] Result<Done> enter_shards(std::span<const std::uint16_t> shards);
     void leave_shard(std::uint16_t shard);
@@ -128,13 +126,13 @@ struct Ingest::State {
         return leases == nullptr || now.monotonic_ns - last_watermarks_ns >= intake_limits::kLateWatermarkNs;
     }
     Result<Done> commit(const Now& now, bool writes_watermarks = false);
-    // Those who sent something while the store was stuck.
+    // Asks peers for a Hello whose messages were ignored while the store was stuck, so that they send them again.
     void ask_again();
     void store_again();
     Result<Done> wait_for_store(const Error& error, const Now& now);
-    // Repeats acknowledgements to everybody who is there, for any may have been lost, and looks after images.
+    // Repeats acknowledgements, which may have been lost, to all peers, and looks after images.
     void go_round(const Now& now);
-    // Logs what of the store was found damaged since.
+    // Logs damage of the store that was found since the last call.
     void report_damage();
 };
 

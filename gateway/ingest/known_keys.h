@@ -1,7 +1,7 @@
 // 64-bit keys that were seen, each with a number. Bounded: at `count_max` (rounded down to a power of two) the older
 // half is forgotten.
 //
-// One thread. The number 0 is that of a key which isn't known.
+// One thread. The number 0 means that a key isn't known.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace perfleet {
 
 class KnownKeys {
 public:
-    // What a key takes in the end: two slots, of which one is free.
+    // Greatest memory per key: two slots, one of them free.
     static constexpr std::size_t kKeySizeBytes = 32;
 
     explicit KnownKeys(std::size_t count_max)

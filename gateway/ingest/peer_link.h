@@ -1,4 +1,4 @@
-// How replies go out.
+// How replies are sent to peers.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ public:
     PeerLink& operator=(const PeerLink&) = delete;
     virtual ~PeerLink() = default;
 
-    // A frame that can't be sent is dropped; what matters is repeated.
+    // Drops a frame that can't be sent; important ones are repeated.
     virtual void send(std::string_view routing_id, std::span<const std::byte> frame) = 0;
 
-    // Ends the peer's connection. It may come back over another.
+    // Closes the peer's connection. It may connect again.
     virtual void cut(std::string_view routing_id) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What the gateway says, as frames of at most limits::kReplySizeBytesMax.
+// The gateway's replies, as frames of at most limits::kReplySizeBytesMax.
 #pragma once
 
 #include <cstddef>

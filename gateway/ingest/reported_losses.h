@@ -1,7 +1,7 @@
-// The rows that a collector says it lost. Its counts are cumulative and come with every batch; what is new in them is
-// added up over all sessions.
+// The losses that a session's collector has reported. Its counts are cumulative and come with every batch; only their
+// increase is added to the sum over all sessions.
 //
-// Rows of definitions are left out: they are no rows to a user, as in the collector's own closing line.
+// Rows of definitions are left out: users don't see them as rows, nor does the collector's own closing line count them.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace perfleet {
 
 class ReportedLosses {
 public:
-    // Adds what these entries say beyond those before to `sum`. Older ones, come late, say nothing new.
+    // Adds the increase since the earlier entries to `sum`. Older entries that arrive late add nothing.
     void take(std::span<const CountEntry> entries, LossCounts& sum) {
         const LossCounts now = by_reason(entries);
         for (std::size_t i = 0; i < reported_.size(); ++i) {
@@ -24,7 +24,7 @@ public:
         }
     }
 
-    // They were told to a gateway before this one.
+    // Takes entries that an earlier gateway has counted already.
     void know(std::span<const CountEntry> entries) {
         LossCounts before_this_one{};
         take(entries, before_this_one);

@@ -1,4 +1,4 @@
-// Which batches of a session are resolved: durable, or passed over without being stored.
+// Which batches of a session are resolved: durable, or skipped without being stored.
 //
 // A prefix and, above it, at most limits::kOutOfOrderSeqsMax single seqs.
 #pragma once
@@ -22,7 +22,7 @@ public:
 
     [[nodiscard]] bool is_resolved(Seq seq) const { return seq <= prefix_ || above_.contains(seq.value); }
 
-    // Too far above the prefix to be remembered. What is below `oldest` never comes and needs no room.
+    // Whether `seq` is too far above the prefix to be remembered. Seqs below `oldest` never come and take no space.
     [[nodiscard]] bool is_beyond(Seq seq, Seq oldest = Seq{0}) const {
         const std::uint64_t base = oldest.value > prefix_.value + 1 ? oldest.value - 1 : prefix_.value;
         return seq.value > base && seq.value - base > kAboveMax;
@@ -42,7 +42,7 @@ public:
         }
     }
 
-    // What is below `oldest` will never come. How many of that weren't resolved.
+    // Resolves all seqs below `oldest`, which will never come. Returns how many of them weren't resolved before.
     std::uint64_t resolve_below(Seq oldest) {
         std::uint64_t skipped = 0;
         if (oldest.value > prefix_.value + 1) {

@@ -1,9 +1,9 @@
-// How far the collector of a session has shown to be: neither its clock nor its sequence goes back while it lives. One
-// that is behind was started again, by somebody who kept the session's id: what it sends would be taken for what is
-// stored, and vanish.
+// Detects replays of a session: neither the clock nor the sequence of its collector goes back while the collector
+// lives. One that is behind was started again with the session's old id: its batches would be taken for stored ones and
+// lost.
 //
-// Only a collector that tells its clock is judged: its session ends with it. Those with a spool on disk may come back
-// after a loss of power that the disk slept through.
+// Only collectors that send their clock are judged: their session ends with their process. A collector with a spool on
+// disk may rightly be behind, after a power loss that undid writes of its disk.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,14 @@ namespace perfleet {
 
 class SessionMonotonicity {
 public:
-    // What a Hello says; the gateway doesn't believe it yet.
+    // What a Hello claims; not believed yet.
     struct Claim {
-        Ticks clock;  // 0: not told
+        Ticks clock;  // 0: not sent
         Seq oldest_retained;
     };
 
-    // Why the claim can't be true, as what follows the target's name; nothing when it can. `prefix`: what is durable or
-    // resolved of the session; `is_finished`: its Bye is durable.
+    // Why the claim can't be true, as words that follow the target's name; empty: it can. `prefix`: the seq up to which
+    // the session is durable or resolved; `is_finished`: its Bye is durable.
     [[nodiscard]] std::optional<std::string> step_back_of(const Claim& claim, Seq prefix, bool is_finished) const;
 
     void take_claim(const Claim& claim);
@@ -33,7 +33,7 @@ public:
     void take_oldest_retained(Seq oldest);
     void take_batch(std::span<const BatchRecord::Rows> rows);
 
-    // Some came, to this gateway or one before.
+    // Whether batches of it were admitted, by this gateway or an earlier one.
     [[nodiscard]] bool has_batches() const { return has_batches_; }
 
 private:

@@ -1,9 +1,9 @@
 // The sessions that peers speak for, and which peer speaks for each.
 //
-// Bounded by count and by the size of their descriptions: sessions are forgotten, and their peers asked to say Hello
-// again; first those that nobody speaks for, then those of which nothing is stored, so that a peer that opens many
-// doesn't push out those of others; each time the least recently heard of. What is stored of a session is read when its
-// peer says Hello, so that memory doesn't grow with the age of the store. One thread.
+// Bounded by count and by the size of descriptions. When the table is full, sessions are forgotten and their peers
+// asked for a Hello: first sessions without a peer, then those of which nothing is stored (so that a peer that opens
+// many can't evict those of others), each time the least recently used. A session's stored state is read at its peer's
+// Hello, so that memory doesn't grow with the age of the store. One thread.
 #pragma once
 
 #include <cstdint>
@@ -33,20 +33,20 @@ namespace perfleet {
 
 struct Session {
     SessionRecord record;
-    std::size_t size_bytes = 0;  // what it takes in memory, about
+    std::size_t size_bytes = 0;  // approximate size in memory
     bool granted = false;        // the gateway chose its id
-    std::string routing_id;      // of the peer that speaks for it; empty: nobody does now
+    std::string routing_id;      // of the peer that speaks for it; empty: none does
 
     SeqProgress progress;  // durable or resolved
     SessionMonotonicity monotonicity;
-    Seq send_limit;  // last told; never shrinks
+    Seq send_limit;  // last sent to the peer; never decreases
     CreditAccount credit;
     bool finished = false;              // the Bye is durable
     bool defined = false;               // the store knows it
     std::vector<Partition> defined_in;  // at most kPartitionsRememberedMax
-    std::vector<Partition> chosen;      // for its buckets lately (partition_choice.h); as many
+    std::vector<Partition> chosen;      // recently, for its buckets (partition_choice.h); at most as many
 
-    // Refused batches, for peers that may have missed it: the newest kRefusalsRememberedMax.
+    // The newest refused batches, at most kRefusalsRememberedMax, for a peer that may have missed the refusals.
     struct Refusal {
         Seq seq;
         protocol::RefusedReason reason{};
@@ -60,17 +60,17 @@ struct Session {
     bool is_touched = false;
     bool has_end = false;
 
-    bool was_passed_over = false;      // sent something while the store was stuck, which comes again
+    bool was_passed_over = false;      // sent a message while the store was stuck; the peer sends it again
     bool is_deferred = false;          // since its last Hello
-    std::uint64_t ahead_since_ns = 0;  // first of its batches that lay ahead of the gateway's clock; 0: none did
+    std::uint64_t ahead_since_ns = 0;  // when the first of its batches ahead of the gateway's clock came; 0: none did
     std::uint64_t ahead_last_ns = 0;
     bool needs_ack = false;
     std::uint64_t acknowledged_ns = 0;
     ReportedLosses losses;
-    std::uint64_t unacknowledged_since_ns = 0;          // of the oldest batch that waits for its group; 0: none does
-    std::uint64_t repeat_after_ns = 0;                  // of its acknowledgement, when nothing happens
+    std::uint64_t unacknowledged_since_ns = 0;  // when the oldest batch came that waits for its group; 0: none waits
+    std::uint64_t repeat_after_ns = 0;          // until its acknowledgement is repeated, if nothing happens
     std::list<std::shared_ptr<Session>>::iterator age;  // in one of the table's lists
-    bool is_new = true;                                 // in which
+    bool is_new = true;                                 // in the list new_, else in by_age_
 };
 
 using SessionPtr = std::shared_ptr<Session>;
@@ -83,21 +83,21 @@ public:
         std::size_t known_max = intake_limits::kSessionsKnownMax;
     };
 
-    // `credit` is borrowed: who stops speaking for a session gives its credit back.
+    // `credit` is borrowed: a session that loses its peer returns its credit.
     SessionTable(const Limits& table_limits, CreditAccounts& credit)
         : limits_{table_limits}, credit_{credit}, targets_{table_limits.known_max} {}
 
-    // The store has this session: no other target may use its id.
+    // Remembers that the store has this session: no other target may use its id.
     void remember(SessionId session, TargetId target) { targets_.add(key_of(session), target.value); }
 
-    // Whether `record` may be this session: not when the id is known with another target or description. Labels that
-    // come from an enrolment are no part of it: the session keeps those that it began with. Reads the store where the
-    // table doesn't have the session. Errors: those of reading, but for damage: what can't be read isn't known.
+    // Compares `record` with the known session of its id, if there is one. Labels of an enrolment aren't compared: the
+    // session keeps those that it began with. Reads the store if the table doesn't have the session. Errors: those of
+    // reading, except damage: what can't be read counts as unknown.
     enum class Identity : std::uint8_t { kFree, kSame, kOtherTarget, kOtherRecord };
     enum class Labels : std::uint8_t { kCompared, kEnrolled };
     struct Known {
         Identity identity = Identity::kFree;
-        std::optional<SessionRecord> stored;  // where only the store has it
+        std::optional<SessionRecord> stored;  // if only the store has it
     };
     [[nodiscard]] Result<Known> identity_of(const SessionRecord& record, const StoreReader& store,
                                             Labels labels = Labels::kCompared) const;
@@ -105,21 +105,22 @@ public:
     [[nodiscard]] SessionPtr find(SessionId id) const;
     [[nodiscard]] SessionPtr find_peer(std::string_view routing_id) const;
 
-    // Reads how far the session came, if the store has it (`is_stored`). It must not be in the table.
+    // Reads the session's progress, if the store has it (`is_stored`). The session must not be in the table.
     [[nodiscard]] static Result<SessionPtr> load(SessionRecord record, bool is_stored, const StoreReader& store);
 
-    // Puts it in, forgetting others when there are too many. False: no room, everything else is being stored.
+    // Adds it, forgetting others if the table is full. False: no space, because all others are being stored.
     [[nodiscard]] bool insert(const SessionPtr& session);
 
-    // The peer that speaks for it from now on; who did before is forgotten.
+    // Makes the peer speak for the session, in place of the one before.
     void attach(const SessionPtr& session, std::string_view routing_id);
     // A session that has ended is forgotten with its peer.
     void detach(std::string_view routing_id);
 
-    // Forgets all sessions of its targets, of which none may be in a group; those who spoke for them.
+    // Forgets all sessions of the shard's targets, of which none may be in a group. Returns the peers that spoke for
+    // them.
     [[nodiscard]] std::vector<std::string> leave_shard(std::uint16_t shard, ShardCount shards);
 
-    // It was heard of.
+    // Marks the session as just used.
     void touch(const SessionPtr& session);
 
     [[nodiscard]] std::size_t peer_count() const { return peers_.size(); }
@@ -149,8 +150,8 @@ private:
     std::unordered_map<SessionId, SessionPtr, IdHash> sessions_;
     std::unordered_map<std::string, SessionPtr, TextHash, std::equal_to<>> peers_;
     KnownKeys targets_;  // of stored sessions, by id
-    // Those that nobody speaks for first, then the least recently heard of.
-    std::list<SessionPtr> new_;     // nothing of them was stored when they were heard of last
+    // Both lists: sessions without a peer first, then the least recently used first.
+    std::list<SessionPtr> new_;     // nothing of them was stored when they were last used
     std::list<SessionPtr> by_age_;  // the others
     std::size_t size_bytes_ = 0;
 };

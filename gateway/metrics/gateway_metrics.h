@@ -1,4 +1,4 @@
-// What the gateway shows of itself on --metrics. Names, units and what to watch: docs/operations.md.
+// The gateway's metrics for --metrics. Names, units and what to watch: docs/operations.md.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct GatewayReadings {
     RetentionCounts retained;
 };
 
-// Every family is there from the start, with 0, so that a first increase is seen as one.
+// Adds every family from the start, with 0, so that a first increase is visible.
 void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page);
 
 }  // namespace perfleet

@@ -1,11 +1,11 @@
-// The C library's allocator, told to give back what is freed.
+// Sets up the C library's allocator to return freed memory to the system.
 #pragma once
 
 namespace perfleet {
 
-// To be called once, before there are threads. Large blocks (the store's memtables, its file buffers) come from the
-// system one by one and go back when they are freed, and threads share few heaps: what one takes is mostly freed by
-// another. Without this glibc keeps what was freed. Does nothing with another C library.
+// Call it once, before threads are started. Large blocks (the store's memtables and file buffers) are then mapped and
+// unmapped one by one. Threads share a few heaps, because memory is mostly freed by another thread than the one that
+// allocated it. By default glibc would keep freed memory. Does nothing with another C library.
 void keep_little_freed_memory();
 
 }  // namespace perfleet

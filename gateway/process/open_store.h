@@ -1,4 +1,4 @@
-// The store of the gateway program. The test build of it has another definition, on a disk that fails on demand
+// Opens the store of the gateway program. The gateway's test build defines it on a disk that fails on demand
 // (storage/engine/testing/faulty_disk.h).
 #pragma once
 

@@ -1,6 +1,6 @@
-// Fetches the symbols that a gateway's store lacks from debuginfod servers, now and again: by running `perfleet symbols
-// fetch` beside the gateway, so that neither downloads nor hostile ELF files reach the process that ingests. What it
-// finds it hands over through the control socket (admission/symbol_order.h).
+// Periodically fetches symbols that a gateway's store lacks from debuginfod servers. Runs `perfleet symbols fetch`
+// beside the gateway, so that neither downloads nor hostile ELF files reach the process that ingests. The program hands
+// over symbols through the control socket (admission/symbol_order.h).
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ public:
     struct Options {
         std::string program;  // path of perfleet
         std::string data;
-        std::string servers;  // as DEBUGINFOD_URLS has them
+        std::string servers;  // as in DEBUGINFOD_URLS
         LogSink log;          // called on the thread that waits for the program
         std::chrono::milliseconds pause = kPauseMin;
     };
@@ -28,7 +28,7 @@ public:
     // Errors: kNotFound (no such program).
     [[nodiscard]] static Result<std::unique_ptr<SymbolFetch>> start(Options options);
 
-    // Ends the program that runs.
+    // Ends the program if it is running.
     virtual ~SymbolFetch() = default;
 };
 

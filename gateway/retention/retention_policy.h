@@ -1,6 +1,6 @@
-// How long and how much of what is stored is kept, and what has to go for it.
+// How long and how much of the stored data is kept, and which buckets must be dropped.
 //
-// Plain values and a function of them: the clock is the caller's.
+// Plain values and a pure function: the caller passes the time.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@
 
 namespace perfleet {
 
-// Of what is in one retention class.
+// The limits of one retention class.
 struct RetentionPolicy {
     static constexpr std::int64_t kAgeMaxS = 100LL * 366 * 86'400;
 
-    std::optional<std::int64_t> age_s;        // since the end of its hour
-    std::optional<std::uint64_t> size_bytes;  // of all rows, about
+    std::optional<std::int64_t> age_s;        // from the end of its hour
+    std::optional<std::uint64_t> size_bytes;  // of all rows, approximate
 
     [[nodiscard]] bool keeps_everything() const { return !age_s && !size_bytes; }
 };
 
-// What a gateway may keep that shares a store with others: of the limit as large a part as it has of all there is.
+// The limits of one gateway of several that share a store: its part of the size limit is its part of all stored bytes.
 [[nodiscard]] RetentionPolicy own_part_of(const RetentionPolicy& policy, std::uint64_t own_bytes,
                                           std::uint64_t others_bytes);
 
-// What one bucket takes in the store, of one class.
+// The size of one bucket of one class in the store.
 struct BucketSize {
     BucketNumber bucket;
     std::uint64_t size_bytes = 0;
 };
 
-// Of `stored`, ascending: those that have to go, the oldest first. For bytes no more go than must, and the bucket of
-// `now` never does, nor any behind it: what comes in would be lost.
+// Which of `stored` (ascending) must be dropped, oldest first. The size limit drops no more than needed, and never the
+// bucket of `now` or a later one: rows that come in would be lost.
 [[nodiscard]] std::vector<BucketSize> buckets_to_drop(const RetentionPolicy& policy, std::span<const BucketSize> stored,
                                                       UtcNs now);
 

@@ -1,4 +1,4 @@
-// Which sessions' rows are kept for how long, and within how many bytes: the operator's file of retention classes.
+// Which sessions' rows are kept, how long and within how many bytes: the operator's file of retention classes.
 //
 //   # class NAME NUMBER  WHICH SESSIONS                              keep HOW LONG [HOW MUCH]
 //   class dev    1       {env="dev"}                                 keep 3d
@@ -7,13 +7,12 @@
 //   class old    4       none                                        keep 8w
 //   default                                                          keep 30d 200g
 //
-// The first class that takes a session in has its rows; those that none takes in are in `default` (number 0). `with`
-// takes in sessions that announced an event of one of these kinds, `only` those that announced no others; `none` takes
-// nobody in any more. Ages are hours, days or weeks (h, d, w), bytes have k, m, g or t; `keep forever` limits nothing.
+// A session's rows are in the first class that matches it, else in `default` (number 0). `with` matches sessions that
+// announced an event of one of these kinds, `only` those that announced no others; `none` matches no new session. Ages
+// are hours, days or weeks (h, d, w), bytes have k, m, g or t; `keep forever` sets no limit.
 //
-// A class is a session's, not a row's: a batch holds rows of several kinds under one seal, and an epoch's rows need its
-// definitions beside them. The number stands in the keys of what is stored (Partition::retention_class), the name is
-// for people alone.
+// A class is for sessions, not rows: a batch holds rows of several kinds under one seal, and an epoch's rows need its
+// definitions beside them. The number is stored in keys (Partition::retention_class); the name is only for people.
 //
 // Plain values; text in, rules out. Errors: kUsage, "PLACE:LINE: what is wrong, and the way out".
 #pragma once
@@ -38,7 +37,7 @@ struct RetentionClass {
 
     std::string name;
     std::uint8_t number = 0;
-    bool takes_in = true;           // sessions at all
+    bool takes_in = true;           // false: `none`
     std::vector<Matcher> matchers;  // all must hold
     Kinds kinds_are = Kinds::kAny;
     std::vector<Kind> kinds;
@@ -47,21 +46,21 @@ struct RetentionClass {
 
 struct RetentionRules {
     static constexpr std::uint8_t kDefaultClass = 0;
-    static constexpr std::size_t kClassesMax = 16;  // each costs marks for every hour that is dropped
+    static constexpr std::size_t kClassesMax = 16;  // each writes marks for every dropped hour
     static constexpr std::size_t kFileSizeBytesMax = 64U << 10;
 
-    std::vector<RetentionClass> classes;  // the first that fits counts
+    std::vector<RetentionClass> classes;  // the first match counts
     RetentionPolicy rest;                 // of the default class
 
     [[nodiscard]] bool keeps_everything() const;
 
-    // Of a session that isn't stored yet in the bucket in question (Store::retention_class tells where it is).
+    // The class of a session that isn't stored in the bucket yet (Store::retention_class gives that of a stored one).
     [[nodiscard]] std::uint8_t class_of(const SessionRecord& session) const;
 };
 
 [[nodiscard]] Result<RetentionRules> parse_retention_rules(std::string_view text, std::string_view place);
 
-// Errors besides: those of reading the file, naming it.
+// Errors: also those of reading the file, naming it.
 [[nodiscard]] Result<RetentionRules> load_retention_rules(const std::string& file);
 
 }  // namespace perfleet

@@ -1,11 +1,11 @@
 // Drops from the store what its retention rules don't keep, while the gateway serves: whole hours of a class, the
-// oldest first, on a thread that the gateway's process owns, a little less urgent than the others.
+// oldest first, on a thread of its own with slightly lower priority.
 //
-// Where several gateways share the store each sees to its own shards. A limit in bytes is the store's: what each may
-// keep of it follows from what all of them have, and while that isn't known nothing is dropped for it.
+// Each gateway of a shared store drops from its own shards. A size limit applies to the whole store: each gateway's
+// part follows from the sizes of all, and while these are unknown, nothing is dropped for size.
 //
-// Threads: all methods by any. Borrows the store. Stops at once when it is destroyed; what it had begun is finished by
-// the next start.
+// Threads: any thread calls any method. Borrows the store. The destructor stops it at once; the next start finishes a
+// drop that had begun.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace perfleet {
 
-// Of one class since the start, but for what is there "now".
+// Of one class since the start, except values "now".
 #define PERFLEET_RETENTION_COUNTS(ROW)                                                                              \
     ROW(std::uint64_t, partitions_dropped, "retention_partitions_dropped_total",                                    \
         "Partitions that were dropped, too old or too much.")                                                       \
@@ -34,26 +34,27 @@ namespace perfleet {
         "When the oldest hour that is kept of a class began, in Unix time; 0: nothing is kept, or nothing is ever " \
         "dropped.")
 struct ClassRetentionCounts {
-    std::string name;  // or its number, where no rule names it
+    std::string name;  // or its number, if no rule names it
     PERFLEET_RETENTION_COUNTS(PERFLEET_COUNT_FIELD)
 };
 
 struct RetentionCounts {
-    std::vector<ClassRetentionCounts> classes{{"default"}};  // that one first, then as the rules name them
+    std::vector<ClassRetentionCounts> classes{
+        {"default"}};  // the default class first, then those of the rules in order
     std::uint64_t failures = 0;
-    std::uint64_t store_bytes_now = 0;  // about: of all classes, and of all gateways that share the store
+    std::uint64_t store_bytes_now = 0;  // approximate: of all classes, and of all gateways that share the store
 };
 
 class StoreRetention {
 public:
-    // Between two looks at what there is to do.
+    // Pause between two checks.
     static constexpr std::uint64_t kLookAgainNs = 60'000'000'000;
 
-    // What is stored is aged by this clock; any thread.
+    // The time by which stored rows are aged; any thread.
     using Clock = std::function<UtcNs()>;
 
-    // `log` is called on the thread: for each hour that is dropped, once for failures that follow each other, and once
-    // for a class that is stored and no rule names: it is kept.
+    // `log` is called on the thread: for each dropped hour, once for a series of failures, and once for a stored class
+    // that no rule names: it is kept.
     [[nodiscard]] static std::unique_ptr<StoreRetention> start(Store& store, const RetentionRules& rules, LogSink log,
                                                                Clock clock, std::uint64_t look_again_ns = kLookAgainNs);
     virtual ~StoreRetention() = default;

@@ -1,16 +1,16 @@
-// Messages that came in and wait to be taken: bounded in bytes over all peers, and taken in turn, so that who sends
-// much waits behind himself alone.
+// Messages that have arrived and wait to be handled: bounded in bytes over all peers, and taken in turn, so that a peer
+// that sends much delays only itself.
 //
 //   peers with messages:  A ─ a1 a2 a3 a4 …      taken: a1 b1 c1 a2 c2 a3 …
 //                         B ─ b1
 //                         C ─ c1 c2
 //
-// A peer of which nothing waits and that sends a small message comes before those turns, or some of them: who sends
-// little doesn't wait for the large messages of many others, however many connections those come over.
+// A small message of a peer without waiting messages comes before these turns, up to kFirstSizeBytesMax between two of
+// them: a peer that sends little doesn't wait for the large messages of others, however many connections they use.
 //
-// How much may wait of one peer: as much again as is still free, and kMessagesOfPeerMax. One flood leaves half of the
-// room to others, n of them one part in n + 1; one of small messages is over soon when its peer is cut. What finds no
-// room isn't read from its sender yet.
+// A peer may have as many bytes waiting as are still free, and kMessagesOfPeerMax messages, which bounds floods of
+// small ones. One flooding peer thus leaves half of the space to others, n such peers one part in n + 1. A peer whose
+// message has no space isn't read for now.
 // No threads of its own, no locks.
 #pragma once
 
@@ -33,9 +33,9 @@ namespace perfleet {
 class InboxMessage {
 public:
     InboxMessage() = default;
-    // How it came.
+    // Where it came from.
     struct Origin {
-        KeySet::Entry peer;            // null where there are no keys
+        KeySet::Entry peer;            // of its key; null without keys
         std::uint64_t arrived_ns = 0;  // CLOCK_MONOTONIC
         bool is_local = false;         // over the socket in the store's folder
     };
@@ -52,10 +52,10 @@ public:
     [[nodiscard]] const Enrolment* peer() const { return origin_.peer.get(); }
     [[nodiscard]] std::uint64_t arrived_ns() const { return origin_.arrived_ns; }
     [[nodiscard]] bool is_local() const { return origin_.is_local; }
-    // What it takes of the room.
+    // What it counts against the limits.
     [[nodiscard]] std::size_t cost_bytes() const { return size_bytes_ + kOverheadBytes; }
 
-    static constexpr std::size_t kOverheadBytes = 256;  // its places in lists, its name, malloc's own
+    static constexpr std::size_t kOverheadBytes = 256;  // its list entries, routing id, and malloc's overhead
 
 private:
     std::string routing_id_;
@@ -70,21 +70,21 @@ public:
 
     explicit FairInbox(std::size_t size_bytes_max) : size_bytes_max_{size_bytes_max} {}
 
-    // Whether a message of so many bytes may be put in now, without being made.
+    // Whether a message of this size may be put in now.
     [[nodiscard]] bool has_room(std::string_view routing_id, std::size_t frame_size_bytes) const;
 
-    // has_room() was true. Its peer's turn comes after those of all who wait.
+    // Adds a message for which has_room() was true. The turn of a new peer comes after those of all waiting peers.
     void put(InboxMessage message);
 
-    // The next one: each peer with messages in turn gives one; a large one costs its peer several turns. Nothing when
-    // there is none.
+    // The next message: peers with messages take turns; a large message costs its peer several turns. Empty if there is
+    // none.
     [[nodiscard]] std::optional<InboxMessage> take();
 
-    // The message that take() gave of this peer cost so much more than its bytes: it pays by later turns, as long as it
-    // has messages that wait.
+    // Charges the peer for a message of take() that cost `size_bytes` more than its own size: later turns of the peer
+    // are skipped accordingly, as long as it has messages waiting.
     void charge(std::string_view routing_id, std::size_t size_bytes);
 
-    // Leaves out what waits of this peer; how many messages.
+    // Drops the waiting messages of this peer; returns how many.
     std::size_t forget(std::string_view routing_id);
 
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
@@ -92,17 +92,17 @@ public:
     [[nodiscard]] bool is_empty() const { return peers_.empty(); }
 
 private:
-    // A turn is worth so much.
+    // Bytes that one turn allows.
     static constexpr std::size_t kTurnSizeBytes = 64U << 10;
     static constexpr std::size_t kOwedTurnsMax = 64;
-    // Of small messages that come first, between two of those that have turns.
+    // Small messages that come first, between two turns of other peers.
     static constexpr std::size_t kFirstSizeBytesMax = 1U << 20;
 
     struct Peer {
         std::deque<InboxMessage> messages;
         std::size_t size_bytes = 0;
-        std::size_t saved_bytes = 0;  // of turns that weren't enough for its next message
-        std::size_t owed_bytes = 0;   // to be paid by turns before its next message
+        std::size_t saved_bytes = 0;  // of turns that were too few for its next message
+        std::size_t owed_bytes = 0;   // to be paid by skipped turns before its next message
         bool is_first = false;        // in first_ instead of turns_
     };
     struct TextHash {
@@ -116,9 +116,9 @@ private:
     std::size_t size_bytes_max_;
     std::size_t size_bytes_ = 0;
     Peers peers_;                          // those with messages
-    std::list<Peers::value_type*> turns_;  // each once, there or in the next
+    std::list<Peers::value_type*> turns_;  // each peer once, here or in first_
     std::list<Peers::value_type*> first_;
-    std::size_t first_size_bytes_ = 0;  // taken of these since a turn
+    std::size_t first_size_bytes_ = 0;  // taken from first_ since the last turn
 };
 
 }  // namespace perfleet

@@ -1,7 +1,7 @@
-// Where messages come in: a thread that serves the gateway's peers (schemas/zmtp/server.h) and puts what they send into
-// a FairInbox. So peers are served while a batch is checked or the disk is waited for.
+// Receives messages: a thread serves the gateway's peers (schemas/zmtp/server.h) and puts their messages into a
+// FairInbox, also while a batch is being checked or the disk is slow.
 //
-// A peer whose messages find no space in the inbox isn't read until there is some: it waits, nothing is dropped.
+// If the inbox has no space for a peer's message, the peer isn't read until there is; nothing is dropped.
 //
 // take(), send() and wait() are for one thread at a time.
 #pragma once
@@ -31,63 +31,63 @@ namespace perfleet {
 
 struct ReceptionOptions {
     std::vector<std::string> endpoints;
-    // The store's folder: its user's processes on this machine come in through kGatewaySocketName there, without keys
-    // whatever the endpoints ask for, and are who they say. Whoever binds has the store for itself. Empty: nobody does.
+    // The store's folder: processes of its user on this machine connect through kGatewaySocketName in it, without keys
+    // even if endpoints require them, and under the name that they state. The caller must hold the store's lock. Empty:
+    // no such socket.
     std::string folder;
-    // Both or none: with keys all peers speak CURVE and are known by it.
+    // Both or none: with keys all peers speak CURVE and are identified by their keys.
     std::string key_file;
     std::string collectors_folder;
     std::size_t connections_max = 0;                        // 0: what the process's limit of descriptors allows
-    std::size_t connections_default_max = ~std::size_t{0};  // not more unless connections_max says so
+    std::size_t connections_default_max = ~std::size_t{0};  // limit of that default
     std::size_t inbox_size_bytes = 0;
-    std::size_t buffered_size_bytes = 0;        // of unfinished messages, and of replies that nobody reads
+    std::size_t buffered_size_bytes = 0;        // of unfinished messages and of unread replies
     std::function<void(std::string_view)> log;  // called on any thread
 };
 
 class Reception final : private zmtp::Server::Sink {
 public:
     struct Counts {
-        std::uint64_t messages_dropped = 0;  // of peers that were cut
+        std::uint64_t messages_dropped = 0;  // of disconnected peers
         std::uint64_t replies_dropped = 0;   // too many at once, or the peer doesn't read
         std::size_t inbox_bytes = 0;         // now
         std::size_t buffered_bytes = 0;      // now
     };
 
-    // Replies that wait for one peer; what comes beyond them is dropped. They are small, and those that matter are
-    // repeated.
+    // Replies that wait for one peer; further ones are dropped. Replies are small, and important ones are repeated.
     static constexpr std::size_t kRepliesWaitingMax = 16;
 
-    // Listens at all endpoints and starts the thread. A folder that takes no socket is reported, and an error only
-    // where there is no endpoint. Errors: kUsage (not an endpoint, a remote one without keys, not an address of this
+    // Listens at all endpoints and starts the thread. A folder in which no socket can be made is logged; it is an error
+    // only if there is no endpoint. Errors: kUsage (not an endpoint, a remote one without keys, not an address of this
     // machine), kBusy (address in use), kPermission (also of key files), kIo, and those of reading keys.
     [[nodiscard]] static Result<std::unique_ptr<Reception>> open(const ReceptionOptions& options);
-    // Sends what replies there are.
+    // Sends the pending replies.
     ~Reception() override;
     Reception(const Reception&) = delete;
     Reception& operator=(const Reception&) = delete;
 
-    // Those really bound, with the port.
+    // The endpoints that were bound, with their ports.
     [[nodiscard]] const std::vector<std::string>& endpoints() const { return endpoints_; }
 
-    // The next message that is there now.
+    // The next waiting message; empty: none.
     [[nodiscard]] std::optional<InboxMessage> take();
 
-    // Never waits. Dropped when there is no room for replies.
+    // Never blocks. Drops the reply if there is no space for it.
     void send(std::string_view routing_id, std::span<const std::byte> frame);
 
-    // What handling the message cost in time, where that is more than a message of its size does.
+    // Charges the peer for a message that took longer to handle than its size suggests.
     void charge(const InboxMessage& message, std::uint64_t duration_ns);
 
-    // Ends the peer's connection; what else has come from it is dropped.
+    // Disconnects the peer and drops its waiting messages.
     void cut(std::string_view routing_id);
 
-    // Replies go out; to be called after a few send()s.
+    // Sends the replies of earlier send()s; call it after a few of them.
     void flush();
 
-    // Peers that turned out to be gone when something was sent to them, since the last call.
+    // Peers that were found disconnected when a reply was sent to them, since the last call.
     [[nodiscard]] std::vector<std::string> take_gone();
 
-    // Until a message is there, `wake_fd` is readable (-1: none), or the time is over.
+    // Waits until a message is there, `wake_fd` (-1: none) is readable, or the time is over.
     void wait(int wake_fd, std::uint64_t timeout_ns);
 
     // From any thread.
@@ -116,13 +116,13 @@ private:
     std::optional<LocalSocket> local_;
     std::vector<std::string> endpoints_;
     std::unique_ptr<zmtp::Server> server_;  // the thread's, while it runs
-    WakeEvent inbox_event_;                 // wakes who waits
+    WakeEvent inbox_event_;                 // wakes wait()
 
     mutable std::mutex mutex_;
     FairInbox inbox_;
     bool is_waited_for_ = false;
     bool is_over_ = false;
-    std::optional<std::size_t> resume_at_bytes_;  // peers wait until the inbox has shrunk to this
+    std::optional<std::size_t> resume_at_bytes_;  // peers are paused until the inbox has shrunk to this
     bool is_to_resume_ = false;
     Replies replies_due_;
     std::vector<std::string> gone_;
