@@ -1,7 +1,7 @@
-// From a batch as it was sealed to what the store takes: each series becomes a block, the rest a record.
+// Converts a sealed batch into what the store writes: each series becomes a block, the rest a record.
 //
-// For the gateway, once admit() has passed the batch; what encode_block relies on is checked here again, so that a
-// batch that slipped through is an error and never a stop.
+// For the gateway, after admit() has passed the batch. What encode_block relies on is checked here again: a faulty
+// batch gives an error, never an assertion.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace perfleet {
 
-// A batch with borrowed parts. `seal` is that of the collector; it isn't computed again.
+// A batch whose parts are borrowed. `seal` is the collector's; it isn't computed again.
 struct SealedBatch {
     TargetId target;
     BatchHeader header;

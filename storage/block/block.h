@@ -20,18 +20,18 @@
 
 namespace perfleet {
 
-// The header of a block. Sizes in bytes; ticks of the session's clock.
+// The header of a block. Ticks are those of the session's clock.
 struct BlockHeader {
     Series series;
     EpochNumber epoch;
-    Seq first_seq;  // seqs whose rows are in it, both included
+    Seq first_seq;  // the seqs whose rows it holds; both included
     Seq last_seq;
     std::uint32_t row_count = 0;
     Ticks first_ticks;
     Ticks last_ticks;
 };
 
-// The rows that one batch brought to a compacted block; those of the next part follow.
+// The rows of one batch in a compacted block; the rows of the next part follow them.
 struct BlockPart {
     Seq seq;
     std::uint32_t row_count = 0;
@@ -41,34 +41,34 @@ struct BlockPart {
 
 struct BlockView {
     BlockHeader header;
-    std::vector<ColumnView> columns;  // borrow from the bytes that were parsed
-    std::vector<BlockPart> parts;     // of a compacted block, ascending by seq; none in one that is as it was sealed
-    std::vector<std::uint32_t> crcs;  // of `columns`, where they are left to be checked; else none
+    std::vector<ColumnView> columns;  // borrow from the parsed bytes
+    std::vector<BlockPart> parts;     // of a compacted block, ascending by seq; empty: a block as it was sealed
+    std::vector<std::uint32_t> crcs;  // checksums of `columns` that are still to be checked; else empty
 
     [[nodiscard]] const ColumnView* find(ColumnId id) const;
 };
 
-// The header is within the limits and its ranges are in order; at most limits::kColumnsMax columns, each id once. See
-// storage/block/batch_blocks.h for rows that come from a collector.
+// Precondition: the header is within the limits and its ranges are in order; at most limits::kColumnsMax columns, each
+// id once. storage/block/batch_blocks.h checks rows that come from a collector.
 [[nodiscard]] std::string encode_block(const BlockHeader& header, std::span<const ColumnView> columns);
 
-// A compacted block: the parts ascend from header.first_seq to header.last_seq and hold all rows; at least one, at most
-// limits::kCompactedPartsMax.
+// Encodes a compacted block. Precondition: the parts ascend from header.first_seq to header.last_seq and hold all rows;
+// at least one, at most limits::kCompactedPartsMax.
 [[nodiscard]] std::string encode_compacted_block(const BlockHeader& header, std::span<const ColumnView> columns,
                                                  std::span<const BlockPart> parts);
 
 // Errors: kTruncated, kCorrupt (checksum), kUnsupported (newer version or kind), kTooLarge, kInvalid. The view borrows
-// from the argument. Columns with unknown ids are in it, too. With kWhenDecoded the columns' checksums are left to who
-// decodes them (DecodedRows, narrow_columns.h): damage in a column that nobody wants is nobody's.
+// from the argument. It includes columns with unknown ids. With kWhenDecoded a column's checksum is checked only when
+// the column is decoded (DecodedRows, narrow_columns.h), so damage in an unused column has no effect.
 enum class BlockCheck : std::uint8_t { kAllColumns, kWhenDecoded };
 [[nodiscard]] Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted,
                                                       BlockCheck check = BlockCheck::kAllColumns);
 
-// The last seq that the header names, unchecked: to tell which blocks are worth parsing. `first_seq` where there is
-// none.
+// The last seq that the header names, unchecked: tells which blocks are worth parsing. `first_seq` if there is no
+// header.
 [[nodiscard]] Seq peek_last_seq_untrusted(std::string_view bytes_untrusted, Seq first_seq);
 
-// A block's rows, decoded as far as they were asked for. Reusable: decode() keeps the capacity of the last one.
+// Decoded rows of a block, as far as they were asked for. Reusable: decode() keeps the memory of the last block.
 class DecodedRows {
 public:
     // Decodes the named columns (all known ones of the kind when `wanted` is empty). Checks every value against its
@@ -76,15 +76,15 @@ public:
     // (kInvalid).
     [[nodiscard]] Result<Done> decode(const BlockView& block, std::span<const ColumnId> wanted = {});
 
-    // Decodes further columns of the block that decode() was called with, whose rows are all still there.
+    // Decodes further columns of the block of the last decode(). keep() must not have been called since.
     [[nodiscard]] Result<Done> decode_more(const BlockView& block, std::span<const ColumnId> wanted);
 
     [[nodiscard]] std::size_t row_count() const { return row_count_; }
 
-    // What it has room for.
+    // Allocated memory.
     [[nodiscard]] std::size_t size_bytes() const;
 
-    // Leaves only the rows of these ranges, [first, last), ascending and disjoint.
+    // Keeps only the rows of these ranges, [first, last), ascending and disjoint.
     void keep(std::span<const std::pair<std::size_t, std::size_t>> ranges);
 
     // One value a row. The column must have been decoded.

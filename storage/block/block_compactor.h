@@ -1,7 +1,7 @@
-// Makes one block of several: their rows one after the other, in columns that are encoded anew, and the parts that say
-// which batch brought which rows.
+// Compacts several blocks into one: their rows one after the other, in newly encoded columns, and the parts that say
+// which batch has which rows.
 //
-// One thread. Keeps its memory for the next block: at most the decoded rows of two blocks.
+// One thread. Keeps its memory for the next block: the decoded rows of at most two blocks.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,17 @@ class BlockCompactor {
 public:
     enum class Outcome : std::uint8_t {
         kTaken,
-        kNoRoom,  // not with what was taken before: of another series or epoch, or too much
-        kUnfit,   // with nothing: damaged, compacted already, or with columns or codecs that this build doesn't know
+        kNoRoom,  // can't be compacted with the blocks taken before: another series or epoch, or too large
+        kUnfit,   // can't be compacted at all: damaged, compacted already, or has unknown columns or codecs
     };
 
-    // Takes the rows in behind those of the blocks before, whose seqs are lower. `size_bytes` is the block's.
+    // Appends the rows of a block whose seqs are higher than those of the blocks before. `size_bytes` is the block's.
     [[nodiscard]] Outcome take(const BlockView& block, std::size_t size_bytes);
 
     [[nodiscard]] std::size_t block_count() const { return parts_.size(); }
 
-    // The compacted block of what was taken, at least one; then it is empty again. Nothing when reading it doesn't give
-    // back what was taken: then it must not replace anything.
+    // The compacted block of everything taken, at least one block; then this is empty again. Nothing if decoding it
+    // doesn't give the same rows: then it must not replace any block.
     [[nodiscard]] std::optional<std::string> finish();
 
     void clear();
@@ -49,8 +49,8 @@ private:
     DecodedRows rows_;
 };
 
-// The rows of each batch of a compacted block, in a block of its own of one part: by seq. Errors: those of decoding;
-// kUnsupported, where it has columns or codecs that this build doesn't know.
+// Splits a compacted block into one block per batch, each of one part; returns them with their seqs. Errors: those of
+// decoding; kUnsupported (columns or codecs that this build doesn't know).
 [[nodiscard]] Result<std::vector<std::pair<Seq, std::string>>> split_block(const BlockView& block);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// A column of a parsed block, checked before it is decoded.
+// Checks a column of a parsed block before it is decoded.
 #pragma once
 
 #include "schemas/vocabulary/error.h"
@@ -6,7 +6,7 @@
 
 namespace perfleet {
 
-// Errors: kInvalid where the block doesn't have it, kCorrupt where its bytes aren't what the block's directory says.
+// Errors: kInvalid (the block doesn't have the column), kCorrupt (its checksum doesn't match the block's directory).
 [[nodiscard]] Result<const ColumnView*> checked_column(const BlockView& block, ColumnId id);
 
 }  // namespace perfleet

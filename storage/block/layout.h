@@ -1,4 +1,4 @@
-// Where the fields of a block stand: the diagram of storage/FORMAT.md as numbers. They must never change within a
+// Offsets of the fields of a block: the diagram of storage/FORMAT.md as numbers. They must never change within a
 // version.
 #pragma once
 
@@ -10,8 +10,8 @@ namespace perfleet::block_layout {
 inline constexpr std::uint32_t kMagic = 0x6b426c70;  // "plBk"
 inline constexpr std::uint16_t kVersion = 1;
 
-// Columns of a compacted block that hold a value a part, not a row. schemas/columns never gives these ids to anything.
-inline constexpr std::uint16_t kPartSeqs = 0xfffe;  // less the first seq
+// Columns of a compacted block that hold one value per part, not per row. schemas/columns never uses these ids.
+inline constexpr std::uint16_t kPartSeqs = 0xfffe;  // minus first_seq
 inline constexpr std::uint16_t kPartRows = 0xffff;
 
 template <class Integer, std::size_t kAt>

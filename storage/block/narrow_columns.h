@@ -1,5 +1,5 @@
-// Columns of a block whose values fit into 32 bits, decoded to less memory than DecodedRows takes: what counting rows
-// reads. Values are checked against their ColumnRule; errors as those of DecodedRows.
+// Decodes columns whose values fit into 32 bits, for counting rows: takes less memory than DecodedRows. Values are
+// checked against their ColumnRule; errors as those of DecodedRows.
 //
 // Plain values, reusable: they keep their capacity.
 #pragma once
@@ -14,12 +14,12 @@ namespace perfleet {
 
 struct NarrowColumn {
     std::vector<std::uint32_t> values;  // one a row
-    std::uint32_t bits = 0;             // of all values together, so none is greater
+    std::uint32_t bits = 0;             // bitwise OR of all values, so none is greater
 };
 
-// Neighbouring rows with one value, as far as the codec has them together: the next run may have the same.
+// Neighbouring rows with the same value, as the codec groups them: the next run may have the same value again.
 struct ValueRun {
-    std::uint32_t end = 0;  // row behind the last
+    std::uint32_t end = 0;  // row after the last
     std::uint32_t value = 0;
 };
 

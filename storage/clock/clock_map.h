@@ -1,4 +1,4 @@
-// What a session's ticks mean in UTC, by its clock points.
+// Converts a session's ticks to UTC, by its clock points.
 //
 // A plain value; no errors.
 #pragma once
@@ -12,17 +12,16 @@
 
 namespace perfleet {
 
-// Ticks ↔ UTC by the session's clock points: linear between two points, at the nominal rate before the first and after
-// the last. Never decreasing: a point whose UTC lies before that of an earlier one counts with the earlier one's. What
-// doesn't fit UtcNs becomes its least or greatest value.
+// Converts ticks ↔ UTC: linearly between two points, at the nominal rate before the first and after the last. Never
+// decreases: a point whose UTC is before that of an earlier one counts with the earlier one's UTC. Results that don't
+// fit UtcNs are clamped.
 //
-// A clock that was set isn't a clock that ran at another rate. Points of before are left out where the clock was set
-// back by more than kSetNsMin, or knew no time at all (is_claim() of the later ones alone). Where it went on by more
-// than kSetNsMin beyond its ticks, as after a suspend, the nominal rate leads up to the later point, and UTC jumps
-// there.
+// Setting a clock isn't the same as running at another rate. Points from before are left out if the clock was set back
+// by more than kSetNsMin, or had no valid time before (is_claim() only of later ones). If UTC advanced more than
+// kSetNsMin beyond the ticks, as after a suspend, the nominal rate holds until the later point, where UTC jumps.
 class ClockMap {
 public:
-    // Points in any order. Of several with the same ticks the one with the least uncertainty counts.
+    // Points in any order. Of several with the same ticks, the one with the least uncertainty counts.
     ClockMap(std::uint64_t ticks_per_second, std::vector<ClockPoint> points);
 
     [[nodiscard]] UtcNs utc_of(Ticks ticks) const;
@@ -31,10 +30,10 @@ public:
     [[nodiscard]] std::span<const ClockPoint> points() const { return points_; }
 
 private:
-    static constexpr std::int64_t kSetNsMin = 60 * kNsPerSecond;  // what drift and its corrections stay below
+    static constexpr std::int64_t kSetNsMin = 60 * kNsPerSecond;  // above any drift and its corrections
 
     void leave_out_what_was_unset();
-    // Whether UTC went on so much further than the ticks, from the point at `index` to the next.
+    // Whether UTC advances by kSetNsMin more than the ticks from the point at `index` to the next.
     [[nodiscard]] bool jumps_behind(std::size_t index) const;
 
     std::uint64_t ticks_per_second_;

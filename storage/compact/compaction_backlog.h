@@ -1,5 +1,5 @@
-// What waits to be compacted, as far as it is known without reading batches: partitions without the mark of compacted
-// ones, and sessions of which enough batches have gathered. Behind all of that, what waits until its day is over.
+// The queue of work for compaction, as far as it is known without reading batches: sessions of which enough batches
+// have gathered, then partitions without the mark of compacted ones, then partitions whose day isn't summed yet.
 //
 // Threads: any.
 #pragma once
@@ -22,40 +22,40 @@ namespace perfleet {
 
 class CompactionBacklog {
 public:
-    // A session's batches wait in an open bucket until this many have gathered.
+    // `batches`: how many batches of a session gather in an open bucket before they are compacted.
     explicit CompactionBacklog(std::uint32_t batches = limits::kCompactedBatchesMax) : batches_{batches} {}
 
     struct Work {
         Partition partition;
-        std::optional<SessionName> session;  // none: all of the partition, whose bucket is over
-        std::uint64_t stored_count = 0;      // batches that had come when the work was taken
-        bool is_day = false;                 // nothing but summaries of the day is left to do
+        std::optional<SessionName> session;  // empty: the whole partition, whose bucket is over
+        std::uint64_t stored_count = 0;      // batches stored when the work was taken
+        bool is_day = false;                 // only summaries of the day are left to do
     };
 
-    // False until the partitions of the store have been told, and again after forget_everything().
+    // False until load(), and again after forget_everything().
     [[nodiscard]] bool is_loaded() const;
-    // `compacted`: those that await_day().
+    // `compacted`: partitions for which await_day() holds.
     void load(const std::vector<Partition>& unmarked, const std::vector<Partition>& compacted);
     void forget_everything();
 
-    // Whether the partition is known to have no mark.
+    // Whether the partition is known to lack the mark.
     [[nodiscard]] bool knows(const Partition& partition) const;
 
-    // A batch came; the partition has no mark from now on.
+    // A batch was stored: the partition lacks the mark from now on.
     void add_stored(const Partition& partition, const SessionName& session);
     void forget_partition(const Partition& partition);
 
-    // The partition is compacted; it comes as work when its day is over and nothing else is due. Of one
-    // that has more to compact: once.
+    // The partition is compacted: it is returned as work when its day is over and nothing else is due; only once if it
+    // still has batches to compact.
     void await_day(const Partition& partition);
     void forget_day(const Partition& partition);
 
     [[nodiscard]] std::optional<Work> take(UtcNs now);
-    // Of a partition's work when something is left that can't be compacted yet: it comes again later.
+    // Returns work of which a rest can't be compacted yet: it is due again later.
     void defer(const Work& work, UtcNs now);
-    // Of work that was not done to its end: it is the next again.
+    // Returns unfinished work: it is the next work.
     void take_up(const Work& work);
-    // Whether nothing has come since the work was taken, so that the partition may get its mark.
+    // Whether no batch was stored since the work was taken, so that the partition may be marked.
     [[nodiscard]] bool is_unchanged(const Work& work) const;
 
     [[nodiscard]] std::size_t partition_count() const;
@@ -63,7 +63,7 @@ public:
 private:
     struct Waiting {
         std::uint64_t stored_count = 0;
-        std::uint64_t examined_count = 0;  // the stored_count of the last examination
+        std::uint64_t examined_count = 0;  // stored_count at the last examination
         std::optional<UtcNs> examined;
         bool has_awaited_day = false;
     };
@@ -74,7 +74,7 @@ private:
     mutable std::mutex mutex_;
     bool is_loaded_ = false;
     std::map<Partition, Waiting> partitions_;
-    std::map<Partition, std::optional<UtcNs>> days_;  // and when they were examined
+    std::map<Partition, std::optional<UtcNs>> days_;  // with the time of the last examination
     std::map<std::pair<Partition, SessionName>, std::uint32_t> gathered_;
     std::deque<std::pair<Partition, SessionName>> ready_;
 };

@@ -1,5 +1,5 @@
-// The steps of a maker that works behind the writer (compaction, summaries, dictionaries): each is written, unless
-// what it was made from may have changed, and told; and why the work ends is remembered.
+// Writes and reports the steps of a maker that works beside the writer (compaction, summaries, dictionaries), and
+// remembers why the work ended. A step isn't written if its input may have changed.
 //
 // One thread.
 #pragma once
@@ -16,20 +16,21 @@ namespace perfleet {
 
 class CompactionSteps {
 public:
-    // Writes the changes of one step; false when what they were made from may have changed: then the work ends.
+    // Writes the changes of one step. False if their input may have changed: then the work ends.
     using Commit = std::function<Result<bool>(const Changes& changes)>;
     using OnStep = std::function<Visit(const CompactionStep&)>;
 
     enum class Outcome : std::uint8_t {
         kDone,
-        kLeftover,   // batches above their session's watermark wait
+        kLeftover,   // done, but batches above their session's watermark are left
         kStopped,    // by on_step
-        kOvertaken,  // by the writer
+        kOvertaken,  // the writer may have changed the input
     };
 
     CompactionSteps(Commit commit, OnStep on_step) : commit_{std::move(commit)}, on_step_{std::move(on_step)} {}
 
-    // Both are false when the work ends. `size_bytes`: where the keys and values that are put count.
+    // write() and report() return false when the work ends. `size_bytes`: the field that counts the keys and values
+    // put.
     [[nodiscard]] Result<bool> write(const Changes& changes, CompactionStep step,
                                      std::uint64_t CompactionStep::*size_bytes) {
         for (const Changes::Put& put : changes.puts) {
@@ -50,7 +51,7 @@ public:
         return true;
     }
 
-    // Why.
+    // Why the work ended.
     [[nodiscard]] Outcome ended() const { return ended_; }
 
 private:

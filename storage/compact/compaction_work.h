@@ -1,5 +1,4 @@
-// What is done with one piece of work of the backlog, maker by maker: compaction, then what is made of what was
-// compacted.
+// Does one piece of work of the backlog: compaction, then the makers that build on compacted blocks.
 //
 // One thread.
 #pragma once
@@ -14,14 +13,14 @@
 
 namespace perfleet {
 
-// Which of them is wanted.
+// The wanted makers.
 struct CompactionMakers {
     std::optional<SummaryPolicy> summaries;
     std::optional<DictionaryPolicy> dictionaries;
 };
 
-// Summaries of a day where that is what is left to do; else compacts, and where that is a whole partition makes its
-// dictionary.
+// Makes the summaries of a day if only they are left to do; else compacts, and makes the dictionary of a partition that
+// is compacted as a whole.
 [[nodiscard]] Result<Compactor::Outcome> do_compact_work(const Engine& engine, const KeyedReads& reads,
                                                          const CompactionBacklog::Work& work,
                                                          const CompactionMakers& makers,

@@ -1,10 +1,10 @@
-// Reads what is to be compacted in one partition and makes the changes that compact it. What they mean:
-// storage/FORMAT.md.
+// Reads the batches and blocks of one partition that can be compacted, and makes the changes that compact them. Their
+// meaning: storage/FORMAT.md.
 //
-// A batch at or below its session's watermark never comes again, so what is read here stays as it is until it is
-// compacted or dropped; whether that is still so when a change is written, `commit` knows. Blocks first, then the
-// records of their batches: records that were compacted say that nothing is left to do, so an interrupted work is begun
-// again and passes over what was compacted already.
+// A batch at or below its session's watermark never comes again, so what is read here doesn't change until it is
+// compacted or dropped; `commit` checks this before it writes. Blocks are compacted first, then the records of their
+// batches: compacted records show that nothing is left to do, and interrupted work starts again and skips what was
+// compacted already.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ public:
     [[nodiscard]] Result<Outcome> compact_session(const SessionName& session);
 
 private:
-    // Batches whose records stand one behind the other, none compacted, none damaged.
+    // Consecutive batch records, none compacted, none damaged.
     struct Segment {
         std::vector<BatchRecord> batches;
         std::uint64_t size_bytes = 0;  // of their keys and values

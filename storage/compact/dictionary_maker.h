@@ -1,9 +1,9 @@
-// Makes the dictionary of a partition, and the maps of its epochs, from the definitions of its sessions. What they
-// mean: storage/FORMAT.md.
+// Makes the dictionary of a partition and the maps of its epochs from the definitions of its sessions. Their meaning:
+// storage/FORMAT.md.
 //
-// A map names the definitions that it was made from and the dictionary that it leads into, so whatever comes or goes
-// meanwhile makes it be passed over, never wrong. Made again where something has come since: the same definitions make
-// the same bytes, and what stands there already is not written again. Memory: as PartitionNodes.
+// A map names the definitions that it was made from and the dictionary that it refers to, so if either changes
+// meanwhile, the map is ignored, never wrong. Makes them again if something has come since: the same definitions give
+// the same bytes, and what is stored already isn't written again. Memory: as PartitionNodes.
 #pragma once
 
 #include <cstdint>
@@ -29,22 +29,22 @@ public:
           policy_{policy},
           nodes_{policy.nodes_max} {}
 
-    // Once.
+    // Call it once.
     [[nodiscard]] Result<Outcome> make_dictionary();
 
 private:
-    // An epoch that gets a map; as PartitionNodes::Made::maps.
+    // An epoch that gets a map; in the order of PartitionNodes::Made::maps.
     struct Epoch {
         SessionName session;
         RowCover definitions;
     };
 
-    // These are false when the work ends.
+    // These return false when the work ends.
     [[nodiscard]] Result<bool> add_session(const SessionName& session);
     [[nodiscard]] Result<bool> write_dictionary(const std::string& bytes);
     [[nodiscard]] Result<bool> write_maps(std::uint32_t checksum, std::vector<std::vector<std::uint32_t>> maps);
 
-    // Nothing where one is damaged or missing, or they contradict each other.
+    // Nothing if a definition is damaged or missing, or definitions contradict each other.
     [[nodiscard]] Result<std::optional<EpochDictionary>> read_definitions(const SessionName& session,
                                                                           const RowCover& cover) const;
 

@@ -1,4 +1,4 @@
-// What the makers of summaries and dictionaries read of a session, epoch by epoch, passing over what is damaged.
+// Reads a session's rows epoch by epoch for the makers of summaries and dictionaries, skipping damaged ones.
 #pragma once
 
 #include <cstdint>
@@ -17,42 +17,42 @@
 
 namespace perfleet {
 
-// A batch's rows of one series. They are held ascending by seq.
+// A batch's rows of one series. Lists of them ascend by seq.
 struct BatchRows {
     Seq seq;
     std::uint32_t row_count = 0;
-    bool is_passed_over = false;  // above the watermark, or with a row at the greatest tick, which no time holds
+    bool is_passed_over = false;  // above the watermark, or with a row at the greatest tick, which no range has
 };
 
-// What the batches of an epoch name in one partition.
+// The rows of an epoch's batches in one partition.
 struct EpochBatches {
-    std::map<Series, std::vector<BatchRows>> series;  // that have rows
-    RowCover meaning;                                 // of rows that gives_meaning()
-    RowCover definitions;                             // of rows that defines_stacks(), in one range
-    bool is_final = true;  // no batch is above the watermark: none can come any more between them
+    std::map<Series, std::vector<BatchRows>> series;  // series with rows
+    RowCover meaning;                                 // rows whose kind gives_meaning()
+    RowCover definitions;                             // rows whose kind defines_stacks(), in one range
+    bool is_final = true;  // no batch is above the watermark, so no batch can come in between
 };
 
 struct SessionBatches {
     std::map<EpochNumber, EpochBatches> epochs;
     std::vector<ClockPoint> points;
-    bool is_whole = true;  // else there are more than limits::kMadeBatchesMax, and these are the first
+    bool is_whole = true;  // false: there are more than limits::kMadeBatchesMax batches, and these are the first
 };
 
-// Records that are damaged are left out: a reader who can read them passes over what is made without them.
+// Damaged records are left out: a reader who can read them ignores what is made without them.
 [[nodiscard]] Result<SessionBatches> read_session_batches(const KeyedReads& reads, const Partition& partition,
                                                           const SessionName& session);
 
-// Rows [first, last) of a block are those of batch `index`.
+// Rows [first, last) of a block belong to batch `index`.
 struct BatchPart {
     std::size_t index = 0;
     std::size_t first = 0;
     std::size_t last = 0;
 };
-// Of the batches from `begin` on, without those that are passed over.
+// The parts of `block` that belong to batches from `begin` on, without skipped ones.
 [[nodiscard]] std::vector<BatchPart> parts_of(const BlockView& block, std::span<const BatchRows> batches,
                                               std::size_t begin);
 
-// The blocks of one series that are this epoch's, as they were when the cursor was opened.
+// The blocks of one series and epoch, as they were when the cursor was opened.
 class EpochBlockCursor {
 public:
     EpochBlockCursor(const Engine& engine, KeyRange range, Series series, EpochNumber epoch)
@@ -60,10 +60,11 @@ public:
         reopen();
     }
 
-    // Null behind the last; passes over what is damaged. Borrowed until the next one.
+    // The next block; null at the end. Skips damaged blocks. Borrowed until the next call.
     [[nodiscard]] Result<const BlockView*> next();
 
-    // Goes on behind the block at hand, as things are now: so that nothing is pinned in memory while somebody waits.
+    // Continues after the current block with the present state of the store, so that no old state is pinned during a
+    // pause.
     void reopen();
 
 private:

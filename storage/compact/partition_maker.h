@@ -1,4 +1,4 @@
-// What the makers that work on one partition behind the writer have in common.
+// What makers that work on one partition beside the writer have in common.
 //
 // One thread.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace perfleet {
 
-// Where an epoch's rows stand.
+// Where an epoch's rows are.
 struct EpochPlace {
     SessionName session;
     Partition partition;
@@ -36,7 +36,7 @@ public:
         : engine_{&engine}, reads_{&reads}, partition_{partition}, steps_{std::move(commit), std::move(on_step)} {}
 
 protected:
-    // `work` on each session of the partition, until it gives false; damage ends only that of its session.
+    // Calls `work` for each session of the partition until it returns false; damage ends only the work on its session.
     template <class Work>
     [[nodiscard]] Result<Outcome> for_each_session(const Work& work) {
         const auto sessions = PERFLEET_TRY(reads_->session_names(partition_));
@@ -52,7 +52,7 @@ protected:
         return Outcome::kDone;
     }
 
-    // As they are now; of the batches in place.seqs.
+    // The epoch's blocks as they are now, of the batches in place.seqs.
     [[nodiscard]] EpochBlockCursor epoch_blocks(const EpochPlace& place, Series series) const {
         const auto& [session, partition, epoch, seqs] = place;
         KeyRange range = series_blocks_range(partition, session.target, session.session, series, seqs.first);
@@ -62,7 +62,7 @@ protected:
         return {*engine_, std::move(range), series, epoch};
     }
 
-    // Passes all blocks of these kinds to `add`. False where it refuses one, or they aren't of so many rows.
+    // Passes all blocks of these kinds to `add`. False if it refuses one, or if they don't have `row_count` rows.
     template <class Add>
     [[nodiscard]] Result<bool> read_whole(const EpochPlace& place, std::span<const Kind> kinds, std::uint64_t row_count,
                                           const Add& add) const {
@@ -79,7 +79,7 @@ protected:
         return seen == row_count;
     }
 
-    // What is damaged may be older than what stood there: nothing is made of it.
+    // Skips damaged ranges entirely: other files may hold older values there, from which nothing must be made.
     [[nodiscard]] ReadableCursor undamaged(const KeyRange& range) const {
         return ReadableCursor{*engine_, range, ReadableCursor::InGaps::kNothing};
     }

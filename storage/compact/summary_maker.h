@@ -1,8 +1,8 @@
-// Makes the summaries of a day, for the sessions whose last hour of that day is in one partition. What they mean:
+// Makes the summaries of a day, for the sessions whose last hour of that day is in one partition. Their meaning:
 // storage/FORMAT.md.
 //
-// The batches that were summed are named in the summary. Whatever comes or goes meanwhile, in any partition, makes it
-// be passed over, never wrong. Only batches at or below their session's watermark are summed. Memory is bounded by
+// A summary names the batches that were summed. If batches of the day change meanwhile, in any partition, the summary
+// is ignored, never wrong. Only batches at or below their session's watermark are summed. Memory is bounded by
 // SummaryPolicy::sums_max and the limits of summaries.
 #pragma once
 
@@ -27,42 +27,42 @@ public:
                  Commit commit, OnStep on_step)
         : PartitionMaker{engine, reads, partition, std::move(commit), std::move(on_step)}, policy_{policy} {}
 
-    // Passes over what was made already.
+    // Skips summaries that exist already.
     [[nodiscard]] Result<Outcome> make_summaries();
 
 private:
     struct SeriesDay {
         DaySums sums;
-        bool is_made = false;    // before
-        bool has_begun = false;  // the epoch at hand
+        bool is_made = false;    // already stored
+        bool has_begun = false;  // for the current epoch
     };
     struct Meaning {
         EpochDictionary dictionary;
         ThreadNames names;
     };
-    // An epoch of one hour.
+    // One hour of an epoch.
     struct Hour {
         EpochPlace place;
         const EpochBatches& batches;
         const Meaning& meaning;
     };
 
-    // These are false when the work ends.
+    // These return false when the work ends.
     [[nodiscard]] Result<bool> make_day(const SessionName& session);
     [[nodiscard]] Result<bool> add_partition(const SessionName& session, const Partition& partition);
     [[nodiscard]] Result<bool> add_epoch(const EpochPlace& place, const EpochBatches& batches);
     [[nodiscard]] Result<bool> add_series(const Hour& hour, Series series, SeriesDay& day);
-    // Begins the epoch in the day's sums, or goes on with it where they have room; else they are finished first.
+    // Begins the epoch in the day's sums, or continues it, if it fits; else finishes the sums first.
     [[nodiscard]] Result<bool> make_room(const Hour& hour, Series series, SeriesDay& day);
     [[nodiscard]] Result<bool> finish(const SessionName& session, Series series, SeriesDay& day);
     [[nodiscard]] Result<bool> finish_all(const SessionName& session);
 
-    // Of so many rows; nothing when some are missing.
+    // The meaning of `row_count` rows; nothing if some are missing.
     [[nodiscard]] Result<std::optional<Meaning>> read_meaning(const EpochPlace& place, std::uint64_t row_count) const;
     [[nodiscard]] Result<bool> is_made(const SessionName& session, Series series) const;
 
     SummaryPolicy policy_;
-    std::map<Series, SeriesDay> days_;  // of the session at hand
+    std::map<Series, SeriesDay> days_;  // of the current session
 };
 
 }  // namespace perfleet

@@ -1,11 +1,11 @@
 // The dictionary of one epoch of one session: what its stack, image and string numbers mean. Made from the epoch's
 // definition blocks; numbers are array indices.
 //
-// Built by one thread, then read by many. Input is untrusted (it comes from disk, from whatever a collector sent):
-// where definitions contradict each other the dictionary can still be used, and finish() counts what was wrong. Of a
-// number that is defined twice with different content the first definition stands. A chain of more than
-// limits::kStackChainMax nodes, or with a caller that isn't numbered before its callee, is cut: a node in the image
-// kCutChainName takes the place of the callers. Memory: at most what the limits of an epoch allow.
+// Built by one thread, then read by many. Its input is untrusted (stored definitions of collectors): if definitions
+// contradict each other, the dictionary is still usable, and finish() counts the faults. If a number is defined twice
+// with different content, the first definition counts. A chain of more than limits::kStackChainMax nodes, or with a
+// caller that isn't numbered before its callee, is cut: a node in the image kCutChainName replaces the callers. Memory:
+// at most what the limits of an epoch allow.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace perfleet {
 
 struct Frame {
     ImageNumber image;
-    std::uint64_t offset = 0;  // sort: see the image's flags
+    std::uint64_t offset = 0;  // of what: see the image's flags
 
     friend constexpr auto operator<=>(const Frame&, const Frame&) = default;
 };
@@ -46,16 +46,16 @@ struct ImageDefinition {
     friend auto operator<=>(const ImageDefinition&, const ImageDefinition&) = default;
 };
 
-// Whether it is a kernel itself, not one of its modules.
+// Whether the image is a kernel, not a kernel module.
 [[nodiscard]] bool is_kernel(const ImageDefinition& image);
 [[nodiscard]] bool is_kernel_module(const ImageDefinition& image);
 
-// The image of nodes that aren't defined.
+// The image of undefined nodes.
 inline constexpr ImageNumber kUndefinedImage{0xffff'ffff};
 
-// What definitions say that can't be.
+// Contradictions in definitions.
 struct DefinitionFaults {
-    std::uint64_t conflicting_count = 0;  // definitions of a number that was defined with other content before
+    std::uint64_t conflicting_count = 0;  // numbers that are defined again with other content
     std::uint64_t cut_count = 0;          // nodes that lost their callers
 
     [[nodiscard]] bool ok() const { return conflicting_count == 0 && cut_count == 0; }
@@ -63,48 +63,48 @@ struct DefinitionFaults {
 
 class EpochDictionary;
 
-// The node that called `node`; kEmptyStack where there is none, or where its definition was lost. After finish(): it
-// has a smaller number, but for the mark of cut chains.
+// The node that called `node`; kEmptyStack if there is none, or its definition was lost. After finish() it has a
+// smaller number, except the mark of cut chains.
 [[nodiscard]] StackNumber caller_of(const EpochDictionary& dictionary, StackNumber node);
 
 class EpochDictionary {
 public:
-    // So many stacks are to come, as far as is known: room for them is made once. More or fewer may come.
+    // Reserves memory for `count` stacks; a hint: more or fewer may come.
     void expect_stacks(std::uint64_t count);
 
-    // Takes up the rows of a block of kind stack, image or string. Order: of conflicting definitions the first stands.
-    // Errors: a block that can't be decoded, of which nothing is taken.
+    // Adds the rows of a block of kind stack, image or string. Of conflicting definitions the first counts. Errors:
+    // those of decoding; nothing of the block is added then.
     [[nodiscard]] Result<Done> add(const BlockView& block);
 
-    // Likewise, one definition. Errors: kInvalid, a number outside the limits.
+    // Adds one definition. Errors: kInvalid (a number outside the limits).
     [[nodiscard]] Result<Done> define_stack(StackNumber number, const StackNode& node);
     [[nodiscard]] Result<Done> define_image(ImageNumber number, ImageDefinition image);
 
-    // Of a kernel module: to which kernel it belongs. Where none is told it is the last image that is a kernel.
+    // Sets the kernel of a kernel module. Default: the last image that is a kernel.
     void set_kernel(ImageNumber module, ImageNumber kernel);
 
-    // To be called once after the last of these: cuts chains, so that following parents from any node takes at most
-    // limits::kStackChainMax steps. A parent or image whose definition was lost is no fault: see below.
+    // Call it once after all definitions: cuts chains, so that following parents from any node takes at most
+    // limits::kStackChainMax steps. A parent or image whose definition was lost isn't a fault: see below.
     DefinitionFaults finish();
 
-    // The node that stands for the callers that were cut, defined behind all others; kEmptyStack where none was.
+    // The node that stands for cut callers, numbered after all others; kEmptyStack if no chain was cut.
     [[nodiscard]] StackNumber cut_mark() const { return cut_mark_; }
 
-    // A number that isn't defined (its definition was lost) gives an empty string, an image named "[undefined]" with
-    // flag kUnknown, a node without parent in the image kUndefinedImage: never a crash.
+    // An undefined number (its definition was lost) gives an empty string, an image named "[undefined]" with flag
+    // kUnknown, or a node without parent in the image kUndefinedImage; never a crash.
     [[nodiscard]] const StackNode& stack(StackNumber number) const;
     [[nodiscard]] const ImageDefinition& image(ImageNumber number) const;
     [[nodiscard]] std::string_view string(StringNumber number) const;
 
     [[nodiscard]] std::optional<ImageNumber> kernel_of(ImageNumber module) const;
-    // Whether there is a definition.
+    // Whether the number is defined.
     [[nodiscard]] bool has_stack(StackNumber number) const;
     [[nodiscard]] bool has_image(ImageNumber number) const;
 
     [[nodiscard]] std::size_t stack_count() const { return stacks_.size(); }  // one past the greatest number
     [[nodiscard]] std::size_t image_count() const { return images_.size(); }
     [[nodiscard]] std::size_t string_count() const { return strings_.size(); }
-    [[nodiscard]] std::size_t size_bytes() const;  // of its memory, about
+    [[nodiscard]] std::size_t size_bytes() const;  // of memory, approximate
 
 private:
     [[nodiscard]] Result<Done> add_stacks();

@@ -1,4 +1,4 @@
-// Call chains by content: a node for each (caller, image, offset), numbered from 1 in the order in which they came.
+// Call chains by content: a node for each (caller, image, offset), numbered from 1 in order of insertion.
 //
 // One thread. Memory: about 130 bytes a node.
 #pragma once
@@ -14,14 +14,14 @@ class FrameTree {
 public:
     struct Node {
         std::uint32_t parent = 0;  // the caller's number; 0: none
-        std::uint32_t image = 0;   // whatever numbers the user gives to images, without gaps
+        std::uint32_t image = 0;   // the user's own numbering of images, without gaps
         std::uint64_t offset = 0;
         std::uint32_t depth = 0;  // nodes above it
     };
 
     explicit FrameTree(std::uint32_t nodes_max = ~0U) : nodes_max_{nodes_max} {}
 
-    // The node's number; 0 where it isn't there and there is no room for it.
+    // The node's number; 0 if it doesn't exist and the tree is full.
     [[nodiscard]] std::uint32_t number_of(std::uint32_t parent, std::uint32_t image, std::uint64_t offset) {
         const bool is_full = nodes_.size() >= nodes_max_;
         if (image >= frame_numbers_.size()) {
@@ -52,7 +52,7 @@ public:
 
 private:
     std::uint32_t nodes_max_;
-    std::vector<FlatTable<std::uint32_t>> frame_numbers_;  // by image, then by offset: 1 + the frame's
+    std::vector<FlatTable<std::uint32_t>> frame_numbers_;  // per image: from offset to 1 + frame number
     std::uint32_t frame_count_ = 0;
     std::vector<Node> nodes_;
     CalleeTable node_numbers_;

@@ -1,7 +1,7 @@
-// Which cgroup a process was in at a moment: from the task rows of one epoch.
+// Which cgroup a process was in at a given time: from the task rows of one epoch.
 //
-// A forked process is in its parent's until a row tells another one; the first row of a process holds from before.
-// Built by one thread, then read by many.
+// A forked process is in its parent's cgroup until a row says otherwise; the first row of a process also holds for the
+// time before it. Built by one thread, then read by many.
 #pragma once
 
 #include <array>
@@ -18,16 +18,16 @@ namespace perfleet {
 class ProcessCgroups {
 public:
     static constexpr std::uint32_t kUnknown = TimedNames::kNoName;
-    // Of task rows.
+    // The columns of task rows that add() needs.
     static constexpr std::array kColumns{ColumnId::kTime, ColumnId::kTaskOp, ColumnId::kPid, ColumnId::kParentPid,
                                          ColumnId::kString};
 
-    // Task rows of the epoch, ascending by seq; kColumns have been decoded.
+    // Adds task rows of the epoch, ascending by seq; kColumns are decoded.
     void add(const DecodedRows& rows);
-    // Before the first question. Borrows the dictionary until it returns.
+    // Call it before the first at(). Borrows the dictionary until it returns.
     void finish(const EpochDictionary& dictionary);
 
-    // `name` of the span: index into paths(), or kUnknown.
+    // The span's `name` is an index into paths(), or kUnknown.
     [[nodiscard]] TimedNames::Span at(std::uint32_t pid, Ticks ticks) const { return names_.at(pid, ticks); }
     [[nodiscard]] const std::vector<std::string>& paths() const { return names_.texts(); }
 

@@ -1,4 +1,4 @@
-// What a thread was called at a moment: from the task rows of one epoch.
+// The name of a thread at a given time: from the task rows of one epoch.
 //
 // A name holds from its comm, exec or fork row (a forked thread takes its parent's) until the next; names of an epoch's
 // start hold from before its first row. A thread that was never named is ":TID", and thread 0 is "swapper", as in perf.
@@ -21,13 +21,13 @@ class ThreadNames {
 public:
     static constexpr std::uint32_t kNoName = TimedNames::kNoName;
     using Span = TimedNames::Span;
-    // Of task rows.
+    // The columns of task rows that add() needs.
     static constexpr std::array kColumns{ColumnId::kTime,      ColumnId::kTaskOp,    ColumnId::kTid,
                                          ColumnId::kParentPid, ColumnId::kParentTid, ColumnId::kString};
 
-    // Task rows of the epoch, ascending by seq; kColumns have been decoded.
+    // Adds task rows of the epoch, ascending by seq; kColumns are decoded.
     void add(const DecodedRows& rows);
-    // Before the first question. Borrows the dictionary until it returns.
+    // Call it before the first at(). Borrows the dictionary until it returns.
     void finish(const EpochDictionary& dictionary);
 
     [[nodiscard]] Span at(std::uint32_t tid, Ticks ticks) const { return names_.at(tid, ticks); }

@@ -1,4 +1,4 @@
-// Which of several texts holds for a number (a thread, a process) at a moment.
+// Which of several texts holds for a number (a thread, a process) at a given time.
 //
 // Built by one thread, then read by many.
 #pragma once
@@ -25,9 +25,9 @@ public:
     };
 
     [[nodiscard]] std::uint32_t intern(std::string_view text);
-    // From `ticks` on; moments of one number ascend.
+    // The name holds from `ticks` on. Times of one number must ascend.
     void rename(std::uint32_t number, Ticks ticks, std::uint32_t name);
-    // As rename(), and where no name has held since the last moment, from then on.
+    // As rename(); if no name held since the last change, the name holds from that change on.
     void name_back(std::uint32_t number, Ticks ticks, std::uint32_t name);
 
     [[nodiscard]] Span at(std::uint32_t number, Ticks ticks) const;
