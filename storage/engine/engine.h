@@ -1,8 +1,8 @@
-// What a store needs of an engine: ordered bytes. Everything else (keys, values, what a put means) is the same on every
-// engine and stands in keyed_store.h.
+// The interface to an engine, which stores ordered bytes. Everything else (keys, values, the meaning of a put) is the
+// same on all engines: keyed_store.h.
 //
-// Threads: get, cursor, visit, refresh and size_bytes at any time by any; erase by one thread at a time, beside all
-// others; the rest by one thread at a time.
+// Threads: get, cursor, visit, refresh and size_bytes at any time by any thread; erase by one thread at a time, beside
+// all others; the rest by one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -23,12 +23,12 @@
 
 namespace perfleet {
 
-// The number of the lease under which a domain's shard is written, where several processes share a store: an engine
-// that has them refuses a write under another one than its domain's own (kConflict), and nothing of it is there. 0
-// where one process holds the whole store.
+// The number of the lease under which a shard is written if several processes share a store. An engine with leases
+// refuses a write under another number than its domain's own (kConflict), and writes nothing. 0 if one process holds
+// the whole store.
 using Guard = std::uint64_t;
 
-// What is written together. Values are borrowed until write() returns.
+// Changes that are written together. Values are borrowed until write() returns.
 struct Changes {
     struct Put {
         std::string key;
@@ -36,40 +36,40 @@ struct Changes {
     };
     std::vector<Put> puts;
     std::vector<std::string> deletes;
-    bool is_for_drop = false;  // on a full cluster nothing else is written
+    bool is_for_drop = false;  // written even if the cluster is full
 
     [[nodiscard]] bool empty() const { return puts.empty() && deletes.empty(); }
 };
 
-// What an engine is to go on for, on a disk that may be full.
+// What an engine recovers for, on a disk that may be full.
 enum class GoOn : std::uint8_t {
-    kToStore,  // with the room that is kept for drops still, or again, there
-    kToDrop,   // and that room may be used up
+    kToStore,  // the space reserved for drops is kept, or reserved again
+    kToDrop,   // the reserved space may be used up
 };
 
-// Of an engine that keeps its keys in several files, whose names have a number (file_name.h).
+// The number in the name of one of an engine's files (file_name.h).
 using EngineFile = std::uint64_t;
 
-// Keys of which something can't be read, `begin` included, `end` excluded.
+// A range of keys of which some can't be read.
 struct DamagedRange {
     KeyRange keys;
-    Error error;                // what the engine said of them: it names the file
-    std::string file;           // only what this one holds of them is missing; empty: everything
-    bool is_file_lost = false;  // it can't be opened at all
+    Error error;                // the engine's error, which names the file
+    std::string file;           // only what this file holds in the range is missing; empty: everything
+    bool is_file_lost = false;  // the file can't be opened at all
 };
 
-// What an engine knows of its damage without reading anything.
+// The damage that an engine knows of without reading.
 struct KnownDamage {
-    // What stood in files that can't be opened at all. Visits and gets go on as if those weren't there, without an
-    // error; nothing is written over what they hold, so that they can be put back.
+    // Ranges of files that can't be opened at all. Visits and gets ignore these files, without an error; nothing
+    // overwrites their contents, so that the files can be put back.
     std::vector<DamagedRange> lost;
-    // What was seen when it was opened, a sentence each: a file that is missing, or has another size than it should.
+    // Damage seen at opening, one sentence each: a missing file, or a file of the wrong size.
     std::vector<std::string> at_open;
-    bool has_lost_logs = false;  // acknowledged changes with them
+    bool has_lost_logs = false;  // with acknowledged changes in them
 };
 
-// The keys of a range and their values, ascending; those of a domain as they were at one moment since it was opened:
-// what is written, erased or refreshed later changes nothing of it. One thread at a time; ends before its engine.
+// The keys and values of a range, ascending. Those of a domain are as they were at one moment since the cursor was
+// opened: later writes, erasures and refreshes don't change them. One thread at a time; must end before its engine.
 class EngineCursor {
 public:
     EngineCursor() = default;
@@ -77,12 +77,12 @@ public:
     EngineCursor& operator=(const EngineCursor&) = delete;
     virtual ~EngineCursor() = default;
 
-    // To the first key, then to each next one; false behind the last. An error ends it, as that does.
+    // Goes to the first key, then to each next one; false at the end. An error ends the cursor, too.
     [[nodiscard]] virtual Result<bool> next() = 0;
-    // So that next() goes to the first key that isn't before `first`. Only forward; not after an error.
+    // Makes next() go to the first key that isn't before `first`. Only forward; not after an error.
     virtual void seek(std::string_view first) = 0;
-    // Borrowed until next() is called, except that key() stays when that fails. An empty key: nothing was read since
-    // the beginning, or seek().
+    // Borrowed until the next call of next(), except that key() stays valid if that fails. Empty: nothing was read
+    // since opening or seek().
     [[nodiscard]] std::string_view key() const { return key_; }
     [[nodiscard]] std::string_view value() const { return value_; }
 
@@ -98,60 +98,59 @@ public:
     Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
 
-    // Null where it has all shards, as long as it is open.
+    // Null if the process holds all shards while the engine is open.
     [[nodiscard]] virtual ShardLeases* leases() { return nullptr; }
 
-    // Errors of all reads: kCorrupt, naming the key; kIo.
+    // Errors of all reads: kCorrupt (names the key), kIo.
     [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
 
-    // As if these files weren't there: where one of them is damaged, what others hold can be read so. What they replace
-    // or delete may be among it.
+    // Reads as if the files in `without` didn't exist: shows what others hold if one is damaged. May show values that
+    // the excluded files replace or delete.
     [[nodiscard]] virtual std::unique_ptr<EngineCursor> cursor(const KeyRange& range,
                                                                const std::set<EngineFile>& without) const = 0;
-    // Ascending by key. Key and value are borrowed until the visitor returns.
+    // Visits the range, ascending by key. Key and value are borrowed until the visitor returns.
     [[nodiscard]] Result<Done> visit(
         const KeyRange& range, const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const;
 
-    // Never null; another one after refresh() and recover().
+    // Never null; a new object after refresh() and recover().
     [[nodiscard]] virtual std::shared_ptr<const KnownDamage> damage() const;
 
-    // The partitions of which it has something, ascending, where it knows them without reading keys; else nothing.
+    // The partitions with keys, ascending, if the engine knows them without reading keys; else nothing.
     [[nodiscard]] virtual std::optional<std::vector<Partition>> listed_partitions() const { return std::nullopt; }
 
     [[nodiscard]] virtual Result<Done> refresh() = 0;
 
-    // After a write, sync or erase has failed nothing more is written or synced until this has succeeded; reads may
-    // fail, too. It goes on from what is on disk: of what was written since the last sync that may be all, some or
-    // nothing. False when there was nothing to do. Errors: what still hinders it; it can be tried again.
+    // After a failed write, sync or erase, nothing more is written or synced until this succeeds; reads may fail, too.
+    // Continues with what is on disk: all, some or none of the writes since the last sync. False: there was nothing to
+    // do. Errors: why it still fails; it may be called again.
     [[nodiscard]] virtual Result<bool> recover(GoOn purpose) = 0;
 
-    // All or nothing; the keys are all of this domain. Durable with the next sync(); after a crash none is
-    // there without all before it.
+    // Writes all changes or none; all keys are in this domain. Durable with the next sync(). After a crash a write is
+    // present only if all writes before it are.
     [[nodiscard]] virtual Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) = 0;
 
-    // The same for what can be made again, of what it deletes, too: cheaper, but durable, and seen by readers beside,
-    // only with the next flush_unlogged(), or sooner. After a crash or recover() it may be undone, then with every
-    // write_unlogged() since; what was written between them is not. kFull also where the room that is kept for drops
-    // was given up for one, and isn't there again.
+    // Writes without log, for changes that can be made again, including their deletions. Cheaper, but durable and
+    // visible to other readers only with the next flush_unlogged(), or sooner. A crash or recover() may undo it, then
+    // together with every later write_unlogged(); writes of write() between them stay. Errors: also kFull while the
+    // space reserved for drops is used up.
     [[nodiscard]] virtual Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) = 0;
-    // By one thread at a time, beside all others.
+    // By one thread at a time, beside all other calls.
     [[nodiscard]] virtual Result<Done> flush_unlogged() = 0;
 
-    // Gives back the space of what write() has deleted in the range, as far as the disk has room for that;
-    // `is_stopping` as in erase(). What stands in the range and what it gives stay the same. By one thread at a time,
-    // beside all others.
+    // Gives back the disk space of deleted keys in the range, as far as the disk has space to do so; `is_stopping` as
+    // in erase(). The contents of the range don't change. By one thread at a time, beside all other calls.
     [[nodiscard]] virtual Result<Done> reclaim(const KeyRange& range, std::atomic<bool>* is_stopping) = 0;
 
-    // Every write before is on disk when this returns Done.
+    // When this returns Done, every earlier write is on disk.
     [[nodiscard]] virtual Result<Done> sync() = 0;
 
-    // About what the range's keys and values take, on disk or until they are written there.
+    // Approximate size of the range's keys and values, on disk or until they are written there.
     [[nodiscard]] virtual Result<std::uint64_t> size_bytes(const KeyRange& range) const = 0;
 
-    // Deletes every key of the range, which nobody writes any more, and gives back its space; on disk when this returns
-    // Done. Where there is too little room on the disk for giving it back, that comes later. When it fails or is
-    // interrupted, any of the keys may still be there. `is_stopping` (or null), once another thread has set it, ends it
-    // early: then the keys are gone, and some of their space isn't given back yet.
+    // Deletes every key of the range, which must not be written any more, and gives back its space; on disk when this
+    // returns Done. If the disk has too little space for that, the space is given back later. After a failure or
+    // interruption any of the keys may still exist. `is_stopping` (or null), once another thread sets it, ends it
+    // early: then the keys are deleted, and some space isn't given back yet.
     [[nodiscard]] virtual Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) = 0;
 };
 

@@ -1,4 +1,4 @@
-// An engine that keeps everything in an ordered map in memory: a store of one process, that goes with it.
+// An engine that keeps everything in an ordered map in memory, for one process; its contents end with it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace perfleet {
 
 class MemoryEngine final : public Engine {
 public:
-    // Of keys and values together.
+    // Limit of keys and values together.
     explicit MemoryEngine(std::uint64_t size_bytes_max = std::numeric_limits<std::uint64_t>::max())
         : size_bytes_max_{size_bytes_max} {}
 
@@ -24,7 +24,7 @@ public:
                                                        const std::set<EngineFile>& without) const override;
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
     [[nodiscard]] Result<bool> recover(GoOn) override { return false; }
-    // Errors: kTooLarge, with nothing written.
+    // Errors: kTooLarge; nothing is written then.
     [[nodiscard]] Result<Done> write(const Domain& domain, Guard guard, const Changes& changes) override;
     [[nodiscard]] Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) override {
         return write(domain, guard, changes);
@@ -39,7 +39,7 @@ private:
     class Cursor;
     using Values = std::map<std::string, std::shared_ptr<const std::string>, std::less<>>;
 
-    // To be changed: what a cursor looks at stays as it is.
+    // The map, copied if a cursor uses it, so that it may be changed.
     [[nodiscard]] Values& own_values();
 
     const std::uint64_t size_bytes_max_;

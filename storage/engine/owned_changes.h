@@ -1,4 +1,4 @@
-// Changes that own the values that were made for them.
+// Changes that own the values put into them.
 #pragma once
 
 #include <deque>

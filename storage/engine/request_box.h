@@ -1,7 +1,8 @@
-// Requests of operators to gateways that share a store, where there is no socket to them: each goes to the holder of
-// one shard, which takes it within about a second. They are entered in the store, so who may write it may send them.
+// Operators' requests to gateways that share a store, without a socket to them: each goes to the holder of one shard,
+// which takes it within about a second. Requests are entered in the store: permission to write it is permission to send
+// them.
 //
-// Threads: one at a time. Texts are the gateway's business (gateway/control/operator_message.h).
+// Threads: one at a time. The texts are defined by gateway/control/operator_message.h.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace perfleet {
 class RequestBox {
 public:
     static constexpr std::size_t kRequestsMax = 1'024;             // of all operators, without an answer
-    static constexpr std::uint64_t kRequestLifetimeS = 2 * 3'600;  // then a gateway removes it, or the answer
+    static constexpr std::uint64_t kRequestLifetimeS = 2 * 3'600;  // then a gateway removes it or its answer
 
     RequestBox() = default;
     RequestBox(const RequestBox&) = delete;
@@ -29,14 +30,14 @@ public:
         std::uint16_t shard = 0;
         std::string text;
     };
-    // Their ids, in this order. Errors: kNotFound (no gateway has said that it serves the store), kBusy (too many
-    // wait), kPermission (it may only be read), kUnavailable.
+    // Returns the requests' ids, in this order. Errors: kNotFound (no gateway serves the store), kBusy (too many
+    // requests wait), kPermission (read-only access), kUnavailable.
     [[nodiscard]] virtual Result<std::vector<std::string>> post(std::span<const Request> requests) = 0;
 
-    // By id, to requests that were posted here; they are taken out.
+    // Takes the answers to requests posted here, by id.
     [[nodiscard]] virtual Result<std::map<std::string, std::string>> take_answers() = 0;
 
-    // Those without an answer, so that nobody takes them any more.
+    // Removes requests without an answer, so that no gateway takes them any more.
     [[nodiscard]] virtual Result<Done> withdraw() = 0;
 };
 

@@ -1,5 +1,5 @@
-// What one write of an engine changes together. Nothing in a store relies on atomicity beyond one domain: whatever
-// needs two is written as two, in an order in which a tear between them does no harm.
+// The unit of an atomic write of an engine. Nothing in a store relies on atomicity beyond one domain: a change of two
+// domains is two writes, in an order that makes an interruption between them harmless.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace perfleet {
 
 struct Domain {
     enum class Type : std::uint8_t {
-        kStore,  // the format's version
-        kShard,  // what is known of a shard's sessions outside of partitions, and which of its partitions were dropped
+        kStore,      // the format's version
+        kShard,      // a shard's sessions outside of partitions, and its dropped partitions
         kPartition,  // everything of one partition
-        kImage,      // the content of one image: the key names it
+        kImage,      // the content of one image, which the key names
     };
 
     Type type{};
-    Partition partition{};  // of a shard: its number alone
+    Partition partition{};  // kShard: only its shard counts
 
     friend bool operator==(const Domain&, const Domain&) = default;
 };
@@ -32,7 +32,7 @@ struct Domain {
     return shard_domain(shard_of(target, shards));
 }
 
-// In which a key stands. Errors: kInvalid, saying the key.
+// The domain of a key. Errors: kInvalid, naming the key.
 [[nodiscard]] Result<Domain> domain_of_key(std::string_view key, ShardCount shards);
 
 }  // namespace perfleet

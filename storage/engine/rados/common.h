@@ -1,5 +1,5 @@
-// What belongs to no shard: the store's version and images, each an object of its own. Whoever writes the store may add
-// to it, for no key there is ever given another value; so no lease guards it.
+// What belongs to no shard: the store's version and images, each in an object of its own. Every writer of the store may
+// add to them without a lease, because no key there ever gets another value.
 //
 // Threads: any. Errors: those of the pool.
 #pragma once
@@ -20,13 +20,13 @@ namespace perfleet {
 
 [[nodiscard]] Result<DomainIndex> read_common(RadosPool& pool);
 
-// The format of a new store, unless somebody else is quicker: then what that one chose.
+// Creates the format of a new store. If another process was faster, its choice stays.
 [[nodiscard]] Result<Done> begin_common(RadosPool& pool, ShardCount shards);
 
-// Stays as it is where it is there already. Where its value is now.
+// Puts a value unless the key exists. Returns where the value is.
 [[nodiscard]] Result<IndexValue> put_common(RadosPool& pool, std::string_view key, std::string_view value);
 
-// Of an image that may have been put since read_common().
+// Finds an image that may have been put since read_common().
 [[nodiscard]] Result<std::optional<IndexValue>> find_image(RadosPool& pool, std::string_view key);
 
 [[nodiscard]] Result<Done> remove_common(RadosPool& pool, std::string_view key);

@@ -1,4 +1,4 @@
-// Which segments each domain of a shard has: one object for each shard. README.md of this folder.
+// Lists the segments of each domain of a shard, in one object per shard. README.md of this folder.
 //
 // Plain values; read_directory() as the pool.
 #pragma once
@@ -23,23 +23,23 @@ struct DomainOrder {
     }
 };
 
-// Later ones replace what earlier ones have of a key: by order, then part.
+// Later segments replace the values of earlier ones for the same key: ordered by `order`, then `part`.
 struct Segment {
     std::string object;
     std::uint32_t order = 0;
-    std::uint32_t part = 0;  // of those that compaction has made together
-    bool is_sealed = false;  // nobody writes there any more
+    std::uint32_t part = 0;  // among segments that one compaction has made
+    bool is_sealed = false;  // nobody writes to it any more
 
     friend auto operator<=>(const Segment&, const Segment&) = default;
 };
 using SegmentList = std::vector<std::shared_ptr<const Segment>>;  // ascending
 
-// A shard has one.
+// The directory of a domain's shard.
 [[nodiscard]] inline std::size_t directory_of(const Domain& domain) { return domain.partition.shard; }
 [[nodiscard]] std::string directory_object(std::size_t directory);
 
-// Keys of a directory's index. The value of a segment's is encode_segment(); of an unused object, which is still to be
-// removed, the second since 1970 from when on no reader is expected there.
+// Keys of a directory's index. The value for a segment is encode_segment(); the value for an unused object, which must
+// still be removed, is the time from which no reader is expected there, in s since 1970.
 [[nodiscard]] std::string segment_key(const Domain& domain, const Segment& segment);
 [[nodiscard]] std::string encode_segment(const Segment& segment);
 [[nodiscard]] std::string unused_key(const std::string& object);
@@ -48,10 +48,10 @@ struct Directory {
     RadosHead head;
     std::string head_bytes;
     std::map<Domain, SegmentList, DomainOrder> domains;
-    std::map<std::string, std::uint64_t> unused;  // by object
+    std::map<std::string, std::uint64_t> unused;  // from object to that time
 };
 
-// Nothing where it was never written. Errors: those of the pool; kUnsupported (written by a newer perfleet).
+// Nothing if it was never written. Errors: those of the pool; kUnsupported (written by a newer perfleet).
 [[nodiscard]] Result<std::optional<Directory>> read_directory(RadosPool& pool, std::size_t directory);
 
 }  // namespace perfleet

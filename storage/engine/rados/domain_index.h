@@ -1,4 +1,4 @@
-// Where the values of keys are: what an index says once it is read.
+// Where the values of keys are: an index after it was read.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 namespace perfleet {
 
 struct IndexValue {
-    std::shared_ptr<const std::string> value;  // here: a short one, or one that is in no segment yet
-    std::shared_ptr<const Segment> segment;    // otherwise in its body; null, too, when the entry is damaged
+    std::shared_ptr<const std::string> value;  // the value itself, if it is short or in no segment yet
+    std::shared_ptr<const Segment> segment;    // else the segment whose body has it; null also if the entry is damaged
     std::uint64_t offset = 0;
     std::uint64_t size_bytes = 0;
 

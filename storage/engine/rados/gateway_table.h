@@ -1,6 +1,6 @@
-// Who writes a store on RADOS, and which shards: an entry for each process, which it alone writes, every two seconds.
-// Nothing is decided by it: leases are in the directories' heads. Beside them stand requests of operators to the
-// holders of shards, and their answers. README.md of this folder.
+// The processes that write a store on RADOS, and their shards: each process has one entry, which only it writes, every
+// two seconds. Nothing is decided by this table: leases are in the directories' heads. It also has operators' requests
+// to the holders of shards, and their answers. README.md of this folder.
 //
 // Errors: those of the pool.
 #pragma once
@@ -22,11 +22,11 @@ namespace perfleet {
 
 struct GatewayEntry {
     std::string name;        // random
-    std::uint64_t beat = 0;  // another each time
-    bool is_alone = false;   // shares the store with nobody
+    std::uint64_t beat = 0;  // changes with each write
+    bool is_alone = false;   // doesn't share the store
     GatewayAddress address;
     std::map<std::uint16_t, std::uint64_t> leases;  // by shard
-    std::optional<ShardLeases::ClassSizes> sizes;   // nothing: not measured since it has these shards
+    std::optional<ShardLeases::ClassSizes> sizes;   // empty: not measured since it has these shards
 
     friend bool operator==(const GatewayEntry&, const GatewayEntry&) = default;
 };
@@ -34,10 +34,10 @@ struct GatewayEntry {
 [[nodiscard]] std::string encode_gateway(const GatewayEntry& entry);  // without its name
 [[nodiscard]] std::optional<GatewayEntry> decode_gateway_untrusted(std::string_view name, std::string_view bytes);
 
-// Of an operator to the holder of a shard, or the answer to it (storage/engine/request_box.h).
+// An operator's request to the holder of a shard, or the answer to it (storage/engine/request_box.h).
 struct OperatorEntry {
     std::string id;           // random
-    std::uint16_t shard = 0;  // of a request
+    std::uint16_t shard = 0;  // of requests
     std::uint64_t since_s = 0;
     std::string text;
 
@@ -50,18 +50,18 @@ struct GatewayTable {
     std::vector<OperatorEntry> answers;
 };
 
-// What is entered and removed together.
+// Entries that are written and removed together.
 struct GatewayTableChange {
     std::vector<GatewayEntry> gateways;
     std::vector<OperatorEntry> requests;
     std::vector<OperatorEntry> answers;
     std::vector<std::string> removed_gateways;  // names
-    std::vector<std::string> removed_requests;  // ids, as those of answers
+    std::vector<std::string> removed_requests;  // ids, the same as those of answers
     std::vector<std::string> removed_answers;
 };
 
 [[nodiscard]] Result<Done> change_gateway_table(RadosPool& pool, const GatewayTableChange& change);
-// Each ascending by name or id; what can't be read is left out.
+// Each list ascends by name or id; unreadable entries are left out.
 [[nodiscard]] Result<GatewayTable> read_gateway_table(RadosPool& pool);
 
 }  // namespace perfleet

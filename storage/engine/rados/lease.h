@@ -1,6 +1,6 @@
-// Who may write a shard of a store on RADOS: a number that grows with each holder, in the head of the shard's
-// directory. Every head has the number under which it was written, and every change compares it, so that a holder whose
-// lease was taken changes nothing more, however late it wakes up.
+// Who may write a shard of a store on RADOS. A lease is a number that grows with each holder, in the head of the
+// shard's directory. Every head has the number under which it was written, and every change compares it: a holder whose
+// lease was taken can't change anything more, however late it wakes up.
 //
 // Threads: any, for different directories.
 #pragma once
@@ -14,13 +14,13 @@
 
 namespace perfleet {
 
-// Takes the directory's next lease (in its head), and fences off whoever had the one before: all heads that can still
-// be written get the number, the directory first, so that no segment is added behind that, then the last segment of
-// each domain. Makes a directory that isn't there. Errors: kBusy (somebody else took it at this moment), those of the
-// pool.
+// Takes the directory's next lease and fences off the holder of the one before: all heads that can still be written get
+// the new number; the directory first, so that no segment is added later, then the last segment of each domain. Creates
+// a missing directory. Errors: kBusy (another process took it at the same moment), those of the pool.
 [[nodiscard]] Result<Directory> take_directory(RadosPool& pool, std::size_t directory);
 
-// The same under a lease that is held, to go on from what is there. Errors: kBusy (another lease was taken since).
+// Fences again under a lease that is held, to continue from what is there. Errors: kBusy (another process has taken the
+// lease).
 [[nodiscard]] Result<Directory> fence_directory(RadosPool& pool, std::size_t directory, std::uint64_t lease);
 
 }  // namespace perfleet

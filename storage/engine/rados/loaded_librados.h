@@ -1,4 +1,4 @@
-// librados, loaded when it is first needed: linked, it would cost each command 12 MB and 20 ms, and each package its
+// Loads librados when it is first needed: linking it would cost each command 12 MB and 20 ms, and each package its
 // dependencies.
 //
 // Threads: any.
@@ -31,7 +31,7 @@ struct Librados {
 
 inline constexpr const char* kLibradosFile = "librados.so.2";
 
-// Null where it can't be loaded.
+// Null if it can't be loaded.
 [[nodiscard]] const Librados* librados();
 
 }  // namespace perfleet

@@ -1,7 +1,7 @@
-// This process among those that write a store: says every two seconds that it lives, sees each second who else does,
-// and takes its part of the shards, in threads of its own.
+// This process among those that write a store: writes its entry every two seconds, reads the others' each second, and
+// takes its part of the shards, on threads of its own.
 //
-// Threads: take_news(), let_go(), take_requests() and answer() by one at a time; the rest by any.
+// Threads: take_news(), let_go(), take_requests() and answer() by one thread at a time; the rest by any.
 #pragma once
 
 #include <array>
@@ -26,19 +26,20 @@ namespace perfleet {
 
 class Membership {
 public:
-    // Takes all shards at once where nobody else is. `is_alone`: or fails (kBusy) while anybody lives; then it keeps
-    // all. Waits only for those that may be dead. `pool` is borrowed. Errors: kBusy, those of the pool.
+    // Takes all shards at once if no other process lives. `is_alone`: takes and keeps all, or fails (kBusy) while
+    // another process lives. Waits only for processes that may be dead. `pool` is borrowed. Errors: kBusy, those of the
+    // pool.
     [[nodiscard]] static Result<std::unique_ptr<Membership>> join(RadosPool& pool, ShardCount shards,
                                                                   const GatewayAddress& own, bool is_alone);
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
-    // Its shards are free from then on.
+    // Frees its shards.
     ~Membership();
 
     struct News {
         std::vector<std::pair<std::uint16_t, Directory>> taken;
-        std::vector<std::uint16_t> lost;     // somebody else says that it has them
-        std::vector<std::uint16_t> surplus;  // somebody else has too few
+        std::vector<std::uint16_t> lost;     // taken by another process
+        std::vector<std::uint16_t> surplus;  // another process has too few
     };
     [[nodiscard]] News take_news();
     void let_go(std::uint16_t shard);
@@ -48,7 +49,7 @@ public:
     // As ShardLeases says.
     [[nodiscard]] std::vector<ShardLeases::Message> take_requests();
     void answer(ShardLeases::Message answer);
-    void publish_sizes(const ShardLeases::ClassSizes& held, std::size_t shard_count);  // of so many shards
+    void publish_sizes(const ShardLeases::ClassSizes& held, std::size_t shard_count);  // of `shard_count` shards
     [[nodiscard]] std::optional<ShardLeases::ClassSizes> sizes_of_others() const;
 
 private:
@@ -57,7 +58,7 @@ private:
     [[nodiscard]] Result<Done> await_end(std::vector<GatewayEntry> others);
     [[nodiscard]] Result<Done> take(std::uint16_t shard);
     [[nodiscard]] Result<Done> beat();
-    [[nodiscard]] Result<Done> remove(const std::string& name);  // of the table
+    [[nodiscard]] Result<Done> remove(const std::string& name);  // from the table
     void look();
     void collect_requests(const GatewayTable& table);  // the lock is held
     void run_beats();
@@ -66,18 +67,18 @@ private:
     RadosPool& pool_;
     const ShardCount shards_;
     const bool is_alone_;
-    mutable std::mutex mutex_;  // of all below
+    mutable std::mutex mutex_;  // protects everything below
     std::condition_variable changed_;
     bool is_stopping_ = false;
     bool is_beat_due_ = false;
-    GatewayEntry own_;  // with what it holds
+    GatewayEntry own_;  // with the shards that it holds
     GatewayBeats beats_;
     std::vector<GatewayEntry> others_;  // that live
     std::vector<std::uint16_t> to_take_;
     News news_;
     std::vector<ShardLeases::Message> requests_;  // for take_requests()
     std::set<std::string> taken_requests_;        // that may still be in the table
-    GatewayTableChange due_;                      // goes out with the next beat
+    GatewayTableChange due_;                      // written with the next beat
     std::uint64_t counted_look_ns_ = 0;
     std::thread beating_;
     std::thread taking_;

@@ -1,4 +1,4 @@
-// Where a store on RADOS is: rados:[USER@]POOL[/NAMESPACE].
+// The location of a store on RADOS: rados:[USER@]POOL[/NAMESPACE].
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@ namespace perfleet {
 struct RadosPlace {
     std::string user = "admin";  // of the cluster, without "client."
     std::string pool;
-    std::string name_space;  // of the pool; empty: the pool's own
+    std::string name_space;  // in the pool; empty: the pool's default one
 
     [[nodiscard]] std::string text() const;
 };
 
 inline constexpr std::string_view kRadosScheme = "rados:";
 
-// Nothing where the text doesn't begin with the scheme: it is a folder. A pool without a name is empty.
+// Nothing if the text doesn't begin with the scheme: then it is a folder. `pool` may come out empty.
 [[nodiscard]] std::optional<RadosPlace> rados_place(std::string_view text);
 
 }  // namespace perfleet

@@ -1,9 +1,9 @@
 // Objects of one RADOS pool, as segments and directories need them: a body, an ordered index, and a head, which every
 // change compares. The only code that calls librados.
 //
-// Threads: any. Errors: kNotFound (no such object), kConflict (another head than expected, and nothing was changed),
-// kUnavailable (no answer in time: whether a change was made is unknown), kFull, kPermission, kIo. They name the
-// object.
+// Threads: any. Errors, which name the object: kNotFound (no such object), kConflict (the head wasn't the expected one;
+// nothing was changed), kUnavailable (no answer in time; the change may or may not have been made), kFull, kPermission,
+// kIo.
 #pragma once
 
 #include <atomic>
@@ -24,16 +24,16 @@
 
 namespace perfleet {
 
-// What is changed together.
+// A change of one object, made as a whole.
 struct RadosChange {
-    std::optional<std::string> head_before;  // nothing: there is no such object yet
+    std::optional<std::string> head_before;  // expected head; empty: the object must not exist
     std::string head;
     std::uint64_t offset = 0;
     std::string_view body;                     // written at the offset
     std::map<std::string, std::string> index;  // set
     std::vector<std::string> removed;          // of the index
-    bool is_unguarded = false;                 // of an object without a head, which is made where there is none
-    bool is_forced = false;                    // done also where the pool or the cluster is full
+    bool is_unguarded = false;                 // the object has no head; it is created if it is missing
+    bool is_forced = false;                    // done even if the pool or the cluster is full
 };
 
 struct RadosExtent {
@@ -47,7 +47,7 @@ struct RadosRead {
     std::vector<std::string> bytes;  // one for each; filled in
 };
 
-// A change that is under way. Ends before this does, and before its pool.
+// A running change; its destructor waits for the end. To be destroyed before its pool.
 class RadosWrite {
 public:
     RadosWrite() = default;
@@ -60,11 +60,11 @@ public:
 
 class RadosPool {
 public:
-    // Once `is_stopping` (or null) is set, nothing waits for the cluster longer than this.
-    static constexpr std::chrono::milliseconds kStopWithin{4'000};  // since that was seen,
-    static constexpr std::chrono::milliseconds kStoppedWait{250};   // but each operation so long
+    // Once `is_stopping` (or null) is set, no call waits for the cluster longer than this.
+    static constexpr std::chrono::milliseconds kStopWithin{4'000};  // in all, from when that was seen,
+    static constexpr std::chrono::milliseconds kStoppedWait{250};   // but each operation at most this long
 
-    // By /etc/ceph/ceph.conf, or $CEPH_CONF. Errors: kNotFound (no such pool), kPermission, kUnavailable, kInvalid.
+    // Uses /etc/ceph/ceph.conf, or $CEPH_CONF. Errors: kNotFound (no such pool), kPermission, kUnavailable, kInvalid.
     [[nodiscard]] static Result<std::unique_ptr<RadosPool>> connect(const RadosPlace& place,
                                                                     const std::atomic<bool>* is_stopping = nullptr);
     RadosPool(const RadosPool&) = delete;
@@ -74,13 +74,13 @@ public:
     [[nodiscard]] Result<Done> change(const std::string& object, const RadosChange& change) {
         return begin_change(object, change)->await();
     }
-    // Borrows nothing once it returns. Operations on one object are done in the order in which they were begun.
+    // Borrows nothing after it returns. Operations on one object are done in the order in which they began.
     [[nodiscard]] std::unique_ptr<RadosWrite> begin_change(const std::string& object, const RadosChange& change);
-    // Nothing where there is no such object.
+    // Nothing if there is no such object.
     [[nodiscard]] Result<std::optional<std::string>> head(const std::string& object);
 
-    // The index, ascending: the head when it began, and whether it was the same to the end; nothing where there is no
-    // such object.
+    // The index, ascending, with the head at the beginning, and whether the head was the same at the end; nothing if
+    // there is no such object.
     struct IndexRead {
         std::string head;
         bool is_one_moment = true;
@@ -88,12 +88,12 @@ public:
     [[nodiscard]] Result<std::optional<IndexRead>> read_index(
         const std::string& object, const std::function<void(std::string_view key, std::string_view value)>& on_value);
 
-    // Of one key of the index; nothing where it hasn't that. Errors: kNotFound (no such object).
+    // The value of one key of the index; nothing if the key doesn't exist. Errors: kNotFound (no such object).
     [[nodiscard]] Result<std::optional<std::string>> index_value(const std::string& object, std::string_view key);
 
-    // Of all objects at a time.
+    // Reads all extents at the same time.
     [[nodiscard]] Result<Done> read(std::span<RadosRead> reads);
-    [[nodiscard]] Result<Done> remove(const std::string& object);  // Done where it isn't there, too
+    [[nodiscard]] Result<Done> remove(const std::string& object);  // Done also if it doesn't exist
 
     [[nodiscard]] const std::string& where() const { return where_; }
 

@@ -1,8 +1,8 @@
-// The writer of a store on RADOS: one object, whose parts hold one lock. Changes are in rados_writer.cpp; the shards
-// that it holds, their directories and what follows when a change fails, in rados_shards.cpp; rewriting domains to new
-// segments, and removal, in rados_compaction.cpp.
+// The writer of a store on RADOS: one class with one lock, in three files. rados_writer.cpp makes changes;
+// rados_shards.cpp has the held shards, their directories and recovery from failed changes; rados_compaction.cpp
+// rewrites domains to new segments and removes old ones.
 //
-// Any thread. Errors as of Engine.
+// Threads: any. Errors as those of Engine.
 #pragma once
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ class RadosWriter final : public RadosReads, private ShardLeases {
 public:
     RadosWriter(std::unique_ptr<RadosPool> pool, bool is_shared) : RadosReads{std::move(pool)}, is_shared_{is_shared} {}
 
-    // Before all others. Whoever shares the store has no shard before join().
+    // Call it first. A writer that shares the store has no shard before join().
     [[nodiscard]] Result<Done> begin(ShardCount of_new_store) {
         if (!PERFLEET_TRY(take_over_common())) {
             PERFLEET_TRY(begin_common(pool(), of_new_store));
@@ -56,7 +56,7 @@ public:
     [[nodiscard]] Result<Done> write_unlogged(const Domain& domain, Guard guard, const Changes& changes) override;
     [[nodiscard]] Result<Done> flush_unlogged() override;
     [[nodiscard]] Result<Done> reclaim(const KeyRange& range, std::atomic<bool>* is_stopping) override;
-    // Then each write is on all copies' disks.
+    // Waits until each write is on the disks of all copies.
     [[nodiscard]] Result<Done> sync() override {
         const std::lock_guard lock{writing_};
         for (std::size_t directory = 0; !failure_ && directory < under_way_.size(); ++directory) {
@@ -65,11 +65,11 @@ public:
         return failure_ ? Result<Done>{*failure_} : Done{};
     }
     [[nodiscard]] Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override;
-    // What compaction has left and no reader is expected to visit any more.
+    // Removes objects that compaction has replaced and no reader is expected to visit any more.
     [[nodiscard]] Result<Done> remove_old();
 
 private:
-    // Nobody but this writer changes what is listed.
+    // Only this writer changes what is listed.
     [[nodiscard]] Result<bool> reload(const Domain&) const override { return false; }
 
     // -- shards

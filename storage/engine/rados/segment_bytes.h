@@ -8,9 +8,9 @@
 
 namespace perfleet {
 
-// Of a segment or a directory; every change writes another one.
+// The head of a segment or directory; every change writes a new one.
 struct RadosHead {
-    std::uint64_t lease = 0;        // whose holder may write
+    std::uint64_t lease = 0;        // of the holder that may write
     std::uint64_t write_count = 0;  // of changes
     std::uint64_t size_bytes = 0;   // of the body
     std::uint64_t key_count = 0;    // of the index; an upper bound
@@ -22,12 +22,12 @@ struct RadosHead {
 [[nodiscard]] std::string encode_head(const RadosHead& head);
 [[nodiscard]] std::optional<RadosHead> decode_head_untrusted(std::string_view bytes);
 
-// What an index has of a key.
+// An index entry of a key.
 struct RadosEntry {
     enum class Type : std::uint8_t { kDeleted = 0, kInline = 1, kBody = 2 };  // stored: they must never change
 
     Type type{};
-    std::uint64_t write_number = 0;  // the segment's count with the change that wrote it
+    std::uint64_t write_number = 0;  // the segment's write_count with the change that wrote it
     std::string_view value;          // kInline
     std::uint64_t offset = 0;        // kBody
     std::uint64_t size_bytes = 0;

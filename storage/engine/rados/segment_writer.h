@@ -1,4 +1,4 @@
-// How segments are written: one change of one, and new ones of many values.
+// Writes segments: one change of a segment, and new segments of many values.
 //
 // Threads: one at a time. Errors: those of the pool's changes.
 #pragma once
@@ -18,7 +18,7 @@ namespace perfleet {
 // Short values go into the index, others into the body.
 class SegmentChange {
 public:
-    // `head` is the segment's now; RadosHead{} where it isn't written yet.
+    // `head` is the segment's present head; RadosHead{} if it isn't written yet.
     SegmentChange(std::shared_ptr<const Segment> segment, const RadosHead& head, std::uint64_t lease);
 
     void put(std::string_view key, std::string_view value, bool is_new);  // `is_new`: adds a key to the index
@@ -26,7 +26,7 @@ public:
     void remove(std::string_view key, bool is_only);
     [[nodiscard]] std::unique_ptr<RadosWrite> begin_commit(RadosPool& pool, bool is_forced) const;
 
-    [[nodiscard]] const RadosHead& head() const { return head_; }  // after it
+    [[nodiscard]] const RadosHead& head() const { return head_; }  // after begin_commit()
     [[nodiscard]] const DomainIndex& values() const { return values_; }
     [[nodiscard]] std::uint64_t body_size_bytes() const { return body_.size(); }
 
@@ -44,10 +44,10 @@ private:
 
 [[nodiscard]] std::uint64_t body_size_of(const Changes& changes);
 
-// Sealed segments of one order, each as large as may be.
+// Makes sealed segments of one order, each as large as possible.
 class SegmentMaker {
 public:
-    // `enter` gives the name of a new object, entered as an unused one before it is written.
+    // `enter` returns the name of a new object, after it has listed it as unused.
     SegmentMaker(RadosPool& pool, std::uint64_t lease, std::uint32_t order, std::function<Result<std::string>()> enter);
 
     [[nodiscard]] Result<Done> add(std::string_view key, std::string_view value);  // ascending by key

@@ -1,7 +1,7 @@
-// Which gateway should hold how many shards, and which of the others live. Every gateway computes it from the same
-// table (gateway_table.h); where two disagree for a moment the directories' leases decide.
+// Plans how many shards each gateway holds, and tells which other gateways live. Every gateway computes the plan from
+// the same table (gateway_table.h); if two disagree for a moment, the directories' leases decide.
 //
-// Values without I/O.
+// Plain values; no I/O.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace perfleet {
 
-// Others, as their beats are seen. Looks are counted instead of time: while the cluster doesn't answer nobody can beat.
+// The beats of other gateways. Counts looks instead of time: while the cluster doesn't answer, no gateway can beat.
 class GatewayBeats {
 public:
-    static constexpr int kLooksMax = 6;  // without a new beat; then it is dead
+    static constexpr int kLooksMax = 6;  // looks without a new beat; then it is dead
     static constexpr int kFreshLooksMax = 3;
-    static constexpr int kForgottenLooks = 60;  // and its entry may go
+    static constexpr int kForgottenLooks = 60;  // then its entry may be removed
 
-    // `is_counted`: a second has passed since the last look that counted.
+    // `is_counted`: a second has passed since the last counted look.
     void see(const std::vector<GatewayEntry>& table, bool is_counted);
 
     [[nodiscard]] bool is_alive(const std::string& name) const;
-    // Has just been heard of: nobody is sent to one that may be dead.
+    // Whether it has beaten recently: collectors aren't sent to a gateway that may be dead.
     [[nodiscard]] bool is_fresh(const std::string& name) const;
     [[nodiscard]] bool is_forgotten(const std::string& name) const;
 
@@ -41,7 +41,7 @@ struct ShardPlan {
     std::vector<std::uint16_t> give_up;
 };
 
-// `alive` are those that live, this one among them; each gets as many shards as every other one, or one more.
+// `alive` are the live gateways, this one included. Their numbers of shards differ by one at most.
 [[nodiscard]] ShardPlan plan_shards(const std::string& own, const std::vector<GatewayEntry>& alive,
                                     std::uint16_t shard_count);
 

@@ -1,16 +1,16 @@
-// A store's folder as it is at one moment, taken beside a live writer: for backups, and for what is made of them.
+// Copies a store's folder as it is at one moment, beside a live writer: for backups, and for what is made from them.
 //
-// RocksDB's own checkpoints are right in the writer's process alone: a secondary instance can't keep the writer from
-// deleting a log whose content went into a table file that it doesn't know yet, and says nothing of it. So this takes
-// what they would: table files, which never change, by hard links (copies where the file system doesn't allow them),
-// the manifest and the logs by copies, manifest first. Whether the writer has deleted something meanwhile is seen
-// afterwards; then it is done again.
+// RocksDB's own checkpoints work only in the writer's process: a secondary instance can't keep the writer from deleting
+// a log whose contents went into a table file that it doesn't know yet, and reports nothing. So this does the same from
+// outside: hard links to table files, which never change (copies if the file system has no links); copies of the
+// manifest and the logs, manifest first. Afterwards it checks whether the writer has deleted something meanwhile; if
+// so, it starts again.
 //
 //   moment of the manifest ──▶ its table files all there? ── no ─┐
 //   logs listed before it ──▶ still there when copied?    ── no ─┤
 //   CURRENT names it still?                               ── no ─┴▶ again
 //
-// What the writer had synced when it began is in it.
+// Contains everything that the writer had synced when it began.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,21 @@
 
 namespace perfleet {
 
-// Behind the name of a folder in which a checkpoint is being made, or was when it was interrupted.
+// Suffix of the name of a checkpoint that is being made, or was interrupted.
 inline constexpr const char* kIncompleteSuffix = ".incomplete";
 
 struct Checkpoint {
     std::uint64_t table_file_count = 0;
-    std::uint64_t linked_size_bytes = 0;  // no room of their own
+    std::uint64_t linked_size_bytes = 0;  // shared with the source
     std::uint64_t copied_size_bytes = 0;
     std::uint32_t attempt_count = 0;
     std::string damage;  // of the source's table files; empty: none
 };
 
-// `to` doesn't exist or is an empty folder, whose owner and mode it keeps. It is made under its name with the suffix,
-// opened once as a writer would, and gets its name at the end, durably: so a folder of that name is whole. What an
-// interrupted one left is replaced. Errors: kNotFound (no store in `from`), kUsage (`to` is there already; `from` is
-// incomplete), kUnavailable (the writer changed files too fast), kUnsupported (a newer format), kFull, kPermission,
+// `to` must not exist or be an empty folder, whose owner and mode it keeps. The checkpoint is made under its name with
+// the suffix, opened once as a writer would, and then renamed durably: a folder with the final name is complete.
+// Replaces the rest of an interrupted checkpoint. Errors: kNotFound (no store in `from`), kUsage (`to` exists; `from`
+// is incomplete), kUnavailable (the writer changed files too fast), kUnsupported (a newer format), kFull, kPermission,
 // kIo.
 [[nodiscard]] Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& to,
                                                  const ProgressReport& progress = {});

@@ -1,5 +1,5 @@
-// Room on the disk that is kept for dropping: a file of that size beside the store's own, deleted when the disk is full
-// so that what a drop has to write finds room. Until it is there again nothing else is stored.
+// Disk space reserved for drops: a file of that size beside the store, deleted when the disk is full so that a drop can
+// write its changes. Until the file exists again nothing else is stored.
 //
 // One thread at a time. Borrows the environment.
 #pragma once
@@ -19,20 +19,20 @@ class DiskReserve {
 public:
     static constexpr const char* kFileName = "perfleet-reserve";
 
-    // Looks for the file and makes none. Of 0 bytes: none is wanted.
+    // Looks for the file; doesn't create it. 0 bytes: no reserve is wanted.
     DiskReserve(rocksdb::Env& env, const std::string& directory, std::uint64_t size_bytes);
 
-    // Wanted, and not there.
+    // Whether a reserve is wanted and doesn't exist.
     [[nodiscard]] bool is_missing() const { return size_bytes_ != 0 && !is_there_; }
 
-    // What make() takes; 0 where it is there, or isn't wanted.
+    // The space that make() needs; 0 if the file exists or isn't wanted.
     [[nodiscard]] std::uint64_t missing_size_bytes() const { return is_missing() ? size_bytes_ : 0; }
 
-    // The file is there, with all its room, or isn't wanted and is gone. Errors: kFull when that and `more_size_bytes`
-    // don't fit; kIo.
+    // Creates the file with all its space, or deletes it if it isn't wanted. Errors: kFull (it and `more_size_bytes`
+    // don't fit), kIo.
     [[nodiscard]] Result<Done> make(std::uint64_t more_size_bytes);
 
-    // Deletes it. False when there was none.
+    // Deletes the file. False if there was none.
     [[nodiscard]] bool give_up();
 
 private:

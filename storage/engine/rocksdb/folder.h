@@ -1,4 +1,4 @@
-// The folder that a store stands in, and the temporary one of a reader.
+// The folder of a store, and the temporary folder of a reader.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +14,32 @@
 
 namespace perfleet {
 
-// What stacks and command lines tell is for the store's owner; an existing folder keeps the mode that it was given.
+// Only for the store's owner: stacks and command lines are private. An existing folder keeps its mode.
 inline constexpr unsigned kStoreFolderMode = 0700;
 inline constexpr unsigned kStoreFileMode = 0600;
 
 // Creates the folder, durably, or checks that it can be a store's: writable, and empty or with a database in it.
-// Errors: kInvalid (not a folder, or other things in it), kPermission, kIo.
+// Errors: kInvalid (not a folder, or a folder of other files), kPermission, kIo.
 [[nodiscard]] Result<Done> prepare_writer_folder(const std::string& directory);
 
-// Whether another process has the store open for writing: much cheaper than to try it. Not for the process that has it
-// itself, which would lose its lock.
+// Whether another process has the store open for writing; much cheaper than trying to open it. Must not be called by
+// the process that has it open, which would lose its lock.
 [[nodiscard]] bool has_writer(const std::string& directory);
 
 // Errors: kNotFound (no folder, or no database in it), kInvalid (not a folder), kPermission.
 [[nodiscard]] Result<Done> check_reader_folder(const std::string& directory);
 
-// A store's folder, held open: so nobody else gets its inode number, and it can be told from one put in its place.
+// A store's folder, held open: no other folder gets its inode number, so a replacement is noticed.
 class HeldFolder {
 public:
     explicit HeldFolder(const std::string& directory);
 
-    // Whether this one stands there, with a database in it; true where it could not be opened.
+    // Whether this folder is still at the path, with a database in it; true if it could not be opened.
     [[nodiscard]] bool is_still_at(const std::string& directory) const;
 
-    // So that its disk can be unmounted.
+    // Closes it, so that its disk can be unmounted.
     void let_go();
-    // Holds the folder that stands there now, if it is the same one: also where its disk was mounted again.
+    // Opens the folder at the path again if it is the same one, also after its disk was mounted again.
     [[nodiscard]] bool take_up(const std::string& directory);
 
 private:
@@ -47,32 +47,32 @@ private:
     std::string identity_;
 };
 
-// For reading; nothing where it isn't a regular file: a folder or a pipe in its place counts as a missing file, and a
-// pipe must not block.
+// Opens a file for reading; empty if it isn't a regular file: a folder or a pipe counts as a missing file, and opening
+// a pipe must not block.
 [[nodiscard]] FileDescriptor open_regular_file(const std::filesystem::path& path);
 
-// The content of a regular file, up to this size.
+// The content of a regular file of at most this size.
 inline constexpr std::size_t kReadFileSizeBytesMax = 128U << 20;
 [[nodiscard]] std::optional<std::string> read_regular_file(const std::filesystem::path& path);
 
-// Whether something else than a regular file has this name.
+// Whether something other than a regular file has this name.
 [[nodiscard]] bool is_no_regular_file(const std::filesystem::path& path);
 
-// Renames it to its name with `.damaged` behind it; nothing is done where it isn't there. Errors: those of rename(2).
+// Renames the file to its name plus `.damaged`; does nothing if it doesn't exist. Errors: those of rename(2).
 [[nodiscard]] Result<Done> set_aside(const std::string& directory, const std::string& name);
 
-// Names of the write-ahead logs, in the order of writing.
+// Names of the write-ahead logs, oldest first.
 [[nodiscard]] std::set<std::string> log_files(const std::string& directory);
 
-// A new folder under the system's place for temporary files, removed with everything in it at the end. It is locked as
-// long as it is used, so that one whose process was killed can be told.
+// A new folder in the system's folder for temporary files, removed with its contents by the destructor. It is locked
+// while it is used, so that the folder of a killed process can be recognised.
 class TemporaryFolder {
 public:
-    // Errors name TMPDIR: kPermission, kFull, kIo (also where that folder isn't there; never kNotFound, which readers
-    // of a store take for a store that isn't there).
+    // Errors name TMPDIR: kPermission, kFull, kIo (also if TMPDIR doesn't exist; never kNotFound, which readers take
+    // for a missing store).
     [[nodiscard]] static Result<std::unique_ptr<TemporaryFolder>> make(const std::string& prefix);
 
-    // Removes those of this prefix that nobody uses any more. Very new ones are left: they may not be locked yet.
+    // Removes unlocked folders with this prefix. Very new ones are kept: they may not be locked yet.
     static void remove_abandoned(const std::string& prefix);
 
     TemporaryFolder(const TemporaryFolder&) = delete;

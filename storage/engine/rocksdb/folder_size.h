@@ -1,4 +1,4 @@
-// How much room a folder takes and has, as the file system tells it.
+// The space that a folder uses and that is free, as the file system reports it.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@ namespace perfleet {
 
 struct FolderSize {
     std::uint64_t used_bytes = 0;  // on disk, of all files below it
-    std::uint64_t free_bytes = 0;  // that this user may still write there
+    std::uint64_t free_bytes = 0;  // that this user may still use there
 };
 
-// Files that come and go meanwhile may be in it or not. Nothing when the folder can't be read. Costs a call a file.
+// Files that appear or vanish meanwhile may or may not count. Nothing if the folder can't be read. One stat call per
+// file.
 [[nodiscard]] std::optional<FolderSize> size_of_folder(const std::string& path);
 
 }  // namespace perfleet

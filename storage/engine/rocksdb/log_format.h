@@ -1,8 +1,8 @@
 // The records of RocksDB's write-ahead logs and manifests.
 //
 // Blocks of 32 KiB; a record lies within one: CRC-32C of type and payload (masked) u32, size u16, type u8, payload.
-// Types 1 full, 2 first, 3 middle, 4 last: the payloads from a first to its last one belong together. What is too small
-// for a header at a block's end is zero.
+// Types 1 full, 2 first, 3 middle, 4 last: the payloads from a first to the next last one belong together. The end of a
+// block that is too small for a header is zero.
 #pragma once
 
 #include <cstddef>
@@ -25,24 +25,24 @@ struct LogRecord {
     [[nodiscard]] std::size_t size_bytes() const { return kLogHeaderSizeBytes + payload.size(); }
 };
 
-// What stands at the beginning of `bytes`, which end with their block at the latest; nothing where that is no record
-// with a right checksum.
+// The record at the beginning of `bytes`, which must not exceed their block; nothing if there is no record with a right
+// checksum.
 [[nodiscard]] std::optional<LogRecord> log_record_in(std::string_view bytes);
 
-// What a group of changes in a write-ahead log begins with (storage/engine/rocksdb/log_tail.h): sequence u64, count
+// The beginning of a group of changes in a write-ahead log (storage/engine/rocksdb/log_tail.h): sequence u64, count
 // u32, and the sync mark, which is none of the changes.
 struct SyncMark {
-    std::uint64_t synced = 0;  // up to here, both included
-    std::uint64_t logged = 0;  // the last number in a log before this one
+    std::uint64_t synced = 0;  // sequence number up to which the log was synced, included
+    std::uint64_t logged = 0;  // last sequence number in an earlier log
 };
 struct ChangeGroup {
     std::uint64_t sequence = 0;  // of its first change
     std::uint32_t count = 0;
     std::optional<SyncMark> mark;
 };
-// Of a payload, or of its first fragment; nothing where it is too short.
+// Reads the beginning of a payload, or of its first fragment; nothing if it is too short.
 [[nodiscard]] std::optional<ChangeGroup> change_group_in(std::string_view payload);
-// The mark as it stands in a group.
+// The bytes of a mark in a group.
 [[nodiscard]] std::string sync_mark(const SyncMark& mark);
 
 }  // namespace perfleet

@@ -1,9 +1,9 @@
-// Tells two damages of a write-ahead log apart: an end that was being written when the power went, which nobody was
-// promised, and bytes that had been synced. RocksDB can't: both are a record whose checksum doesn't match.
+// Distinguishes two damages of a write-ahead log: an end that was being written during a power loss, which was never
+// acknowledged, and bytes that had been synced. RocksDB can't: both are a record whose checksum doesn't match.
 //
 // Every group of changes carries a sync mark: the sequence number up to which the log was known to be synced, and the
-// last one that went to the log before it, for some changes go to none. A mark of its own follows each sync. So what
-// stands behind the damage tells how far the disk had promised, and a log's beginning whether the end of the one before
+// last number in the log before it, because some changes go to no log. A separate mark follows each sync. So the
+// records after a damage show how much was synced, and the beginning of a log shows whether the end of the one before
 // is lost.
 #pragma once
 
@@ -18,20 +18,20 @@ namespace perfleet {
 
 struct LogDamage {
     std::string file;                // its name in the folder
-    std::uint64_t offset_bytes = 0;  // of the record that is damaged or cut short, or that is missing
-    bool was_synced = false;         // else it is an end that nobody was promised
+    std::uint64_t offset_bytes = 0;  // of the record that is damaged, cut short or missing
+    bool was_synced = false;         // false: an unfinished end that was never acknowledged
 };
 
-// The first damage of the folder's logs, in the order of writing; nothing when there is none. Logs of a live writer may
-// seem cut short. Errors: kIo.
+// The first damage of the folder's logs, oldest log first; nothing if there is none. Logs of a live writer may look cut
+// short. Errors: kIo.
 [[nodiscard]] Result<std::optional<LogDamage>> find_log_damage(const std::string& directory);
 
-// One sentence: which file, from where on, and what is known of what it held.
+// A sentence: which file, from which offset, and what is known of the lost contents.
 [[nodiscard]] std::string describe_log_loss(const std::string& directory, const LogDamage& damage);
 
-// Cuts the logs off where what nobody was promised begins. The caller holds the folder's lock. Where something that was
-// promised is damaged or gone, nothing is cut, the file is kept beside under its name with `.damaged` behind it, and
-// the loss is recorded (storage/engine/rocksdb/synced_log.h). True then: RocksDB must skip what it can't read. Errors:
+// Cuts off the unfinished end of the logs, which was never acknowledged. The caller holds the folder's lock. If synced
+// bytes are damaged or missing, nothing is cut: the file is also kept under its name plus `.damaged`, the loss is
+// recorded (storage/engine/rocksdb/synced_log.h), and the result is true: RocksDB must skip what it can't read. Errors:
 // kIo and the like.
 [[nodiscard]] Result<bool> cut_log_tail(const std::string& directory);
 

@@ -1,9 +1,8 @@
-// Table files that can't be opened at all: missing, cut short, or damaged where they say what they hold. RocksDB opens
-// no store without them. So it is given an empty table in the place of each: then everything else can be read, and
-// stored.
+// Table files that can't be opened: missing, cut short, or with damaged metadata. RocksDB opens no store without them,
+// so it is given an empty table in place of each: then everything else can be read, and stored.
 //
-// Of the RocksDB engine alone. Nothing may be compacted meanwhile: an empty table would be merged away, and with it
-// the name of the file, which so can be put back.
+// Only for the RocksDB engine. Compaction must be off meanwhile: it would merge the empty tables away, and with them
+// the names under which the files can be put back.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -19,14 +18,14 @@
 
 namespace perfleet {
 
-// An environment over `base` in which each of these files is a table without a key, of the size that it should have,
-// and in which the files of `others` are read in place of those with their names. Errors: kIo; kUnsupported, naming a
-// file that is too small to be a table.
+// An environment over `base` in which each of `files` is a table without keys, of the size that it should have, and in
+// which the contents of `others` replace the files with their names. Errors: kIo; kUnsupported, naming a file that is
+// too small to be a table.
 [[nodiscard]] Result<std::shared_ptr<rocksdb::Env>> env_with_empty_tables(rocksdb::Env& base,
                                                                           const std::vector<TableFileCheck>& files,
                                                                           std::map<std::string, std::string> others);
 
-// What the files held: the ranges that the manifest says.
+// The key ranges of the files, from the manifest.
 [[nodiscard]] std::vector<DamagedRange> lost_ranges(const std::string& directory,
                                                     const std::vector<TableFileCheck>& files);
 

@@ -1,4 +1,4 @@
-// RocksDB's borrowed bytes, and the standard library's.
+// Conversions between RocksDB's borrowed bytes and the standard library's.
 #pragma once
 
 #include <rocksdb/slice.h>

@@ -1,5 +1,5 @@
-// In place of RocksDB's information log: a file in the database's folder, and RocksDB 7.8 asserts that each write to it
-// succeeds, so a disk that fails would end the program. What it says of failures is in its statuses, too.
+// Replaces RocksDB's information log, a file in the database's folder: RocksDB 7.8 asserts that each write to it
+// succeeds, so a failing disk would end the program. Failures are also in RocksDB's statuses.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// One table file, alone: whether RocksDB can open it, and whether it is the one that the manifest names. One of another
-// store, of another time or of another number opens as well as the right one, and reads as if that was the store's.
+// Checks a single table file: whether RocksDB can open it, and whether it is the one that the manifest names. A file of
+// another store, time or number can be opened, too, and would be read as the store's.
 #pragma once
 
 #include <rocksdb/options.h>
@@ -11,11 +11,11 @@
 
 namespace perfleet {
 
-// For reads that look for damage, of one file or of all.
+// Options for reads that look for damage.
 [[nodiscard]] rocksdb::Options damage_reading_options();
 
-// Reads its index, too. A file of another size than `size_bytes` is opened all the same if its table can be found in
-// it: RocksDB does, too. `session_id` as in ManifestTable; its number is in its name.
+// Opens the table, with its index. A file of another size than `size_bytes` is accepted if its table can be found, as
+// RocksDB does. `session_id` as in ManifestTable; the file's number is in its name.
 [[nodiscard]] rocksdb::Status try_to_open_table(const std::filesystem::path& path, std::uint64_t size_bytes,
                                                 std::uint64_t session_id);
 
