@@ -1,4 +1,4 @@
-// What passes from the gateway to the store: a batch that admit() has let through.
+// An admitted batch on its way from the gateway to the store.
 //
 // Plain values that own their memory.
 #pragma once
@@ -24,7 +24,7 @@ struct BatchSeries {
     std::string block;
 };
 
-// Everything of a batch but its rows: kept for each batch, so that ledgers can be made for any range of time.
+// A batch without its rows: kept for each batch, so that ledgers can be computed for any range of time.
 struct BatchRecord {
     Seq seq;
     EpochNumber epoch;

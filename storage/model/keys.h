@@ -1,4 +1,5 @@
-// What keys name: partitions, sessions, batches, blocks, and what is made of them. As bytes: storage/key/key_bytes.h.
+// The structs of keys: partitions, sessions, batches, blocks, and what is derived from them. As bytes:
+// storage/key/key_bytes.h.
 //
 // Plain values.
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace perfleet {
 
-// What is kept and dropped together, and can be read alone.
+// The unit of retention: kept and dropped as a whole, and readable alone.
 struct Partition {
     BucketNumber bucket;
     std::uint8_t retention_class = 0;
@@ -22,7 +23,7 @@ struct Partition {
     friend constexpr auto operator<=>(const Partition&, const Partition&) = default;
 };
 
-// Into how many shards a store divides its targets: chosen when it is created, never changed.
+// The number of shards of a store's targets: set when the store is created, never changed.
 struct ShardCount {
     std::uint16_t value = limits::kShardsDefault;
 
@@ -32,7 +33,7 @@ struct ShardCount {
 [[nodiscard]] constexpr std::uint16_t shard_of(TargetId target, ShardCount shards) {
     return static_cast<std::uint16_t>(target.value % shards.value);
 }
-// A store refuses a partition of another number of shards than its own.
+// A store refuses a partition computed with another number of shards than its own.
 [[nodiscard]] constexpr Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retention_class = 0,
                                                ShardCount shards = {}) {
     return {bucket, retention_class, shard_of(target, shards)};
@@ -54,7 +55,7 @@ struct BatchKey {
     friend constexpr auto operator<=>(const BatchKey&, const BatchKey&) = default;
 };
 
-// Where a block stands. A session's blocks of one series come in the order of `first_seq`.
+// The place of a block. A session's blocks of one series are ordered by `first_seq`.
 struct BlockKey {
     Partition partition;
     TargetId target;
@@ -65,8 +66,8 @@ struct BlockKey {
     friend constexpr auto operator<=>(const BlockKey&, const BlockKey&) = default;
 };
 
-// Where a summary of a day stands: in the session's last partition of that day. Those of one series come in the order
-// of `first_seq`.
+// The place of a summary of a day: in the session's last partition of that day. The summaries of one series are ordered
+// by `first_seq`.
 struct SummaryKey {
     Partition partition;
     TargetId target;
@@ -77,7 +78,7 @@ struct SummaryKey {
     friend constexpr auto operator<=>(const SummaryKey&, const SummaryKey&) = default;
 };
 
-// Where the map of an epoch's stacks into the dictionary of its partition stands.
+// The place of the map from an epoch's stacks to the dictionary of its partition.
 struct StackMapKey {
     Partition partition;
     TargetId target;

@@ -1,4 +1,4 @@
-// Integers as bytes, little-endian, whatever the machine. Stored formats are made of these.
+// Integers as little-endian bytes, on any machine, for stored formats.
 #pragma once
 
 #include <cstddef>

@@ -19,10 +19,10 @@
 
 namespace perfleet {
 
-// A batch that is known but whose rows aren't stored: they expired.
+// A batch whose rows expired: known, but not stored.
 struct ExpiredBatch {
     std::uint32_t seal = 0;
-    std::vector<std::pair<Series, std::uint64_t>> rows;  // counted here; empty when they were counted by drop()
+    std::vector<std::pair<Series, std::uint64_t>> rows;  // counted here; empty if drop() has counted them
 
     friend bool operator==(const ExpiredBatch&, const ExpiredBatch&) = default;
 };
@@ -32,7 +32,7 @@ struct ExpiredBatch {
 [[nodiscard]] std::string encode_record(const ExpiredBatch& batch);
 [[nodiscard]] std::string encode_record(const ImageContent& image);
 [[nodiscard]] std::string encode_record(const SessionNote& note);
-// Watermarks, counts of rows, the store's format version, and 0 where the key says it all.
+// For watermarks, counts of rows and the store's format version; 0 if the key says everything.
 [[nodiscard]] std::string encode_record(std::uint64_t number);
 
 [[nodiscard]] Result<SessionRecord> decode_session_untrusted(std::string_view bytes);
@@ -40,13 +40,13 @@ struct ExpiredBatch {
 
 // One batch as it was put. Seq and bucket stand in the key, not in the bytes.
 [[nodiscard]] std::string encode_record(const BatchRecord& batch);
-// Batch records of one session and one bucket, one after the other: ascending by seq, at least one, at most
-// limits::kCompactedBatchesMax. The greatest seq stands in the key, the bucket, too.
+// Batch records of one session and one bucket, ascending by seq: at least one, at most limits::kCompactedBatchesMax.
+// The greatest seq and the bucket are in the key.
 [[nodiscard]] std::string encode_batch_list(std::span<const BatchRecord> batches);
-// The records of a list, or the one as it was put.
+// Decodes a list of batch records, or a single one.
 [[nodiscard]] Result<std::vector<BatchRecord>> decode_batches_untrusted(std::string_view bytes, Seq last_seq,
                                                                         BucketNumber bucket);
-// Whether it claims to be a list; the rest is unchecked.
+// Whether the bytes claim to be a list; nothing else is checked.
 [[nodiscard]] bool is_batch_list_untrusted(std::string_view bytes);
 [[nodiscard]] Result<ExpiredBatch> decode_expired_batch_untrusted(std::string_view bytes);
 [[nodiscard]] Result<ImageContent> decode_image_untrusted(std::string_view bytes);

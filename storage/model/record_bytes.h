@@ -1,6 +1,6 @@
-// Writing and bounded reading of the bytes of a record: varints (LEB128), fixed integers, strings, lists, and tables:
-// lists of which each field is a column. rows() and column() are the same for both, so that one description of a table
-// writes it and reads it.
+// Writes the bytes of records, and reads them within bounds: varints (LEB128), fixed integers, strings, lists, and
+// tables (lists of which each field is a column). Writer and reader have the same rows() and column(), so that one
+// description of a table does both.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace perfleet {
 
-// Of every record. Stored: another layout of any of them makes another one.
+// The version of every record. Stored: a new layout of any record needs a new version.
 inline constexpr std::uint8_t kRecordVersion = 1;
 
 // Starts with the version; finish() adds the checksum.
@@ -44,17 +44,17 @@ public:
         }
     }
 
-    // Before the columns of a table.
+    // Call it before the columns of a table.
     template <class List>
     void rows(const List& values, std::size_t /*max*/ = 0) {
         varint(values.size());
     }
-    // `field` gives a pointer to an integer of a row.
+    // `field` returns a pointer to an integer of a row.
     template <class List, class Field>
     void column(const List& values, Field field) {
         column(values, field, [](const auto&) { return 0; });
     }
-    // Told by how much it is above `base`, another field of the row.
+    // Stores the difference from `base`, another field of the row that isn't greater.
     template <class List, class Field, class Base>
     void column(const List& values, Field field, Base base) {
         std::vector<std::uint64_t> integers;
@@ -64,7 +64,7 @@ public:
         }
         column(integers);
     }
-    // In the codec that takes least; nothing where there are no values.
+    // Uses the codec that gives the fewest bytes; writes nothing if there are no values.
     void column(std::span<const std::uint64_t> values);
 
     [[nodiscard]] std::string finish();
@@ -73,10 +73,11 @@ private:
     std::string bytes_;
 };
 
-// Checks checksum and version at once; after a fault everything reads as zero and end() tells the first fault.
+// The constructor checks checksum and version. After a fault everything reads as zero, and end() returns the first
+// fault.
 class RecordReader {
 public:
-    // Refuses other versions by name.
+    // Refuses other versions; `what` names the record in errors.
     RecordReader(std::string_view bytes_untrusted, std::string_view what);
 
     [[nodiscard]] std::uint8_t fixed_u8();
@@ -89,7 +90,7 @@ public:
     [[nodiscard]] SeqRange seq_range();
     [[nodiscard]] ClockPoint clock_point();
 
-    // Every element takes at least one byte, so a list is never longer than what is left.
+    // Every element takes at least one byte, so a list never has more elements than bytes that are left.
     template <class List, class Read>
     void list(List& values, Read read) {
         const std::uint64_t count = varint(rest_.size());
@@ -119,22 +120,22 @@ public:
             }
         }
     }
-    // One value a row: zeros after a fault.
+    // One value per row; zeros after a fault.
     [[nodiscard]] std::vector<std::uint64_t> column(std::size_t row_count);
 
-    // Fails when it takes more than 64 bits.
+    // Fails if the sum exceeds 64 bits.
     [[nodiscard]] std::uint64_t sum_of(std::uint64_t a, std::uint64_t b);
 
     void fail(ErrorCode code, const std::string& what);
     [[nodiscard]] bool has_failed() const { return failed_; }
 
-    // Ok when nothing failed and nothing is left over.
+    // Ok if nothing failed and no bytes are left.
     [[nodiscard]] Result<Done> end();
 
 private:
     [[nodiscard]] std::string_view sized_bytes();
 
-    std::string_view what_;  // a literal
+    std::string_view what_;  // string literal
     std::string_view all_;
     std::string_view rest_;
     bool failed_ = false;

@@ -1,4 +1,4 @@
-// What a summary stands for. Byte layout: storage/FORMAT.md.
+// The rows that a summary or a map stands for. Byte layout: storage/FORMAT.md.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace perfleet {
 
-// Of the epoch's batches those with rows of the series that are all in these seqs.
+// Rows of one series in an epoch: those of all batches with these seqs.
 struct RowCover {
     EpochNumber epoch;
     std::uint64_t row_count = 0;
     std::vector<SeqRange> seqs;  // ascending
 
-    // Greater than all before. `is_next`: no batch that isn't covered lies between this one and the last.
+    // Adds a seq greater than all before. `is_next`: no batch that isn't covered lies between it and the last one.
     void add_seq(Seq seq, bool is_next);
 
     friend bool operator==(const RowCover&, const RowCover&) = default;

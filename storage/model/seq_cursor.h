@@ -1,4 +1,4 @@
-// The blocks or the summaries of a series, pulled.
+// A cursor over the blocks or the summaries of a series.
 #pragma once
 
 #include <functional>
@@ -15,25 +15,25 @@ template <class Key>
 struct SeqStep {
     CursorStep step = CursorStep::kEnd;
     Key key{};
-    std::string_view value{};  // borrowed until the cursor is asked again
-    Error gap{};               // names what is missing
+    std::string_view value{};  // borrowed until the next call of next()
+    Error gap{};               // names what can't be read
 };
 
-// What stands under such keys, ascending by first_seq, as it was when the cursor was opened (behind a gap: as it is
-// then), whatever is compacted, dropped or refreshed meanwhile. One thread at a time; ends before its store.
+// The items, ascending by first_seq, as they were when the cursor was opened (after a gap: as they are then), even if
+// they are compacted, dropped or refreshed meanwhile. One thread at a time; must end before its store.
 template <class Key>
 class SeqCursor {
 public:
     using Step = SeqStep<Key>;
 
-    // `next` goes on at the first key whose first_seq is at least `first`.
+    // `next` returns the item at the first key whose first_seq is at least `first`.
     explicit SeqCursor(std::function<Result<Step>(Seq first)> next) : next_{std::move(next)} {}
 
-    // So that next() passes over keys whose first_seq is lower, and over gaps before them. Only forward. A batch is in
-    // a block that begins with itself or, where they are compacted, with an earlier one: of all batches of a block the
-    // rows of the series are at most limits::kBlockRowsMax.
+    // Makes next() skip keys with lower first_seq, and gaps before them. Only forward. A batch is in the block that
+    // begins with it or, if compacted, with an earlier batch; the batches of one block have at most
+    // limits::kBlockRowsMax rows of the series.
     void seek(Seq first) { first_ = first; }
-    // Errors: only others than damage.
+    // Errors: all except damage.
     [[nodiscard]] Result<Step> next() { return next_(first_); }
 
 private:

@@ -1,4 +1,4 @@
-// A session: what its Hello and its Bye said, and what a user has said of it since.
+// A session: its Hello, its Bye, and a user's notes on it.
 //
 // Plain values that own their memory.
 #pragma once
@@ -49,12 +49,12 @@ struct SessionRecord {
     ClockPoint start_point;
     HostRecord host;
     std::string collector_version;
-    UtcNs received;  // when it was first heard of, by the receiver's clock; 0: not known
+    UtcNs received;  // when it was first received, by the receiver's clock; 0: unknown
 
-    // What puts sessions into the order in which they came.
+    // Time of arrival, by which sessions are ordered.
     [[nodiscard]] UtcNs came() const { return received.value != 0 ? received : start_point.utc_ns; }
 
-    // Null where no event has this number: of series without one, and of what was damaged.
+    // Null if no event has this number: for series without an event, and damaged ones.
     [[nodiscard]] const EventRecord* event_at(EventNumber number) const {
         return number.value < events.size() ? &events[number.value] : nullptr;
     }
@@ -72,24 +72,24 @@ struct SessionEnd {
     friend bool operator==(const SessionEnd&, const SessionEnd&) = default;
 };
 
-// What a user has said of a session.
+// A user's notes on a session.
 struct SessionNote {
     std::string given_name;   // empty: none
-    bool is_removed = false;  // its rows count as expired, also those that come later
+    bool is_removed = false;  // its rows count as expired, including later ones
 
     friend bool operator==(const SessionNote&, const SessionNote&) = default;
 };
 
 inline constexpr std::size_t kGivenNameSizeBytesMax = 64;
 
-// How far one session has come.
+// The seq up to which a session is resolved.
 struct SessionPrefix {
     TargetId target;
     SessionId session;
     Seq prefix;
 };
 
-// Errors: kInvalid, saying why the text can't be a session's name.
+// Checks a name that a user gives to a session. Errors: kInvalid, saying why.
 [[nodiscard]] Result<Done> check_given_name(std::string_view text_untrusted);
 
 }  // namespace perfleet

@@ -1,14 +1,14 @@
-// What visitors return, and what cursors come to.
+// Return values of visitors and cursors.
 #pragma once
 
 #include <cstdint>
 
 namespace perfleet {
 
-// Whether they want more.
+// Whether a visitor wants more items.
 enum class Visit : std::uint8_t { kContinue, kStop };
 
-// A gap is what can't be read: the cursor goes on behind it.
+// kGap: something can't be read; the cursor continues after it.
 enum class CursorStep : std::uint8_t { kItem, kGap, kEnd };
 
 }  // namespace perfleet

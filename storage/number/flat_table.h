@@ -1,7 +1,7 @@
-// Small numbers by 64-bit key: open addressing in one array, at most half full. For the inner loops of counting, where
-// a std::unordered_map would take a cache miss for each node.
+// A hash table from 64-bit keys to small numbers: open addressing in one array, at most half full. For inner loops that
+// count, where a std::unordered_map would cost a cache miss per node.
 //
-// One thread. The value 0 is that of a key which isn't there.
+// One thread. The value 0 means that a key isn't in the table.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace perfleet {
 template <class Value>
 class FlatTable {
 public:
-    // The key's value, 0 when it is new. The reference holds until the next call; whoever leaves it 0 may not look for
-    // it again.
+    // The key's value, 0 if it is new. The reference is valid until the next call. A new key must get a value other
+    // than 0 before it is looked up again.
     Value& operator[](std::uint64_t key) {
         if (used_ * 2 >= slots_.size()) {
             grow();
@@ -76,14 +76,14 @@ private:
     std::size_t used_ = 0;
 };
 
-// Numbers of a call tree's nodes by (caller, name). Most nodes have one callee, which is found beside its caller;
-// further ones are in a hash table, where each look may be a miss of the processor's cache.
+// Numbers of a call tree's nodes by (caller, name). Most nodes have one callee, which is stored with the caller;
+// further ones are in a hash table, where each lookup may be a cache miss.
 //
-// One thread. Nodes are numbered by the user, from 1; caller 0 stands for what the outermost nodes hang on.
+// One thread. The user numbers nodes from 1; caller 0 stands for the parent of the outermost nodes.
 class CalleeTable {
 public:
-    // The callee's number, 0 when it is new. The reference holds until the next call; whoever leaves it 0 may not look
-    // for it again.
+    // The callee's number, 0 if it is new. The reference is valid until the next call. A new callee must get a number
+    // other than 0 before it is looked up again.
     std::uint32_t& number_of(std::uint32_t caller, std::uint32_t name) {
         if (caller >= firsts_.size()) {
             firsts_.resize(std::size_t{caller} + 1);

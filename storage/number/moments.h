@@ -21,7 +21,7 @@ public:
     void add(std::span<const std::uint64_t> values);
     void merge(const Moments& other);
 
-    // What they are kept as, to be stored and read back.
+    // The stored form.
     struct Parts {
         std::uint64_t count = 0;
         std::uint64_t min = 0;  // 0 when there is no value
@@ -30,7 +30,7 @@ public:
         Uint256 sum_of_squares;
     };
     [[nodiscard]] Parts parts() const { return {count_, min(), max_, sum_, sum_of_squares_}; }
-    // Nothing where no values have such moments, as far as can be seen.
+    // Nothing if the parts contradict each other, as far as that can be checked.
     [[nodiscard]] static std::optional<Moments> of(const Parts& parts);
 
     [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -52,7 +52,7 @@ public:
     friend long double mean_difference(const Moments& first, const Moments& second);
 
 private:
-    // At most 256 values, within 2^56 above `low`.
+    // Adds at most 256 values, which exceed `low` by less than 2^56.
     void add_near(std::span<const std::uint64_t> values, std::uint64_t low);
     // n Σx² − (Σx)²: n² times the population variance.
     [[nodiscard]] long double scaled_variance() const;

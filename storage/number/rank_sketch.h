@@ -1,9 +1,8 @@
-// A sketch of a distribution: the value of any rank to within 1/256 of it, from a few kilobytes, for more values than
-// anybody wants to go through several times. Integers below 256 are exact; above, each power of two is cut into 128
-// equal buckets.
+// A sketch of a distribution: the value of any rank to within 1/256 of it, from a few kilobytes and in one pass.
+// Integers below 256 are exact; above, each power of two is divided into 128 equal buckets.
 //
-// Merging is addition, so parts give the same sketch in any order. Bound: what is given for a rank is the middle of the
-// bucket that holds the true value, and a bucket is at most 1/128 of its values wide.
+// Merging is addition, so parts give the same sketch in any order. Error bound: the result for a rank is the middle of
+// the bucket that holds the true value, and a bucket is at most 1/128 of its values wide.
 #pragma once
 
 #include <bit>
@@ -23,7 +22,7 @@ public:
         const unsigned shift = width > kBits + 1 ? width - kBits - 1 : 0;
         return (shift << (kBits + 1)) + static_cast<std::uint32_t>(value >> shift);
     }
-    // Whether any value lies in it.
+    // Whether a value can be in this bucket.
     [[nodiscard]] static bool is_bucket(std::uint64_t bucket) {
         return bucket <= kBucketMax && (bucket >> (kBits + 1) == 0 || (bucket >> kBits & 1U) == 1);
     }

@@ -1,6 +1,6 @@
-// Unsigned integers of 128 and 256 bits: what exact sums of squares need.
+// Unsigned integers of 128 and 256 bits, for exact sums of squares.
 //
-// Plain values; arithmetic is modulo 2^256 and callers stay below it.
+// Plain values. Arithmetic is modulo 2^256; callers must stay below that.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ public:
         return *this;
     }
 
-    // `other` is not greater.
+    // `other` must not be greater.
     constexpr Uint256& operator-=(const Uint256& other) {
         std::uint64_t borrow = 0;
         for (std::size_t i = 0; i < limbs_.size(); ++i) {
@@ -67,7 +67,7 @@ public:
         return value;
     }
 
-    // The nearest there is, to half a unit of a 64-bit mantissa for each limb.
+    // Rounded, to half a unit of a 64-bit mantissa for each limb.
     [[nodiscard]] constexpr long double real() const {
         long double value = 0;
         for (std::size_t i = limbs_.size(); i > 0; --i) {

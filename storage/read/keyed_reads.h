@@ -1,4 +1,4 @@
-// Reading a store whose engine is ordered bytes: the StoreReader part that all engines share.
+// Implements StoreReader on an engine of ordered bytes, for all engines.
 //
 // Threads: as the engine's reads.
 #pragma once
@@ -22,14 +22,14 @@
 
 namespace perfleet {
 
-// What the mark of a partition says of which nothing waits. Numbers are stored: they must never change.
+// Values of the mark of a partition without work for compaction. Stored: they must never change.
 inline constexpr std::uint64_t kMarkCompacted = 0;
-inline constexpr std::uint64_t kMarkDaySummed = 1;  // compacted, too
+inline constexpr std::uint64_t kMarkDaySummed = 1;  // also compacted
 
 // The implementations of StoreReader's methods, see there.
 class KeyedReads {
 public:
-    // What reads leave out because it is damaged goes to the notes.
+    // What reads skip because it is damaged is added to the notes.
     KeyedReads(const Engine& engine, DamageNotes& notes) : engine_{&engine}, notes_{&notes} {}
 
     [[nodiscard]] Result<std::vector<Partition>> partitions() const;
@@ -54,15 +54,14 @@ public:
     [[nodiscard]] Result<Seq> watermark(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::optional<ImageContent>> image(std::string_view build_id) const;
 
-    // What only the writer asks for.
+    // The following are for the writer only.
     // Partitions that were dropped but still have keys.
     [[nodiscard]] Result<std::vector<Partition>> dropped_leftovers() const;
     [[nodiscard]] Result<bool> is_dropped(const Partition& partition) const;
-    // What was done to the partition when nothing of it waited: the greatest of kMark… that holds; nothing when
-    // something waits.
+    // The mark of the partition; nothing if it has work for compaction.
     [[nodiscard]] Result<std::optional<std::uint64_t>> compaction_mark(const Partition& partition) const;
-    [[nodiscard]] Result<SessionNote> session_note(const SessionName& session) const;  // an empty one where none is
-    // With a bucket from `first` to `last`, both included; ascending.
+    [[nodiscard]] Result<SessionNote> session_note(const SessionName& session) const;  // empty if there is none
+    // Partitions with a bucket from `first` to `last`, both included; ascending.
     [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session,
                                                                     BucketNumber first = BucketNumber{0},
                                                                     BucketNumber last = BucketNumber{~0U}) const;
@@ -70,14 +69,14 @@ public:
                                                                       BucketNumber bucket) const;
     [[nodiscard]] Result<std::optional<BatchRecord>> batch(const Partition& partition, const BatchKey& key) const;
     [[nodiscard]] Result<std::optional<std::uint32_t>> expired_batch_seal(const BatchKey& key) const;
-    // Of one partition; 0 where none have.
+    // Expired rows in one partition; 0 if there are none.
     [[nodiscard]] Result<std::uint64_t> expired_rows(TargetId target, SessionId session, Series series,
                                                      const Partition& partition) const;
-    // (seq, seal) of the expired batches from `first` on.
+    // (seq, seal) of the expired batches, from `first` on.
     [[nodiscard]] Result<std::vector<std::pair<Seq, std::uint32_t>>> expired_batch_seals(TargetId target,
                                                                                          SessionId session,
                                                                                          Seq first) const;
-    // As visit_batches: everything readable, then an error that names the first damage.
+    // As visit_batches: visits everything readable, then returns an error that names the first damage.
     [[nodiscard]] Result<Done> visit_partition_batches(
         const Partition& partition, const std::function<void(const BatchKey&, const BatchRecord&)>& visitor) const;
 
@@ -87,15 +86,15 @@ private:
     [[nodiscard]] Result<bool> visit_session_records(const KeyRange& range,
                                                      const std::function<Visit(SessionRecord&&)>& visitor) const;
     [[nodiscard]] Result<std::vector<SessionName>> sessions_with_batches(const Partition& partition) const;
-    // The next item, decoded from its key, or from key and value; nothing at the end. What can't be is noted, and
-    // `is_damaged` says that there was a gap.
+    // The next item, decoded from its key, or from key and value; nothing at the end. Damage is noted; `is_damaged`
+    // says that there was a gap.
     template <class Decode>
     [[nodiscard]] auto next_noting(ReadableCursor& at, const Decode& decode, bool* is_damaged = nullptr) const;
     [[nodiscard]] Result<std::optional<std::string>> get_noting(const std::string& key) const;
     [[nodiscard]] Result<Done> visit_decodable(
         const KeyRange& range,
         const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const;
-    // Those of compacted records one by one; all of the partition.
+    // Visits compacted records one by one.
     [[nodiscard]] Result<Done> visit_records(
         const KeyRange& range, const Partition& partition,
         const std::function<Visit(const BatchKey&, const BatchRecord&)>& visitor) const;
@@ -104,7 +103,7 @@ private:
     DamageNotes* notes_;
 };
 
-// Base with StoreReader's methods answered from keys: ReaderOver<StoreReader>, ReaderOver<Store>.
+// A base class with StoreReader's methods implemented on keys: ReaderOver<StoreReader>, ReaderOver<Store>.
 template <class Base>
 class ReaderOver : public Base {
 public:

@@ -1,4 +1,4 @@
-// Reading a store: blocks and records, identical on every engine. What statistics and exporters stand on.
+// The interface for reading a store: blocks and records, the same on every engine. For statistics and exporters.
 //
 // Keys and values: storage/FORMAT.md.
 #pragma once
@@ -22,9 +22,9 @@
 
 namespace perfleet {
 
-// Reading. Safe for concurrent use by several threads. What a visitor is given is borrowed until it returns.
-// Errors: kCorrupt names the key of a damaged value; kIo what the engine said. Damage hides nothing else: visits go on
-// behind it and tell it at the end, and lists leave out what is damaged (see damage()).
+// Safe for use by several threads at once. Visitors borrow their arguments until they return. Errors: kCorrupt names
+// the key of a damaged value; kIo has the engine's message. Damage hides nothing else: visits continue after it and
+// report it at the end; lists leave out what is damaged (see damage()).
 class StoreReader {
 public:
     StoreReader() = default;
@@ -32,79 +32,79 @@ public:
     StoreReader& operator=(const StoreReader&) = delete;
     virtual ~StoreReader() = default;
 
-    // Chosen when the store was created.
+    // Set when the store was created.
     [[nodiscard]] virtual ShardCount shards() const = 0;
 
-    // Brings a reader that stands beside a live writer up to date; does nothing for the writer itself.
+    // Brings a reader beside a live writer up to date; does nothing for the writer itself.
     [[nodiscard]] virtual Result<Done> refresh() = 0;
 
-    // What the lists below had to leave out since the last refresh(), and what a writer saw when it was opened; a
-    // sentence each that names key or file; not more than a few dozen. Any thread.
+    // What the lists below left out since the last refresh(), and damage that a writer saw at opening: one sentence
+    // each, which names key or file; at most a few dozen. Any thread.
     [[nodiscard]] virtual std::vector<std::string> damage() const = 0;
-    // Whether write-ahead logs are lost: rows that nothing else here may speak of.
+    // Whether write-ahead logs are lost, with rows that nothing else in the store mentions.
     [[nodiscard]] virtual bool has_lost_logs() const = 0;
 
-    // Ascending. One that can't be read is among them as long as a session is known to be in it.
+    // Ascending. Includes unreadable partitions if a session is known to be in them.
     [[nodiscard]] virtual Result<std::vector<Partition>> partitions() const = 0;
 
-    // Sessions with rows in the partition, by (target, session). Their records may be more than fit into memory; names
-    // are also of those whose record is damaged.
+    // Sessions with rows in the partition, by (target, session). Their records may be larger than memory.
+    // session_names() includes sessions whose record is damaged.
     [[nodiscard]] virtual Result<std::vector<SessionRecord>> sessions(const Partition& partition) const = 0;
     [[nodiscard]] virtual Result<std::vector<SessionName>> session_names(const Partition& partition) const = 0;
 
-    // Every session that was ever defined, also without rows, once each and one in memory at a time; by (target,
-    // session), but for those whose record is damaged and stands in a partition, too: they come last.
+    // Visits every defined session, with or without rows, once, with one in memory at a time; by (target, session),
+    // except sessions whose record is damaged but also stored in a partition: these come last.
     [[nodiscard]] virtual Result<Done> visit_sessions(const std::function<Visit(SessionRecord&&)>& visitor) const = 0;
-    // All of them at once: they may be more than fit into memory.
+    // All sessions at once: they may be larger than memory.
     [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const;
 
-    // The record of one session; nothing where it was never defined.
+    // The record of one session; nothing if it was never defined.
     [[nodiscard]] virtual Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const = 0;
 
-    // In which the session was defined, ascending.
+    // The partitions in which the session was defined, ascending.
     [[nodiscard]] virtual Result<std::vector<Partition>> session_partitions(TargetId target,
                                                                             SessionId session) const = 0;
 
     [[nodiscard]] virtual Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const = 0;
 
-    // Of the sessions of which something was said.
+    // Notes, for sessions that have one.
     [[nodiscard]] virtual Result<std::map<SessionName, SessionNote>> session_notes() const = 0;
 
-    // The session's batch records in this partition, ascending by seq, whether compacted or not: all that are readable,
-    // also when it ends in an error of kCorrupt or kIo.
+    // Visits the session's batch records in this partition, ascending by seq, compacted or not. Visits all readable
+    // ones even if it returns kCorrupt or kIo.
     [[nodiscard]] virtual Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                                      const std::function<Visit(const BatchRecord&)>& visitor) const = 0;
 
-    // The blocks of one series in this partition, ascending by first_seq. Their seqs don't overlap. A cursor meets each
-    // batch's rows once also while blocks are compacted; two cursors may meet them in different blocks.
+    // The blocks of one series in this partition, ascending by first_seq. Their seqs don't overlap. A cursor returns
+    // each batch's rows once, even if blocks are compacted meanwhile; two cursors may return them in different blocks.
     [[nodiscard]] virtual BlockCursor blocks(const Partition& partition, TargetId target, SessionId session,
                                              Series series) const = 0;
 
-    // What partitions have of the session, keys and values. Reads all of it.
+    // Size of the session's keys and values in all partitions. Reads all of them.
     [[nodiscard]] virtual Result<std::uint64_t> session_size_bytes(const SessionName& session) const = 0;
 
-    // The summaries of one series in this partition, ascending by first_seq. Lost files are no gaps: the rows
-    // are in blocks, too.
+    // The summaries of one series in this partition, ascending by first_seq. Lost files cause no gaps: the rows are
+    // also in blocks.
     [[nodiscard]] virtual SummaryCursor summaries(const Partition& partition, TargetId target, SessionId session,
                                                   Series series) const = 0;
 
-    // The dictionary of the partition, and the map of an epoch's stacks into it, as they are stored; nothing where
-    // there is none. kCorrupt is no loss: definitions are in blocks, too.
+    // The dictionary of the partition, and the map of an epoch's stacks into it, as stored; nothing if there is none.
+    // kCorrupt loses nothing: definitions are also in blocks.
     [[nodiscard]] virtual Result<std::optional<std::string>> dictionary(const Partition& partition) const = 0;
     [[nodiscard]] virtual Result<std::optional<std::string>> stack_map(const StackMapKey& key) const = 0;
 
-    // Rows of dropped partitions, per series, of this session: (series, rows). Ascending by series.
+    // Rows of this session in dropped partitions: (series, rows), ascending by series.
     [[nodiscard]] virtual Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                         SessionId session) const = 0;
 
-    // The newest bucket that was dropped with rows of this session; nothing when none was.
+    // The newest dropped bucket with rows of this session; nothing if there is none.
     [[nodiscard]] virtual Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target,
                                                                                   SessionId session) const = 0;
 
     // Every batch up to here is durable or resolved (refused, dropped, expired); Seq{0} for an unknown session.
     [[nodiscard]] virtual Result<Seq> watermark(TargetId target, SessionId session) const = 0;
 
-    // Whole content, or nothing when it is not (entirely) there.
+    // The whole content; nothing if it is missing or incomplete.
     [[nodiscard]] virtual Result<std::optional<ImageContent>> image(std::string_view build_id) const = 0;
 };
 

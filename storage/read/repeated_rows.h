@@ -1,8 +1,8 @@
-// Rows that stand under two keys. Compaction deletes what it has compacted; where damage hides a deletion, or a lost
-// file was put back, the small blocks and single records may stand beside the compacted ones again. The longer one
-// counts: these say which key repeats it.
+// Detects rows that are stored under two keys. Compaction deletes what it has compacted; if damage hides a deletion, or
+// a lost file was put back, the small blocks and single records may exist beside the compacted ones again. The
+// compacted one counts: these classes say which key repeats it.
 //
-// Threads: as the engine's reads, one visit each.
+// Threads: as the engine's reads; one object per visit.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@
 
 namespace perfleet {
 
-// Reported the blocks of a visit in the order of their keys: a compacted one stands under the first of its seqs, so
-// before all that it may repeat. Reads again only where seqs overlap.
+// Takes the blocks of a visit in the order of their keys: a compacted block is under the first of its seqs, so before
+// all blocks that may repeat it. Reads again only if seqs overlap.
 class RepeatedBlocks {
 public:
     explicit RepeatedBlocks(const Engine& engine) : engine_{&engine} {}
 
-    // Whether all its rows are in the compacted block before. Errors: of the engine, damage excepted.
+    // Whether all rows of the block are in the compacted block before it. Errors: of the engine, except damage.
     [[nodiscard]] Result<bool> take(const BlockKey& key, std::string_view block_untrusted);
 
 private:
@@ -30,23 +30,24 @@ private:
 
     const Engine* engine_;
     std::optional<BlockKey> compacted_;
-    Seq last_;              // that the compacted one names, unchecked
-    bool is_read_ = false;  // and these are its seqs, ascending; none when it is damaged
+    Seq last_;              // last seq of the compacted block, unchecked
+    bool is_read_ = false;  // seqs_ are those of the compacted block, ascending; empty if it is damaged
     std::vector<Seq> seqs_;
 };
 
-// Reported the batch records of a visit, several of one value in the order of their seqs: such a value stands under the
-// last of them, so behind single ones that it may repeat. Remembers as many single ones as a value holds, and more.
+// Takes the batch records of a visit; those of one value in the order of their seqs. A compacted value is under its
+// last seq, so after single records that repeat it. Remembers the latest single records: at least as many as a value
+// holds.
 class RepeatedRecords {
 public:
-    // Whether a record of a value of several stood before it as a single one.
+    // Whether a single record for the same batch was taken before this record of a compacted value.
     [[nodiscard]] bool take(const Partition& partition, const BatchKey& key, bool is_one_of_several);
 
 private:
     Partition partition_{};
     TargetId target_{};
     SessionId session_{};
-    std::vector<Seq> singles_;  // the last ones, ascending
+    std::vector<Seq> singles_;  // the latest ones, ascending
 };
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// Which sessions are meant: `{label="v", arch=~"aarch.*"}`, as queries select them and retention classes take them in.
+// Selects sessions by labels: `{label="v", arch=~"aarch.*"}`, for queries and retention classes.
 //
 // Plain values; parsing takes untrusted text and answers with errors that name the position.
 #pragma once
@@ -26,17 +26,17 @@ struct Matcher {
     std::string value;
 };
 
-// `{a="b", c!="d", e=~"f.*", g!~"h"}`; the empty string and `{}` select all. Strings know \" and \\. Errors: kUsage,
-// beginning with `where` the text stands.
+// `{a="b", c!="d", e=~"f.*", g!~"h"}`; the empty string and `{}` select all. In strings \" and \\ are escapes. Errors:
+// kUsage; the message begins with `where`, the place of the text.
 [[nodiscard]] Result<std::vector<Matcher>> parse_matchers(std::string_view text, std::string_view where = "--select");
 
-// Where the matchers that begin the text end: behind the first } that stands in no string.
+// The end of the matchers that begin the text: after the first } outside of strings.
 [[nodiscard]] std::size_t end_of_matchers(std::string_view text);
 
 // Whether sessions' labels satisfy all matchers, with regular expressions compiled once. Threads: any.
 class SessionFilter {
 public:
-    // Errors: kUsage for an invalid regular expression, which parse_matchers doesn't let through.
+    // Errors: kUsage (an invalid regular expression, which parse_matchers rejects, too).
     [[nodiscard]] static Result<SessionFilter> make(const std::vector<Matcher>& matchers);
 
     [[nodiscard]] bool takes(const SessionRecord& session) const;
@@ -46,7 +46,7 @@ private:
     std::vector<std::shared_ptr<const Condition>> conditions_;
 };
 
-// The same, of one session.
+// As SessionFilter, for one session.
 [[nodiscard]] Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& session);
 
 [[nodiscard]] std::string session_hex(SessionId session);

@@ -1,4 +1,4 @@
-// The rows of batches that are about to be deleted, as counts of what expired; of one partition.
+// Counts the rows of batches of one partition that are about to be deleted as expired.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace perfleet {
 
 class ExpiredRows {
 public:
-    // All are borrowed. The changes get the counts, and the batches above their session's watermark: those may be sent
-    // again, and must not be counted again.
+    // Borrows all arguments. Adds to the changes the counts and the seals of batches above their session's watermark:
+    // those may be sent again, and must not be counted twice.
     ExpiredRows(const KeyedReads& reads, const Partition& partition, OwnedChanges& changes)
         : reads_{&reads}, partition_{partition}, changes_{&changes} {}
 
     void add(const BatchKey& key, const BatchRecord& batch);
 
-    // Once, after the last batch. Gives all rows, definitions left out. Counted again, after an interruption, they are
-    // as many as before, or fewer where something is damaged by now: the greater count stays. Errors: of reads.
+    // Call it once, after the last batch. Returns all rows, without definitions. A repeated count after an interruption
+    // is the same, or lower if something was damaged since: the greater count is kept. Errors: those of reads.
     [[nodiscard]] Result<std::uint64_t> finish();
 
 private:

@@ -1,5 +1,5 @@
-// What the writer remembers of a session, so that most puts read nothing: its watermark and the seals of the batches
-// above it, whatever partition they are in. It is only a cache: anything missing is read again from the store.
+// The writer's cache of sessions, so that most puts read nothing: the watermark and the seals of the batches above it,
+// in all partitions. Anything missing is read from the store again.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct KnownSession {
     Seq watermark;
     bool is_removed = false;
     std::unordered_map<std::uint64_t, std::uint32_t> seals;  // by seq, above the watermark
-    std::set<Partition> partitions;                          // that it is defined in
-    std::set<Partition> defined;                             // of these, by this writer
+    std::set<Partition> partitions;                          // in which it is defined
+    std::set<Partition> defined;                             // those in which this writer has defined it
 
     void advance(Seq prefix) {
         watermark = prefix;
@@ -30,16 +30,16 @@ class KnownSeqs {
 public:
     explicit KnownSeqs(const KeyedReads& reads) : reads_{&reads} {}
 
-    // The reference holds until the next make_room().
+    // The reference is valid until the next make_room().
     [[nodiscard]] Result<KnownSession*> session(TargetId target, SessionId session);
 
-    // Forgets everything when its limits are reached; to be called between operations.
+    // Forgets everything if its limits are reached; call it between operations.
     void make_room();
 
     void forget_everything() { sessions_.clear(); }
     void forget_session(const SessionName& session) { sessions_.erase({session.target, session.session}); }
 
-    // Those sessions that are remembered.
+    // Only for the sessions in the cache.
     void forget_partition(const Partition& partition);
 
 private:

@@ -1,4 +1,4 @@
-// A store that keeps everything in memory and goes with its process: what one command looks at, and tests.
+// A store in memory that ends with its process: for the data of a single command, and for tests.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace perfleet {
 
-// A put beyond `size_bytes_max` is an error: kTooLarge.
+// A put beyond `size_bytes_max` fails: kTooLarge.
 [[nodiscard]] std::unique_ptr<Store> make_memory_store(
     const StoreOptions& options = {}, std::uint64_t size_bytes_max = std::numeric_limits<std::uint64_t>::max());
 

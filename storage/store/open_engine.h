@@ -1,4 +1,4 @@
-// The engine of a store, by where it is: a folder (RocksDB), or rados:[USER@]POOL[/NAMESPACE].
+// Opens the engine of a store by its location: a folder (RocksDB), or rados:[USER@]POOL[/NAMESPACE].
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ namespace perfleet {
 struct EngineOptions {
     std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes;
     std::uint64_t reserve_size_bytes = 0;
-    bool is_shared = false;                          // with other gateways, where the engine can
-    std::optional<ShardCount> shards;                // of a store that is created here, where the engine has to know
+    bool is_shared = false;                          // with other gateways, if the engine can share
+    std::optional<ShardCount> shards;                // of a store that is created here, if the engine needs it
     const std::atomic<bool>* is_stopping = nullptr;  // as in StoreOptions
 };
 
@@ -27,7 +27,7 @@ struct EngineOptions {
                                                                  const EngineOptions& options = {});
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_reader_engine(const std::string& where);
 
-// Whether it is a folder.
+// Whether the location is a folder.
 [[nodiscard]] bool is_folder(const std::string& where);
 
 }  // namespace perfleet

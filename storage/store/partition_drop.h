@@ -1,4 +1,4 @@
-// What is written when a partition is dropped, and which keys are erased behind that.
+// The changes that drop a partition, and the keys that are erased afterwards.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,17 @@
 namespace perfleet {
 
 struct PartitionDrop {
-    OwnedChanges changes;         // the mark, the counts of expired rows, and what the sessions had there
-    std::uint64_t row_count = 0;  // that expire, definitions left out
+    OwnedChanges
+        changes;  // the mark, the counts of expired rows, and the removal of the sessions' entries for the partition
+    std::uint64_t row_count = 0;  // rows that expire, without definitions
 };
 
-// Reads the partition's batch records, not its blocks. Valid as long as no batch is put there meanwhile. Errors: those
-// of reads; damaged records are left out.
+// Reads the partition's batch records, not its blocks. Valid only while no batch is put there. Errors: those of reads;
+// damaged records are left out.
 [[nodiscard]] Result<PartitionDrop> make_partition_drop(const KeyedReads& reads, const Partition& partition);
 
-// The keys of these partitions, ascending; one range for neighbours (shards of one bucket and class), for every erasure
-// has its price.
+// The keys of these partitions, ascending. Neighbours (shards of one bucket and class) share one range, because every
+// erasure has a cost.
 [[nodiscard]] std::vector<KeyRange> ranges_of(std::span<const Partition> partitions);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// What a put means for each of its batches: stored, a repeat, a conflict, expired.
+// Decides for each batch of a put: stored, duplicate, conflict or expired.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace perfleet {
 
-// One call of put: judges batch after batch and gathers what is to be written. What it told KnownSeqs is taken back
-// unless it is kept.
+// One call of put: judges batch after batch and gathers the changes to write. Unless keep() is called, its changes of
+// KnownSeqs are undone.
 class PutCall {
 public:
     PutCall(const KeyedReads& reads, KnownSeqs& known, const Partition& partition, bool is_dropped)
@@ -26,14 +26,14 @@ public:
     // Errors: as Store::put.
     [[nodiscard]] Result<PutOutcome> judge(const AdmittedBatch& batch);
 
-    // Every batch to be stored, not expired.
+    // The sessions of batches to be stored.
     [[nodiscard]] const std::vector<SessionName>& stored() const { return stored_; }
 
-    // Of the partition; and of its shard, those of expired batches.
+    // Changes of the partition; and, for expired batches, of its shard.
     [[nodiscard]] Changes& changes() { return changes_.changes; }
     [[nodiscard]] const Changes& expired() const { return expired_.changes; }
 
-    // What was told to KnownSeqs stays: it was written.
+    // Keeps the changes of KnownSeqs: they were written.
     void keep() { reported_.clear(); }
 
 private:

@@ -1,4 +1,4 @@
-// What is written when a session is removed: first its counts, then partition by partition the end of what is there.
+// The changes that remove a session: first its counts, then its data, partition by partition.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace perfleet {
 
-// The counts of what expires with the session's part of each of these partitions, and the seals of batches that may
-// come again: all of the session's shard. Gives the rows, definitions left out. Errors: those of reads; damaged records
-// are left out.
+// Adds the counts of the session's rows in these partitions as expired, and the seals of batches that may come again;
+// all changes are of the session's shard. Returns the rows, without definitions. Errors: those of reads; damaged
+// records are left out.
 [[nodiscard]] Result<std::uint64_t> count_removed(const KeyedReads& reads, const SessionName& session,
                                                   std::span<const Partition> partitions, OwnedChanges& changes);
 
 struct SessionRemoval {
-    Changes changes;                  // the end of all that is there, of the partition alone
-    bool is_partition_empty = false;  // then: no other session has anything there
+    Changes changes;                  // delete its data; of the partition only
+    bool is_partition_empty = false;  // afterwards: no other session has data there
 };
 
-// Reads the session's batch records and summaries there; blocks only where records are damaged. Valid as long as nobody
-// writes to the partition meanwhile. Errors: those of reads.
+// Reads the session's batch records and summaries there; blocks only if records are damaged. Valid only while nobody
+// writes to the partition. Errors: those of reads.
 [[nodiscard]] Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedReads& reads,
                                                           const Partition& partition, const SessionName& session);
 

@@ -1,5 +1,5 @@
-// A store that one process writes: sealed batches in, blocks out. Engines (RocksDB, memory) stand behind it and pass
-// one conformance suite. Opened by storage/store/open_store.h.
+// A store that one process writes: takes sealed batches, stores blocks. All engines (RocksDB, RADOS, memory) pass one
+// conformance suite. Opened by storage/store/open_store.h.
 //
 // Nothing here relies on atomicity beyond one partition.
 #pragma once
@@ -12,8 +12,8 @@ namespace perfleet {
 
 class Store : public StoreWriter, public StoreMaintenance {
 public:
-    // Null where all shards are this process's. Else lists, compaction and all that is read here are of the shards that
-    // it holds; a change of another one is an error (kUnavailable).
+    // Null if this process has all shards. Else lists, compaction and all reads are limited to the shards that it
+    // holds; changes of other shards fail (kUnavailable).
     [[nodiscard]] virtual ShardLeases* leases() = 0;
 };
 

@@ -1,4 +1,4 @@
-// Which images nothing in the store names any more.
+// Finds images that nothing in the store names any more.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct UnusedImages {
     std::uint64_t size_bytes = 0;  // keys and values
 };
 
-// Reads the definitions of images of all sessions. Of a store in which some can't be read: none. Errors: those of reads
-// but for damage.
+// Reads the image definitions of all sessions. If some can't be read, finds none. Errors: those of reads, except
+// damage.
 [[nodiscard]] Result<UnusedImages> unused_images(const Engine& engine, const KeyedReads& reads);
 
 }  // namespace perfleet

@@ -1,9 +1,9 @@
 // A summary of a day: how often threads of each name were seen with each call chain, over the hours of one series of a
-// session. It says by content what an epoch's numbers mean, so all its hours are counted as one epoch.
+// session. It stores the meaning of an epoch's numbers by content, so that all its hours are counted as one epoch.
 //
-// It stands for the rows of its hours where all of them lie in the time that is asked for, as long as each hour is what
-// it was: the same rows, and the same task rows and definitions of their epochs. Byte layout, golden bytes and why it
-// is so: storage/FORMAT.md. Plain values; what is decoded is untrusted bytes.
+// It replaces the rows of its hours in queries whose time covers all of them, as long as each hour is unchanged: the
+// same rows, and the same task rows and definitions of their epochs. Byte layout, golden bytes and reasons:
+// storage/FORMAT.md. Plain values; what is decoded is untrusted bytes.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +28,19 @@ inline constexpr std::int64_t kHoursPerDay = 24;
     return static_cast<std::uint32_t>(bucket.value / kHoursPerDay);
 }
 
-// Whether rows of this kind say what others mean: names of threads, chains, images.
+// Whether rows of this kind give meaning to others: names of threads, chains, images.
 [[nodiscard]] constexpr bool gives_meaning(Kind kind) { return kind == Kind::kTask || is_definition(kind); }
 
 // The rows of one epoch in one partition.
 struct DayHour {
     Partition partition;
-    RowCover rows;     // of the series that are in the sums
-    RowCover meaning;  // all that the epoch had of rows that gives_meaning(); the same epoch
+    RowCover rows;     // rows of the series that are in the sums
+    RowCover meaning;  // all rows of the epoch whose kind gives_meaning(); the same epoch
 
     friend bool operator==(const DayHour&, const DayHour&) = default;
 };
 
-// Sums of a name follow each other in `sums`; each tells where its own end.
+// The sums of a name are consecutive in `sums`; each name states where its sums end.
 struct DaySummary {
     struct Node {
         std::uint32_t parent = 0;  // the caller's number; 0: none
@@ -71,10 +71,10 @@ struct DaySummary {
 // Equal summaries give equal bytes.
 [[nodiscard]] std::string encode_summary(const DaySummary& summary);
 
-// Everything that the comments above promise holds in what it gives. Errors: as decode_dictionary_untrusted.
+// The result satisfies everything that the comments above say. Errors: as decode_dictionary_untrusted.
 [[nodiscard]] Result<DaySummary> decode_summary_untrusted(std::string_view bytes_untrusted);
 
-// What its stack and image numbers mean. Errors: kInvalid, a chain of more than limits::kStackChainMax nodes.
+// The meaning of its stack and image numbers. Errors: kInvalid (a chain of more than limits::kStackChainMax nodes).
 [[nodiscard]] Result<EpochDictionary> dictionary_of(const DaySummary& summary);
 
 }  // namespace perfleet

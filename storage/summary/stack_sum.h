@@ -1,7 +1,7 @@
 // Sums of rows by call chain, as columns of a record.
 //
-// Byte layout: storage/FORMAT.md. Of what is read nothing is believed until check_sums() has passed; the reader fails
-// where it doesn't.
+// Byte layout: storage/FORMAT.md. Decoded sums are untrusted until check_sums() has passed; the reader fails if it
+// doesn't pass.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct StackSum {
 
 void write_sums(RecordWriter& writer, std::span<const StackSum> sums);
 void read_sums(RecordReader& reader, std::vector<StackSum>& sums);
-// Those from `begin` to `end`: at least one, ascending by stack. Gives their rows.
+// Checks sums `begin` to `end`: at least one, ascending by stack. Returns their rows.
 [[nodiscard]] std::uint64_t check_sums(RecordReader& reader, std::span<const StackSum> sums, std::size_t begin,
                                        std::size_t end);
 

@@ -1,7 +1,7 @@
-// What a store's folder holds, and what of it is damaged: every table file, log, record, block, dictionary and seal.
+// Checks a store's folder for damage: every table file, log, record, block, dictionary and seal.
 //
-// Reads only; works on a stopped folder and beside a live gateway, whose newest writes it may miss. Of a store on
-// RADOS, which checks its objects itself, records, blocks, dictionaries and seals.
+// Reads only; works on a stopped folder and beside a live gateway, whose newest writes it may miss. For a store on
+// RADOS, which checks its objects itself: records, blocks, dictionaries and seals.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct PartitionContent {
 struct StoreDamage {
     std::string place;                 // a file, or a key in words
     std::string what;                  // what is wrong with it
-    std::string lost;                  // what can't be read for it
-    std::uint64_t lost_row_count = 0;  // as far as it is known
+    std::string lost;                  // what can't be read because of it
+    std::uint64_t lost_row_count = 0;  // as far as known
 };
 
 struct StoreCheck {
@@ -47,10 +47,10 @@ struct StoreCheck {
 
 inline constexpr std::size_t kStoreDamageMax = 10'000;
 
-// With `verify` table files and logs are checked, every record and block is decoded in full, each batch's seal is
-// computed from its blocks again, and each epoch's dictionary is put together (definitions of a collector that
-// contradict each other are no damage). Without, damage is listed as far as it hinders listing. Errors: kNotFound,
-// kPermission, kInvalid (no folder of a store); a damaged store is no error.
+// With `verify` it checks table files and logs, decodes every record and block in full, recomputes each batch's seal
+// from its blocks, and builds each epoch's dictionary (contradicting definitions of a collector aren't damage). Without
+// `verify` it lists damage only as far as that hinders listing. Errors: kNotFound, kPermission, kInvalid (not a store's
+// folder); a damaged store is no error.
 [[nodiscard]] Result<StoreCheck> check_store(const std::string& where, bool verify,
                                              const ProgressReport& progress = {});
 
