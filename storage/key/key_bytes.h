@@ -17,8 +17,8 @@ namespace perfleet {
 // The first byte of a key. Numbers are stored: they must never change.
 enum class Table : std::uint8_t {
     kFormat = 0,            // the store's format version, and its number of shards
-    kPartition = 1,         // every defined session
-    kSession = 2,           // every session that was defined
+    kPartition = 1,         // everything of one partition
+    kSession = 2,           // every defined session
     kSessionEnd = 3,        // from its Bye
     kWatermark = 4,         // of a session
     kSessionPartition = 5,  // the partitions in which a session was defined
