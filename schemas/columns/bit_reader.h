@@ -1,5 +1,4 @@
-// Reads varints and packed values from untrusted bytes: never outside them;
-// after a fault everything reads as zero.
+// Reads varints and packed values from untrusted bytes, and never outside them. After a fault everything reads as zero.
 //
 // Freestanding.
 #pragma once
@@ -40,11 +39,11 @@ public:
         return 0;
     }
 
-    // Values of `width` bits, low bit first. Fails (kInvalid) when a bit is set
-    // behind the last value. `values` is undefined after a fault.
+    // Values of `width` bits, low bit first. Fails (kInvalid) if a bit after the last value is set. `values` is
+    // undefined after a fault.
     void packed(unsigned width, std::span<std::uint64_t> values);
 
-    // As packed() of so many values, which nobody wants to know.
+    // As packed(), but skips the values.
     void pass_packed(unsigned width, std::size_t count) { static_cast<void>(take_packed(width, count)); }
 
     void fail(ErrorCode code, std::uint64_t value) {
@@ -58,7 +57,7 @@ public:
     [[nodiscard]] Fault fault() const { return fault_; }
     [[nodiscard]] std::size_t left_bytes() const { return bytes_.size() - offset_; }
 
-    // The next bytes, which are passed over; empty after a fault.
+    // Returns and skips the next bytes; empty after a fault.
     std::span<const std::byte> take(std::size_t size_bytes) {
         if (failed_ || size_bytes > bytes_.size() - offset_) {
             fail(ErrorCode::kTruncated, size_bytes);
@@ -70,7 +69,7 @@ public:
     }
 
 private:
-    // The bytes of packed values; empty after a fault.
+    // Returns and skips the bytes of packed values; empty after a fault.
     std::span<const std::byte> take_packed(unsigned width, std::size_t count);
 
     static constexpr unsigned kVarintBytesMax = 10;

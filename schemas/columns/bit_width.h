@@ -9,7 +9,7 @@
 
 namespace perfleet {
 
-// By halves; the same on every processor.
+// By halving; works on every processor.
 [[nodiscard]] constexpr unsigned bit_width_by_halves(std::uint64_t value) {
     unsigned width_bits = 0;
     for (unsigned step_bits = 32; step_bits > 0; step_bits /= 2) {
@@ -21,7 +21,7 @@ namespace perfleet {
     return width_bits + (value != 0 ? 1 : 0);
 }
 
-// 0 for 0, 64 at most.
+// 0 for 0; at most 64.
 [[nodiscard]] constexpr unsigned bit_width(std::uint64_t value) {
 #if defined(__riscv) && !defined(__riscv_zbb)
     return bit_width_by_halves(value);

@@ -1,6 +1,5 @@
-// The least and the greatest value of an encoded column, found without writing
-// the column out: what whoever admits foreign rows has to know, at a third of
-// the cost of decoding them.
+// Finds the least and the greatest value of an encoded column without writing the column out. Whoever admits untrusted
+// rows needs them; this costs a third of decoding.
 //
 // Freestanding; takes about 14 KiB of stack.
 #pragma once
@@ -15,20 +14,18 @@
 namespace perfleet {
 
 struct ValueBounds {
-    std::uint64_t min = ~0ULL;  // as they are here when there are no values
+    std::uint64_t min = ~0ULL;  // the initial values if there are no values
     std::uint64_t max = 0;
 
     friend constexpr bool operator==(const ValueBounds&, const ValueBounds&) = default;
 };
 
-// Of the `value_count` values that decode_integers() would give. Fails where,
-// and as, that fails.
+// Bounds of the `value_count` values that decode_integers() would give. Has the same faults.
 [[nodiscard]] Checked<ValueBounds> bounds_of_integers(Codec codec, std::span<const std::byte> bytes_untrusted,
                                                       std::size_t value_count);
 
-// Whether all of them lie within `limits`: if so, bounds that lie there, too,
-// else the exact ones. Cheaper, for values that can't be outside aren't looked
-// at.
+// Tells whether all values lie within `limits`: if so, returns bounds within them, else the exact bounds. Cheaper,
+// because it skips values that can't be outside.
 [[nodiscard]] Checked<ValueBounds> bounds_within(Codec codec, std::span<const std::byte> bytes_untrusted,
                                                  std::size_t value_count, ValueBounds limits);
 

@@ -1,4 +1,4 @@
-// The column codecs: how one column of one series becomes bytes. The same bytes travel and are stored.
+// The column codecs: how one column of one series becomes bytes. The wire and the store have the same bytes.
 //
 // Freestanding: works in the memory it is given, no heap, no exceptions. Encoders are exact for every input; decoders
 // take untrusted bytes, never read outside them, and refuse what doesn't decode to exactly the stated number of values.
@@ -43,9 +43,9 @@ enum class Codec : std::uint8_t {
     kDictionary = 6,
 };
 inline constexpr Codec kNewestCodec = Codec::kDictionary;
-inline constexpr Codec kCommonCodec = Codec::kBytes;  // the quick ones, for tests of each
+inline constexpr Codec kCommonCodec = Codec::kBytes;  // for fast tests of each codec
 
-// The most bytes that `value_count` values can take in any codec that encode_integers may choose.
+// Upper bound of the size of `value_count` values in any codec that encode_integers may choose.
 [[nodiscard]] constexpr std::size_t encoded_size_bytes_max(std::size_t value_count) {
     const std::size_t chunk_count = (value_count + 255) / 256;
     return 10 + chunk_count * 11 + value_count * 8;
@@ -61,7 +61,7 @@ struct Encoded {
 // of preference at equal size is fixed, so equal values give equal bytes.
 [[nodiscard]] Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::span<std::byte> out,
                                                std::span<std::uint64_t> workspace, Codec newest = kNewestCodec);
-// With a workspace on the stack, 18 KiB: for hosts.
+// The same with a workspace of 18 KiB on the stack: for hosts.
 [[nodiscard]] inline Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::span<std::byte> out,
                                                       Codec newest = kNewestCodec) {
     std::array<std::uint64_t, encode_workspace_words(kDictionaryValuesMax)> workspace;

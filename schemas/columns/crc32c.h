@@ -9,7 +9,7 @@
 
 namespace perfleet {
 
-// Goes on from `crc`; start with 0.
+// Continues from `crc`; begin with 0.
 [[nodiscard]] std::uint32_t crc32c(std::uint32_t crc, std::span<const std::byte> bytes);
 
 }  // namespace perfleet

@@ -16,22 +16,21 @@
 
 namespace perfleet {
 
-// Writes the column if it has few enough distinct values and takes no more than `size_bytes_max`. False: what was
-// written is of no use. `values` isn't empty.
+// Writes the column if it has few enough distinct values and takes at most `size_bytes_max`. False: the bytes written
+// are invalid. `values` must not be empty.
 [[nodiscard]] bool write_dictionary_column(std::span<const std::uint64_t> values, std::size_t size_bytes_max,
                                            const EncodeWorkspace& workspace, BitWriter& writer);
 
-// The runs of such a column of `value_count` values, which isn't 0, some at a time. See BitReader for faults.
+// Reads the runs of such a column of `value_count` values (not 0), some at a time. See BitReader for faults.
 class DictionaryRuns {
 public:
     // Reads the distinct values. Borrows the reader.
     DictionaryRuns(BitReader& reader, std::size_t value_count);
 
-    // Reads the next runs; false behind the last, and after a fault.
+    // Reads the next runs; false after the last, and after a fault.
     [[nodiscard]] bool next();
 
-    // Of the runs at hand: lengths from 1, which add up to no more than `value_count` over all of them, and indices
-    // into values().
+    // The current runs: lengths from 1, which sum to at most `value_count` over all runs, and indices into values().
     [[nodiscard]] std::span<const std::uint64_t> lengths() const { return std::span{lengths_}.first(count_); }
     [[nodiscard]] std::span<const std::uint64_t> indices() const { return std::span{indices_}.first(count_); }
     [[nodiscard]] std::span<const std::uint64_t> values() const { return std::span{values_}.first(distinct_count_); }
@@ -39,10 +38,10 @@ public:
 private:
     BitReader& reader_;
     std::size_t value_count_;
-    std::size_t done_ = 0;  // values of the runs so far
+    std::size_t done_ = 0;  // values of the runs read so far
     std::size_t run_count_ = 0;
-    std::size_t run_ = 0;    // of the next
-    std::size_t count_ = 0;  // of runs at hand
+    std::size_t run_ = 0;    // index of the next run
+    std::size_t count_ = 0;  // current runs
     std::size_t distinct_count_ = 0;
     std::uint64_t previous_length_ = 0;
     std::uint64_t previous_index_ = 0;

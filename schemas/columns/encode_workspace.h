@@ -1,4 +1,4 @@
-// The working memory of encoders. The caller supplies it, because small targets have no stack of that size.
+// Working memory of encoders. The caller supplies it, because small targets have no stack of that size.
 //
 //   differences | run lengths | indices: 256 words each, of one chunk
 //   distinct values: a word each | their hash table: four 16-bit slots a word
@@ -18,7 +18,8 @@ namespace perfleet {
 // A column with more distinct values takes another codec than kDictionary.
 inline constexpr std::size_t kDictionaryValuesMax = 1024;
 
-// Of columns of at most so many values. The result grows with `value_count`, to 2,304 words.
+// Distinct values of columns of at most `value_count` values. The workspace grows with `value_count`, up to 2,304
+// words.
 [[nodiscard]] constexpr std::size_t dictionary_values_max(std::size_t value_count) {
     return value_count < kDictionaryValuesMax ? value_count : kDictionaryValuesMax;
 }

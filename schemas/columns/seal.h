@@ -8,7 +8,7 @@
 //   for each entry: kind (u8) · event (u16) · name (u16) · value (u64)
 //   for each dropped range: first, last (u64)
 //   for each clock point: ticks (u64) · utc_ns (i64) · uncertainty_ns (u64)
-// Not in it: oldest_retained_seq, which changes each time it is sent: schemas/wire/checksum.h covers that.
+// Excludes oldest_retained_seq, which changes with each transmission: schemas/wire/checksum.h covers it.
 #pragma once
 
 #include <cstdint>

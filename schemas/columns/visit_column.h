@@ -1,8 +1,7 @@
-// A column's values as they stand in its codec: some at a time, or as runs of
-// one value, without an array of all.
+// Visits a column's values as the codec stores them: some at a time, or as runs of equal values, without an array of
+// all of them.
 //
-// Freestanding. See codec.h for the codecs and for faults; what was visited
-// before a fault is of no use.
+// Freestanding. See codec.h for the codecs and for faults; values visited before a fault are invalid.
 #pragma once
 
 #include <array>
@@ -18,15 +17,13 @@
 
 namespace perfleet {
 
-// Reads a column into a sink, which has
-//   std::span<std::uint64_t> room(std::size_t count)       where the next
-//   values are to be put, at most 256 of them void values(std::span<const
-//   std::uint64_t> values)     they are there void run(std::uint64_t length,
-//   std::uint64_t value)    so many equal ones are next
-// until all `value_count` were there: whichever the codec has. Faults as those
-// of decode_integers. It may have
-//   bool passes_over(std::uint64_t min, std::uint64_t max) it needn't see the
-//   next values, which lie between these
+// Reads all `value_count` values of a column into a sink, in the form that the codec has. Faults as those of
+// decode_integers. The sink has
+//   std::span<std::uint64_t> room(std::size_t count)         space for the next values, at most 256
+//   void values(std::span<const std::uint64_t> values)       these values are next
+//   void run(std::uint64_t length, std::uint64_t value)      `length` equal values are next
+// and may have
+//   bool passes_over(std::uint64_t min, std::uint64_t max)   true: skip the next values, which are in [min, max]
 template <class Sink>
 class ColumnReader {
 public:

@@ -20,8 +20,8 @@ private:
     Wide state_ = (static_cast<Wide>(0x6c62272e07bb0142ULL) << 64U) | 0x62b821756295c58dULL;
 };
 
-// Of an open regular file: of its size (8 bytes, little-endian) and its first kHashedBytesMax bytes. Empty when it
-// can't be read.
+// The hash of an open regular file: of its size (8 bytes, little-endian) and its first kHashedBytesMax bytes. Empty if
+// it can't be read.
 inline constexpr std::uint64_t kHashedBytesMax = 16U << 20U;
 [[nodiscard]] std::optional<std::array<std::byte, 16>> content_hash_of_file(int fd, std::uint64_t file_size_bytes);
 

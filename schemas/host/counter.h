@@ -1,5 +1,5 @@
-// Counters, each of them one line of a table: its field, its metric and its help. The struct that a thread counts in
-// and what --metrics shows of it are made from the table. A counter without a metric's name is shown elsewhere.
+// Counters as rows of a table: field, metric and help. The struct that a thread counts in and the metrics of --metrics
+// are made from the table. A counter without a metric's name is shown elsewhere.
 //
 //   #define PERFLEET_SPOOL_COUNTS(ROW)
 //       ROW(SharedCount, syncs, "spool_syncs_total", "Spool syncs by --spool-sync.")
@@ -29,7 +29,8 @@
         show_count(page, prefix + (name), help, counts.field __VA_OPT__(, ) __VA_ARGS__); \
     }
 
-// Reasons, and reason_name() of each: "too_large" of kTooLarge. Names may be added; what one means never changes.
+// Defines an enum of reasons, and reason_name() of each: "too_large" of kTooLarge. Names may be added; the meaning of a
+// name never changes.
 #define PERFLEET_REASONS(Reason, ...)                                        \
     enum class Reason : std::uint8_t { __VA_ARGS__, kCount };                \
     inline std::string_view reason_name(Reason reason) {                     \
@@ -42,7 +43,7 @@ namespace perfleet {
 template <class Reason>
 inline constexpr std::size_t kReasonCount = static_cast<std::size_t>(Reason::kCount);
 
-// Of enumerators' names with commas between: "kTooLarge, kHeader".
+// Splits the names of enumerators, separated by commas: "kTooLarge, kHeader".
 template <std::size_t kCount>
 class ReasonNames {
 public:
@@ -81,11 +82,11 @@ struct CountsByReason {
     }
 };
 
-// Lost rows, by reason. The index is the number of the CountName; the last one takes all that are higher.
+// Lost rows by reason. The index is the number of the CountName; the last element counts all higher ones.
 template <class Count>
 using CountsOfLosses = std::array<Count, 16>;
 
-// As Prometheus names them, what ends in _total only grows.
+// As in Prometheus, names that end in _total are counters.
 inline void show_count(MetricPage& page, const std::string& name, const char* help, std::uint64_t value,
                        const char* label = nullptr, std::string_view label_value = "") {
     MetricFamily::Labels labels;

@@ -1,6 +1,6 @@
 // An open file, socket or pipe that is closed with its owner. Hosts only.
 //
-// Like the number, it may be handed to another thread.
+// May be moved to another thread.
 #pragma once
 
 #include <unistd.h>
@@ -12,7 +12,7 @@ namespace perfleet {
 
 class FileDescriptor {
 public:
-    // Takes over what open(), socket() … gave: a negative number is none.
+    // Owns the result of open(), socket() …: a negative number is none.
     explicit FileDescriptor(int number = -1) : number_{number} {}
     FileDescriptor(FileDescriptor&& other) noexcept : number_{other.release()} {}
     FileDescriptor& operator=(FileDescriptor&& other) noexcept {

@@ -1,5 +1,5 @@
-// Reads and writes of files and pipes that neither signals nor short calls cut. Hosts only. When less was done than
-// asked for, errno says why; 0: the file that is read ends there.
+// Reads and writes of files and pipes that continue after signals and short calls. Hosts only. If less was done than
+// asked for, errno says why; 0: end of the file.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@ namespace perfleet {
 [[nodiscard]] bool write_all(int fd, std::span<const std::byte> bytes);
 [[nodiscard]] bool write_all_at(int fd, std::uint64_t offset, std::span<const std::byte> bytes);
 
-// Reads to the end of the file, or one byte more than `size_bytes_max` if it is longer. Empty: it can't be read.
+// Reads to the end of the file, but at most `size_bytes_max` + 1 bytes. Empty: it can't be read.
 [[nodiscard]] std::optional<std::string> read_rest(int fd, std::size_t size_bytes_max);
 
-// Where a name leads whose last part may be a symbolic link, or several. A link that neither this user nor root made
-// isn't followed: whoever may write to a folder like /tmp would choose which file is written. A name that leads nowhere
-// is given as it is. Errors: kPermission (such a link), those of lstat(2) and readlink(2).
+// Resolves a path whose last part may be a chain of symbolic links. Links that neither this user nor root made aren't
+// followed: otherwise anyone who can write to a folder like /tmp could choose the file that is written. A path that
+// doesn't exist is returned unchanged. Errors: kPermission (such a link), those of lstat(2) and readlink(2).
 [[nodiscard]] Result<std::string> follow_own_links(const std::string& path);
 
-// Names that were created, renamed and deleted in a folder are on disk. Errors: those of open(2) and fsync(2).
+// Makes created, renamed and deleted names in a folder durable. Errors: those of open(2) and fsync(2).
 [[nodiscard]] Result<Done> sync_folder(const std::string& path);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// What a program measures about itself, as plain data: families of values, ready to be shown in any format.
+// A program's metrics as plain data: families of values, to be shown in any format.
 //
 // Hosts only. Names and units as Prometheus has them: `…_total` for what only grows, `_seconds`, `_bytes`.
 #pragma once
@@ -18,8 +18,8 @@ struct MetricFamily {
     using Labels = std::vector<std::pair<std::string, std::string>>;
     struct Value {
         Labels labels;
-        double value = 0;             // not of a histogram
-        DurationHistogram durations;  // of a histogram
+        double value = 0;             // unused in histograms
+        DurationHistogram durations;  // of histograms only
     };
 
     std::string name;
@@ -30,7 +30,7 @@ struct MetricFamily {
 
 class MetricPage {
 public:
-    // Values of one family have different labels; its help is that of the first.
+    // The values of one family must have different labels; the family has the help of the first.
     void counter(std::string name, std::string help, double value, MetricFamily::Labels labels = {});
     void counter(std::string name, std::string help, std::uint64_t value, MetricFamily::Labels labels = {});
     void gauge(std::string name, std::string help, double value, MetricFamily::Labels labels = {});
@@ -45,7 +45,7 @@ private:
     std::vector<MetricFamily> families_;
 };
 
-// Puts what is known now on the page.
+// Adds the present values to the page.
 using MetricSource = std::function<void(MetricPage&)>;
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// How far something has come that may take long.
+// Progress of a long operation.
 //
 // Hosts only.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace perfleet {
 
-// So much of so much is done, in a unit that the giver states; total 0: nobody knows. Called on any thread, by one at a
-// time, and often: it must be cheap. May be empty.
+// `done` of `total`, in a unit that the caller of the function states; total 0: unknown. Called on any thread, by one
+// at a time, and often: it must be cheap. May be empty.
 using ProgressReport = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 }  // namespace perfleet

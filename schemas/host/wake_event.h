@@ -1,4 +1,4 @@
-// An event that a thread or a signal handler signals, and another thread waits for with poll() or epoll. Hosts only.
+// An event that a thread or signal handler sets, and another thread waits for with poll() or epoll. Hosts only.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -11,7 +11,7 @@ class WakeEvent {
 public:
     WakeEvent() : fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
 
-    // False: it has no descriptor. errno says why as long as nothing else sets it.
+    // False: the constructor could not get a descriptor; errno says why until it is overwritten.
     explicit operator bool() const { return static_cast<bool>(fd_); }
     // Readable (POLLIN) from signal() until clear().
     [[nodiscard]] int fd() const { return fd_.get(); }

@@ -1,6 +1,6 @@
-// Which peers go on doing what they must not: what they did lately, by routing id. Who passes a limit is to be cut off.
+// Counts strikes per peer (routing id) and kind, with decay. A peer that passes a limit should be disconnected.
 //
-// Bounded: past `peers_max` of them everything is forgotten. One thread.
+// Bounded: when more than `peers_max` peers have strikes, all are forgotten. One thread.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class AbuseLimiter {
 public:
     static constexpr std::size_t kSortsMax = 8;
 
-    // Of one peer and one kind of misdeed.
+    // Limits of one peer's strikes of one kind.
     struct Limits {
         std::uint32_t count_max = 0;
         std::uint64_t size_bytes_max = 0;
@@ -25,15 +25,15 @@ public:
 
     explicit AbuseLimiter(const Limits& limits) : limits_{limits} {}
 
-    // One more of this sort, a number below kSortsMax. True: it is enough; the peer is forgotten here.
+    // Adds a strike of a kind below kSortsMax. True: the limit is passed, and the peer is forgotten here.
     [[nodiscard]] bool is_enough(std::string_view routing_id, std::size_t type, std::size_t size_bytes);
 
-    // Of this sort, lately.
+    // The strikes of this kind that haven't decayed.
     [[nodiscard]] std::uint32_t count_of(std::string_view routing_id, std::size_t type) const;
 
     void forget(std::string_view routing_id);
 
-    // To be called once a second or so: half of everything is forgiven.
+    // Halves all strikes; call it about once a second.
     void decay();
 
 private:

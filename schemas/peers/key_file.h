@@ -1,14 +1,14 @@
-// The two files of a key, as `perfleet keygen` writes them: the secret one stays where it was made, the public one
-// enrols its owner where it is put (a gateway's --collectors or --query-clients folder).
+// The two files of a key, as `perfleet keygen` writes them: the secret one stays where it was made; the public one
+// enrols its owner in the folder where it is put (a gateway's --collectors or --query-clients folder).
 //
 //   # a comment                       blank lines and lines that begin with # are passed over
-//   name = board-7                    what the target is called; also the file's name
+//   name = board-7                    the target's name; also the file's name
 //   public-key = <40 characters>      Z85
 //   secret-key = <40 characters>      only in the secret file
 //   label.rack = r12                  only in the public file; any number up to limits::kLabelsMax
 //
-// Each key of a line stands once, unknown ones are refused. Hosts only; text in, values out, nothing is opened but by
-// the functions at the end.
+// Each key of a line may occur once; unknown ones are refused. Hosts only; text in, values out. Only the functions at
+// the end open files.
 #pragma once
 
 #include <optional>
@@ -25,11 +25,11 @@
 namespace perfleet {
 
 inline constexpr std::size_t kKeyFileSizeBytesMax = 64U << 10;
-inline constexpr std::size_t kPeerNameSizeBytesMax = 200;  // with its ending it is a file's name
+inline constexpr std::size_t kPeerNameSizeBytesMax = 200;  // with its ending it must fit a file's name
 inline constexpr std::string_view kSecretFileEnding = ".key";
 inline constexpr std::string_view kPublicFileEnding = ".pub";
 
-// Who holds a key, as the operator says.
+// The owner of a key, as enrolled by the operator.
 struct Enrolment {
     std::string name;
     TargetId target;  // target_id_of(name)
@@ -42,20 +42,21 @@ struct Enrolment {
 struct SecretKey {
     std::string name;
     std::string public_text;  // Z85
-    std::string secret_text;  // Z85; to be kept out of messages
+    std::string secret_text;  // Z85; never log it
 };
 
-// What somebody who connects shows, and whom he expects.
+// A client's keys for a connection: its own, and that of the expected server.
 struct ConnectKeys {
     SecretKey own;
     PublicKey server;
 };
 
-// FNV-1a with 64 bits over the name's bytes (offset basis 0xcbf29ce484222325, prime 0x100000001b3): the same name is
-// the same target, on every machine and after every start.
+// FNV-1a with 64 bits over the name's bytes (offset basis 0xcbf29ce484222325, prime 0x100000001b3): the same name gives
+// the same target, on every machine and after every restart.
 [[nodiscard]] TargetId target_id_of(std::string_view name);
 
-// 1 to kPeerNameSizeBytesMax bytes, none of them a space, control character or '/', the first no '.' or '-'.
+// Whether the name has 1 to kPeerNameSizeBytesMax bytes without spaces, control characters and '/', and doesn't begin
+// with '.' or '-'.
 [[nodiscard]] bool is_peer_name(std::string_view name);
 
 // Errors: kInvalid, kTooLarge: "PLACE:LINE: what is wrong, and the way out".
@@ -67,19 +68,18 @@ struct ConnectKeys {
 
 // -- files ------------------------------------------------------------------------------------------------------------
 
-// A regular file of at most kKeyFileSizeBytesMax, whole. Errors: kInvalid, kTooLarge, and those of errno.
+// The content of a regular file of at most kKeyFileSizeBytesMax. Errors: kInvalid, kTooLarge, and those of errno.
 [[nodiscard]] Result<std::string> read_key_file(const std::string& path);
 
-// Errors: kPermission when others than the owner can read the file (with the way out), and those of reading and
-// parsing.
+// Errors: kPermission (others than the owner can read the file; names the way out), and those of reading and parsing.
 [[nodiscard]] Result<SecretKey> load_secret_key(const std::string& path);
 
 // A public key as a user names it: a file (public or enrolment), or the 40 characters themselves. `option` is named in
 // errors.
 [[nodiscard]] Result<PublicKey> load_public_key(std::string_view option, const std::string& file_or_text);
 
-// From what `--key` and `--gateway-key` say. Nothing when both are empty. Errors: kUsage alone (one without the other,
-// a file that isn't there or is no key), for a command's own file may be the one that isn't found.
+// The keys that `--key` and `--gateway-key` name; nothing if both are empty. Errors: only kUsage (one without the
+// other, a missing file, an invalid key), so that they can't be confused with a command's own kNotFound.
 [[nodiscard]] Result<std::optional<ConnectKeys>> load_connect_keys(const std::string& key_file,
                                                                    const std::string& gateway_key);
 

@@ -1,10 +1,10 @@
-// An allow-list: a folder of public key files (NAME.pub), each of which lets its owner in. Read again without a
-// restart; a bad file is reported and left out, the others work.
+// An allow-list: a folder of public key files (NAME.pub), each of which admits its owner. It is read again without a
+// restart; a bad file is reported and skipped.
 //
-// Reading again costs one look at the folder, unless something changed in it: inotify tells, and a whole look at every
-// file's times each kWholeLookNs makes up for file systems that don't tell. It tells nothing of the file that a
-// symbolic link names: while there is one, each look is a whole one. Only files that changed are opened. Lookup by key
-// is O(1), whatever the number. One thread; what set() gives is immutable and may be read by any.
+// A check for changes costs a stat and an inotify read. Every kWholeLookNs the times of all files are compared as well,
+// for file systems without inotify events. inotify doesn't report changes of the target of a symbolic link: while the
+// folder has one, every check compares all times. Only changed files are opened. Lookup by key is O(1). One thread; the
+// result of set() is immutable and may be read by any thread.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 namespace perfleet {
 
-// Who may come in. Two keys may have one name, so that a key can be replaced while the old one is still in use.
+// The admitted keys. Two keys may have the same name, so that a key can be replaced while the old one is still in use.
 class KeySet {
 public:
     using Entry = std::shared_ptr<const Enrolment>;
@@ -34,7 +34,7 @@ public:
         const auto found = entries_.find(key);
         return found == entries_.end() ? nullptr : found->second;
     }
-    // False: the key is there already, under another file.
+    // False: the key exists already, from another file.
     bool insert(Entry entry) { return entries_.emplace(entry->key, std::move(entry)).second; }
 
     [[nodiscard]] std::size_t size() const { return entries_.size(); }
@@ -46,21 +46,20 @@ private:
 class KeyFolder {
 public:
     static constexpr std::uint64_t kLookEveryNs = 1'000'000'000;
-    static constexpr std::uint64_t kWholeLookNs = 30'000'000'000;        // where inotify tells
-    static constexpr std::uint64_t kWholeLookWithoutNs = 2'000'000'000;  // where it doesn't
+    static constexpr std::uint64_t kWholeLookNs = 30'000'000'000;        // with inotify
+    static constexpr std::uint64_t kWholeLookWithoutNs = 2'000'000'000;  // without inotify
     static constexpr std::size_t kFilesMax = 1U << 18;
-    static constexpr std::size_t kReportsMax = 16;  // lines about bad files, of one reading; then their number
+    static constexpr std::size_t kReportsMax = 16;  // lines about bad files per reading; then only their number
 
-    // Reads it. `option` is how the user names the folder ("--collectors"). Errors: kNotFound and others of errno,
-    // kPermission (others can write there), with the way out.
+    // Reads the folder. `option` is its name for the user ("--collectors"). Errors: kNotFound and others of errno,
+    // kPermission (others can write to it), with the way out.
     [[nodiscard]] static Result<std::unique_ptr<KeyFolder>> open(std::string_view option, std::string path,
                                                                  LogText log);
     KeyFolder(const KeyFolder&) = delete;
     KeyFolder& operator=(const KeyFolder&) = delete;
 
-    // Looks whether something changed and reads it, no oftener than it has to: to be called every kLookEveryNs. True:
-    // set() is another one now. A folder that is gone revokes all keys, one that can't be read leaves everything as it
-    // is; both with a notice.
+    // Checks for changes, at most as often as needed, and reads them; call it every kLookEveryNs. True: set() has
+    // changed. A deleted folder revokes all keys; an unreadable one changes nothing; both are logged.
     bool refresh(std::uint64_t now_ns);
 
     [[nodiscard]] const std::shared_ptr<const KeySet>& set() const { return set_; }
@@ -69,11 +68,11 @@ public:
 private:
     struct File {
         std::uint64_t inode = 0;
-        std::int64_t changed_s = 0;  // ctime: nobody can set it
+        std::int64_t changed_s = 0;  // ctime, which users can't set
         std::int64_t changed_ns = 0;
         KeySet::Entry entry;  // null: bad
         std::string fault;
-        bool is_fresh = false;  // changed so lately that a further change might show the same time
+        bool is_fresh = false;  // changed so recently that another change might leave the same time
         bool is_seen = false;
     };
 
@@ -89,14 +88,14 @@ private:
     std::string path_;
     LogText log_;
     FileDescriptor inotify_;
-    bool is_failing_ = false;  // the folder can't be read, and the operator knows
+    bool is_failing_ = false;  // the folder can't be read, which was logged
     bool has_fresh_ = false;
     bool has_links_ = false;
     std::uint64_t last_whole_look_ns_ = 0;
     std::uint64_t folder_inode_ = 0;
     std::size_t bad_file_count_ = 0;
     std::size_t report_count_ = 0;
-    std::map<std::string, File> files_;  // by name: what is left out among equal keys doesn't depend on the order
+    std::map<std::string, File> files_;  // by name, so that the choice between equal keys doesn't depend on order
     std::shared_ptr<const KeySet> set_ = std::make_shared<KeySet>();
 };
 

@@ -1,7 +1,7 @@
-// A Unix socket in a folder, for processes of the folder's user: the name of a folder may be longer than an address has
-// space for, so the socket is reached through the folder's descriptor.
+// A Unix socket in a folder, for processes of the folder's user. The folder's path may be too long for a socket
+// address, so the socket is reached through the folder's descriptor.
 //
-// A resource: holds the folder open, and path() and endpoint() are good in this process as long as it lives.
+// Holds the folder open: path() and endpoint() are valid in this process while it lives.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace perfleet {
 
-// Where the process that writes to a store takes what other processes of this machine record into it.
+// The socket of a store's writer for recordings of other processes on this machine.
 inline constexpr std::string_view kGatewaySocketName = "gateway.sock";
 
 class LocalSocket {
@@ -23,8 +23,8 @@ public:
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::string endpoint() const { return "ipc://" + path_; }
 
-    // A socket of mode 0600 that doesn't listen yet, so nobody connects before the mode is set. It replaces what a
-    // killed process has left: only for whoever has the store for itself. `type` as of socket(2); close-on-exec.
+    // Binds a socket of mode 0600 that doesn't listen yet, so that nobody connects before the mode is set. Replaces the
+    // socket of a killed process: the caller must hold the store's lock. `type` as of socket(2); close-on-exec.
     [[nodiscard]] Result<FileDescriptor> bind(int type) const;
     // Empty: errno says why.
     [[nodiscard]] FileDescriptor connect(int type) const;
@@ -34,7 +34,7 @@ private:
     LocalSocket(FileDescriptor folder, std::string named, std::string_view name);
 
     FileDescriptor folder_;
-    std::string named_;  // as the user knows it
+    std::string named_;  // the path that the user knows
     std::string path_;
 };
 

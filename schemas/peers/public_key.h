@@ -20,7 +20,7 @@ struct PublicKey {
 
     friend bool operator==(const PublicKey&, const PublicKey&) = default;
 
-    // Keys are as good as random: any eight bytes make a hash.
+    // Keys are as good as random: any eight bytes are a hash.
     struct Hash {
         std::size_t operator()(const PublicKey& key) const {
             std::size_t hash = 0;
@@ -30,7 +30,7 @@ struct PublicKey {
     };
 };
 
-// Nothing when `text` is not 40 characters of Z85, or five of them stand for more than 32 bits.
+// Nothing if `text` isn't 40 characters of Z85, or a group of five characters exceeds 32 bits.
 [[nodiscard]] std::optional<PublicKey> decode_public_key(std::string_view text);
 [[nodiscard]] std::string encode_public_key(const PublicKey& key);
 

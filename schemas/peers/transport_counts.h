@@ -1,4 +1,4 @@
-// What a listening socket saw of connections since it was bound, those that were refused by reason.
+// A listening socket's counts of connections since it was bound; rejected ones by reason.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "schemas/host/counter.h"
 
-// Closed here.
+// Closed by this side.
 #define PERFLEET_REFUSED(ROW, why)                                                                               \
     ROW(std::uint64_t, refused_##why, "connections_refused_total", "Connections rejected before the handshake.", \
         "reason", #why)
@@ -52,7 +52,7 @@ void show_counts(MetricPage& page, const std::string& prefix, const TransportCou
 
 // One line without its newline, `counts NUMBER …`, for another process of the same release.
 [[nodiscard]] std::string format_counts(const TransportCounts& counts);
-// Nothing: not such a line.
+// Nothing if it isn't such a line.
 [[nodiscard]] std::optional<TransportCounts> parse_counts(std::string_view line);
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// The perf_event ABI as it stands in kernel rings and in perf.data: numbers and layouts that collector, importer and
-// exporter share. Names follow linux/perf_event.h and perf.data's documentation, so that they can be looked up there.
+// The perf_event ABI in kernel rings and in perf.data: numbers and layouts that collector, importer and exporter share.
+// Names follow linux/perf_event.h and perf.data's documentation, so that they can be looked up there.
 //
 // Freestanding: no Linux header is needed. All integers are little-endian in what perfleet writes.
 #pragma once
@@ -61,7 +61,7 @@ inline constexpr std::uint16_t kMmapBuildId = 1U << 14;
 inline constexpr std::uint16_t kBuildIdSize = 1U << 15;  // in kHeaderBuildId
 }  // namespace misc
 
-// Bits of perf_event_attr.sample_type, in the order in which a sample's fields stand.
+// Bits of perf_event_attr.sample_type, in the order of a sample's fields.
 namespace sample_type {
 inline constexpr std::uint64_t kIp = 1U << 0;
 inline constexpr std::uint64_t kTid = 1U << 1;
@@ -99,7 +99,7 @@ inline constexpr std::uint64_t kGroup = 1U << 3;
 inline constexpr std::uint64_t kLost = 1U << 4;
 }  // namespace read_format
 
-// Markers in a call chain: the frames behind one belong to that context. Every value from kMax up is a marker.
+// Markers in a call chain: the frames after one belong to that context. Every value from kMax up is a marker.
 namespace context {
 inline constexpr std::uint64_t kHypervisor = static_cast<std::uint64_t>(-32);
 inline constexpr std::uint64_t kKernel = static_cast<std::uint64_t>(-128);

@@ -1,4 +1,4 @@
-// What a row of Kind::kRecord has of a SAMPLE record: the fields that the sample's own row has no column for.
+// The part of a SAMPLE record that a row of Kind::kRecord keeps: the fields without a column in the sample's own row.
 //
 //  0        4          8
 //  ┌────────┬──────────┬─────┬──────────┬──────────────┬───────┬─────┬──────┐
@@ -7,11 +7,11 @@
 //  └────────┴──────────┴─────┴──────────┴──────────────┴───────┴─────┴──────┘
 //                       kIp   kAddress   kChain
 //
-// A word stands there if its bit is set in `parts`. The bits of `parts` must never change. All is in this machine's
-// byte order. Raw data are those of an event without a format. The tail has the fields behind RAW as perf writes them,
-// in the order of perf_event_attr.sample_type, without copies of the stack and of AUX areas.
+// A word is present if its bit is set in `parts`. The bits of `parts` must never change. Everything is in this
+// machine's byte order. Raw data is that of events without a format. The tail has the fields after RAW as perf writes
+// them, in the order of perf_event_attr.sample_type, without copies of the stack and of AUX areas.
 //
-// What is parsed is borrowed from the input. The input isn't trusted.
+// Parsed values borrow from the input. The input is untrusted.
 #pragma once
 
 #include <bit>
@@ -27,13 +27,13 @@
 namespace perfleet::perf {
 
 namespace sample_parts {
-inline constexpr std::uint32_t kIp = 1U << 0;  // it isn't the chain's leaf
+inline constexpr std::uint32_t kIp = 1U << 0;  // differs from the chain's leaf
 inline constexpr std::uint32_t kAddress = 1U << 1;
-inline constexpr std::uint32_t kChain = 1U << 2;  // as it was recorded; the row's stack doesn't say it word by word
+inline constexpr std::uint32_t kChain = 1U << 2;  // as recorded, because the row's stack differs from it
 inline constexpr std::uint32_t kAll = 7;
 }  // namespace sample_parts
 
-// Fields of the tail.
+// The fields of the tail.
 inline constexpr std::uint64_t kTailFields =
     sample_type::kBranchStack | sample_type::kRegsUser | sample_type::kWeight | sample_type::kDataSrc |
     sample_type::kTransaction | sample_type::kRegsIntr | sample_type::kPhysAddr | sample_type::kCgroup |
@@ -56,7 +56,7 @@ struct SampleRest {
            rest.raw.size() + rest.tail.size();
 }
 
-// Writes encoded_size_bytes() bytes, which `out` has room for.
+// Writes encoded_size_bytes() bytes; `out` must have space for them.
 inline void encode_sample_rest(const SampleRest& rest, std::span<std::byte> out) {
     const auto put = [&out](const void* first, std::size_t size_bytes) {
         if (size_bytes != 0) {  // `first` may be null then, which memcpy doesn't take
@@ -76,7 +76,7 @@ inline void encode_sample_rest(const SampleRest& rest, std::span<std::byte> out)
     }
 }
 
-// Empty: it breaks its format.
+// Empty if the bytes are invalid.
 [[nodiscard]] inline std::optional<SampleRest> parse_sample_rest(std::string_view bytes) {
     SampleRest rest;
     bool is_whole = true;

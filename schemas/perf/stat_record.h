@@ -1,5 +1,4 @@
-// The records of `perf stat record`: what counters have counted. Their payloads, behind the header, in the byte order
-// of the file.
+// The records of `perf stat record`: values of counters. Payloads after the header, in the byte order of the file.
 //
 //  CPU_MAP      type u16 (0: numbers), count u16, number u16 each; 0xffff: any
 //  THREAD_MAP   count u64; for each pid u64, command char[16]
@@ -19,7 +18,7 @@ inline constexpr std::uint32_t kStatRecord = 76;
 inline constexpr std::uint32_t kStatRoundRecord = 77;
 inline constexpr std::uint32_t kEventUpdateRecord = 78;
 
-// Of an event since counting began.
+// The count of one event since counting began.
 struct StatRecord {
     std::uint64_t event_id;
     std::uint32_t cpu;     // ~0: any

@@ -1,6 +1,6 @@
-// What seL4's kernel writes for its benchmarks, as it stands in memory: kernel entries and tracepoints in the log
-// buffer, utilisation in the IPC buffer. Collector, importer and query engine share it. Field names follow libsel4
-// (sel4/benchmark_track_types.h, benchmark_tracepoints_types.h, benchmark_utilisation_types.h).
+// The data of seL4's kernel benchmarks in memory: kernel entries and tracepoints in the log buffer, utilisation in the
+// IPC buffer. Collector, importer and query engine share it. Field names follow libsel4 (sel4/benchmark_track_types.h,
+// benchmark_tracepoints_types.h, benchmark_utilisation_types.h).
 //
 // Kernel entry, on every architecture (little-endian):
 //
@@ -12,7 +12,7 @@
 //    detail of a syscall:    bits 0–3 number, 4–8 capability type, 9 fastpath, 10–28 invocation tag
 //    detail of anything else: bits 0–2 core (set for interrupts on Arm only), 3–28 word
 //
-// The union begins with a byte of its own, for its base type is a word: not at bit 3 of the path's byte.
+// The union begins at a byte boundary, not at bit 3 of the path's byte, because its base type is a word.
 // Tracepoint: { word id; word duration }, 16 bytes or 8. It has no time and no core.
 //
 // Freestanding. The numbers are the kernel's: they must never change here.
@@ -24,18 +24,18 @@
 
 namespace perfleet::sel4 {
 
-// The user gives a large frame, of which the kernel fills this much (seL4_LogBufferSize), whatever the frame's size.
+// The user supplies a large frame; the kernel fills this much of it (seL4_LogBufferSize), whatever the frame's size.
 inline constexpr std::size_t kLogBufferSizeBytes = std::size_t{1} << 20;
 
 enum class WordSize : std::uint8_t { k32 = 32, k64 = 64 };
 
-// How large a kernel entry is: u64 is aligned to 8 bytes but on ia32.
+// Size of a kernel entry: u64 is aligned to 8 bytes except on ia32.
 enum class EntryLayout : std::uint8_t { k24Bytes = 24, kIa32 = 20 };
 
 [[nodiscard]] constexpr std::size_t entry_size_bytes(EntryLayout layout) { return static_cast<std::size_t>(layout); }
 [[nodiscard]] constexpr std::size_t tracepoint_size_bytes(WordSize word) { return word == WordSize::k64 ? 16 : 8; }
 
-// Records that fit the log buffer.
+// Number of entries that fit the log buffer.
 [[nodiscard]] constexpr std::uint64_t entry_capacity(EntryLayout layout) {
     return kLogBufferSizeBytes / entry_size_bytes(layout);
 }
@@ -45,7 +45,7 @@ enum class EntryLayout : std::uint8_t { k24Bytes = 24, kIa32 = 20 };
 static_assert(entry_capacity(EntryLayout::k24Bytes) == 43'690 && entry_capacity(EntryLayout::kIa32) == 52'428);
 static_assert(tracepoint_capacity(WordSize::k64) == 65'536 && tracepoint_capacity(WordSize::k32) == 131'072);
 
-// Why the kernel was entered, whatever number its version gives it.
+// Why the kernel was entered, independent of the numbering of its version.
 enum class EntryPath : std::uint8_t {
     kUnknown,
     kInterrupt,
@@ -59,7 +59,7 @@ enum class EntryPath : std::uint8_t {
 };
 inline constexpr std::size_t kEntryPathCount = 9;
 
-// Version 14.0.0 put `Unknown` in front and took `UnimplementedDevice` out, so that most numbers moved by one.
+// Version 14.0.0 put `Unknown` first and removed `UnimplementedDevice`, so that most numbers changed by one.
 enum class PathNumbering : std::uint8_t { kBefore14 = 13, kSince14 = 14 };
 
 [[nodiscard]] constexpr EntryPath entry_path(PathNumbering numbering, std::uint8_t number) {
@@ -76,7 +76,7 @@ enum class PathNumbering : std::uint8_t { kBefore14 = 13, kSince14 = 14 };
     return numbering == PathNumbering::kSince14 ? kSince[number] : kBefore[number];
 }
 
-// The 29 bits behind the path.
+// The 29 bits after the path.
 inline constexpr std::uint32_t kEntryDetailMask = (1U << 29) - 1;
 
 struct SyscallDetail {
@@ -102,8 +102,8 @@ struct WordDetail {
     return {static_cast<std::uint32_t>(detail & 7), static_cast<std::uint32_t>(detail >> 3 & 0x3ff'ffff)};
 }
 
-// benchmark_track_util_ipc_index: what seL4_BenchmarkGetThreadUtilisation leaves in the IPC buffer, 64 bits each on
-// every architecture.
+// benchmark_track_util_ipc_index: the values that seL4_BenchmarkGetThreadUtilisation writes to the IPC buffer, 64 bits
+// each on every architecture.
 enum class UtilisationIndex : std::uint8_t {
     kTcbUtilisation = 0,
     kTcbSchedules = 1,
@@ -121,7 +121,7 @@ enum class UtilisationIndex : std::uint8_t {
 };
 inline constexpr std::size_t kUtilisationWords = 13;
 
-// seL4_Error: what a benchmark call returns.
+// seL4_Error: the result of a benchmark call.
 inline constexpr std::uint64_t kNoError = 0;
 inline constexpr std::uint64_t kIllegalOperation = 3;
 

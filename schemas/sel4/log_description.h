@@ -1,17 +1,17 @@
-// What is to be known of a seL4 log beside its rows: it travels as the event's format, as text, for the layouts and
-// numbers differ from kernel to kernel.
+// Properties of a seL4 log that its rows don't contain, sent as text in the event's format, because layouts and numbers
+// differ between kernels.
 //
 //   sel4 1                   first line; 1 is the version of this text
 //   arch aarch64
 //   version 14.0.0           of the kernel
-//   mcs                      its system calls are numbered as an MCS kernel does
+//   mcs                      system calls are numbered as in MCS kernels
 //   saturated                the log was full
-//   loss unknown             … and nobody knows what was lost
+//   loss unknown             … and the number of lost rows is unknown
 //   tracepoint 3             the rows are of this id
 //   thread 4 serial driver   name of thread 4
-//   bits 32                  counters were cut to so many bits
+//   bits 32                  counters were truncated to this many bits
 //
-// Lines that a reader doesn't know mean nothing to it. Not freestanding.
+// Readers ignore unknown lines. Not freestanding.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct LogDescription {
     std::map<std::uint64_t, std::string> thread_names;
     std::optional<std::uint64_t> counter_bits;
 
-    // As of version 14.0.0 where none is said.
+    // That of version 14.0.0 if no version is stated.
     [[nodiscard]] PathNumbering numbering() const;
 
     friend bool operator==(const LogDescription&, const LogDescription&) = default;
@@ -45,10 +45,10 @@ struct LogDescription {
 // "13.0.0" → 13, "16.0.0-dev" → 16; nothing for other texts.
 [[nodiscard]] std::optional<std::uint64_t> major_version(std::string_view version);
 
-// Ends before limits::kEventFormatSizeBytesMax; names of threads that don't fit are left out.
+// At most limits::kEventFormatSizeBytesMax; names of threads that don't fit are left out.
 [[nodiscard]] std::string format_description(const LogDescription& description);
 
-// Nothing for the format of any other event. Text of the wire: whatever stands there, it is bounded work.
+// Nothing for the format of another event. The text is untrusted; the work is bounded by its size.
 [[nodiscard]] std::optional<LogDescription> parse_description(std::string_view text_untrusted);
 
 }  // namespace perfleet::sel4

@@ -23,7 +23,7 @@ namespace perfleet {
     return text;
 }
 
-// Nothing where there is another character, or one digit too many.
+// Nothing if another character occurs, or the number of digits is odd.
 [[nodiscard]] inline std::optional<std::string> bytes_of_hex(std::string_view text_untrusted) {
     std::string bytes;
     for (; !text_untrusted.empty(); text_untrusted.remove_prefix(2)) {

@@ -1,4 +1,4 @@
-// Lines of text laid out for a terminal or a page: how wide they are, shortened, wrapped.
+// Lays out lines of text for a terminal or a page: width, shortening, wrapping.
 //
 // Text is valid UTF-8 without control characters (printable()). Widths are in columns of a terminal: a Chinese
 // character takes two, a combining one none. Any thread.
@@ -12,15 +12,14 @@ namespace perfleet {
 
 [[nodiscard]] std::size_t text_width(std::string_view text);
 
-// What is wider is cut in the middle, where "…" then stands: a symbol's end says as much as its beginning. Blanks at
-// the beginning are an indentation, which leaves at least kShortenedWidthMin for the words, also where they are short:
-// nobody stands further to the right than who is deeper.
+// Cuts text that is wider than `width_max` in the middle and puts "…" there, because the end of a symbol says as much
+// as its beginning. Leading blanks are indentation; it is reduced so that kShortenedWidthMin columns remain for the
+// words, even for short words: deeper lines are never indented less.
 inline constexpr std::size_t kShortenedWidthMin = 20;
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width_max);
 
-// Broken at blanks into lines of `width_max` columns where words are short enough; lines after the first one begin with
-// `indentation`. Newlines in the text stay, and so do several blanks within a line. No newline at the end unless the
-// text ends so.
+// Breaks the text at blanks into lines of at most `width_max` columns (longer words aren't broken); lines after the
+// first begin with `indentation`. Keeps newlines, and several blanks within a line. Adds no newline at the end.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width_max, std::string_view indentation = "");
 
 }  // namespace perfleet

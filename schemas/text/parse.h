@@ -1,4 +1,4 @@
-// What texts are read with: parts and numbers.
+// Parses texts: parts and numbers.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace perfleet {
 
-// The number that is all of the text; `base` of integers alone.
+// The number if it is all of the text; `base` only for integers.
 template <class Number, class... Base>
 [[nodiscard]] std::optional<Number> number_of(std::string_view text, Base... base) {
     Number number{};
@@ -18,7 +18,7 @@ template <class Number, class... Base>
     return status == std::errc{} && end == text.data() + text.size() ? std::optional{number} : std::nullopt;
 }
 
-// "4", or "4-7"; nothing where the last one is less than the first.
+// "4" or "4-7"; nothing if the last one is less than the first.
 template <class Integer>
 [[nodiscard]] std::optional<std::pair<Integer, Integer>> range_of(std::string_view text) {
     const std::size_t dash = text.find('-');
@@ -27,7 +27,8 @@ template <class Integer>
     return first && last && *first <= *last ? std::optional{std::pair{*first, *last}} : std::nullopt;
 }
 
-// Takes a number off the front, and what stands behind it, unless that is the end. False: nothing is taken.
+// Takes a number off the front, and the character `behind` after it unless the text ends there. False: nothing is
+// taken.
 template <class Integer>
 [[nodiscard]] bool take_number(std::string_view& text, Integer& number, char behind, int base = 10) {
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number, base);
@@ -38,7 +39,7 @@ template <class Integer>
     return true;
 }
 
-// Takes what stands before the next separator off the front, and the separator; all, where there is none.
+// Takes the text before the next separator off the front, and the separator; everything if there is none.
 [[nodiscard]] inline std::string_view take_part(std::string_view& text, char separator) {
     const std::string_view part = text.substr(0, text.find(separator));
     text.remove_prefix(std::min(part.size() + 1, text.size()));

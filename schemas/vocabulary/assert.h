@@ -5,8 +5,8 @@
 extern "C" [[noreturn]] void perfleet_panic(const char* file, int line, const char* condition);
 
 #ifdef PERFLEET_ASSERT_BY_LINE
-// Where room is scarce: an assertion has no texts. This hook says the line and whence it was called, addr2line the
-// rest.
+// For builds without assertion texts, where space is scarce: reports the line and the caller's address; addr2line finds
+// the place.
 extern "C" [[noreturn, gnu::cold]] void perfleet_panic_at(int line);
 #define PERFLEET_ASSERT(condition) (static_cast<bool>(condition) ? static_cast<void>(0) : perfleet_panic_at(__LINE__))
 #else

@@ -1,4 +1,4 @@
-// What a batch, its epoch and its session hold at most.
+// Limits of a batch, its epoch and its session.
 //
 // Freestanding. Sizes are bytes, counts are counts.
 #pragma once
@@ -26,18 +26,18 @@ inline constexpr std::size_t kSeriesBytesMax = 2U << 20;  // the byte column (st
 inline constexpr std::uint32_t kStackNodesMax = 1U << 20;
 inline constexpr std::uint32_t kImagesMax = 1U << 16;
 inline constexpr std::uint32_t kStringsMax = 1U << 18;
-inline constexpr std::uint32_t kStackDepthMax = 127;       // frames of a chain of the kernel's, by its own default
+inline constexpr std::uint32_t kStackDepthMax = 127;       // frames of the kernel's own call chains, by its default
 inline constexpr std::uint32_t kStackChainMax = 1'024;     // nodes of one chain that a reader follows
 inline constexpr std::size_t kStringSizeBytesMax = 4'096;  // as PATH_MAX
 inline constexpr std::size_t kBuildIdSizeBytesMax = 20;
 
 // -- a session
 // ---------------------------------------------------------------------------------------------------------
-inline constexpr std::uint32_t kEventsMax = 512;  // all of syscalls:sys_enter_*, and more beside them
+inline constexpr std::uint32_t kEventsMax = 512;  // all of syscalls:sys_enter_*, and some others
 inline constexpr std::uint32_t kLabelsMax = 32;
 inline constexpr std::size_t kLabelSizeBytesMax = 256;
 inline constexpr std::size_t kEventFormatSizeBytesMax = 65'536;
-inline constexpr std::size_t kEventAttrSizeBytesMax = 4'096;  // Linux takes no larger one
+inline constexpr std::size_t kEventAttrSizeBytesMax = 4'096;  // Linux accepts no larger one
 inline constexpr std::size_t kHelloSizeBytesMax = 1U << 20;
 inline constexpr std::size_t kReplySizeBytesMax = 4'096;  // any message from the gateway to a collector
 inline constexpr std::size_t kImageChunkSizeBytes = 256U << 10;

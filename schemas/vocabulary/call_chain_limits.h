@@ -1,4 +1,4 @@
-// How long a call chain is that collectors and importers keep.
+// Limits of the call chains that collectors and importers keep.
 //
 // Freestanding.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace perfleet::limits {
 
-// Frames of one call chain. A walk by unwind tables may take a quarter of a microsecond each in the kernel, in an
-// interrupt; readers of chains have room for inlined functions beside them.
+// Frames of one call chain. Unwinding by tables takes up to 0.25 µs per frame, in an interrupt in the kernel. Readers
+// of chains allow more, for inlined functions.
 inline constexpr std::uint32_t kCallChainDepthMax = 640;
 static_assert(kCallChainDepthMax < kStackChainMax);
 
@@ -19,7 +19,7 @@ static_assert(kCallChainDepthMax < kStackChainMax);
 
 namespace perfleet {
 
-// Name of the image of a frame that stands for all callers beyond a limit.
+// Name of the image of the frame that replaces all callers beyond a limit.
 inline constexpr std::string_view kCutChainName = "[truncated: depth]";
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// What the values of some columns stand for. They travel and are stored: they must never change, and one that was given
+// Meanings of the values of some columns. They are sent and stored: they must never change, and a number that was given
 // up is never used again.
 //
 // Freestanding.
@@ -15,10 +15,10 @@ enum class TaskOp : std::uint8_t {
     kExit = 4,
     kMap = 5,       // kImage is mapped at kAddress for kSize from kFileOffset
     kPresent = 6,   // at the epoch's start: the thread exists, with name kString
-    kLost = 7,      // here the kernel dropped kSize records of cpu kCpu (event in kValue; ~0: not known)
+    kLost = 7,      // the kernel dropped kSize records of cpu kCpu here (event in kValue; ~0: unknown)
     kThrottle = 8,  // kernel stopped sampling on cpu kCpu
     kUnthrottle = 9,
-    kCgroup = 10,  // kPid is in the cgroup kString; the first of a process in an epoch holds from before
+    kCgroup = 10,  // kPid is in the cgroup kString; the first row of a process in an epoch also holds for earlier times
 };
 inline constexpr std::uint64_t kTaskOpLast = 10;
 
@@ -28,7 +28,7 @@ inline constexpr std::uint64_t kKernel = 1;  // frames run in the kernel
 inline constexpr std::uint64_t kFileOffset =
     2;  // kFrameOffset is an offset in the file (ELF); else from the image's start
 inline constexpr std::uint64_t kAnonymous = 4;  // memory without a file: JIT, heap, stack ("//anon", "[heap]");
-                                                // with a size: one function that was made there, and its name
+                                                // with a size: one function of JIT code, and its name
 inline constexpr std::uint64_t kVdso = 8;
 inline constexpr std::uint64_t kUnknown = 16;       // stands for "outside any mapping"; offset is 0
 inline constexpr std::uint64_t kKernelModule = 32;  // with kKernel: a module, offset from its start

@@ -1,7 +1,7 @@
-// How long things took, counted in buckets: by one thread, read by any, without a lock, as a copy.
+// A histogram of durations: one thread counts, any thread reads a copy, without a lock.
 //
-// Freestanding. The sum and the buckets are read one after the other, so a reading taken in the middle of observe() may
-// lack its last duration in one of them.
+// Freestanding. The sum and the buckets are read one after the other, so a copy made during observe() may lack its
+// duration in one of them.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 namespace perfleet {
 
 struct DurationHistogram {
-    // Upper bounds, inclusive; one more bucket takes what is longer.
+    // Upper bounds, inclusive; one more bucket counts longer durations.
     static constexpr std::array<std::uint64_t, 16> kBoundsNs{
         500'000,       1'000'000,      2'500'000,      5'000'000,     10'000'000,    25'000'000,
         50'000'000,    100'000'000,    250'000'000,    500'000'000,   1'000'000'000, 2'500'000'000,
         5'000'000'000, 10'000'000'000, 30'000'000'000, 60'000'000'000};
 
-    // By one thread at a time.
+    // Called by one thread at a time.
     void observe(std::uint64_t duration_ns) {
         std::size_t bucket = 0;
         while (bucket < kBoundsNs.size() && duration_ns > kBoundsNs[bucket]) {

@@ -1,4 +1,4 @@
-// Errors on hosts: a code to branch on, and a sentence for a person that names the file, key, offset or option and the
+// Errors on hosts: a code for the program, and a sentence for people that names the file, key, offset or option and the
 // way out. Not freestanding.
 #pragma once
 

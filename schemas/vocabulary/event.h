@@ -1,8 +1,8 @@
 // An event that a session samples, counts or traces, from its Hello to the store. Its index among the session's events
 // is its EventNumber.
 //
-// Freestanding. The type of its texts says who owns them; EventUntrusted (gateway/ingest) is one that nobody has
-// checked.
+// Freestanding. `Text` is the type of its texts, which says who owns them; EventUntrusted (gateway/admission) hasn't
+// been checked.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct BasicEvent {
     bool callchain = false;
     Text unit{};              // of weight and value
     Text format{};            // tracepoint format as tracefs gives it, else empty
-    std::uint16_t group = 0;  // from 1: counted all or none with the others of it, which stand side by side; 0: in none
-    Text attr{};              // perf_event_attr of an imported recording, as it was recorded; else empty
+    std::uint16_t group = 0;  // from 1: events of a group are counted all or none, and are consecutive; 0: in no group
+    Text attr{};              // perf_event_attr of an imported recording, as recorded; else empty
 
     friend bool operator==(const BasicEvent&, const BasicEvent&) = default;
 };
 
-// As a collector describes it: the texts are borrowed.
+// An event as a collector describes it; the texts are borrowed.
 using EventDescription = BasicEvent<std::string_view>;
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// The names of things: strong identifiers that cannot be swapped for one another.
+// Strong types for identifiers, which can't be swapped for one another.
 //
 // Freestanding: no heap, no exceptions, no operating system. All types are plain values.
 #pragma once

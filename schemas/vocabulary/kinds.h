@@ -1,5 +1,5 @@
-// The kinds of rows, and their columns: all that is said of a kind stands in kKindTable, all that is said of a column
-// in kColumnTable. The same tables rule the wire, the disk and the scan.
+// The kinds of rows and their columns: kKindTable defines the kinds, kColumnTable the columns. Wire, store and scan use
+// the same tables.
 //
 // Freestanding. The numbers of kinds and columns travel and are stored: they must never change, and a number that was
 // given up is never used again. Every integer column holds one 64-bit unsigned value a row; the codec makes it small. A
@@ -22,7 +22,7 @@ namespace perfleet {
 enum class ColumnId : std::uint16_t {
     kTime = 1,      // ticks of the session's clock
     kCpu = 2,       // cpu number
-    kPid = 3,       // process (thread group) id; of a counter: whom it is bound to, 2^32 - 1 the whole cpu
+    kPid = 3,       // process (thread group) id; of a counter: the process that it is bound to, 2^32 - 1: the whole cpu
     kTid = 4,       // thread id
     kStack = 5,     // StackNumber of the call chain's leaf node; 0 when there is none
     kWeight = 6,    // events that this row stands for (the sampling period; ns for clock events)
@@ -45,7 +45,7 @@ enum class ColumnId : std::uint16_t {
 
     kNumber = 21,        // the number that a definition defines
     kParent = 22,        // StackNumber of the caller; 0 at the root
-    kFrameOffset = 23,   // offset of the frame in its image (ImageFlags says of which sort)
+    kFrameOffset = 23,   // offset of the frame in its image (ImageFlags says of which kind)
     kImageFlags = 24,    // ImageFlags
     kBuildIdSize = 25,   // 0 to 20
     kBuildIdBytes = 26,  // byte column
@@ -78,13 +78,13 @@ struct ColumnRule {
     ColumnId id{};
     ColumnShape shape = ColumnShape::kInteger;
     ColumnId sizes{};           // kBytes only
-    std::uint64_t max = ~0ULL;  // kInteger only: greater values are refused by admit(),
+    std::uint64_t max = ~0ULL;  // kInteger only: admit() refuses greater values
     std::uint64_t min = 0;      // and smaller ones
 };
 
 struct ColumnTraits {
     std::string_view name;  // as shown by `perfleet inspect`
-    ColumnRule rule;        // where its kind says nothing else
+    ColumnRule rule;        // unless its kind says otherwise
 };
 
 namespace column_table {
@@ -162,29 +162,29 @@ enum class Kind : std::uint8_t {
     kStack = 8,
     kImage = 9,
     kString = 10,
-    kControl = 11,  // what an operator changed of the session while it ran
-    kRecord = 12,   // of an imported recording: what no other row has of a record
+    kControl = 11,  // an operator's change of the session while it ran
+    kRecord = 12,   // of an imported recording: the part of a record that no other row has
 };
 
-// When a row holds. Rows outside the time that a query wants are left out by it.
+// The time for which a row holds. Queries leave out rows outside of their range of time accordingly.
 enum class RowSpan : std::uint8_t {
     kAtItsTime,
-    kUntilItsTime,  // says something of the time up to it
-    kFromThenOn,    // gives meaning to all that comes later
+    kUntilItsTime,  // describes the time up to it
+    kFromThenOn,    // gives meaning to all later rows
 };
 
 struct KindTraits {
     Kind kind{};
     std::string_view name;  // as printed
-    // In the order in which they are sealed. All of them, always: a column that a source can't fill is constant, which
-    // costs 10 bytes a batch. Readers ignore ids that they don't know. The first is kTime, where rows have a time.
+    // Columns in the order in which they are sealed, always all of them: a column that a source can't fill is constant,
+    // which costs 10 bytes per batch. Readers ignore unknown ids. The first is kTime if rows have a time.
     std::span<const ColumnRule> columns = {};
     RowSpan holds = RowSpan::kAtItsTime;
     bool is_definition = false;   // gives meaning to the numbers in other rows; losing one closes the epoch
-    bool is_measured = false;     // its rows are of an event, or may be; the others give meaning to these
-    bool needs_event = false;     // no row of it is of kNoEvent
+    bool is_measured = false;     // its rows belong to events, or may; other rows give meaning to these
+    bool needs_event = false;     // its rows never have kNoEvent
     bool has_call_chain = false;  // counted by `top`, rolled up; the rows of scripts, timelines and flame graphs
-    bool is_sampled = false;      // sealed in the order of cpus, where this takes less
+    bool is_sampled = false;      // sealed in the order of cpus if that takes less space
 };
 
 namespace kind_columns {
@@ -283,7 +283,7 @@ static_assert([] {
 
 [[nodiscard]] constexpr bool is_known_kind(std::uint8_t raw) { return raw >= kKindFirst && raw <= kKindLast; }
 
-// Of an unknown kind: those of none.
+// An unknown kind has the traits of "unknown".
 [[nodiscard]] constexpr const KindTraits& traits_of(Kind kind) {
     const auto raw = static_cast<std::uint8_t>(kind);
     return kKindTable[is_known_kind(raw) ? raw : 0];
@@ -296,10 +296,10 @@ static_assert([] {
 [[nodiscard]] const ColumnRule* column_rule(Kind kind, ColumnId id);  // nullptr: rows of this kind don't have it
 [[nodiscard]] std::string_view column_name(ColumnId id);
 
-// Each is defined by what stands before it.
+// Definitions, each after those that it refers to.
 inline constexpr std::array kDefinitions{Kind::kString, Kind::kImage, Kind::kStack};
 
-// All kinds that have it.
+// All kinds with this trait.
 template <bool KindTraits::*kTrait>
 [[nodiscard]] consteval auto kinds_with() {
     constexpr auto kCount =

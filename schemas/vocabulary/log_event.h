@@ -1,7 +1,6 @@
-// One thing that a program tells its operator: a sentence, how much it matters, and what may be searched for.
+// A message of a program for its operator: a sentence, its level, and fields to search for.
 //
-// Hosts only. Everything is borrowed while it is told. It is made from a plain text where level and fields don't
-// matter, and can be taken as one.
+// Hosts only. Borrows everything during the call. Converts from and to plain text, where level and fields don't matter.
 #pragma once
 
 #include <array>
@@ -19,17 +18,17 @@
 
 namespace perfleet {
 
-// As syslog has them; the numbers are its own.
+// Levels and their numbers are those of syslog.
 enum class LogLevel : std::uint8_t {
-    kError = 3,    // it can't go on, or something is lost
-    kWarning = 4,  // it goes on, but somebody should look
-    kNotice = 5,   // an operator must know, nothing is wrong
+    kError = 3,    // the program can't go on, or something is lost
+    kWarning = 4,  // the program goes on, but somebody should look
+    kNotice = 5,   // an operator should know; nothing is wrong
     kInfo = 6,
     kDebug = 7,
 };
 
 enum class LogFormat : std::uint8_t {
-    kText,  // for people. Time stands in front in a file; the journal gets priorities instead
+    kText,  // for people; a file has the time in front, the journal gets priorities
     kJson,  // one object a line, always with its time
 };
 
@@ -45,7 +44,7 @@ inline constexpr std::array kLogFormatNames{
     std::pair<std::string_view, LogFormat>{"json", LogFormat::kJson},
 };
 
-// The level or format that is called so in one of these tables; nothing when none is.
+// The level or format with this name in one of these tables; nothing if there is none.
 template <class Names>
 [[nodiscard]] constexpr auto named_in(const Names& names, std::string_view name)
     -> std::optional<typename Names::value_type::second_type> {
@@ -70,7 +69,7 @@ public:
     LogEvent(const std::string& text) : text_{text} {}  // NOLINT(google-explicit-constructor)
     LogEvent(const char* text) : text_{text} {}         // NOLINT(google-explicit-constructor)
 
-    // `kind` is a fixed word: messages of one kind share a limit of how many are written in a while.
+    // `kind` is a fixed word: messages of one kind share a rate limit.
     LogEvent(LogLevel level, std::string_view kind, std::string_view text, std::initializer_list<LogField> fields = {})
         : level_{level}, kind_{kind}, text_{text}, field_count_{fields.size()} {
         PERFLEET_ASSERT(fields.size() <= kFieldsMax);
@@ -95,9 +94,9 @@ private:
     std::size_t field_count_ = 0;
 };
 
-// How modules log. A function that takes a std::string_view will do.
+// The interface through which modules log. A function that takes a std::string_view fits, too.
 using LogSink = std::function<void(const LogEvent&)>;
-// The same where all are of one level and kind.
+// The same if all messages have one level and kind.
 using LogText = std::function<void(std::string_view)>;
 
 }  // namespace perfleet

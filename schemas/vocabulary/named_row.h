@@ -1,7 +1,7 @@
-// The integers of a row by the names of their columns, for sources: one that is given a new column later stays as it
-// is.
+// Builds a row's integers from the names of their columns, for sources: a kind can get a new column without a change of
+// its sources.
 //
-// Freestanding. Which place a column has is known when it is compiled.
+// Freestanding. Columns are found at compile time.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ template <ColumnId kId>
     return rule.shape == ColumnShape::kInteger && rule.id != ColumnId::kTime;
 }
 
-// Of RowView::integers; where rows of this kind have no such column, none.
+// Index in RowView::integers; ~0 if rows of this kind have no such column.
 template <Kind kKind, ColumnId kId>
 [[nodiscard]] consteval std::size_t place_in_row() {
     std::size_t place = 0;
@@ -40,7 +40,7 @@ template <Kind kKind, ColumnId kId>
     return ~std::size_t{0};
 }
 
-// Columns that aren't named are 0.
+// Columns that aren't named are set to 0.
 template <Kind kKind, ColumnId... kIds>
 [[nodiscard]] constexpr auto row_of(ColumnValue<kIds>... values) {
     constexpr auto kCount = std::count_if(columns_of(kKind).begin(), columns_of(kKind).end(), is_in_row);

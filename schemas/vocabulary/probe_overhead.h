@@ -1,8 +1,8 @@
-// What a pair of probes costs on a target, as its collector measured it when the session began: it travels as the
-// format of their events, as text.
+// The cost of a pair of probes on a target, as its collector measured it at the beginning of the session. Sent as text,
+// as the format of their events.
 //
 //   perfleet-probe 1
-//   effective_ns 20.5        contained in each value
+//   effective_ns 20.5        included in each value
 //   total_ns 50              added to the time around each pair
 //
 // Not freestanding.
@@ -27,7 +27,7 @@ struct ProbeOverhead {
     return text;
 }
 
-// Nothing for the format of any other event. Text of the wire.
+// Nothing for the format of another event. The text is untrusted.
 [[nodiscard]] inline std::optional<ProbeOverhead> parse_probe_overhead(std::string_view text_untrusted) {
     constexpr double kNsMax = 1e9;
     ProbeOverhead overhead;

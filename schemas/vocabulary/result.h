@@ -1,4 +1,4 @@
-// A value, or why there is none. Two kinds of error travel in it:
+// A value, or an error. There are two types of errors:
 //   Fault  freestanding code: a code and two integers whose meaning the code gives;
 //   Error  hosts: the same code and a message that names the place and the way out (vocabulary/error.h).
 //
@@ -14,7 +14,7 @@
 
 namespace perfleet {
 
-// What callers branch on.
+// Codes for which callers have separate code.
 enum class ErrorCode : std::uint8_t {
     kInvalid = 1,      // input that breaks its format or its contract
     kTooLarge = 2,     // past a named limit
@@ -26,16 +26,16 @@ enum class ErrorCode : std::uint8_t {
     kPermission = 8,
     kBusy = 9,          // held by somebody else
     kUnavailable = 10,  // a peer that doesn't answer
-    kIo = 11,           // the operating system refused; errno is in the message
+    kIo = 11,           // the operating system reported an error; errno is in the message
     kUsage = 12,        // wrong options of a command
-    kFull = 13,         // no room now
+    kFull = 13,         // no space now
     kCancelled = 14,
 };
 
 struct Fault {
     ErrorCode code{};
     std::uint64_t where = 0;  // offset, index or id
-    std::uint64_t value = 0;  // what stood there
+    std::uint64_t value = 0;  // the value found there
 };
 
 template <class T, class E>
@@ -74,7 +74,7 @@ public:
     [[nodiscard]] bool ok() const { return has_value_; }
     explicit operator bool() const { return has_value_; }
 
-    // Only when ok().
+    // Precondition: ok().
     [[nodiscard]] T& value() & {
         PERFLEET_ASSERT(has_value_);
         return value_;
@@ -93,7 +93,7 @@ public:
     const T& operator*() const& { return value(); }
     T&& operator*() && { return std::move(*this).value(); }
 
-    // Only when not ok().
+    // Precondition: not ok().
     [[nodiscard]] const E& error() const& {
         PERFLEET_ASSERT(!has_value_);
         return error_;
@@ -111,15 +111,15 @@ private:
     bool has_value_;
 };
 
-// What a function returns that has nothing to give but success.
+// The result of functions that return only success.
 struct Done {};
 
-// The value of a result; a function whose result has none returns its error:
+// The value of a result; on error the calling function returns the error:
 //
 //   const auto text = PERFLEET_TRY(read_file(path));
 //   PERFLEET_TRY(write_file(path, text));
 //
-// A statement expression, which GCC and Clang have: not within the arguments of another one.
+// A statement expression of GCC and Clang; can't be used within the arguments of another one.
 #define PERFLEET_TRY(...)                             \
     __extension__({                                   \
         auto perfleet_tried = (__VA_ARGS__);          \
@@ -129,7 +129,7 @@ struct Done {};
         std::move(perfleet_tried).value();            \
     })
 
-// Freestanding result.
+// The result type of freestanding code.
 template <class T>
 using Checked = BasicResult<T, Fault>;
 

@@ -1,6 +1,6 @@
-// The clock of values that came without times, as `perfleet import` stores columns of numbers: a row's time is its
-// number, and its value was measured, whatever it is. (A tracepoint of another clock carries a value where one of its
-// rows isn't 0.) Stands in stores as the session's clock name and must not change.
+// The clock of values that have no times, from columns of numbers in `perfleet import`: the time of a row is its
+// number. All its values were measured, also 0. (Tracepoints of other clocks carry a value only if one of their rows
+// isn't 0.) Stored as the session's clock name: it must not change.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// A number that one thread counts or sets and any reads, without a lock. A copy is what was read: a struct of such
-// numbers is what is counted in, and its copy what was counted so far.
+// A number that one thread changes and any thread reads, without a lock. Copying it reads it: a copy of a struct of
+// such numbers is a reading of all of them.
 //
 // Freestanding.
 #pragma once
@@ -21,7 +21,7 @@ public:
     ~SharedValue() = default;
 
     operator T() const { return value_.load(std::memory_order_relaxed); }
-    // Not fetch_add(): there is one writer, and a plain store costs nothing.
+    // Not fetch_add(): there is one writer, and a plain store is cheaper.
     SharedValue& operator+=(T more) { return *this = T{*this} + more; }
     SharedValue& operator++() { return *this += 1; }
 

@@ -1,6 +1,6 @@
 // Time as a claim: ticks of a target's own clock, UTC nanoseconds, and the points that relate them.
 //
-// Freestanding. Rows carry ticks; they become UTC where they are read: by queries.
+// Freestanding. Rows carry ticks; queries convert them to UTC.
 #pragma once
 
 #include <compare>
@@ -16,7 +16,7 @@ using Ticks = StrongInteger<struct TicksTag, std::uint64_t>;
 // Nanoseconds since 1970-01-01T00:00Z.
 using UtcNs = StrongInteger<struct UtcNsTag, std::int64_t>;
 
-// One observation that relates the two. `uncertainty_ns` bounds the error of the pair, either way.
+// An observation that relates the two clocks. `uncertainty_ns` bounds the error of the pair in either direction.
 struct ClockPoint {
     Ticks ticks;
     UtcNs utc_ns;
@@ -28,7 +28,7 @@ struct ClockPoint {
 inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 inline constexpr std::int64_t kBucketDurationS = 3600;
 
-// The bucket that a moment falls into; moments before 1970 fall into the first.
+// The bucket of a time; times before 1970 are in the first bucket.
 [[nodiscard]] constexpr BucketNumber bucket_of(UtcNs utc) {
     const std::int64_t bucket = utc.value / kNsPerSecond / kBucketDurationS;
     return BucketNumber{bucket < 0 ? 0U : static_cast<std::uint32_t>(bucket)};

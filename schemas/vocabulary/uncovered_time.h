@@ -1,5 +1,5 @@
-// The counter of time in which a target should have sampled and didn't, because its sampling interrupts came late:
-// periods that were skipped are in no row of samples and in no loss.
+// The counter of time in which a target should have been sampled and wasn't, because its sampling interrupts came late.
+// Neither samples nor losses contain the skipped periods.
 //
 // Freestanding.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace perfleet {
 
-// Of Kind::kCounter, in ticks of the session's clock: Σ(gap − period) over gaps between two interrupts of more than two
-// periods, since the session's start.
+// Of Kind::kCounter, in ticks of the session's clock, since the session's start: Σ(gap − period) over gaps between two
+// interrupts that exceed two periods.
 inline constexpr std::string_view kUncoveredTimeEvent = "uncovered time";
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// Thread numbers of utilisation rows that mean no thread of the target's own.
+// Thread numbers of utilisation rows that don't stand for a thread of the target.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The checksum of a message of the collector's protocol, both ways: CRC-32C of all its bytes, these four as 0. A
-// message without the right one is damaged: whoever receives it counts it and takes nothing from it.
+// The checksum of a message of the collector's protocol, in both directions: CRC-32C of all its bytes, with the
+// checksum's own four bytes as 0. A message with a wrong checksum is damaged: the receiver counts it and ignores its
+// contents.
 //
 //   byte 0    u32 0 │ u32 words of the segment
 //   byte 8    the root pointer; the Envelope stands directly behind it

@@ -1,5 +1,5 @@
-// Bounds of a Hello that both ends check: the gateway refuses a session whose Hello is beyond them, so a collector says
-// so before it has collected anything. The other bounds of a Hello: vocabulary/batch_limits.h.
+// Limits of a Hello that both ends check: the gateway refuses a session whose Hello exceeds them, so a collector
+// reports that before it collects anything. Other limits of a Hello: vocabulary/batch_limits.h.
 //
 // Freestanding.
 #pragma once
@@ -12,9 +12,9 @@ namespace perfleet::hello_limits {
 
 inline constexpr std::size_t kNameSizeBytesMax = 256;  // of a target, architecture, clock, unit, collector version
 inline constexpr std::uint32_t kCommandLineWordsMax = 4'096;
-inline constexpr std::uint32_t kImageOffersMax = 64;  // of a Hello, and of an ImageOffers message
+inline constexpr std::uint32_t kImageOffersMax = 64;  // of a Hello, or of an ImageOffers message
 
-// Labels that a session can't be given: selections have its target and its architecture under these names.
+// Labels that a session can't have, because selections use these names for its target and architecture.
 inline constexpr bool is_reserved_label(std::string_view key) { return key == "target" || key == "arch"; }
 
 }  // namespace perfleet::hello_limits

@@ -1,5 +1,5 @@
-// Numbers that the collector's messages carry, beside the schema. They travel: from the first release on they never
-// change.
+// Numbers in the collector's messages that the schema doesn't define. They are sent: from the first release on they
+// must never change.
 //
 // Freestanding.
 #pragma once
@@ -10,24 +10,24 @@
 
 namespace perfleet::protocol {
 
-// In the envelope of each message. Peers of other versions are refused by name.
+// The protocol version in the envelope of each message. Peers of other versions are refused, naming the version.
 inline constexpr std::uint16_t kVersion = 1;
 
-// In a file of frames: of a target without entropy, which nobody could grant a session. Whoever imports the file gives
-// it one; a gateway never sees it.
+// The session id in a file of frames from a target without entropy, to which nobody could grant an id. `perfleet
+// import` replaces it; a gateway never sees it.
 inline constexpr SessionId kSessionGivenAtImport{0x7065'7266'6c65'6574, 0};
 
 enum class RefusedReason : std::uint16_t {
     kMalformed = 1,     // columns, counts or seal are wrong
     kConflict = 2,      // this seq is stored with other content
-    kOtherVersion = 3,  // of the protocol, or a kind or codec that this version doesn't have
-    kIdentity = 4,      // the target is not who it says
+    kOtherVersion = 3,  // of the protocol; or a kind or codec unknown to this version
+    kIdentity = 4,      // the target isn't the one of its key, or of the session
     kQuota = 5,
     kTooLarge = 6,
     kUnknownEpoch = 7,
     kSessionsFull = 8,
-    kReplay = 9,  // the session is known to be further: its clock or sequence went backwards
-    kAhead = 10,  // the time of a batch lies hours ahead of the gateway's clock; of a session: for now
+    kReplay = 9,  // the session is known to be further ahead: its clock or sequence went backwards
+    kAhead = 10,  // a batch's time is hours ahead of the gateway's clock; of a session: deferred
 };
 
 enum class ImageType : std::uint16_t {
@@ -43,19 +43,19 @@ enum class ControlCommand : std::uint16_t {
     kSetPeriod = 4,     // in the event's unit
 };
 
-// In rows of kind control alone: the benchmark of the session has ended. The value is 0, its exit status, or
-// kRunIncomplete where not all of its rows came.
+// Only in rows of kind control: the session's benchmark has ended. The value is 0, its exit status, or kRunIncomplete
+// if some of its rows didn't arrive.
 inline constexpr std::uint16_t kRunEnded = 0x8000;
 inline constexpr std::uint64_t kRunIncomplete = 256;
 
-// What became of an order on its target.
+// The outcome of a control request on its target.
 enum class ControlOutcome : std::uint16_t {
     kApplied = 1,
-    kUnsupported = 2,   // this target can't do it, whatever the value
+    kUnsupported = 2,   // this target can't do it with any value
     kUnknownEvent = 3,  // the session has no such event
-    kOutOfRange = 4,    // it can, but not with this value
-    kFailed = 5,        // it tried, and all is as it was
-    kEnded = 6,         // nothing is measured any more: what is left of the session is being delivered
+    kOutOfRange = 4,    // this target can't do it with this value
+    kFailed = 5,        // it failed, and nothing has changed
+    kEnded = 6,         // nothing is measured any more; the rest of the session is being delivered
 };
 
 }  // namespace perfleet::protocol

@@ -1,8 +1,8 @@
-// One libzmq DEALER over one connection, and the monitor that says what becomes of it: the only file of the product
-// that knows zmq.h. libzmq never connects again by itself.
+// One libzmq DEALER with one connection, and the monitor that reports its state: the only file of the product that
+// knows zmq.h. libzmq never reconnects by itself.
 //
-// libzmq's thread reads whatever the server sends. Whole messages are bounded by those who receive them soon; parts of
-// an unfinished message by nothing (docs/decisions/own-zmtp-server.md).
+// libzmq's thread reads whatever the server sends. Whole messages are bounded as long as they are received soon; the
+// parts of an unfinished message are not bounded (docs/decisions/own-zmtp-server.md).
 //
 // One thread. libzmq's own threads block all signals.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace perfleet::zeromq {
 
-// The threads of all connections of a process at a time. Its end waits until they have sent what they had, half a
+// The libzmq context of all connections of a process. Its destruction waits until pending messages are sent, half a
 // second at most.
 [[nodiscard]] std::shared_ptr<void> shared_context();
 
@@ -27,18 +27,18 @@ class Connection {
 public:
     enum class Event : std::uint8_t {
         kNone,
-        kConnected,       // and now shakes hands
-        kReady,           // messages may go both ways
-        kNobodyThere,     // the address takes no connection
-        kOtherMechanism,  // it has keys and we haven't, or the other way round
+        kConnected,       // handshake begins
+        kReady,           // messages can be sent and received
+        kNobodyThere,     // the address accepts no connection
+        kOtherMechanism,  // the server uses keys and we don't, or the reverse
         kKeyRefused,
-        kOtherKey,        // it doesn't have the key that is expected
-        kNotZmtp,         // or of another version or socket type
-        kHandshakeEnded,  // it hung up
-        kEnded,           // messages that it sent before can still be received
+        kOtherKey,        // the server doesn't have the expected key
+        kNotZmtp,         // or another version or socket type
+        kHandshakeEnded,  // the server closed the connection
+        kEnded,           // messages received before can still be read
     };
 
-    // Begins to connect to an address in digits, or `ipc://PATH`. Null: no descriptors are left.
+    // Begins to connect to a numeric address, or `ipc://PATH`. Null: no descriptors are left.
     [[nodiscard]] static std::unique_ptr<Connection> open(const std::shared_ptr<void>& context,
                                                           const std::string& address, const ConnectKeys* keys,
                                                           std::size_t message_size_bytes_max);
@@ -48,7 +48,7 @@ public:
 
     [[nodiscard]] Event next_event();
 
-    // Copies. False: not before can_go_on().
+    // Copies the message. False: can't be sent before can_go_on().
     [[nodiscard]] bool send(std::span<const std::byte> message);
 
     struct Part {
@@ -57,12 +57,12 @@ public:
     };
     [[nodiscard]] std::optional<Part> receive();
 
-    // A message can be received, or one that was refused can be sent.
+    // Whether a message can be received, or a rejected one can be sent now.
     [[nodiscard]] bool can_go_on() const;
-    // Readable when one of the above may have changed; only after next_event() and can_go_on() had nothing.
+    // Readable when can_go_on() or next_event() may have changed; wait only after both had nothing.
     [[nodiscard]] std::array<int, 2> fds() const;
 
-    // What was sent and isn't on its way yet won't be.
+    // Drops messages that aren't on their way yet.
     void forget_unsent();
 
 private:
@@ -74,7 +74,7 @@ private:
     std::unique_ptr<Sockets> sockets_;
 };
 
-// The public key of a secret one, both in Z85. Nothing: it isn't one.
+// The public key of a secret one, both in Z85. Nothing if it is invalid.
 [[nodiscard]] std::optional<std::string> public_key_of(const std::string& secret_text);
 
 }  // namespace perfleet::zeromq

@@ -1,13 +1,13 @@
-// The client of gateways and query processes: a libzmq DEALER that is connected again and again, a socket for each
-// connection. Messages have one part.
+// The client of gateways and query processes: a libzmq DEALER that reconnects, with a new socket for each connection.
+// Messages have one part.
 //
-// Nothing begins before the first call of a function below: until then there is no thread of libzmq's. It connects, and
-// connects again over times that double, with a random part. The connection is ended where the server
-//   - doesn't shake hands, isn't the one with that key, or refuses the own one;
+// Nothing begins before the first call of a method below: until then libzmq has no thread. It reconnects after pauses
+// that double, with a random part. It closes the connection if the server
+//   - fails the handshake, doesn't have the expected key, or rejects ours;
 //   - sends what isn't ZMTP 3, a message of several parts or of more than `message_size_bytes_max`;
-//   - sends more than `frames_burst` frames beyond `frames_per_second` and one for each message it was sent.
-// trouble() says which of these it was. Whoever waits for an answer judges silence: a server that only listens is
-// there.
+//   - sends more than `frames_burst` frames above `frames_per_second` and one per message sent to it.
+// trouble() says which of these it was. It doesn't detect a silent server: the caller decides how long to wait for an
+// answer.
 #pragma once
 
 #include <cstddef>
@@ -42,25 +42,25 @@ public:
     Dealer(const Dealer&) = delete;
     Dealer& operator=(const Dealer&) = delete;
 
-    // Never waits; copies. False: others are on their way, or there is no connection, or one that reconnected() has yet
-    // to tell of. Where the server has hung up, what it sent before and wasn't received yet is dropped.
+    // Never blocks; copies the message. False: other messages must be sent first, or there is no connection, or
+    // reconnected() hasn't reported it yet. If the server has hung up, messages that weren't received yet are dropped.
     [[nodiscard]] bool send(std::span<const std::byte> message);
 
-    // The next message that is there; stays until the next call of any function. Nothing: none, or of a connection that
-    // reconnected() has yet to tell of.
+    // The next received message; valid until the next call of any method. Nothing: none, or reconnected() hasn't
+    // reported its connection yet.
     [[nodiscard]] std::optional<std::span<const std::byte>> receive();
 
-    // True once after each time that a connection was made.
+    // True once for each new connection.
     [[nodiscard]] bool reconnected();
-    // As reconnected() saw it last.
+    // The state at the last reconnected().
     [[nodiscard]] bool is_connected() const { return step_ == Step::kReady && is_reported_; }
     // The server has hung up, but messages that it sent before wait to be received.
     [[nodiscard]] bool has_hung_up() const { return has_ended_; }
 
-    // Why there is no connection, as far as that is known; empty: nothing is, or there is one.
+    // Why there is no connection, as far as known; empty: unknown, or connected.
     [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
-    // Until a message can be received, something that waits can go on, `wake_fd` (-1: none) is readable, or the time
+    // Waits until a message can be received, a rejected one can be sent, `wake_fd` (-1: none) is readable, or the time
     // is over.
     void wait(int wake_fd, std::uint64_t timeout_ns);
 
@@ -89,16 +89,16 @@ private:
     std::optional<Resolver> resolver_;
     std::vector<std::string> addresses_;
     std::size_t next_address_ = 0;
-    bool is_reported_ = false;  // reconnected() has told of this connection
-    bool has_ended_ = false;    // the server has hung up; what it sent before is still there
+    bool is_reported_ = false;  // reconnected() has reported this connection
+    bool has_ended_ = false;    // the server has disconnected; messages that it sent before can still be received
     bool is_trouble_exact_ = false;
     std::string trouble_;
 
     std::uint64_t now_ns_ = 0;
     std::uint64_t next_try_ns_ = 0;
-    std::uint64_t pause_ns_;      // the next one
-    std::uint64_t begun_ns_ = 0;  // connecting, or the handshake
-    std::uint64_t tokens_;        // frames that may come
+    std::uint64_t pause_ns_;      // before the next attempt
+    std::uint64_t begun_ns_ = 0;  // of connecting, or of the handshake
+    std::uint64_t tokens_;        // frames that the server may send
     std::uint64_t tokens_at_ns_ = 0;
     std::minstd_rand random_;
 };

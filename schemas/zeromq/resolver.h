@@ -1,6 +1,6 @@
-// The addresses of `tcp://HOST:PORT` or `ipc://PATH`, as endpoints in digits: libzmq's thread would stand still for all
-// connections while it looks up a name, and tries one address. Names are asked for on a thread of their own, for that
-// may take long; it outlives whoever doesn't wait for it.
+// Resolves `tcp://HOST:PORT` or `ipc://PATH` to endpoints with numeric addresses. libzmq would block its thread, and
+// with it all connections, during a name lookup, and tries only one address. Names are looked up on a separate thread,
+// which may take long and may outlive this object.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@ class Resolver {
 public:
     static constexpr std::size_t kAddressesMax = 16;
 
-    // `endpoint` is one that check_peer_endpoint() takes.
+    // check_peer_endpoint() must accept `endpoint`.
     explicit Resolver(const std::string& endpoint);
 
-    // Readable when there is an answer; -1: there is one already.
+    // Readable when there is a result; -1: there is one already.
     [[nodiscard]] int fd() const;
-    // Nothing: not yet. Empty: there are none.
+    // Nothing: no result yet. Empty list: there are no addresses.
     [[nodiscard]] std::optional<std::vector<std::string>> take();
 
 private:

@@ -1,9 +1,9 @@
-// What both sides of CurveZMQ (ZeroMQ RFC 26) do once they have shaken hands, by libsodium: frames that nobody else
-// reads or changes.
+// What both sides of CurveZMQ (ZeroMQ RFC 26) do after the handshake, by libsodium: frames that others can't read or
+// change.
 //
 //   MESSAGE   nonce 8 │ box[flags │ payload]
 //
-// Nonces of a peer only grow. Secrets are wiped with the object. One thread a connection.
+// Nonces of a peer only increase. Secrets are wiped by the destructor. One thread per connection.
 #pragma once
 
 #include <array>
@@ -20,15 +20,15 @@ class CurveSession {
 public:
     static constexpr std::size_t kMessageOverheadBytes = 33;  // of a body: name, nonce, MAC and flags
 
-    // In a MESSAGE, not as in a frame. On the wire: must not change.
+    // Flags inside a MESSAGE, which differ from those of a frame. On the wire: must not change.
     static constexpr std::uint8_t kMoreInside = 1;
     static constexpr std::uint8_t kCommandInside = 2;
 
     CurveSession(const CurveSession&) = delete;
     CurveSession& operator=(const CurveSession&) = delete;
 
-    // After READY. The body of a MESSAGE frame into flags and payload, which stays in `space` (as large as the body)
-    // until the next call.
+    // Call it after READY. Decrypts the body of a MESSAGE frame into flags and payload; the payload is in `space` (as
+    // large as the body) until the next call.
     struct Opened {
         std::uint8_t flags = 0;  // kMoreInside, kCommandInside
         std::span<const std::byte> payload;
@@ -47,24 +47,24 @@ protected:
     using Nonce = std::array<unsigned char, 24>;
     using ShortNonce = std::array<std::byte, kShortNonceSizeBytes>;
 
-    // The prefixes of nonces in MESSAGE.
+    // The prefixes of nonces in MESSAGE, of this side and the peer.
     CurveSession(std::string_view own_prefix, std::string_view peer_prefix)
         : own_prefix_{own_prefix}, peer_prefix_{peer_prefix} {}
     ~CurveSession();
 
-    // As libsodium takes them.
+    // The type that libsodium takes.
     [[nodiscard]] static const unsigned char* raw(std::span<const std::byte> bytes) {
         return reinterpret_cast<const unsigned char*>(bytes.data());
     }
-    // `prefix` and `rest` make 24 bytes.
+    // `prefix` and `rest` together have 24 bytes.
     [[nodiscard]] static Nonce nonce_of(std::string_view prefix, std::span<const std::byte> rest);
-    // False: it isn't above all before.
+    // False if the nonce isn't greater than all before.
     [[nodiscard]] bool take_nonce(std::span<const std::byte> nonce);
     [[nodiscard]] ShortNonce next_nonce();
 
     Key own_short_public_{};
     Key own_short_secret_{};
-    Key shared_{};  // both short keys, precomputed
+    Key shared_{};  // from both short-term keys, precomputed
     bool is_ready_ = false;
 
 private:

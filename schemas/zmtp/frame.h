@@ -1,4 +1,4 @@
-// ZMTP 3 as bytes (ZeroMQ RFC 23): the greeting, frames and READY's properties.
+// Encodes and decodes ZMTP 3 (ZeroMQ RFC 23): the greeting, frames and READY's properties.
 //
 //   greeting  FF 00×8 7F │ 3 1 │ mechanism, 20 bytes padded with 0 │ as-server │ 00×31              64 bytes
 //   frame     flags │ size: 1 byte, or 8 big-endian where flags has kLong │ body
@@ -31,7 +31,7 @@ enum class Mechanism : std::uint8_t { kNull, kCurve };
 inline constexpr std::size_t kAsServerAt = 32;
 
 enum class GreetingFault : std::uint8_t { kNone, kNotZmtp3, kOtherMechanism };
-// `bytes` may be the beginning of a greeting: kNone while it can still become a good one.
+// `bytes` may be an incomplete greeting: kNone while it can still become valid.
 [[nodiscard]] GreetingFault check_greeting(std::span<const std::byte> bytes, Mechanism mechanism);
 
 struct FrameHeader {
@@ -41,7 +41,7 @@ struct FrameHeader {
 
     [[nodiscard]] bool has(FrameFlag flag) const { return (flags & flag) != 0; }
 };
-// Nothing: more bytes are needed. Flags that ZMTP doesn't know are left for the caller to see.
+// Nothing: more bytes are needed. Flags that ZMTP doesn't define are left to the caller.
 [[nodiscard]] std::optional<FrameHeader> read_frame_header(std::span<const std::byte> bytes);
 void append_frame_header(std::string& out, std::uint8_t flags, std::uint64_t body_size_bytes);
 
@@ -49,15 +49,15 @@ struct Command {
     std::string_view name;
     std::span<const std::byte> data;
 };
-// Nothing: the body of no command.
+// Nothing if it isn't the body of a command.
 [[nodiscard]] std::optional<Command> read_command(std::span<const std::byte> body);
-// As a whole frame.
+// Appends the command as a whole frame.
 void append_command(std::string& out, std::string_view name, std::span<const std::byte> data);
 
-// The property's value, by its name in any case. Nothing: `properties` is malformed or doesn't have it.
+// The property's value; names ignore case. Nothing: `properties` is malformed or doesn't have it.
 [[nodiscard]] std::optional<std::string_view> find_property(std::span<const std::byte> properties,
                                                             std::string_view name);
-// Those of a socket of this type, for READY.
+// The properties of a socket of this type, for READY.
 [[nodiscard]] std::string properties_of(std::string_view socket_type);
 
 }  // namespace perfleet::zmtp

@@ -1,5 +1,5 @@
-// Bytes that came and weren't used yet. Memory is taken as they come and given back when all are used; what is reserved
-// isn't filled. One thread.
+// Received bytes that weren't used yet. Memory grows with them and is freed when all are used; reserved memory isn't
+// initialised. One thread.
 #pragma once
 
 #include <algorithm>

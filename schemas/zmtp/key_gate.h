@@ -1,5 +1,5 @@
-// Who may connect to a server that asks for keys: its own pair, the folder of the keys that are allowed, and how many
-// connections each of these has. One thread.
+// Decides who may connect to a server with keys: the server's own pair, the folder of allowed keys, and the number of
+// connections of each. One thread.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@
 
 namespace perfleet::zmtp {
 
-// Where keys are, and the options that named them, for messages.
+// Places of keys, and the options that name them, for messages.
 struct KeyPlaces {
     std::string key_file;  // the server's own
     std::string folder_option;
-    std::string folder;  // of those that may come in
+    std::string folder;  // of the allowed keys
 };
 
 class KeyGate {
@@ -33,15 +33,15 @@ public:
 
     [[nodiscard]] const ServerKeys& own() const { return own_; }
 
-    // Null: not allowed. That is logged with the address, for operators who forgot to enrol somebody, but not often.
+    // Null: not allowed. Logged with the address, rate-limited, for operators who forgot an enrolment.
     [[nodiscard]] KeySet::Entry find(const PublicKey& key, int peer_fd, std::uint64_t now_ns);
-    // How many connections this key has with it.
+    // Counts a connection; returns the number of this key's connections, with it.
     std::size_t add_connection(const PublicKey& key) { return ++connections_[key]; }
     void remove_connection(const PublicKey& key);
 
-    // True: what is allowed has changed.
+    // True: the allowed keys have changed.
     [[nodiscard]] bool refresh(std::uint64_t now_ns) { return allowed_->refresh(now_ns); }
-    // False: this entry was removed, or is another one by now.
+    // False: this entry was removed or replaced.
     [[nodiscard]] bool allows(const KeySet::Entry& entry) const;
 
     void add_to(TransportCounts& counts) const;

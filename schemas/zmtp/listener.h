@@ -1,8 +1,8 @@
-// Sockets that listen where an endpoint says.
+// Sockets that listen at endpoints.
 //
 //   tcp://ADDRESS:PORT   an IPv4 address, an IPv6 address in brackets, `*` (every IPv4 address) or the name of an
 //                        interface; `*` as PORT takes a free one
-//   ipc://PATH           a Unix socket; what a killed process has left there is replaced
+//   ipc://PATH           a Unix socket; replaces the one that a killed process has left there
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ namespace perfleet::zmtp {
 
 inline constexpr int kBacklog = 4'096;
 
-// A descriptor and, for ipc://, the file. A resource: closes and removes them.
+// A listening descriptor and, for ipc://, its file. The destructor closes and removes them.
 class Listener {
 public:
-    // Not blocking, close-on-exec. `option` is named in errors: kUsage (not an endpoint, not an address of this
-    // machine), kBusy (address in use), kPermission, kIo.
+    // The socket is non-blocking and close-on-exec. `option` is named in errors: kUsage (not an endpoint, not an
+    // address of this machine), kBusy (address in use), kPermission, kIo.
     [[nodiscard]] static Result<Listener> open(std::string_view option, const std::string& endpoint);
-    // Takes over what is bound already, and listens. Errors: kIo.
+    // Takes a bound socket and listens. Errors: kIo.
     [[nodiscard]] static Result<Listener> adopt(FileDescriptor bound, std::string endpoint);
     Listener(Listener&& other) noexcept;
     Listener& operator=(Listener&&) = delete;
@@ -30,7 +30,7 @@ public:
     ~Listener();
 
     [[nodiscard]] int fd() const { return fd_.get(); }
-    // A connection that came: doesn't block, close-on-exec, with the options of TCP. Empty: none.
+    // The next new connection: non-blocking, close-on-exec, with TCP's options set. Empty: none.
     [[nodiscard]] FileDescriptor accept() const;
     // With the port that it got.
     [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
@@ -40,10 +40,10 @@ private:
 
     FileDescriptor fd_;
     std::string endpoint_;
-    std::string own_path_;  // of ipc://: to be removed
+    std::string own_path_;  // of ipc://: removed by the destructor
 };
 
-// Of the other end, for messages.
+// The address of the other end, for messages.
 [[nodiscard]] std::string peer_address(int fd);
 
 }  // namespace perfleet::zmtp

@@ -1,4 +1,4 @@
-// New keys.
+// Makes new keys.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
-// What one peer sends to a server, from its first byte on:
+// The protocol of one peer of a server, from its first byte on:
 //
 //   greeting ─▶ handshake: READY, or by CURVE HELLO and INITIATE ─▶ messages of one part, commands between them
 //
-// It has no socket and keeps no bytes: next() is called with those that came, says what they are, and is called again
-// with those behind. One thread.
+// It has no socket and keeps no bytes: next() gets the received bytes, says what they begin with, and is called again
+// with the rest. One thread.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,16 @@ namespace perfleet::zmtp {
 
 class PeerProtocol {
 public:
-    // Which connections end like this one; null: nothing is to be counted.
+    // The counter of connections that end for the same reason; null: none.
     using EndReason = std::uint64_t TransportCounts::*;
 
     enum class Event : std::uint8_t {
-        kNone,     // the next frame isn't whole
-        kDone,     // nothing is to be done
-        kLater,    // a handshake by CURVE, and none is left in this turn
-        kKey,      // the peer has shown `key`; accept() or refuse() follows
-        kMessage,  // with `payload`
-        kEnd,      // the connection is to be closed, for `end_reason`
+        kNone,     // the next frame is incomplete
+        kDone,     // handled; nothing to do
+        kLater,    // a CURVE handshake that must wait for the next turn
+        kKey,      // the peer has proved that it has `key`; accept() or refuse() must follow
+        kMessage,  // `payload` is a message
+        kEnd,      // the connection must be closed, for `end_reason`
     };
     struct Step {
         Event event = Event::kNone;
@@ -41,31 +41,31 @@ public:
         EndReason end_reason = nullptr;
         PublicKey key;
     };
-    // What a server lends to one peer after the other.
+    // Resources that a server lends to one peer after the other.
     struct Turn {
-        std::size_t handshakes_left = 0;  // by CURVE
-        std::string replies;              // to be sent to this peer
-        std::vector<std::byte> opened;    // the payload of a CURVE message
+        std::size_t handshakes_left = 0;  // CURVE handshakes
+        std::string replies;              // to send to this peer
+        std::vector<std::byte> opened;    // payload of a CURVE message
     };
 
-    // `keys` are borrowed; null: NULL.
+    // `keys` are borrowed; null: the mechanism NULL.
     PeerProtocol(const ServerKeys* keys, std::size_t message_size_bytes_max);
 
-    // The first that is sent to a peer.
+    // The greeting must be the first bytes sent to a peer.
     void append_greeting(std::string& out) const;
 
     [[nodiscard]] Step next(std::span<const std::byte> input, Turn& turn);
-    // Of the greeting or frame that begins with these bytes, as far as they tell it.
+    // The size of the greeting or frame that begins with these bytes, as far as they tell it.
     [[nodiscard]] std::size_t announced_size_bytes(std::span<const std::byte> input) const;
 
     void accept(std::string& out);
     static void refuse(std::string& out);
 
     [[nodiscard]] bool is_ready() const { return phase_ == Phase::kReady; }
-    // Only when it is ready.
+    // Precondition: the peer is ready.
     void append_message(std::string& out, std::span<const std::byte> payload);
 
-    // Commands are limited between two calls.
+    // Allows a new number of commands: they are limited between two calls.
     void forget_commands() { command_count_ = 0; }
 
 private:
