@@ -1,6 +1,6 @@
-// How every program reads its arguments: what it says of those that are wrong is the same everywhere.
+// Parses the arguments of every program, with the same messages for wrong ones.
 //
-// On the first thread, before there is another.
+// On the first thread, before others are started.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,17 +11,17 @@
 
 namespace perfleet {
 
-// Fills what the options of `app` point to. Nothing: the program goes on. Else it ends with this exit status: 0 where
-// help or the version was asked for, and printed on standard output; 2 where standard error says what is wrong, and
-// which option or command was probably meant.
+// Sets the variables of the options of `app`. Returns nothing if the program should continue, else its exit status: 0
+// after help or the version were printed on standard output; 2 after standard error got a message about what is wrong,
+// and which option or command was probably meant.
 //
-// Beside its options each program understands two that --help doesn't show, as its first argument:
+// Beside its options each program accepts two as its first argument that --help doesn't show:
 //   --completion bash|zsh|fish           prints completion for a shell
-//   --manual-pages DATE PROSE FOLDER     writes its pages into FOLDER; PROSE/NAME.SECTION.prose continues them
-//   (manual.h)
+//   --manual-pages DATE PROSE FOLDER     writes its pages into FOLDER, with PROSE/NAME.SECTION.prose after them
+//                                        (manual.h)
 [[nodiscard]] std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char* const* arguments);
 
-// The sentence about wrong arguments, without the program's name.
+// The message about wrong arguments, without the program's name.
 [[nodiscard]] std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace perfleet

@@ -1,9 +1,8 @@
-// Config files: TOML whose keys are the names of a program's options. The command line goes before the user's file,
-// that before the system's. Of a program with commands, keys before the first table hold for all commands that have
-// such an option, those of [COMMAND] for that one, before the others.
+// Config files: TOML whose keys are the names of a program's options. The command line overrides the user's file, which
+// overrides the system's. In a program with commands, keys before the first table apply to all commands with such an
+// option; keys in [COMMAND] apply to that command and override those.
 //
-// A setting of a file gives way to options of the command line that it can't stand beside. Positional arguments have no
-// keys.
+// A file's setting is ignored if it excludes an option on the command line. Positional arguments have no keys.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,12 +14,12 @@
 
 namespace perfleet {
 
-// What a program reads without --config: $XDG_CONFIG_HOME/perfleet/PROGRAM.toml, or below ~/.config. A program with
-// commands then reads /etc/perfleet/PROGRAM.toml. That of a daemon is its service's alone: the unit names it by
-// --config, so that a daemon started by hand uses neither its ports nor its keys.
+// The files that a program reads without --config: $XDG_CONFIG_HOME/perfleet/PROGRAM.toml, or the same below ~/.config;
+// then, for a program with commands, /etc/perfleet/PROGRAM.toml. A daemon's system file is only for its service, whose
+// unit passes --config: a daemon started by hand uses neither its ports nor its keys.
 [[nodiscard]] std::vector<std::string> default_config_files(const CLI::App& app);
 
-// One program's. Lives as long as its CLI::App parses.
+// The config files of one program. Must live while its CLI::App parses.
 class ConfigFiles {
 public:
     // Adds --config, --check-config and --show-config. Parsing throws CLI::ConfigError with every fault of the files,
@@ -37,11 +36,11 @@ private:
         std::vector<std::string> values;
         std::string file;
         std::uint32_t line = 0;
-        bool is_of_all = false;  // before the first table, of a program with commands
+        bool is_of_all = false;  // before the first table, in a program with commands
     };
     struct Problem {
         std::string file;
-        std::uint32_t line = 0;  // 0: of the file as a whole
+        std::uint32_t line = 0;  // 0: the file as a whole
         std::string text;
     };
     struct Source {
@@ -65,10 +64,11 @@ private:
     std::string file_;
     bool is_check_ = false;
     bool is_show_ = false;
-    std::vector<std::string> read_;  // the files that were there
+    std::vector<std::string> read_;  // existing files
     std::vector<Problem> problems_;
-    std::map<const CLI::Option*, Source> from_;                       // of what a file set
-    std::map<const CLI::Option*, std::vector<std::string>> written_;  // before sizes and durations become numbers
+    std::map<const CLI::Option*, Source> from_;  // options set by a file
+    std::map<const CLI::Option*, std::vector<std::string>>
+        written_;  // as written, before sizes and durations are converted to numbers
 };
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// The description of a program's options as data: what manual pages and completion are made of.
+// A program's options as data, for manual pages and completion.
 //
 // Hosts only. Made from the CLI::App that reads the arguments, so nothing is described twice.
 #pragma once
@@ -19,13 +19,13 @@ enum class ValueKind {
 };
 
 struct DescribedOption {
-    std::vector<std::string> names;  // "-e", "--event"; of a positional its placeholder
+    std::vector<std::string> names;  // "-e", "--event"; for a positional argument its placeholder
     ValueKind kind = ValueKind::kNone;
-    std::string placeholder;            // of its value, such as FILE
+    std::string placeholder;            // of its value, e.g. FILE
     std::vector<std::string> choices;   // kChoice
     std::string text;                   // names all choices
     std::string default_text;           // empty: none, or `text` says it
-    std::vector<std::string> excludes;  // names of the options that it can't stand beside
+    std::vector<std::string> excludes;  // names of the options that exclude this one
     bool is_positional = false;
     bool is_required = false;
     bool is_repeated = false;  // or takes several values
@@ -39,13 +39,13 @@ struct DescribedCommand {
     std::vector<DescribedCommand> commands;
 };
 
-// Hidden options and commands (of an empty group) are left out.
+// Leaves out hidden options and commands (those in an empty group).
 [[nodiscard]] DescribedCommand describe_program(CLI::App& app);
 
-// What an option's help says: its description, with the choices of its values where that doesn't name them all.
+// An option's help text: its description, and the choices of its values unless the description names all of them.
 [[nodiscard]] std::string option_description(const CLI::Option& option);
 
-// Its first sentence, without the full stop.
+// The first sentence of `text`, without the full stop.
 [[nodiscard]] std::string first_sentence(const std::string& text);
 
 // "perfleet-top"

@@ -1,4 +1,4 @@
-// Help of a program, no line wider than a terminal of 80 columns.
+// A program's help, in lines of at most 80 columns.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,8 +8,8 @@ namespace perfleet {
 
 inline constexpr std::size_t kHelpColumns = 80;
 
-// Descriptions of options and commands are wrapped, and so are the paragraphs of the program's own description and
-// footer; their indented lines stay lines.
+// Wraps descriptions of options and commands, and paragraphs of the program's own description and footer; keeps their
+// indented lines.
 class HelpText : public CLI::Formatter {
 public:
     std::string make_option_opts(const CLI::Option* option) const override;

@@ -1,4 +1,4 @@
-// How an event looks as one line, for people and for machines. Whatever a peer wrote into it stays within that line.
+// Formats an event as one line, for people or for machines. Text of peers can't break out of the line.
 #pragma once
 
 #include <cstdint>

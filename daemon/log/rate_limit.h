@@ -1,6 +1,7 @@
-// How many messages of one kind may be written in a while: a few at once, then one every kEveryNs. Time is told.
+// Limits how many messages of one kind are logged: kAtOnceMax at once, then one every kEveryNs. The caller passes the
+// time.
 //
-// One thread at a time. Bounded: kinds beyond kKindsMax share one place.
+// One thread at a time. Bounded: kinds above kKindsMax share one limit.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +22,17 @@ public:
 
     struct Verdict {
         bool may_be_written = false;
-        std::uint64_t suppressed_before = 0;  // of this kind, since the last that was written
+        std::uint64_t suppressed_before = 0;  // messages of this kind since the last one that was written
     };
     Verdict ask(std::string_view kind, std::uint64_t now_ns);
 
-    // Kinds of which messages were left out and one more may be written now, with how many; they are taken as told.
+    // Kinds with suppressed messages that may log one now, with their counts, which are reset.
     [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> take_suppressed(std::uint64_t now_ns);
 
-    // The same without waiting until one may be written.
+    // The same for all kinds, even if they may not log a message yet.
     [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> take_all_suppressed();
 
-    // Ever.
+    // Since the start.
     [[nodiscard]] std::uint64_t suppressed_count() const { return suppressed_count_; }
 
 private:

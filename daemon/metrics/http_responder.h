@@ -1,9 +1,9 @@
 // Answers `GET PATH` over HTTP/1.1, one request a connection, on a thread of its own.
 //
 // Bounded: kConnectionsMax connections, each with a request of at most kRequestSizeBytesMax and one answer. A
-// connection that hasn't sent its request or read its answer within kRequestNsMax is closed. When one more comes, one
-// of those that haven't sent their request is closed by chance: a flood hits mostly itself, and a client that sends its
-// request at once gets through.
+// connection that hasn't sent its request or read its answer within kRequestNsMax is closed. When one more comes, a
+// random one of those that haven't sent their request is closed: a flood mostly hits itself, and a client that sends
+// its request at once is served.
 #pragma once
 
 #include <atomic>
@@ -31,16 +31,16 @@ public:
         std::string content_type;
         std::string body;
     };
-    // On the thread.
+    // Called on the thread.
     using Handler = std::function<Answer(std::string_view path)>;
 
-    // `listening_fd` is bound, listens and doesn't block.
+    // `listening_fd` must be bound, listening and non-blocking.
     HttpResponder(FileDescriptor listening_fd, Handler handler);
     ~HttpResponder();
     HttpResponder(const HttpResponder&) = delete;
     HttpResponder& operator=(const HttpResponder&) = delete;
 
-    // Connections that were closed before they had an answer. From any thread.
+    // Connections that were closed before they got an answer. From any thread.
     [[nodiscard]] std::uint64_t dropped_count() const { return dropped_count_; }
 
 private:
@@ -48,13 +48,13 @@ private:
         FileDescriptor fd;
         std::uint64_t accepted_ns = 0;
         std::string request;
-        std::string answer;  // from sent on not sent yet; empty: the request isn't whole
+        std::string answer;  // the unsent rest, from `sent` on; empty: the request is incomplete
         std::size_t sent = 0;
     };
 
     void run();
     void accept();
-    // True: it is over.
+    // True: the connection is finished.
     [[nodiscard]] bool serve(Connection& connection);
     void drop(std::size_t index);
     [[nodiscard]] std::string answer_to(std::string_view request) const;

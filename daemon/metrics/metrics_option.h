@@ -1,4 +1,4 @@
-// --metrics: the address of a MetricsServer on a command line.
+// --metrics: the command-line option for the address of a MetricsServer.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace perfleet {
 
-// `port` is the one that the help proposes.
+// `port` is shown in the help as an example.
 OptionRow metrics_row(std::string& address, const std::string& port);
 
 }  // namespace perfleet

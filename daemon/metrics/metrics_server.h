@@ -1,8 +1,6 @@
-// Answers `GET /metrics` with what a program measures about itself, as Prometheus text. The only place that knows
-// prometheus-cpp.
+// Answers `GET /metrics` with the program's metrics as Prometheus text. The only place that knows prometheus-cpp.
 //
-// One thread of its own, which asks the source once a scrape. What a client can take of it:
-// daemon/metrics/http_responder.h.
+// Has one thread, which calls the source once per scrape. Limits for clients: daemon/metrics/http_responder.h.
 #pragma once
 
 #include <memory>
@@ -23,10 +21,10 @@ public:
     // kPermission, kIo.
     [[nodiscard]] static Result<std::unique_ptr<MetricsServer>> start(const std::string& address, MetricSource source);
 
-    // Ends when a scrape under way has ended.
+    // Waits for a running scrape.
     virtual ~MetricsServer() = default;
 
-    // With the port really bound.
+    // With the port that was bound.
     [[nodiscard]] virtual const std::string& address() const = 0;
 };
 

@@ -1,11 +1,11 @@
-// What every program measures about its own process, under the names that Prometheus has for them.
+// Metrics of every program's own process, under Prometheus's standard names.
 #pragma once
 
 #include "schemas/host/metric.h"
 
 namespace perfleet {
 
-// CPU, memory, descriptors, start. What the kernel doesn't tell is left out.
+// CPU, memory, descriptors, start time. Leaves out what the kernel doesn't report.
 void add_process_metrics(MetricPage& page);
 
 }  // namespace perfleet

@@ -22,7 +22,7 @@
 namespace perfleet {
 
 enum class OptionType : std::uint8_t {
-    kFlag,    // bool, always true: a flag that isn't given has no value
+    kFlag,    // bool, always true: an absent flag has no value
     kCount,   // std::uint64_t
     kSize,    // std::uint64_t, bytes; as text also with k, m or g
     kReal,    // double
@@ -32,7 +32,7 @@ enum class OptionType : std::uint8_t {
 
 using OptionValue = std::variant<bool, std::uint64_t, double, std::string>;
 
-// By the option's name, without dashes; what travels in a query.
+// By the option's name, without dashes; sent in queries.
 using OptionValues = std::map<std::string, OptionValue>;
 
 struct OptionSpec {
@@ -40,17 +40,17 @@ struct OptionSpec {
     OptionType type = OptionType::kText;
     std::string value_name;  // in help: "N", "TIME"; empty for flags
     std::string summary;
-    std::vector<std::string> aliases{};  // other names; one of a single letter is given with a single dash
+    std::vector<std::string> aliases{};  // other names; a single letter is used with a single dash
     std::vector<std::string> choices{};
     double min = 0;  // of kCount, kSize and kReal, both included
     double max = std::numeric_limits<double>::infinity();
     bool is_list = false;  // may be given several times; the values are joined with commas
 };
 
-// The value that `text` is, of a command line.
+// Parses `text`, from a command line, as the option's value.
 [[nodiscard]] Result<OptionValue> parse_option(const OptionSpec& option, const std::string& text);
 
-// Whether a value that came over the wire is one that parse_option() gives.
+// Checks that a value from the wire is one that parse_option() can return.
 [[nodiscard]] Result<Done> check_option_untrusted(const OptionSpec& option, const OptionValue& value_untrusted);
 
 // "--limit: "x" is not `expected`".
@@ -59,15 +59,15 @@ struct OptionSpec {
 // The parts between separators, empty ones too.
 [[nodiscard]] std::vector<std::string> split_list(const std::string& text, char separator = ',');
 
-// The option of this name, or with it as an alias; none: null.
+// The option with this name or alias; null: none.
 [[nodiscard]] const OptionSpec* find_option(std::span<const OptionSpec> options, std::string_view name);
 
-// The options of one command, and where in `Options` each of their values goes.
+// The options of one command, and the member of `Options` for each of their values.
 template <class Options>
 class OptionTable {
 public:
     using Reader = std::function<Result<Done>(const OptionValue& value, Options& options)>;
-    // What no single option tells: combinations. Called last, with all values.
+    // Checks combinations of options. Called last, with all values.
     using Check = std::function<Result<Done>(const OptionValues& values, Options& options)>;
 
     OptionTable& flag(std::string name, bool Options::*member, std::string summary) {
@@ -77,7 +77,7 @@ public:
                        return Result<Done>{Done{}};
                    });
     }
-    // An integer or an optional one, a double, a long double or a string, as `type` says.
+    // The member is an integer, a double, a long double, a string, or optional, as `type` requires.
     template <class Member>
     OptionTable& value(OptionSpec spec, Member Options::*member) {
         return add(std::move(spec), [member](const OptionValue& value, Options& options) {
@@ -101,7 +101,7 @@ public:
                        return Result<Done>{Done{}};
                    });
     }
-    // Text with a grammar of its own.
+    // An option whose text has its own grammar: `read` parses it.
     OptionTable& text(OptionSpec spec, std::function<Result<Done>(const std::string& text_untrusted, Options&)> read) {
         return add(std::move(spec), [read = std::move(read)](const OptionValue& value, Options& options) {
             return read(std::get<std::string>(value), options);
@@ -119,7 +119,7 @@ public:
 
     [[nodiscard]] const std::vector<OptionSpec>& specs() const { return specs_; }
 
-    // Reads the values of this table's options, in the table's order, and passes over those of others.
+    // Reads the values of this table's options, in the table's order, and ignores other values.
     [[nodiscard]] Result<Options> read(const OptionValues& values_untrusted, Options options = {}) const {
         for (std::size_t i = 0; i < specs_.size(); ++i) {
             const auto value = values_untrusted.find(specs_[i].name);
@@ -134,7 +134,7 @@ public:
         }
         return options;
     }
-    // Whether read() would take them.
+    // Whether read() would accept the values.
     [[nodiscard]] Result<Done> check(const OptionValues& values_untrusted) const {
         const Result<Options> options = read(values_untrusted);
         return options.ok() ? Result<Done>{Done{}} : Error{options.error()};

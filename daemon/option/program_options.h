@@ -1,7 +1,7 @@
-// The option table of a program or command: a row an option. add_options() alone gives them to CLI11, from which help,
-// manual pages, completion and the keys of config files are made.
+// The option table of a program or command: one row per option. add_options() alone passes them to CLI11, from which
+// help, manual pages, completion and the keys of config files are made.
 //
-// On the first thread. What a row refers to outlives the parsing.
+// On the first thread. Variables that rows refer to must outlive the parsing.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,14 +17,15 @@
 
 namespace perfleet {
 
-// What a row says beyond names, place and summary: one of those below. Applied when all rows of its table are there.
+// A property of a row beyond names, place and summary: one of the rules below. Applied after all rows of its table
+// exist.
 using OptionRule = std::function<void(CLI::Option& option, CLI::App& app)>;
 
 class OptionRow {
 public:
-    // `form`: names, and after a blank the name of the value: "-o,--output FILE"; without a value it is a flag, without
-    // dashes a positional argument. `place`: a variable; or what is called with the text, all texts, or, of a flag,
-    // nothing.
+    // `form`: names, and after a space the name of the value: "-o,--output FILE". Without a value's name it is a flag;
+    // without dashes, a positional argument. `place`: a variable, or a function of the text, of all texts, or, for a
+    // flag, of nothing.
     template <class Place, class... Rules>
     OptionRow(const std::string& form, Place&& place, std::string summary, Rules... rules)
         : names_{form.substr(0, form.find(' '))},
@@ -68,10 +69,10 @@ private:
     std::function<CLI::Option*(CLI::App&, const OptionRow&)> add_;
 };
 
-// In the order of the help.
+// Adds options in the order of the help.
 void add_options(CLI::App& app, const std::vector<OptionRow>& rows, const std::string& group = "Options");
 
-// Those of a query command; what is given goes into `values`.
+// Adds the options of a query command; given values go into `values`.
 void add_options(CLI::App& app, std::span<const OptionSpec> options, OptionValues& values,
                  const std::string& group = "Options");
 
@@ -81,10 +82,10 @@ void is_required(CLI::Option& option, CLI::App& app);
 void is_not_empty(CLI::Option& option, CLI::App& app);
 void is_not_nan(CLI::Option& option, CLI::App& app);
 void is_hidden(CLI::Option& option, CLI::App& app);
-void is_at_end(CLI::Option& option, CLI::App& app);           // what follows belongs to this positional argument
-void is_one_each(CLI::Option& option, CLI::App& app);         // a value each time that it is given
-void is_comma_list(CLI::Option& option, CLI::App& app);       // values with commas between, each time that it is given
-void is_called_in_order(CLI::Option& option, CLI::App& app);  // where it stands on the command line
+void is_at_end(CLI::Option& option, CLI::App& app);           // everything after it belongs to this positional argument
+void is_one_each(CLI::Option& option, CLI::App& app);         // takes one value each time it is given
+void is_comma_list(CLI::Option& option, CLI::App& app);       // takes values separated by commas, each time it is given
+void is_called_in_order(CLI::Option& option, CLI::App& app);  // in the order of the command line
 void is_size(CLI::Option& option, CLI::App& app);             // bytes, or with k, m, g
 void is_label(CLI::Option& option, CLI::App& app);            // KEY=VALUE
 void shows_default(CLI::Option& option, CLI::App& app);
@@ -92,7 +93,7 @@ void shows_default(CLI::Option& option, CLI::App& app);
 OptionRule shows_default_of(std::string text);
 OptionRule is_one_of(std::vector<std::string> choices);
 OptionRule is_checked_by(CLI::Validator check);
-OptionRule is_checked_by(std::function<std::string(const std::string& text)> check);  // gives the error
+OptionRule is_checked_by(std::function<std::string(const std::string& text)> check);  // returns the error
 OptionRule is_made_by(CLI::Validator transform);
 OptionRule excludes(std::vector<std::string> options);
 OptionRule needs(std::string option);
@@ -101,16 +102,16 @@ template <class Number>
 OptionRule is_between(Number min, Number max, const std::string& in_words = "") {
     return is_checked_by(CLI::Range(min, max, in_words));
 }
-// By a check whose error begins with the option's name and a blank, which CLI11 adds by itself.
+// Uses a check whose error begins with the option's name and a space; both are removed, because CLI11 adds the name.
 OptionRule passes(std::function<Result<Done>(const std::string& text)> check);
 
-// Rows of several programs.
+// Rows that several programs have.
 
-// --ceph-conf: where librados finds its cluster, in this process and those that it starts.
+// --ceph-conf: where librados finds the cluster, in this process and its child processes.
 OptionRow ceph_conf_row();
 OptionRow log_level_row(std::string& level);
 OptionRow log_format_row(std::string& format);
-// Of 1g, unless something else is given.
+// The default is 1g unless something else is given.
 OptionRow memory_row(std::uint64_t& size_bytes, const std::string& summary, const OptionRule& bounds = {});
 OptionRow force_row(bool& is_forced, const std::string& details = "");
 

@@ -1,5 +1,5 @@
-// What a daemon tells the service manager that started it (systemd, Type=notify): that it is ready, that it stops.
-// Without one ($NOTIFY_SOCKET isn't set) nothing happens.
+// Notifies the service manager that started a daemon (systemd, Type=notify) when it is ready and when it stops. Does
+// nothing if there is none ($NOTIFY_SOCKET isn't set).
 //
 // One thread.
 #pragma once
@@ -11,7 +11,7 @@ namespace perfleet {
 
 class ServiceManager {
 public:
-    // Takes $NOTIFY_SOCKET out of the environment, so that children don't speak for this process.
+    // Removes $NOTIFY_SOCKET from the environment, so that child processes don't notify for this process.
     [[nodiscard]] static ServiceManager from_environment();
 
     [[nodiscard]] bool is_there() const { return !socket_.empty(); }
@@ -22,7 +22,7 @@ private:
     explicit ServiceManager(std::string socket) : socket_{std::move(socket)} {}
     void send(std::string_view message) const;
 
-    std::string socket_;  // a path, or @ and an abstract name; empty: nobody listens
+    std::string socket_;  // a path, or @ and an abstract name; empty: none
 };
 
 }  // namespace perfleet

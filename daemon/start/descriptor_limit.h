@@ -1,16 +1,16 @@
-// How many descriptors this process may have. Linux gives most programs 1,024 and lets them take more.
+// This process's limit of descriptors. Linux gives most programs 1,024 and allows them to raise it.
 #pragma once
 
 #include <cstddef>
 
 namespace perfleet {
 
-// Takes all that it may have.
+// Raises the limit as far as possible.
 void raise_descriptor_limit();
 
 [[nodiscard]] std::size_t descriptor_limit();
 
-// How many more it can open now.
+// How many more descriptors can be opened now.
 [[nodiscard]] std::size_t descriptors_left();
 
 }  // namespace perfleet

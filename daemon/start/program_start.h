@@ -1,23 +1,23 @@
-// What every program does before anything else: standard descriptors that are there, and an end with a sentence where
-// the system gives no more threads or memory.
+// What every program does first: opens missing standard descriptors, and prepares messages for running out of threads
+// or memory.
 //
-// On the first thread, before there is another.
+// On the first thread, before others are started.
 #pragma once
 
 namespace perfleet {
 
-// Standard descriptors that the program was started without are opened, so that no file and no socket gets their
-// numbers, and then what is written for people. They lead nowhere: using them fails, as it did.
+// Opens standard descriptors that are closed, so that no file or socket gets their numbers and with them the program's
+// output. They lead nowhere: using them still fails.
 //
-// From here on std::bad_alloc, and std::system_error of a thread that can't be started, end the program with exit
-// status 1 and a sentence on standard error that names the limit and the way out, wherever they are thrown and not
-// caught.
+// From then on an uncaught std::bad_alloc, or std::system_error of a thread that can't be started, ends the program
+// with exit status 1 and a sentence on standard error that names the limit and the way out.
 //
-// Libraries that start threads of their own abort where they can't: so many are started here, and ended. False: they
-// couldn't be, and it was said. `program` is borrowed for good.
+// Libraries that can't start their own threads abort. Therefore this starts `thread_count` threads, and ends them
+// again, to test the limit. False: they could not be started, and standard error says why. `program` must live as long
+// as the process.
 [[nodiscard]] bool start_program(const char* program, unsigned thread_count);
 
-// Whether a signal is ignored: SIGHUP is, below nohup.
+// Whether a signal is ignored, as SIGHUP is under nohup.
 [[nodiscard]] bool is_signal_ignored(int signal);
 
 }  // namespace perfleet

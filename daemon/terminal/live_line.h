@@ -1,7 +1,7 @@
-// One line on a terminal that shows how something long goes: rewritten in place, erased for every message and at the
-// end. Shows nothing where standard error isn't a terminal, or the program runs in its background.
+// One line on a terminal that shows the progress of a long operation: rewritten in place, erased before every message
+// and at the end. Shows nothing if standard error isn't a terminal, or the program runs in the background.
 //
-// A resource with a thread between start() and stop(). Any thread may write through it.
+// Has a thread between start() and stop(). Any thread may write through it.
 #pragma once
 
 #include <chrono>
@@ -16,10 +16,10 @@ namespace perfleet {
 
 class LiveLine {
 public:
-    // What the line says now, in so many columns; what is longer is cut in the middle.
+    // The text of the line, for this many columns; longer text is cut in the middle.
     using Text = std::function<std::string(std::size_t column_count)>;
 
-    // Whether a line would be seen on standard error.
+    // Whether a line would be visible on standard error.
     [[nodiscard]] static bool is_possible();
 
     LiveLine() = default;
@@ -27,13 +27,13 @@ public:
     LiveLine& operator=(const LiveLine&) = delete;
     ~LiveLine() { stop(); }
 
-    // Shows `text`, which is called about once a second on another thread, first after `delay`. Only where
+    // Shows `text`, which is called about once a second on another thread, first after `delay`. Does nothing unless
     // is_possible().
     void start(Text text, std::chrono::milliseconds delay = kShowEvery);
-    // Erases the line. Does nothing where it wasn't started.
+    // Erases the line. Does nothing if it wasn't started.
     void stop();
 
-    // Erases the line and lets `write` write to standard error; the line comes back.
+    // Erases the line and calls `write`, which may write to standard error; the line comes back.
     void write(const std::function<void()>& write);
 
 private:
