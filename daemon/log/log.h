@@ -16,8 +16,8 @@ namespace perfleet {
 
 class Log {
 public:
-    // Suppresses messages below `level`. Level and format as given to --log-level and --log-format. Errors: kUsage,
-    // naming the option.
+    // Doesn't write messages less important than `level`. Level and format as given to --log-level and --log-format.
+    // Errors: kUsage, naming the option.
     [[nodiscard]] static Result<std::unique_ptr<Log>> to_standard_error(std::string program, std::string_view level,
                                                                         std::string_view format);
     virtual ~Log() = default;

@@ -56,7 +56,7 @@ struct Session {
     // Of the group that is being gathered (commit_group.h).
     std::map<std::uint64_t, std::uint32_t> gathered;  // seq to seal
     Seq oldest_retained;
-    std::vector<Seq> resolved;  // those that stand there with other content
+    std::vector<Seq> resolved;  // seqs of the group that are stored with other content
     bool is_touched = false;
     bool has_end = false;
 

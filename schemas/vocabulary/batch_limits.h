@@ -8,8 +8,7 @@
 
 namespace perfleet::limits {
 
-// -- a batch
-// -----------------------------------------------------------------------------------------------------------
+// -- a batch ----------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kBatchRowsMax = 16'384;       // rows of one series in one batch
 inline constexpr std::uint32_t kBatchSeriesMax = 64;         // series in one batch
 inline constexpr std::uint32_t kColumnsMax = 24;             // columns of one series
@@ -21,8 +20,7 @@ inline constexpr std::uint32_t kClockPointsMax = 64;      // new clock points in
 inline constexpr std::size_t kRawBytesMax = 65'535;       // raw data of one tracepoint row
 inline constexpr std::size_t kSeriesBytesMax = 2U << 20;  // the byte column (strings, raw data) of one series
 
-// -- an epoch
-// ----------------------------------------------------------------------------------------------------------
+// -- an epoch ---------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kStackNodesMax = 1U << 20;
 inline constexpr std::uint32_t kImagesMax = 1U << 16;
 inline constexpr std::uint32_t kStringsMax = 1U << 18;
@@ -31,8 +29,7 @@ inline constexpr std::uint32_t kStackChainMax = 1'024;     // nodes of one chain
 inline constexpr std::size_t kStringSizeBytesMax = 4'096;  // as PATH_MAX
 inline constexpr std::size_t kBuildIdSizeBytesMax = 20;
 
-// -- a session
-// ---------------------------------------------------------------------------------------------------------
+// -- a session --------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kEventsMax = 512;  // all of syscalls:sys_enter_*, and some others
 inline constexpr std::uint32_t kLabelsMax = 32;
 inline constexpr std::size_t kLabelSizeBytesMax = 256;

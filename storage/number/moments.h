@@ -30,7 +30,7 @@ public:
         Uint256 sum_of_squares;
     };
     [[nodiscard]] Parts parts() const { return {count_, min(), max_, sum_, sum_of_squares_}; }
-    // Nothing if the parts contradict each other, as far as that can be checked.
+    // Nothing if `count` is 0 or the parts visibly contradict each other.
     [[nodiscard]] static std::optional<Moments> of(const Parts& parts);
 
     [[nodiscard]] std::uint64_t count() const { return count_; }

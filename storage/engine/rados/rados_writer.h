@@ -170,18 +170,17 @@ private:
     std::mutex compacting_one_;  // taken before the lock
     mutable std::mutex writing_;
     const bool is_shared_;
-    bool is_over_ = false;  // it doesn't share the store, and somebody has taken a shard
+    bool is_over_ = false;  // another process has taken a shard, though this one doesn't share the store
     std::optional<Error> failure_;
-    std::set<std::size_t> doubtful_;  // directories in which something may be otherwise since it failed
-    // Heads and unused objects of those that are held; domains are in the table.
+    std::set<std::size_t> doubtful_;  // directories that may have changed when something failed
+    // Heads and unused objects of the held directories; their domains are in RadosReads.
     std::vector<std::optional<Directory>> directories_;   // of each shard
-    std::vector<std::unique_ptr<RadosWrite>> under_way_;  // of each shard: one at a time, so that each is there after
-                                                          // all before it
-    std::vector<std::uint16_t> lost_;                     // since the last news
+    std::vector<std::unique_ptr<RadosWrite>> under_way_;  // of each shard: one at a time, to keep their order
+    std::vector<std::uint16_t> lost_;                     // since the last take_news()
     std::map<std::string, RadosHead> heads_;              // of last segments that this has read or written
     std::uint64_t objects_ = 0;
     std::uint64_t shard_changes_ = 0;
-    std::uint64_t era_ = 0;        // another after each recover()
+    std::uint64_t era_ = 0;        // changes with each recover()
     std::vector<Domain> pending_;  // in the order of their first write
     std::optional<Domain> compacting_;
     std::uint32_t compacting_order_ = 0;  // nothing more goes into its segments up to this one
