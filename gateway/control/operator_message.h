@@ -1,13 +1,13 @@
 // Messages between an operator and the gateway over the control socket. A message is one line without its newline, in
 // one packet.
 //
-//   1 order ID SESSION COMMAND VALUE PATIENCE_NS [EVENT]     operator: COMMAND is start, stop, frequency or period;
+//   1 order ID SESSION COMMAND VALUE TIMEOUT_NS [EVENT]      operator: COMMAND is start, stop, frequency or period;
 //                                                            or remove or name, of the stored session: then EVENT
 //                                                            is the name; or symbols, of no session: then VALUE is
 //                                                            their type, EVENT the build-id in hexadecimal and the
 //                                                            file that holds them
 //   1 answer ID OUTCOME [REASON]                             gateway: OUTCOME is applied, refused, not_connected,
-//   no_answer
+//                                                            no_answer
 //
 // Numbers are decimal, SESSION is 32 hexadecimal digits; EVENT and REASON take the rest of the line. The first word is
 // the version: another one is refused. Each order is answered once, in any order.
