@@ -159,9 +159,10 @@ TEST_F(QueryServerTest, AClientHearsThatItStopped) {
     const auto end =
         client()->ask_file("file", {}, [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<Done> {
             EXPECT_EQ(offset, parts * bytes.size());
-            if (++parts == 1) {
+            if (++parts == limits::kQueryChunksAheadMax / 2) {  // before it says that it has taken them
                 stop();
                 server_.reset();
+                std::this_thread::sleep_for(std::chrono::milliseconds{100});  // the client's thread knows it then
             }
             return Done{};
         });
