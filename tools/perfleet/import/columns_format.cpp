@@ -5,13 +5,15 @@
 // bernat: numbers, and lines of key=value as the module's "run" file prints them. A file may hold several runs: one
 // ends where a key comes again, or numbers come again after its line. An err that isn't 0 and a msg are a run that
 // failed.
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cctype>
+#include <array>
 #include <optional>
 
 #include "query-engine/statistic/number/bernat.h"
-#include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/number_table.h"
+#include "tools/perfleet/import/run_parts.h"
 #include "tools/perfleet/import/text_lines.h"
 
 namespace perfleet {
@@ -22,9 +24,7 @@ using Settings = std::map<std::string, std::string>;
 Result<Done> add_series(NumberTable table, const ImportHints& hints, ImportedRun& run) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         NumberColumn& column = table.columns[i];
-        ImportedSeries& series = run.series.emplace_back();
-        series.kind = Kind::kTracepoint;
-        series.event = hints.event.empty() ? "value" : hints.event;
+        ImportedSeries& series = run.series.emplace_back(new_series(Kind::kTracepoint, hints, "value"));
         if (!column.name.empty()) {
             series.event = column.name;
         } else if (table.columns.size() > 1) {
@@ -90,8 +90,7 @@ Result<std::vector<RunPart>> parts_of(std::string_view text) {
     parts.back().part.is_left_out = is_settings;
     for (std::size_t at = 0; at < text.size();) {
         if (parts.size() > kRunsMax) {
-            return Error{ErrorCode::kTooLarge, "line " + std::to_string(number) + ": more than " +
-                                                   std::to_string(kRunsMax) + " runs in one file; split it"};
+            return too_large(number, fmt::format("more than {} runs in one file; split it", kRunsMax));
         }
         const std::size_t end = std::min(text.find('\n', at), text.size());
         const std::string_view line = without_space(text.substr(at, end - at));
@@ -115,27 +114,35 @@ Result<std::vector<RunPart>> parts_of(std::string_view text) {
     return parts;
 }
 
-// Figures of the module's line that its own rule doesn't give of these values.
+// A figure of the module's line, and what its own rule gives of sorted values.
+struct FigureRule {
+    const char* key;
+    std::uint64_t (*of)(const std::vector<std::uint64_t>& sorted);
+};
+constexpr std::array<FigureRule, 7> kFigureRules{{
+    {"min", [](const auto& sorted) { return sorted.front(); }},
+    {"max", [](const auto& sorted) { return sorted.back(); }},
+    {"count", [](const auto& sorted) { return std::uint64_t{sorted.size()}; }},
+    {"50th", [](const auto& sorted) { return bernat_percentile(sorted, 50).value; }},
+    {"90th", [](const auto& sorted) { return bernat_percentile(sorted, 90).value; }},
+    {"95th", [](const auto& sorted) { return bernat_percentile(sorted, 95).value; }},
+    {"mad", [](const auto& sorted) { return bernat_deviation(sorted).value; }},
+}};
+
 void check_reported(const Settings& reported, ImportedRun& run) {
     if (run.series.size() != 1 || value_unit(run.series[0].unit).decimals != 0) {
         return;
     }
     std::vector<std::uint64_t> values = run.series[0].values;
     std::sort(values.begin(), values.end());
-    const auto check = [&](const char* key, std::uint64_t computed) {
+    for (const auto& [key, of] : kFigureRules) {
         const auto said = reported.find(key);
+        const std::uint64_t computed = of(values);
         if (said != reported.end() && said->second != std::to_string(computed)) {
-            run.warnings.push_back(std::string{key} + "=" + said->second.substr(0, 24) + " was reported; of these " +
-                                   std::to_string(values.size()) + " values it is " + std::to_string(computed));
+            run.warnings.push_back(fmt::format("{}={} was reported; of these {} values it is {}", key,
+                                               said->second.substr(0, 24), values.size(), computed));
         }
-    };
-    check("min", values.front());
-    check("max", values.back());
-    check("count", values.size());
-    check("50th", bernat_percentile(values, 50).value);
-    check("90th", bernat_percentile(values, 90).value);
-    check("95th", bernat_percentile(values, 95).value);
-    check("mad", bernat_deviation(values).value);
+    }
 }
 
 // What the module says went wrong.
@@ -153,10 +160,9 @@ std::optional<std::string> failure_of(const Settings& reported) {
 Result<std::vector<ImportedRun>> read_columns(std::string_view text_untrusted, const ImportHints& hints) {
     auto table = PERFLEET_TRY(read_number_table({without_mark(text_untrusted), 1, nullptr}));
     if (table.columns.empty()) {
-        return Error{ErrorCode::kInvalid, "no line of numbers"};
+        return invalid("no line of numbers");
     }
-    std::vector<ImportedRun> runs(1);
-    runs[0].labels = {{"format", "columns"}, {"status", "ok"}};
+    std::vector<ImportedRun> runs{new_run("columns")};
     PERFLEET_TRY(add_series(std::move(table), hints, runs[0]));
     return runs;
 }
@@ -169,8 +175,7 @@ Result<std::vector<ImportedRun>> read_bernat(std::string_view text_untrusted, co
         if (table.columns.empty() && part.reported.empty()) {
             continue;
         }
-        ImportedRun& run = runs.emplace_back();
-        run.labels = {{"format", "bernat"}, {"status", "ok"}};
+        ImportedRun& run = runs.emplace_back(new_run("bernat"));
         if (parts.size() > 1) {
             run.labels["run"] = std::to_string(runs.size());
         }
@@ -189,7 +194,7 @@ Result<std::vector<ImportedRun>> read_bernat(std::string_view text_untrusted, co
         }
     }
     if (runs.empty()) {
-        return Error{ErrorCode::kInvalid, "neither numbers nor a line of key=value"};
+        return invalid("neither numbers nor a line of key=value");
     }
     return runs;
 }

@@ -10,11 +10,6 @@ constexpr int kExponentMax = 1'000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Appends a digit; false where 64 bits don't hold it.
-bool append(std::uint64_t& digits, unsigned digit) {
-    return !__builtin_mul_overflow(digits, 10U, &digits) && !__builtin_add_overflow(digits, digit, &digits);
-}
-
 std::string without(std::string_view text, char separator) {
     std::string rest;
     std::copy_if(text.begin(), text.end(), std::back_inserter(rest), [&](char c) { return c != separator; });
@@ -22,51 +17,40 @@ std::string without(std::string_view text, char separator) {
 }
 
 ParsedDecimal parse_plain(std::string_view text) {
-    ExactDecimal value;
-    bool has_digit = false;
-    bool has_point = false;
-    int zeros = 0;  // read and not yet counted in: those at the end of the decimals never are
-    std::size_t at = 0;
-    for (; at < text.size() && (is_digit(text[at]) || (text[at] == '.' && !has_point)); ++at) {
-        if (text[at] == '.') {
-            has_point = true;
-            continue;
-        }
-        has_digit = true;
-        if (has_point && text[at] == '0') {
-            ++zeros;
-            continue;
-        }
-        for (; zeros > 0; --zeros, ++value.decimals) {
-            if (!append(value.digits, 0)) {
-                return {{}, DecimalFault::kTooManyDigits};
-            }
-        }
-        if (!append(value.digits, static_cast<unsigned>(text[at] - '0'))) {
-            return {{}, DecimalFault::kTooManyDigits};
-        }
-        value.decimals += has_point ? 1 : 0;
-    }
-    if (!has_digit) {
+    constexpr std::string_view kDigits = "0123456789";
+    const std::size_t point = std::min(text.find_first_not_of(kDigits), text.size());
+    const bool has_point = text.substr(point).starts_with('.');
+    const std::size_t end = has_point ? std::min(text.find_first_not_of(kDigits, point + 1), text.size()) : point;
+    const std::string_view decimals = text.substr(point, end - point).substr(has_point ? 1 : 0);
+    if (point == 0 && decimals.empty()) {
         return {{}, DecimalFault::kNoNumber};
     }
-    if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    const std::size_t decimals_size = decimals.find_last_not_of('0') + 1;  // npos + 1 is 0
+    std::string digits{text.substr(0, point)};
+    digits += decimals.substr(0, decimals_size);
+    ExactDecimal value{0, static_cast<int>(decimals_size)};
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), value.digits).ec ==
+        std::errc::result_out_of_range) {
+        return {{}, DecimalFault::kTooManyDigits};
+    }
+    std::string_view rest = text.substr(end);
+    if (rest.starts_with('e') || rest.starts_with('E')) {
+        rest.remove_prefix(rest.substr(1).starts_with('+') ? 2 : 1);
         int exponent = 0;
-        const std::size_t start = at + 1 + (text.substr(at + 1).starts_with('+') ? 1 : 0);
-        const auto [end, status] = std::from_chars(text.data() + start, text.data() + text.size(), exponent);
+        const auto [behind, status] = std::from_chars(rest.data(), rest.data() + rest.size(), exponent);
         if (status == std::errc::result_out_of_range || exponent > kExponentMax || exponent < -kExponentMax) {
             return {{}, DecimalFault::kTooManyDigits};
         }
         if (status != std::errc{}) {
             return {{}, DecimalFault::kNoNumber};
         }
-        at = static_cast<std::size_t>(end - text.data());
+        rest.remove_prefix(static_cast<std::size_t>(behind - rest.data()));
         value.decimals -= exponent;
         for (; value.decimals > 0 && value.digits != 0 && value.digits % 10 == 0; --value.decimals) {
             value.digits /= 10;
         }
     }
-    if (at != text.size()) {
+    if (!rest.empty()) {
         return {{}, DecimalFault::kNoNumber};
     }
     if (value.digits == 0) {
@@ -142,19 +126,11 @@ std::string fault_in_words(DecimalFault fault, std::string_view text_untrusted) 
 
 std::optional<std::uint64_t> in_parts(const ExactDecimal& value, unsigned decimals) {
     std::uint64_t parts = value.digits;
-    const int missing = static_cast<int>(decimals) - value.decimals;
-    if (value.digits == 0) {
-        return 0;
+    int missing = parts == 0 ? 0 : static_cast<int>(decimals) - value.decimals;
+    while (missing > 0 && !__builtin_mul_overflow(parts, 10U, &parts)) {
+        --missing;
     }
-    if (missing < 0) {
-        return std::nullopt;
-    }
-    for (int i = 0; i < missing; ++i) {
-        if (!append(parts, 0)) {
-            return std::nullopt;
-        }
-    }
-    return parts;
+    return missing == 0 ? std::optional{parts} : std::nullopt;
 }
 
 }  // namespace perfleet

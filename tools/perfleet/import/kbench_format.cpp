@@ -10,13 +10,15 @@
 //
 // Other lines (a boot loader's, a kernel's) are passed over. A file may hold several runs. A bare table of tests ×
 // groups is one run whose sizes the user names.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "tools/perfleet/import/exact_decimal.h"
-#include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/number_table.h"
+#include "tools/perfleet/import/run_parts.h"
 #include "tools/perfleet/import/text_lines.h"
 
 namespace perfleet {
@@ -24,22 +26,33 @@ namespace {
 
 using enum ColumnId;
 
-constexpr std::string_view kInitial = "Initial Test size:";
-constexpr std::string_view kDelta = "Delta:";
-constexpr std::string_view kSampleSize = "Number of Tests / Sample size of Accumulated latency:";
-constexpr std::string_view kGroupCount = "Number of Groups:";
-constexpr std::string_view kTable = "Accumulated latencies";
-constexpr std::string_view kDone = "Done!";
-
-constexpr std::uint64_t kGroupsMax = 4'096;
-constexpr std::uint64_t kValuesMax = 1U << 22;
-
 struct Parameters {
     std::optional<std::uint64_t> initial;
     std::optional<std::uint64_t> delta;
     std::optional<std::uint64_t> sample_size;
     std::optional<std::uint64_t> groups;
 };
+
+// What a line of a parameter begins with, and the run's label that keeps it.
+struct ParameterRule {
+    std::string_view begin;
+    const char* label;
+    std::optional<std::uint64_t> Parameters::*value;
+};
+
+constexpr std::string_view kInitial = "Initial Test size:";
+constexpr std::string_view kDelta = "Delta:";
+constexpr std::array<ParameterRule, 4> kParameters{{
+    {kInitial, "initial_test_size", &Parameters::initial},
+    {kDelta, "delta", &Parameters::delta},
+    {"Number of Tests / Sample size of Accumulated latency:", "sample_size", &Parameters::sample_size},
+    {"Number of Groups:", "groups", &Parameters::groups},
+}};
+constexpr std::string_view kTable = "Accumulated latencies";
+constexpr std::string_view kDone = "Done!";
+
+constexpr std::uint64_t kGroupsMax = 4'096;
+constexpr std::uint64_t kValuesMax = 1U << 22;
 
 // N of the groups; nothing where they go past 64 bits.
 std::optional<std::vector<std::uint64_t>> sizes_of(std::uint64_t initial, std::uint64_t delta, std::size_t groups) {
@@ -54,13 +67,14 @@ std::optional<std::vector<std::uint64_t>> sizes_of(std::uint64_t initial, std::u
     return sizes;
 }
 
+// All parameters are known.
 ImportedRun run_of(const Parameters& parameters, const std::vector<std::vector<std::uint64_t>>& table,
                    const ImportHints& hints) {
-    ImportedRun run;
-    ImportedSeries series;
-    series.kind = Kind::kLatency;
-    series.event = hints.event.empty() ? "accumulated-latency" : hints.event;
-    series.unit = hints.unit.empty() ? "cycles" : hints.unit;
+    ImportedRun run = new_run("kbench");
+    for (const ParameterRule& rule : kParameters) {
+        run.labels[rule.label] = std::to_string(*(parameters.*rule.value));
+    }
+    ImportedSeries& series = run.series.emplace_back(new_series(Kind::kLatency, hints, "accumulated-latency"));
     for (std::size_t test = 0; test < table.size(); ++test) {
         for (std::size_t group = 0; group < table[test].size(); ++group) {
             series.rows.push_back(imported_row<Kind::kLatency>(
@@ -68,13 +82,6 @@ ImportedRun run_of(const Parameters& parameters, const std::vector<std::vector<s
                 column<kTest>(test + 1), column<kValue>(table[test][group])));
         }
     }
-    run.labels["format"] = "kbench";
-    run.labels["initial_test_size"] = std::to_string(parameters.initial.value_or(0));
-    run.labels["delta"] = std::to_string(parameters.delta.value_or(0));
-    run.labels["groups"] = std::to_string(parameters.groups.value_or(0));
-    run.labels["sample_size"] = std::to_string(parameters.sample_size.value_or(table.size()));
-    run.labels["status"] = "ok";
-    run.series.push_back(std::move(series));
     return run;
 }
 
@@ -85,119 +92,112 @@ public:
     explicit SerialReader(const ImportHints& hints) : hints_{hints} {}
 
     Result<std::vector<ImportedRun>> read(std::string_view text) {
-        std::size_t number = 0;
-        for (const std::string_view line : lines_of(text)) {
-            ++number;
-            PERFLEET_TRY(take(line, number));
-        }
-        if (is_in_table_) {
-            finish(false);
-        }
+        PERFLEET_TRY(each_line(text, [&](const TextLine& line) { return take(line); }));
+        finish(false);
         if (runs_.empty()) {
-            return Error{ErrorCode::kInvalid, "no Kanata Bench output: no line begins with \"" + std::string{kTable} +
-                                                  "\" (for a bare table name --initial-test-size and --delta)"};
+            return invalid(
+                fmt::format("no Kanata Bench output: no line begins with \"{}\" (for a bare table name "
+                            "--initial-test-size and --delta)",
+                            kTable));
         }
         return std::move(runs_);
     }
 
 private:
-    Result<Done> take(std::string_view line, std::size_t number) {
-        for (const auto& [name, value] :
-             {std::pair{kInitial, &parameters_.initial}, std::pair{kDelta, &parameters_.delta},
-              std::pair{kSampleSize, &parameters_.sample_size}, std::pair{kGroupCount, &parameters_.groups}}) {
-            if (line.starts_with(name)) {
-                if (is_in_table_) {
-                    finish(false);  // the run before never came to its end
-                }
-                *value = number_of<std::uint64_t>(without_space(line.substr(name.size())));
-                return *value ? Result<Done>{Done{}}
-                              : invalid(number, "\"" + std::string{name} + "\" without a whole number");
+    // The run at hand.
+    struct SerialRun {
+        Parameters parameters;
+        bool is_in_table = false;
+        bool is_ragged = false;
+        std::vector<std::vector<std::uint64_t>> table;
+        std::vector<std::string> notes;
+    };
+
+    Result<Done> take(const TextLine& line) {
+        for (const ParameterRule& rule : kParameters) {
+            if (line.text.starts_with(rule.begin)) {
+                finish(false);
+                auto& value = run_.parameters.*rule.value;
+                value = number_of<std::uint64_t>(without_space(line.text.substr(rule.begin.size())));
+                return value ? Result<Done>{Done{}}
+                             : invalid(line.number, fmt::format("\"{}\" without a whole number", rule.begin));
             }
         }
-        if (line.starts_with(kTable)) {
-            return begin_table(number);
+        if (line.text.starts_with(kTable)) {
+            finish(false);
+            return begin_table(line.number);
         }
-        if (!is_in_table_ || line.empty() || line.starts_with('#')) {
+        if (!run_.is_in_table || line.text.empty() || line.text.starts_with('#')) {
             return Done{};
         }
-        if (line.starts_with(kDone)) {
+        if (line.text.starts_with(kDone)) {
             finish(true);
             return Done{};
         }
-        return take_row(line, number);
+        return take_row(line);
     }
 
-    Result<Done> begin_table(std::size_t number) {
-        if (is_in_table_) {
-            finish(false);
-        }
+    Result<Done> begin_table(std::size_t line) {
+        const Parameters& parameters = run_.parameters;
         std::string missing;
-        for (const auto& [name, value] :
-             {std::pair{kInitial, parameters_.initial}, std::pair{kDelta, parameters_.delta},
-              std::pair{kSampleSize, parameters_.sample_size}, std::pair{kGroupCount, parameters_.groups}}) {
-            missing += value ? "" : (missing.empty() ? "\"" : ", \"") + std::string{name} + "\"";
+        for (const ParameterRule& rule : kParameters) {
+            if (!(parameters.*rule.value)) {
+                missing += fmt::format("{}\"{}\"", missing.empty() ? "" : ", ", rule.begin);
+            }
         }
         if (!missing.empty()) {
-            return invalid(number, "the table comes before its parameters: no line " + missing);
+            return invalid(line, "the table comes before its parameters: no line " + missing);
         }
-        if (*parameters_.groups == 0 || *parameters_.groups > kGroupsMax) {
-            return invalid(number, "groups are 1 to " + std::to_string(kGroupsMax));
+        if (*parameters.groups == 0 || *parameters.groups > kGroupsMax) {
+            return invalid(line, fmt::format("groups are 1 to {}", kGroupsMax));
         }
-        if (*parameters_.initial == 0 || !sizes_of(*parameters_.initial, *parameters_.delta, *parameters_.groups)) {
-            return invalid(number, "test sizes are 1 to 2^64 - 1: check \"" + std::string{kInitial} + "\" and \"" +
-                                       std::string{kDelta} + "\"");
+        if (*parameters.initial == 0 || !sizes_of(*parameters.initial, *parameters.delta, *parameters.groups)) {
+            return invalid(line,
+                           fmt::format("test sizes are 1 to 2^64 - 1: check \"{}\" and \"{}\"", kInitial, kDelta));
         }
-        is_in_table_ = true;
+        run_.is_in_table = true;
         return Done{};
     }
 
-    Result<Done> take_row(std::string_view line, std::size_t number) {
-        auto values = numbers_of(line);
+    Result<Done> take_row(const TextLine& line) {
+        const std::uint64_t groups = *run_.parameters.groups;
+        auto values = numbers_of(line.text);
         if (!values) {
-            notes_.push_back("line " + std::to_string(number) + " of the table is no row of whole numbers");
-            return Done{};
+            run_.notes.push_back(fmt::format("line {} of the table is no row of whole numbers", line.number));
+        } else if (values->size() != groups) {
+            run_.notes.push_back(
+                fmt::format("line {} has {} values for {} groups", line.number, values->size(), groups));
+            run_.is_ragged = true;
+        } else if (run_.table.size() * groups >= kValuesMax) {
+            return invalid(line.number, fmt::format("more than {} values in one run", kValuesMax));
+        } else {
+            run_.table.push_back(std::move(*values));
         }
-        if (values->size() != *parameters_.groups) {
-            notes_.push_back("line " + std::to_string(number) + " has " + std::to_string(values->size()) +
-                             " values for " + std::to_string(*parameters_.groups) + " groups");
-            is_ragged_ = true;
-            return Done{};
-        }
-        if (table_.size() * *parameters_.groups >= kValuesMax) {
-            return invalid(number, "more than " + std::to_string(kValuesMax) + " values in one run");
-        }
-        table_.push_back(std::move(*values));
         return Done{};
     }
 
-    // Other lines inside a table do no harm where no row is missing.
+    // Ends the table at hand, if there is one. Other lines inside it do no harm where no row is missing.
     void finish(bool is_done) {
-        ImportedRun run = run_of(parameters_, table_, hints_);
-        const bool is_whole = table_.size() == *parameters_.sample_size && !is_ragged_;
+        if (!run_.is_in_table) {
+            return;
+        }
+        ImportedRun& run = runs_.emplace_back(run_of(run_.parameters, run_.table, hints_));
+        const std::uint64_t announced = *run_.parameters.sample_size;
+        const bool is_whole = run_.table.size() == announced && !run_.is_ragged;
         if (!is_done) {
             run.fail("the output ends without \"Done!\"");
-        } else if (!is_whole && !notes_.empty()) {
-            run.fail(notes_.front());
+        } else if (!is_whole && !run_.notes.empty()) {
+            run.fail(run_.notes.front());
         } else if (!is_whole) {
-            run.fail(std::to_string(table_.size()) + " rows where " + std::to_string(*parameters_.sample_size) +
-                     " were announced");
-        } else if (!notes_.empty()) {
-            run.warnings.push_back(notes_.front() + ": passed over, all rows are there");
+            run.fail(fmt::format("{} rows where {} were announced", run_.table.size(), announced));
+        } else if (!run_.notes.empty()) {
+            run.warnings.push_back(run_.notes.front() + ": passed over, all rows are there");
         }
-        runs_.push_back(std::move(run));
-        parameters_ = {};
-        table_.clear();
-        notes_.clear();
-        is_ragged_ = false;
-        is_in_table_ = false;
+        run_ = {};
     }
 
     const ImportHints& hints_;
-    Parameters parameters_;
-    bool is_in_table_ = false;
-    bool is_ragged_ = false;
-    std::vector<std::vector<std::uint64_t>> table_;
-    std::vector<std::string> notes_;
+    SerialRun run_;
     std::vector<ImportedRun> runs_;
 };
 
@@ -241,13 +241,13 @@ Result<Done> share_unit(std::vector<NumberColumn>& columns) {
     const ValueUnit shared = most->unit;
     for (NumberColumn& column : columns) {
         if (column.unit.name != shared.name) {
-            return Error{ErrorCode::kInvalid, "groups in several units"};
+            return invalid("groups in several units");
         }
         for (std::uint64_t& value : column.values) {
             const auto parts = in_parts({value, static_cast<int>(column.unit.decimals)}, shared.decimals);
             if (!parts) {
-                return Error{ErrorCode::kInvalid, std::to_string(shared.decimals) +
-                                                      " decimals and large numbers need more than 64 bits; round"};
+                return invalid(
+                    fmt::format("{} decimals and large numbers need more than 64 bits; round", shared.decimals));
             }
             value = *parts;
         }
@@ -272,8 +272,8 @@ Result<Done> take_head(const std::vector<std::uint64_t>& sizes, NumberTable& rea
         is_numbering = is_numbering && named[i] == named[0] + i;
     }
     if (named.size() == sizes.size() && named != sizes && !is_numbering) {
-        return Error{ErrorCode::kInvalid, "the table's head says test sizes " + list_of(named) +
-                                              "; --initial-test-size and --delta make " + list_of(sizes)};
+        return invalid("the table's head says test sizes " + list_of(named) +
+                       "; --initial-test-size and --delta make " + list_of(sizes));
     }
     if (is_first_row) {
         for (NumberColumn& column : read.columns) {
@@ -285,13 +285,12 @@ Result<Done> take_head(const std::vector<std::uint64_t>& sizes, NumberTable& rea
 }
 
 Result<std::vector<ImportedRun>> read_bare_table(std::string_view text, const ImportHints& hints) {
-    std::size_t number = 0;
-    for (const std::string_view line : lines_of(text)) {
-        ++number;
-        if (line.starts_with(kInitial)) {
-            return invalid(number, "the file says its own test sizes; leave out --initial-test-size and --delta");
-        }
-    }
+    PERFLEET_TRY(each_line(text, [](const TextLine& line) -> Result<Done> {
+        return !line.text.starts_with(kInitial)
+                   ? Result<Done>{Done{}}
+                   : invalid(line.number,
+                             "the file says its own test sizes; leave out --initial-test-size and --delta");
+    }));
     auto read = PERFLEET_TRY(read_number_table({text, 1, is_end}));
     // Of tests and groups it is said below what their head is.
     std::erase_if(read.warnings,
@@ -302,22 +301,22 @@ Result<std::vector<ImportedRun>> read_bare_table(std::string_view text, const Im
     }
     const std::size_t groups = read.columns.size();
     if (groups == 0) {
-        return Error{ErrorCode::kInvalid, "no line of numbers"};
+        return invalid("no line of numbers");
     }
     if (groups * read.columns[0].values.size() > kValuesMax) {
-        return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kValuesMax) + " values in one run"};
+        return Error{ErrorCode::kTooLarge, fmt::format("more than {} values in one run", kValuesMax)};
     }
     for (const NumberColumn& column : read.columns) {
         if (column.values.size() != read.columns[0].values.size()) {
-            return Error{ErrorCode::kInvalid,
-                         "empty cells: each group of a run has as many tests; import groups of "
-                         "other sizes from files of their own"};
+            return invalid(
+                "empty cells: each group of a run has as many tests; import groups of other sizes from files of their "
+                "own");
         }
     }
     PERFLEET_TRY(share_unit(read.columns));
     const auto sizes = sizes_of(*hints.initial_test_size, hints.test_size_delta, groups);
     if (!sizes) {
-        return Error{ErrorCode::kUsage, "--delta: test sizes are 1 to 2^64 - 1"};
+        return usage("--delta: test sizes are 1 to 2^64 - 1");
     }
     PERFLEET_TRY(take_head(*sizes, read));
     const std::size_t tests = read.columns[0].values.size();
@@ -328,9 +327,8 @@ Result<std::vector<ImportedRun>> read_bare_table(std::string_view text, const Im
         }
     }
     PERFLEET_TRY(name_unit(hints.unit, read.columns[0]));
-    const ValueUnit& unit = read.columns[0].unit;
     ImportHints named = hints;
-    named.unit = stored_unit(unit);
+    named.unit = stored_unit(read.columns[0].unit);
     std::vector<ImportedRun> runs{
         run_of({hints.initial_test_size, hints.test_size_delta, tests, groups}, table, named)};
     runs[0].warnings = std::move(read.warnings);
@@ -345,8 +343,7 @@ Result<std::vector<ImportedRun>> read_kbench(std::string_view text_untrusted, co
         return SerialReader{hints}.read(text);
     }
     if (*hints.initial_test_size == 0) {
-        return Error{ErrorCode::kUsage,
-                     "--initial-test-size 0: a test is of one latency at least; say a number above 0"};
+        return usage("--initial-test-size 0: a test is of one latency at least; say a number above 0");
     }
     return read_bare_table(text, hints);
 }

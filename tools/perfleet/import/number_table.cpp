@@ -1,5 +1,7 @@
 #include "tools/perfleet/import/number_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -15,11 +17,6 @@ namespace {
 constexpr std::size_t kColumnsMax = 256;
 constexpr std::size_t kNumbersMax = 1U << 27;
 constexpr std::string_view kBlank = " \t";
-
-struct NumberedLine {
-    std::size_t number = 0;  // in the file, from 1
-    std::string_view text;
-};
 
 // What a comma between two digits means in this file.
 enum class Comma : std::uint8_t { kSeparates, kGroups };
@@ -91,6 +88,12 @@ bool is_numbers(const std::vector<std::string_view>& cells) {
            std::any_of(cells.begin(), cells.end(), [](auto cell) { return !cell.empty(); });
 }
 
+// The first cell that is none.
+Error no_number(std::size_t line, const std::vector<std::string_view>& cells) {
+    const auto cell = std::find_if_not(cells.begin(), cells.end(), is_number);
+    return invalid(line, fault_in_words(DecimalFault::kNoNumber, cell == cells.end() ? "" : *cell));
+}
+
 // |---|---:| under the names of a table.
 bool is_rule(std::string_view line) { return line.find_first_not_of("-=|:+ \t") == std::string_view::npos; }
 
@@ -104,18 +107,15 @@ std::string_view without_comment(std::string_view line) {
 }
 
 // Lines that hold something, without their comments.
-template <class Visitor>
-Result<Done> each_line(const TextPart& part, const Visitor& visitor) {
-    std::size_t number = part.first_line;
-    for (std::string_view text = part.text; !text.empty(); ++number) {
-        const std::string_view whole = without_space(take_part(text, '\n'));
-        const std::string_view line = without_comment(whole);
-        if (line.empty() || is_rule(line) || (part.is_left_out != nullptr && part.is_left_out(whole))) {
-            continue;
-        }
-        PERFLEET_TRY(visitor(NumberedLine{number, line}));
-    }
-    return Done{};
+template <class Visit>
+Result<Done> each_filled_line(const TextPart& part, const Visit& visit) {
+    const auto visit_filled = [&](const TextLine& line) -> Result<Done> {
+        const std::string_view text = without_comment(line.text);
+        const bool is_other =
+            text.empty() || is_rule(text) || (part.is_left_out != nullptr && part.is_left_out(line.text));
+        return is_other ? Done{} : visit(TextLine{line.number, text});
+    };
+    return each_line(part.text, visit_filled, part.first_line);
 }
 
 // --- what commas mean ---
@@ -130,7 +130,7 @@ struct CommaSigns {
     std::size_t name_count = 0;  // of the last line before it that isn't of numbers
 };
 
-void look_at(const NumberedLine& line, CommaSigns& signs) {
+void look_at(const TextLine& line, CommaSigns& signs) {
     const std::string_view text = line.text;
     if (text.find_first_of(";|") != std::string_view::npos) {
         return;  // commas inside cells are judged there
@@ -156,17 +156,14 @@ void look_at(const NumberedLine& line, CommaSigns& signs) {
 
 Result<Comma> comma_of(const TextPart& part) {
     CommaSigns signs;
-    const Result<Done> looked = each_line(part, [&](const NumberedLine& line) {
+    PERFLEET_TRY(each_filled_line(part, [&](const TextLine& line) {
         look_at(line, signs);
         if (signs.line == 0) {
             const auto cells = cells_of(line.text, Comma::kSeparates);
             signs.name_count = is_numbers(cells) ? signs.name_count : cells.size();
         }
         return Result<Done>{Done{}};
-    });
-    if (!looked.ok()) {
-        return Error{looked.error()};
-    }
+    }));
     if (signs.line == 0) {
         return signs.groups && !signs.separates ? Comma::kGroups : Comma::kSeparates;
     }
@@ -176,33 +173,20 @@ Result<Comma> comma_of(const TextPart& part) {
     if (signs.groups || signs.has_single || signs.name_count == 1) {
         return Comma::kGroups;
     }
-    return invalid(signs.line, "\"" + std::string{signs.text.substr(0, 48)} + "\" may be one number or " +
-                                   std::to_string(signs.pieces) +
-                                   " columns: write numbers without commas, or columns with ';' between them");
+    return invalid(signs.line, fmt::format("\"{}\" may be one number or {} columns: write numbers without commas, or "
+                                           "columns with ';' between them",
+                                           signs.text.substr(0, 48), signs.pieces));
 }
 
 // --- names and units ---
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kUnits{{
-    {"s", "s"},
-    {"sec", "s"},
-    {"seconds", "s"},
-    {"ms", "ms"},
-    {"msec", "ms"},
-    {"us", "us"},
-    {"usec", "us"},
-    {"µs", "us"},
-    {"μs", "us"},
-    {"microseconds", "us"},
-    {"ns", "ns"},
-    {"nsec", "ns"},
-    {"nsecs", "ns"},
-    {"nanoseconds", "ns"},
-    {"cycles", "cycles"},
-    {"clock cycles", "cycles"},
-    {"cpu cycles", "cycles"},
-    {"cycle", "cycles"},
-    {"clocks", "cycles"},
+// A unit, and how files call it.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kUnits{{
+    {"s", "s,sec,seconds"},
+    {"ms", "ms,msec"},
+    {"us", "us,usec,µs,μs,microseconds"},
+    {"ns", "ns,nsec,nsecs,nanoseconds"},
+    {"cycles", "cycles,clock cycles,cpu cycles,cycle,clocks"},
     {"ticks", "ticks"},
     {"bytes", "bytes"},
     {"instructions", "instructions"},
@@ -210,8 +194,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kUnits{{
 constexpr std::size_t kUnitSizeMax = 24;
 
 std::optional<std::string> known_unit(std::string_view text) {
-    const auto found = std::find_if(kUnits.begin(), kUnits.end(), [&](const auto& unit) { return unit.first == text; });
-    return found == kUnits.end() ? std::nullopt : std::optional{std::string{found->second}};
+    for (auto [unit, names] : kUnits) {
+        while (!names.empty()) {
+            if (take_part(names, ',') == text) {
+                return std::string{unit};
+            }
+        }
+    }
+    return std::nullopt;
 }
 
 // In brackets any unit, behind _ and / a known one.
@@ -249,7 +239,7 @@ class TableReader {
 public:
     explicit TableReader(Comma comma) : comma_{comma} {}
 
-    Result<Done> take(const NumberedLine& line) {
+    Result<Done> take(const TextLine& line) {
         const auto cells = cells_of(line.text, comma_);
         if (!is_numbers(cells) && table_.columns.empty()) {
             passed_over_ = passed_over_ == 0 ? line.number : passed_over_;
@@ -261,20 +251,19 @@ public:
         }
         if (table_.columns.empty()) {
             if (cells.size() > kColumnsMax) {
-                return invalid(line.number, "more than " + std::to_string(kColumnsMax) + " columns");
+                return invalid(line.number, fmt::format("more than {} columns", kColumnsMax));
             }
             table_.columns.resize(cells.size());
             decimals_line_.resize(cells.size());
             first_row_ = line.number;
         }
         if (!is_numbers(cells)) {
-            const auto word = std::find_if(cells.begin(), cells.end(), [](auto cell) { return !is_number(cell); });
-            return invalid(line.number, fault_in_words(DecimalFault::kNoNumber, *word));
+            return no_number(line.number, cells);
         }
         if (cells.size() != table_.columns.size()) {
-            return invalid(line.number, std::to_string(cells.size()) + " values where the lines before have " +
-                                            std::to_string(table_.columns.size()) +
-                                            ": is a value missing, or does another table begin here?");
+            return invalid(line.number, fmt::format("{} values where the lines before have {}: is a value missing, or "
+                                                    "does another table begin here?",
+                                                    cells.size(), table_.columns.size()));
         }
         for (std::size_t i = 0; i < cells.size(); ++i) {
             if (cells[i].empty()) {
@@ -298,15 +287,14 @@ public:
     }
 
     // Once every line was taken: now it is known how many decimals each column has.
-    Result<Done> fill(const NumberedLine& line) {
+    Result<Done> fill(const TextLine& line) {
         if (first_row_ == 0 || line.number < first_row_) {
             return Done{};
         }
         const auto cells = cells_of(line.text, comma_);
         value_count_ += cells.size();
         if (value_count_ > kNumbersMax) {
-            return Error{ErrorCode::kTooLarge, "line " + std::to_string(line.number) + ": more than " +
-                                                   std::to_string(kNumbersMax) + " values; split the file"};
+            return too_large(line.number, fmt::format("more than {} values; split the file", kNumbersMax));
         }
         for (std::size_t i = 0; i < cells.size(); ++i) {
             if (cells[i].empty()) {
@@ -315,9 +303,9 @@ public:
             NumberColumn& column = table_.columns[i];
             const auto parts = in_parts(parse_decimal(cells[i]).value, column.unit.decimals);
             if (!parts) {
-                return invalid(line.number, "\"" + std::string{cells[i].substr(0, 48)} + "\" with the " +
-                                                std::to_string(column.unit.decimals) + " decimals of line " +
-                                                std::to_string(decimals_line_[i]) + " needs more than 64 bits; round");
+                return invalid(line.number,
+                               fmt::format("\"{}\" with the {} decimals of line {} needs more than 64 bits; round",
+                                           cells[i].substr(0, 48), column.unit.decimals, decimals_line_[i]));
             }
             column.values.push_back(*parts);
         }
@@ -326,9 +314,7 @@ public:
 
     Result<NumberTable> finish() {
         if (table_.columns.empty() && name_lines_ != 0) {
-            const auto& cells = names_[1];
-            const auto word = std::find_if(cells.begin(), cells.end(), [](auto cell) { return !is_number(cell); });
-            return invalid(name_line_, fault_in_words(DecimalFault::kNoNumber, word == cells.end() ? "" : *word));
+            return no_number(name_line_, names_[1]);
         }
         std::size_t used = 0;
         for (; used < std::min(name_lines_, names_.size()); ++used) {
@@ -338,18 +324,18 @@ public:
             }
             if (const auto missing = std::find_if(cells.begin(), cells.end(), is_missing_value);
                 missing != cells.end()) {
-                return invalid(name_line_, "\"" + std::string{*missing} +
-                                               "\" is no number, and no name of a column: leave the line out, or the "
-                                               "cell empty if there is no value");
+                return invalid(name_line_, fmt::format("\"{}\" is no number, and no name of a column: leave the line "
+                                                       "out, or the cell empty if there is no value",
+                                                       *missing));
             }
             for (std::size_t i = 0; i < cells.size(); ++i) {
                 name_column(cells[i], table_.columns[i]);
             }
         }
         if (name_lines_ > used && !table_.columns.empty()) {
-            table_.warnings.push_back("line " + std::to_string(passed_over_) +
-                                      (name_lines_ - used == 1 ? "" : " and others") +
-                                      " before the numbers passed over: they don't name the columns");
+            table_.warnings.push_back(
+                fmt::format("line {}{} before the numbers passed over: they don't name the columns", passed_over_,
+                            name_lines_ - used == 1 ? "" : " and others"));
         }
         if (comma_ == Comma::kGroups) {
             table_.warnings.emplace_back("commas between digits were taken to group them: 1,234 is 1234");
@@ -358,9 +344,8 @@ public:
             table_.warnings.push_back(std::to_string(empty_cells_) + " empty cells: no values there");
         }
         if (looks_like_names()) {
-            table_.warnings.push_back(
-                "line " + std::to_string(first_row_) +
-                " was taken for values, but looks like numbers of columns: put # before it if so");
+            table_.warnings.push_back(fmt::format(
+                "line {} was taken for values, but looks like numbers of columns: put # before it if so", first_row_));
         }
         std::erase_if(table_.columns, [](const NumberColumn& column) { return column.values.empty(); });
         return std::move(table_);
@@ -410,10 +395,9 @@ Result<Done> name_unit(const std::string& said, NumberColumn& column) {
     std::string& unit = column.unit.name;
     const auto known = known_unit(unit);
     if (!said.empty() && known && known_unit(said).value_or(said) != *known) {
-        return Error{ErrorCode::kUsage, "--unit " + said + ": the name of " +
-                                            (column.name.empty() ? "a column" : "column \"" + column.name + "\"") +
-                                            " says " + unit +
-                                            "; leave --unit out, or take the unit out of the column's name"};
+        return usage(fmt::format(
+            "--unit {}: the name of {} says {}; leave --unit out, or take the unit out of the column's name", said,
+            column.name.empty() ? "a column" : "column \"" + column.name + "\"", unit));
     }
     unit = !said.empty() ? said : unit.empty() ? "cycles" : unit;
     return Done{};
@@ -427,12 +411,8 @@ bool is_row_of_numbers(std::string_view line_untrusted) {
 Result<NumberTable> read_number_table(const TextPart& part_untrusted) {
     const auto comma = PERFLEET_TRY(comma_of(part_untrusted));
     TableReader reader{comma};
-    if (auto taken = each_line(part_untrusted, [&](const auto& line) { return reader.take(line); }); !taken.ok()) {
-        return std::move(taken).error();
-    }
-    if (auto filled = each_line(part_untrusted, [&](const auto& line) { return reader.fill(line); }); !filled.ok()) {
-        return std::move(filled).error();
-    }
+    PERFLEET_TRY(each_filled_line(part_untrusted, [&](const TextLine& line) { return reader.take(line); }));
+    PERFLEET_TRY(each_filled_line(part_untrusted, [&](const TextLine& line) { return reader.fill(line); }));
     return reader.finish();
 }
 

@@ -8,8 +8,7 @@
 #include "schemas/sel4/log_description.h"
 #include "schemas/sel4/names.h"
 #include "schemas/vocabulary/utilisation_thread.h"
-#include "target-collector/source/sel4/log_buffer.h"
-#include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/run_parts.h"
 #include "tools/perfleet/import/text_lines.h"
 
 namespace perfleet {
@@ -17,7 +16,6 @@ namespace {
 
 using enum ColumnId;
 
-Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
 
 // What every log's description says of its kernel. Errors: kUsage names the option.
@@ -56,11 +54,8 @@ Result<std::span<const std::byte>> records_of(std::string_view bytes, std::uint6
     return bytes_of(bytes).first(count * size_bytes);
 }
 
-std::string unit_of(const ImportHints& hints) { return hints.unit.empty() ? "cycles" : hints.unit; }
-
-ImportedRun new_run(const std::string& format, const ImportHints& hints) {
-    ImportedRun run;
-    run.labels = {{"format", format}, {"status", "ok"}};
+ImportedRun new_kernel_run(const std::string& format, const ImportHints& hints) {
+    ImportedRun run = new_run(format);
     if (!hints.kernel_version.empty()) {
         run.labels["kernel"] = "seL4 " + hints.kernel_version;
     }
@@ -72,45 +67,33 @@ Result<ImportedSeries> read_points(const std::string& event, std::string_view te
     ImportedSeries series;
     series.kind = Kind::kTracepoint;
     series.event = event;
-    std::size_t number = 0;
-    for (const std::string_view line : lines_of(text)) {
-        ++number;
-        if (line.empty() || line.starts_with('#')) {
-            continue;
+    PERFLEET_TRY(each_line(text, [&](const TextLine& line) -> Result<Done> {
+        const auto time = number_of<std::uint64_t>(line.text);
+        if (time) {
+            series.rows.push_back(timed_row<Kind::kTracepoint>(*time, column<kWeight>(1)));
+        } else if (!line.text.empty() && !line.text.starts_with('#')) {
+            return invalid(fmt::format("points of {}, line {}: \"{}\" is no timestamp in cycles", event, line.number,
+                                       line.text.substr(0, 64)));
         }
-        const auto time = number_of<std::uint64_t>(line);
-        if (!time) {
-            return invalid(fmt::format("points of {}, line {}: \"{}\" is no timestamp in cycles", event, number,
-                                       line.substr(0, 64)));
-        }
-        series.rows.push_back(timed_row<Kind::kTracepoint>(*time, column<kWeight>(1)));
-    }
+        return Done{};
+    }));
     return series;
-}
-
-std::vector<std::uint64_t> utilisation_row(std::uint64_t thread, const sel4::UtilisationFigures& figures) {
-    return imported_row<Kind::kUtilisation>(
-        column<kThread>(thread), column<kCycles>(figures.cycles), column<kSchedules>(figures.schedules),
-        column<kKernelCycles>(figures.kernel_cycles), column<kKernelEntries>(figures.kernel_entries));
 }
 
 }  // namespace
 
 Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrusted, const ImportHints& hints) {
-    auto description = describe_kernel(hints, true);
-    const auto index = index_of(hints);
-    if (!description.ok() || !index.ok()) {
-        return description.ok() ? Error{index.error()} : std::move(description).error();
-    }
-    const sel4::Architecture architecture = *description->architecture;
+    auto description = PERFLEET_TRY(describe_kernel(hints, true));
+    const std::uint64_t index = PERFLEET_TRY(index_of(hints));
+    const sel4::Architecture architecture = *description.architecture;
     const sel4::EntryLayout layout = sel4::entry_layout_of(architecture);
-    const auto fill = sel4::entry_log_fill(layout, *index);
+    const auto fill = sel4::entry_log_fill(layout, index);
     if (!fill.ok()) {
-        return usage(fmt::format("--log-index: {} is more than the {} entries that a buffer holds", *index,
+        return usage(fmt::format("--log-index: {} is more than the {} entries that a buffer holds", index,
                                  sel4::entry_capacity(layout)));
     }
     const auto records = PERFLEET_TRY(records_of(bytes_untrusted, fill->record_count, sel4::entry_size_bytes(layout)));
-    std::vector<ImportedRun> runs{new_run("sel4-entries", hints)};
+    std::vector<ImportedRun> runs{new_kernel_run("sel4-entries", hints)};
     ImportedRun& run = runs[0];
     run.clock = ImportedClock{"cycles"};
     if (hints.clock_hz != 0) {
@@ -118,24 +101,21 @@ Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrus
     } else {
         run.warnings.emplace_back("without --clock-hz times are given as if a cycle took 1 ns; cycles are exact");
     }
-    ImportedSeries& series = run.series.emplace_back();
-    series.kind = Kind::kKernelEntry;
-    series.event = hints.event.empty() ? "kernel_entries" : hints.event;
-    series.unit = unit_of(hints);
+    ImportedSeries& series = run.series.emplace_back(new_series(Kind::kKernelEntry, hints, "kernel_entries"));
     sel4::KernelEntryReader reader{layout, sel4::has_short_clock(architecture), records};
     for (sel4::KernelEntry entry; reader.next(entry);) {
         // Other architectures don't set the core.
         const bool has_core =
             sel4::is_arm(architecture) &&
-            sel4::entry_path(description->numbering(), entry.path_number) == sel4::EntryPath::kInterrupt;
+            sel4::entry_path(description.numbering(), entry.path_number) == sel4::EntryPath::kInterrupt;
         series.rows.push_back(timed_row<Kind::kKernelEntry>(
             entry.start_ticks, column<kCpu>(has_core ? sel4::word_detail(entry.detail).core : 0),
             column<kDuration>(entry.duration_ticks), column<kEntryPath>(entry.path_number),
             column<kEntryDetail>(entry.detail)));
     }
-    description->is_saturated = fill->is_saturated;
-    description->is_loss_known = fill->is_loss_known;
-    series.format = sel4::format_description(*description);
+    description.is_saturated = fill->is_saturated;
+    description.is_loss_known = fill->is_loss_known;
+    series.format = sel4::format_description(description);
     if (fill->is_saturated) {
         run.labels["saturated"] = "true";
         run.warnings.push_back(fmt::format("the log was full at {} entries: later ones are lost, nobody knows how many",
@@ -148,46 +128,39 @@ Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrus
                         reader.wrap_count()));
     }
     for (const auto& [event, text] : hints.points) {
-        auto points = PERFLEET_TRY(read_points(event, text));
-        run.series.push_back(std::move(points));
+        run.series.push_back(PERFLEET_TRY(read_points(event, text)));
     }
     return runs;
 }
 
 Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_untrusted, const ImportHints& hints) {
-    auto description = describe_kernel(hints, true);
-    const auto index = index_of(hints);
-    if (!description.ok() || !index.ok()) {
-        return description.ok() ? Error{index.error()} : std::move(description).error();
-    }
+    auto description = PERFLEET_TRY(describe_kernel(hints, true));
+    const std::uint64_t index = PERFLEET_TRY(index_of(hints));
     if (!hints.tracepoint_count) {
         return usage("--max-tracepoints: say the kernel's KernelMaxNumTracePoints; ids from it on are none of its own");
     }
-    const sel4::WordSize word = sel4::word_size_of(*description->architecture);
-    const sel4::LogFill fill = sel4::tracepoint_log_fill(word, *index);
+    const sel4::WordSize word = sel4::word_size_of(*description.architecture);
+    const sel4::LogFill fill = sel4::tracepoint_log_fill(word, index);
     const auto records =
         PERFLEET_TRY(records_of(bytes_untrusted, fill.record_count, sel4::tracepoint_size_bytes(word)));
-    std::vector<ImportedRun> runs{new_run("sel4-tracepoints", hints)};
+    std::vector<ImportedRun> runs{new_kernel_run("sel4-tracepoints", hints)};
     ImportedRun& run = runs[0];
     // Tracepoints have no time: their place in the log is their order.
     run.clock = ImportedClock{"place in the log"};
-    std::map<std::uint64_t, ImportedSeries> by_id;
+    std::map<std::uint64_t, std::vector<std::vector<std::uint64_t>>> by_id;
     sel4::TracepointReader reader{word, *hints.tracepoint_count, records};
     std::uint64_t place = 0;
     for (sel4::TracepointRecord record; reader.next(record);) {
-        ImportedSeries& series = by_id[record.id];
-        series.rows.push_back(timed_row<Kind::kTracepoint>(place + reader.quarantined_count(), column<kWeight>(1),
-                                                           column<kValue>(record.duration_ticks)));
+        by_id[record.id].push_back(timed_row<Kind::kTracepoint>(place + reader.quarantined_count(), column<kWeight>(1),
+                                                                column<kValue>(record.duration_ticks)));
         ++place;
     }
-    description->is_saturated = fill.is_saturated;
+    description.is_saturated = fill.is_saturated;
     if (fill.lost != 0 || reader.quarantined_count() != 0) {
         // Nobody knows whose they were.
-        ImportedSeries& others = run.series.emplace_back();
-        others.kind = Kind::kTracepoint;
+        ImportedSeries& others = run.series.emplace_back(new_series(Kind::kTracepoint, hints, ""));
         others.event = "tracepoints of unknown id";
-        others.unit = unit_of(hints);
-        others.format = sel4::format_description(*description);
+        others.format = sel4::format_description(description);
         if (fill.lost != 0) {
             others.lost[CountName::kLostSaturated] = fill.lost;
             run.labels["saturated"] = "true";
@@ -202,13 +175,12 @@ Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_un
                             reader.quarantined_count(), *hints.tracepoint_count, reader.quarantined_id_max()));
         }
     }
-    for (auto& [id, series] : by_id) {
-        description->tracepoint_id = id;
-        series.kind = Kind::kTracepoint;
-        series.event = (hints.event.empty() ? "tracepoint" : hints.event) + "-" + std::to_string(id);
-        series.unit = unit_of(hints);
-        series.format = sel4::format_description(*description);
-        run.series.push_back(std::move(series));
+    for (auto& [id, rows] : by_id) {
+        description.tracepoint_id = id;
+        ImportedSeries& series = run.series.emplace_back(new_series(Kind::kTracepoint, hints, "tracepoint"));
+        series.event += "-" + std::to_string(id);
+        series.format = sel4::format_description(description);
+        series.rows = std::move(rows);
     }
     return runs;
 }
@@ -222,12 +194,9 @@ Result<std::vector<ImportedRun>> read_sel4_utilisation(std::string_view bytes_un
                         "seL4_BenchmarkGetThreadUtilisation",
                         bytes_untrusted.size(), kSizeBytes));
     }
-    std::vector<ImportedRun> runs{new_run("sel4-utilisation", hints)};
+    std::vector<ImportedRun> runs{new_kernel_run("sel4-utilisation", hints)};
     ImportedRun& run = runs[0];
-    ImportedSeries& series = run.series.emplace_back();
-    series.kind = Kind::kUtilisation;
-    series.event = hints.event.empty() ? "utilisation" : hints.event;
-    series.unit = unit_of(hints);
+    ImportedSeries& series = run.series.emplace_back(new_series(Kind::kUtilisation, hints, "utilisation"));
     const std::size_t thread_count = bytes_untrusted.size() / kSizeBytes;
     for (std::size_t i = 0; i < thread_count; ++i) {
         const auto read = sel4::read_utilisation(bytes_of(bytes_untrusted).subspan(i * kSizeBytes, kSizeBytes));

@@ -1,5 +1,7 @@
 // sel4bench's JSON: [{"Benchmark":NAME,"Results":[{…,"Raw results":[…]},…],"Iteration":N},…]. On its console it stands
 // between the lines "JSON OUTPUT" and "END JSON OUTPUT". Each iteration, and each output of a log, is a run.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -7,7 +9,7 @@
 #include <optional>
 
 #include "schemas/vocabulary/batch_limits.h"
-#include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/run_parts.h"
 #include "tools/perfleet/import/text_lines.h"
 
 namespace perfleet {
@@ -22,10 +24,9 @@ Result<Json> parse(std::string_view text, std::size_t first_line) {
     } catch (const Json::parse_error& error) {
         const std::string_view before = text.substr(0, error.byte);
         const auto lines = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
-        return Error{ErrorCode::kInvalid, "line " + std::to_string(first_line + lines) +
-                                              ": no valid JSON from here on; is the output whole?"};
+        return invalid(first_line + lines, "no valid JSON from here on; is the output whole?");
     } catch (const Json::out_of_range&) {
-        return Error{ErrorCode::kInvalid, "a number in the JSON is greater than any that was measured"};
+        return invalid("a number in the JSON is greater than any that was measured");
     }
 }
 
@@ -63,8 +64,7 @@ void check_figures(const Json& result, const ImportedSeries& series, std::uint64
     const auto check = [&](const char* key, std::uint64_t seen) {
         const auto said = result.find(key);
         if (said != result.end() && said->is_number_unsigned() && said->get<std::uint64_t>() != seen) {
-            run.fail("\"" + series.event + "\": " + key + " " + said->dump() + " where the raw results have " +
-                     std::to_string(seen));
+            run.fail(fmt::format("\"{}\": {} {} where the raw results have {}", series.event, key, said->dump(), seen));
         }
     };
     check("Samples", count);
@@ -84,10 +84,8 @@ Result<std::optional<ImportedSeries>> series_of(const std::string& benchmark, co
     if (!result.is_object()) {
         return invalid("\"" + benchmark + "\": a result that is no object");
     }
-    ImportedSeries series;
-    series.kind = Kind::kTracepoint;
+    ImportedSeries series = new_series(Kind::kTracepoint, hints, "");
     series.event = name_of(benchmark, result);
-    series.unit = hints.unit.empty() ? "cycles" : hints.unit;
     const auto raw = result.find(kRawResults);
     if (raw == result.end()) {
         return std::optional<ImportedSeries>{};
@@ -106,9 +104,10 @@ Result<std::optional<ImportedSeries>> series_of(const std::string& benchmark, co
         }
     }
     if (!series.lost.empty()) {
-        run.warnings.push_back("\"" + series.event + "\": " + std::to_string(series.lost[CountName::kLostMalformed]) +
-                               " results are negative (less than the overhead that sel4bench takes off): counted, not "
-                               "stored");
+        run.warnings.push_back(
+            fmt::format("\"{}\": {} results are negative (less than the overhead that sel4bench takes "
+                        "off): counted, not stored",
+                        series.event, series.lost[CountName::kLostMalformed]));
     }
     const auto same = [&](const ImportedSeries& other) { return other.event == series.event; };
     if (const auto times = std::count_if(run.series.begin(), run.series.end(), same); times != 0) {
@@ -183,7 +182,7 @@ private:
             place->second = runs_.size();
         }
         if (place->second == runs_.size()) {
-            runs_.emplace_back().labels = {{"format", "sel4bench"}, {"status", "ok"}};
+            runs_.push_back(new_run("sel4bench"));
             if (!iteration.empty()) {
                 runs_.back().labels["iteration"] = iteration.substr(0, limits::kLabelSizeBytesMax);
             }

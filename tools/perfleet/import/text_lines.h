@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "query-engine/statistic/answer/usage.h"
 #include "schemas/text/parse.h"
 #include "schemas/vocabulary/error.h"
 
@@ -16,6 +18,9 @@ namespace perfleet {
 // `line` counts from 1.
 inline Error invalid(std::size_t line, const std::string& what) {
     return invalid("line " + std::to_string(line) + ": " + what);
+}
+inline Error too_large(std::size_t line, const std::string& what) {
+    return Error{ErrorCode::kTooLarge, "line " + std::to_string(line) + ": " + what};
 }
 
 inline std::string_view without_space(std::string_view text) {
@@ -48,13 +53,18 @@ inline std::string_view without_mark(std::string_view text) {
     return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
 }
 
-// Without the ends of the lines, and without space around.
-inline std::vector<std::string_view> lines_of(std::string_view text) {
-    std::vector<std::string_view> lines;
-    while (!text.empty()) {
-        lines.push_back(without_space(take_part(text, '\n')));
+struct TextLine {
+    std::size_t number = 0;  // in the file, from 1
+    std::string_view text;
+};
+
+// Each line without its end and without space around, up to the first error of `visit`.
+template <class Visit>
+[[nodiscard]] Result<Done> each_line(std::string_view text, const Visit& visit, std::size_t first_line = 1) {
+    for (std::size_t number = first_line; !text.empty(); ++number) {
+        PERFLEET_TRY(visit(TextLine{number, without_space(take_part(text, '\n'))}));
     }
-    return lines;
+    return Done{};
 }
 
 inline std::vector<std::string_view> words_of(std::string_view line) {

@@ -15,15 +15,17 @@
 // A console has other lines, too, before, between and behind; a log may hold several dumps; the kernel doesn't escape
 // names, so that a thread called a"b makes no valid JSON. So lines are read, not JSON, unless each dump is valid JSON
 // (as other programs lay it out), whatever stands around it.
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 
 #include "schemas/sel4/log_description.h"
 #include "schemas/vocabulary/utilisation_thread.h"
-#include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/run_parts.h"
 #include "tools/perfleet/import/text_lines.h"
 
 namespace perfleet {
@@ -77,48 +79,49 @@ std::optional<DumpedLine> split_line(std::string_view line) {
     return DumpedLine{line.substr(1, end - 1), value};
 }
 
-Result<Done> take_figure(DumpedFigures& figures, std::string_view key, std::string_view text, std::size_t line) {
-    const auto value = counter(text);
+Result<Done> take_figure(DumpedFigures& figures, std::string_view key, const DumpedLine& dumped, std::size_t line) {
+    const auto value = counter(dumped.value);
     if (!value) {
-        return invalid("line " + std::to_string(line) + ": \"" + std::string{key.substr(0, 64)} +
-                       "\" is no whole number");
+        return invalid(line, fmt::format("\"{}\" is no whole number", key.substr(0, 64)));
     }
     figures.values[std::string{key}] = *value;
     return Done{};
 }
 
+Result<Done> take_line(const TextLine& line, std::vector<DumpedWindow>& windows) {
+    const auto dumped = split_line(line.text);
+    if (!dumped) {
+        return Done{};
+    }
+    if (dumped->key.starts_with(kTotalPrefix)) {
+        const std::string_view key = dumped->key.substr(kTotalPrefix.size());
+        if (windows.empty() || windows.back().total.values.contains(key)) {
+            windows.emplace_back();
+        }
+        return take_figure(windows.back().total, key, *dumped, line.number);
+    }
+    if (windows.empty()) {
+        return Done{};
+    }
+    auto& threads = windows.back().threads;
+    if (dumped->key == "NAME") {
+        std::string_view name = dumped->value;
+        name.remove_prefix(name.starts_with('"') ? 1 : 0);
+        name.remove_suffix(name.ends_with('"') ? 1 : 0);
+        threads.push_back({std::string{name}, {}});
+    } else if (!threads.empty() && std::find(kFigures.begin(), kFigures.end(), dumped->key) != kFigures.end()) {
+        return take_figure(threads.back(), dumped->key, *dumped, line.number);
+    }
+    return Done{};
+}
+
 Result<std::vector<DumpedWindow>> read_lines(std::string_view text) {
     std::vector<DumpedWindow> windows;
-    std::size_t number = 0;
-    for (const std::string_view line : lines_of(text)) {
-        ++number;
-        const auto split = split_line(line);
-        if (!split) {
-            continue;
-        }
-        if (split->key.starts_with(kTotalPrefix)) {
-            const std::string_view key = split->key.substr(kTotalPrefix.size());
-            if (windows.empty() || windows.back().total.values.contains(key)) {
-                windows.emplace_back();
-            }
-            PERFLEET_TRY(take_figure(windows.back().total, key, split->value, number));
-        } else if (split->key == "NAME" && !windows.empty()) {
-            std::string_view name = split->value;
-            name.remove_prefix(name.starts_with('"') ? 1 : 0);
-            name.remove_suffix(name.ends_with('"') ? 1 : 0);
-            windows.back().threads.push_back({std::string{name}, {}});
-        } else if (std::find(kFigures.begin(), kFigures.end(), split->key) != kFigures.end() && !windows.empty() &&
-                   !windows.back().threads.empty()) {
-            if (auto taken = take_figure(windows.back().threads.back(), split->key, split->value, number);
-                !taken.ok()) {
-                return std::move(taken).error();
-            }
-        }
-    }
+    PERFLEET_TRY(each_line(text, [&](const TextLine& line) { return take_line(line, windows); }));
     return windows;
 }
 
-Result<Done> take_object(const Json& object, std::string_view prefix, DumpedFigures& figures) {
+void take_object(const Json& object, std::string_view prefix, DumpedFigures& figures) {
     for (const auto& [key, value] : object.items()) {
         if (key.starts_with(prefix) && value.is_number_integer()) {
             figures.values[key.substr(prefix.size())] = value.is_number_unsigned()
@@ -128,7 +131,6 @@ Result<Done> take_object(const Json& object, std::string_view prefix, DumpedFigu
             figures.name = value.get<std::string>();
         }
     }
-    return Done{};
 }
 
 // One dump as valid JSON, laid out anyhow.
@@ -139,17 +141,14 @@ Result<std::vector<DumpedWindow>> read_json(const Json& json) {
             return invalid("no utilisation dump: expected an object with BENCHMARK_TOTAL_UTILISATION");
         }
         DumpedWindow& window = windows.emplace_back();
-        PERFLEET_TRY(take_object(dump, kTotalPrefix, window.total));
+        take_object(dump, kTotalPrefix, window.total);
         for (const auto& [key, threads] : dump.items()) {
             for (const Json& thread : threads.is_array() ? threads : Json::array()) {
                 if (!thread.is_object()) {
                     return invalid("\"" + key + "\": a thread that is no object");
                 }
                 const bool is_prefixed = thread.contains(std::string{kThreadPrefix} + "UTILISATION");
-                if (auto taken = take_object(thread, is_prefixed ? kThreadPrefix : "", window.threads.emplace_back());
-                    !taken.ok()) {
-                    return std::move(taken).error();
-                }
+                take_object(thread, is_prefixed ? kThreadPrefix : "", window.threads.emplace_back());
             }
         }
     }
@@ -157,67 +156,43 @@ Result<std::vector<DumpedWindow>> read_json(const Json& json) {
 }
 
 // The dumps among other text, if each is valid JSON; nothing otherwise. It begins at a brace before a total.
-std::optional<std::vector<Json>> dumps_among(std::string_view text) {
+std::optional<Json> dumps_among(const std::string& text) {
     constexpr std::string_view kBlank = " \t\r\n";
-    std::vector<Json> dumps;
-    for (std::size_t start = text.find('{'); start != std::string_view::npos; start = text.find('{', start)) {
+    Json dumps = Json::array();
+    std::istringstream stream{text};
+    for (std::size_t start = text.find('{'); start != std::string::npos; start = text.find('{', start)) {
         const std::size_t key = std::min(text.find_first_not_of(kBlank, start + 1), text.size());
-        if (!text.substr(key).starts_with('"') || !text.substr(key + 1).starts_with(kTotalPrefix)) {
-            ++start;
-            continue;
-        }
-        std::size_t depth = 0;
-        bool is_inside = false;  // of quotes
-        std::size_t end = start;
-        for (; end < text.size(); ++end) {
-            const char c = text[end];
-            if (is_inside) {
-                end += c == '\\' ? 1 : 0;
-                is_inside = c != '"';
-            } else if (c == '"') {
-                is_inside = true;
-            } else if (c == '{') {
-                ++depth;
-            } else if (c == '}' && --depth == 0) {
-                break;
+        if (std::string_view{text}.substr(key).starts_with('"' + std::string{kTotalPrefix})) {
+            stream.seekg(static_cast<std::streamoff>(start));
+            try {
+                stream >> dumps.emplace_back();
+            } catch (const Json::exception&) {
+                return std::nullopt;
             }
+            start = static_cast<std::size_t>(stream.tellg());
+        } else {
+            ++start;
         }
-        Json dump = end < text.size() ? Json::parse(text.substr(start, end + 1 - start), nullptr, false) : Json{};
-        if (!dump.is_object()) {
-            return std::nullopt;
-        }
-        dumps.push_back(std::move(dump));
-        start = end;
     }
     return dumps.empty() ? std::nullopt : std::optional{std::move(dumps)};
 }
 
-Result<std::vector<std::uint64_t>> utilisation_row(std::uint64_t thread, const DumpedFigures& figures,
-                                                   const std::string& whose) {
+Result<sel4::UtilisationFigures> figures_of(const DumpedFigures& dumped, const std::string& whose) {
     std::array<std::uint64_t, kFigures.size()> values{};
     for (std::size_t i = 0; i < kFigures.size(); ++i) {
-        const std::string_view name = kFigures[i];
-        const auto value = figures.values.find(name);
-        if (value == figures.values.end()) {
-            return invalid(whose + " has no \"" + std::string{name} + "\": the dump was cut");
+        const auto value = dumped.values.find(kFigures[i]);
+        if (value == dumped.values.end()) {
+            return invalid(fmt::format("{} has no \"{}\": the dump was cut", whose, kFigures[i]));
         }
         values[i] = value->second;
     }
-    using enum ColumnId;
-    return imported_row<Kind::kUtilisation>(column<kThread>(thread), column<kCycles>(values[0]),
-                                            column<kSchedules>(values[1]), column<kKernelCycles>(values[2]),
-                                            column<kKernelEntries>(values[3]));
+    return sel4::UtilisationFigures{values[0], values[1], values[2], values[3]};
 }
 
 Result<ImportedRun> run_of(const DumpedWindow& window, const ImportHints& hints) {
-    ImportedRun run;
-    run.labels = {{"format", "utilisation"}, {"status", "ok"}};
-    ImportedSeries series;
-    series.kind = Kind::kUtilisation;
-    series.event = hints.event.empty() ? "utilisation" : hints.event;
-    series.unit = hints.unit.empty() ? "cycles" : hints.unit;
-    auto total = PERFLEET_TRY(utilisation_row(kWholeSystem, window.total, "the total"));
-    series.rows.push_back(std::move(total));
+    ImportedRun run = new_run("utilisation");
+    ImportedSeries& series = run.series.emplace_back(new_series(Kind::kUtilisation, hints, "utilisation"));
+    series.rows.push_back(utilisation_row(kWholeSystem, PERFLEET_TRY(figures_of(window.total, "the total"))));
     sel4::LogDescription description;
     description.architecture_name = hints.architecture;
     description.architecture = sel4::architecture_of(hints.architecture);
@@ -231,30 +206,29 @@ Result<ImportedRun> run_of(const DumpedWindow& window, const ImportHints& hints)
         const bool is_idle = !has_idle && thread.name == kIdleName;
         has_idle = has_idle || is_idle;
         const std::uint64_t number = is_idle ? kIdleThread : series.rows.size();
-        auto row = utilisation_row(number, thread, "thread \"" + thread.name + "\"");
-        if (!row.ok()) {
-            run.fail(row.error().message);
+        const auto figures = figures_of(thread, "thread \"" + thread.name + "\"");
+        if (!figures.ok()) {
+            run.fail(figures.error().message);
             break;
         }
-        series.rows.push_back(std::move(*row));
+        series.rows.push_back(utilisation_row(number, *figures));
         description.thread_names[number] = thread.name;
     }
     if (window.threads.empty()) {
         run.fail("no thread could be read, not even the idle one: the dump was cut, or is laid out in another way");
     }
     series.format = sel4::format_description(description);
-    run.series.push_back(std::move(series));
     return run;
 }
 
 }  // namespace
 
 Result<std::vector<ImportedRun>> read_utilisation(std::string_view text_untrusted, const ImportHints& hints) {
-    const Json json = Json::parse(text_untrusted, nullptr, false);
-    const auto dumps = json.is_discarded() ? dumps_among(text_untrusted) : std::nullopt;
-    const auto windows = PERFLEET_TRY(dumps                 ? read_json(*dumps)
-                                      : json.is_discarded() ? read_lines(text_untrusted)
-                                                            : read_json(json));
+    std::optional<Json> json = Json::parse(text_untrusted, nullptr, false);
+    if (json->is_discarded()) {
+        json = dumps_among(std::string{text_untrusted});
+    }
+    const auto windows = PERFLEET_TRY(json ? read_json(*json) : read_lines(text_untrusted));
     if (windows.empty()) {
         return invalid("no utilisation dump: expected a line with \"BENCHMARK_TOTAL_UTILISATION\":N");
     }
