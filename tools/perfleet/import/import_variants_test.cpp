@@ -351,6 +351,20 @@ TEST(ImportBernat, ARunALineAndARunATable) {
     EXPECT_FALSE(is_warned((*tables)[1], "50th"));
 }
 
+TEST(ImportBernat, EachReportedFigureIsComparedWithItsRule) {
+    std::string text;
+    for (int value = 10; value <= 200; value += 10) {
+        text += std::to_string(value) + "\n";
+    }
+    const auto right = read_bernat(text + "min=10 max=200 count=20 50th=110 90th=190 95th=200 mad=50\n", {});
+    ASSERT_TRUE(right.ok()) << refusal(right);
+    EXPECT_TRUE((*right)[0].warnings.empty());
+    const auto wrong = read_bernat(text + "min=1 max=1 count=1 50th=1 90th=1 95th=1 mad=1\n", {});
+    ASSERT_TRUE(wrong.ok()) << refusal(wrong);
+    EXPECT_EQ((*wrong)[0].warnings.size(), 7U);
+    EXPECT_TRUE(is_warned((*wrong)[0], "95th=1 was reported; of these 20 values it is 200"));
+}
+
 TEST(ImportBernat, OnlyAnErrorIsAFailure) {
     const auto fine = read_bernat("err=0 msg=\"\"\n1\n2\n", {});
     ASSERT_TRUE(fine.ok());

@@ -83,6 +83,7 @@ TEST(KernelLogImport, EntriesKeepTheirTimesAndTheirBits) {
     const ImportedRun& run = runs->front();
     EXPECT_EQ(run.clock->ticks_per_second, 62'500'000U);
     ASSERT_EQ(run.series.size(), 2U);
+    EXPECT_EQ(run.series[0].event, "kernel_entries");
     EXPECT_EQ(run.series[0].rows, (std::vector<Row>{{100, 2, 7, 0, 0x27a}, {180, 0, 9, 5, 0xa43}}));
     const auto description = sel4::parse_description(run.series[0].format);
     ASSERT_TRUE(description);
@@ -172,6 +173,7 @@ TEST(KernelLogImport, UtilisationIsReadFromTheIpcBuffer) {
     const auto runs = read_sel4_utilisation(thread, hints);
     ASSERT_TRUE(runs.ok()) << runs.error().message;
     const ImportedSeries& series = runs->front().series[0];
+    EXPECT_EQ(series.event, "utilisation");
     EXPECT_EQ(series.rows,
               (std::vector<Row>{
                   {0, 0, kWholeSystem, 1'000, 10, 100, 110}, {0, 0, 0, 600, 6, 60, 16}, {0, 0, 1, 300, 3, 30, 13}}));
