@@ -15,6 +15,7 @@
 #include "daemon/command-line/arguments.h"
 #include "daemon/option/program_options.h"
 #include "query-engine/select/selection.h"
+#include "query-engine/statistic/answer/usage.h"
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/file_io.h"
 #include "schemas/host/host_clock.h"
@@ -110,9 +111,9 @@ Result<std::uint64_t> parse_clock_hz(const std::string& option, const std::strin
     const ParsedDecimal parsed = parse_decimal(text);
     const auto hertz = parsed.fault == DecimalFault::kNone ? in_parts(parsed.value, 0) : std::nullopt;
     if (!hertz || *hertz == 0) {
-        return Error{ErrorCode::kUsage, option + text +
-                                            ": no whole number of Hz above 0; write it as 62500000 or 2.4e9, or leave "
-                                            "it out where it isn't known"};
+        return usage(option + text +
+                     ": no whole number of Hz above 0; write it as 62500000 or 2.4e9, or leave "
+                     "it out where it isn't known");
     }
     return *hertz;
 }
@@ -124,8 +125,7 @@ Result<std::uint64_t> said_clock_hz(const ImportOptions& options) {
     const auto take = [&](const std::string& option, const std::string& text) -> Result<Done> {
         const auto parsed = PERFLEET_TRY(parse_clock_hz(option, text));
         if (hertz != 0 && parsed != hertz) {
-            return Error{ErrorCode::kUsage,
-                         said_by + " and " + option + text + " say different things: leave out the one that is wrong"};
+            return usage(said_by + " and " + option + text + " say different things: leave out the one that is wrong");
         }
         hertz = parsed;
         said_by = option + text;
@@ -136,10 +136,7 @@ Result<std::uint64_t> said_clock_hz(const ImportOptions& options) {
     }
     for (const std::string& label : options.labels) {
         if (label.starts_with(kClockLabel)) {
-            if (auto taken = take("--label " + std::string{kClockLabel}, label.substr(kClockLabel.size()));
-                !taken.ok()) {
-                return std::move(taken).error();
-            }
+            PERFLEET_TRY(take("--label " + std::string{kClockLabel}, label.substr(kClockLabel.size())));
         }
     }
     return hertz;
@@ -149,11 +146,10 @@ Result<Done> add_said_labels(const ImportOptions& options, std::map<std::string,
     for (const std::string& label : options.labels) {
         const std::size_t equals = label.find('=');
         if (equals == 0 || equals == std::string::npos) {
-            return Error{ErrorCode::kUsage, "--label " + label + ": expected KEY=VALUE"};
+            return usage("--label " + label + ": expected KEY=VALUE");
         }
         if (hello_limits::is_reserved_label(label.substr(0, equals))) {
-            return Error{ErrorCode::kUsage,
-                         "--label " + label + ": say it with --" + label.substr(0, equals) + ", which selections know"};
+            return usage("--label " + label + ": say it with --" + label.substr(0, equals) + ", which selections know");
         }
         labels[label.substr(0, equals)] = label.substr(equals + 1);
     }
@@ -179,7 +175,7 @@ Result<Done> read_points(const std::vector<std::string>& point_files, ImportHint
     for (const std::string& named : point_files) {
         const std::size_t equals = named.find('=');
         if (equals == 0 || equals == std::string::npos) {
-            return Error{ErrorCode::kUsage, "--points " + named + ": expected EVENT=FILE"};
+            return usage("--points " + named + ": expected EVENT=FILE");
         }
         auto file = PERFLEET_TRY(read_file(named.substr(equals + 1)));
         hints.points.emplace_back(named.substr(0, equals), std::move(file.text));
@@ -192,19 +188,29 @@ Result<std::unique_ptr<SessionDestination>> destination_of(const ImportOptions& 
                                     : connect_destination({options.gateways, "", options.keys});
 }
 
+Result<UtcNs> said_time(const ImportOptions& options, UtcNs now) {
+    auto time = parse_time(options.time, now);
+    return time.ok() ? std::move(time) : usage("--time: " + time.error().message);
+}
+
+void warn_of_expired(const ImportOptions& options, const StoredSession& stored) {
+    if (stored.batches_expired > 0) {
+        print_warning(options.file + ": " + std::to_string(stored.batches_expired) +
+                      " batches are of hours that were dropped from this store");
+    }
+}
+
 // A collector's own session, as it would have come over a wire.
 Result<Done> import_collected(const ImportOptions& options) {
     if (options.file == "-") {
-        return Error{ErrorCode::kUsage, "--format frames: name the file, it is read twice"};
+        return usage("--format frames: name the file, it is read twice");
     }
     if (!options.target.empty() || !options.architecture.empty() || !options.time.empty() || !options.labels.empty() ||
         options.is_measured_here || options.has_clock_hz) {
-        return Error{ErrorCode::kUsage,
-                     "--format frames: target, architecture, clock, time and labels are in the file"};
+        return usage("--format frames: target, architecture, clock, time and labels are in the file");
     }
     if (!options.gateways.empty()) {
-        return Error{ErrorCode::kUsage,
-                     "--format frames: not through a gateway; name a store that no process writes to"};
+        return usage("--format frames: not through a gateway; name a store that no process writes to");
     }
     const auto named = PERFLEET_TRY(data_folder_of(options.data));
     if (auto made = is_folder(named) ? prepare_writer_folder(named) : Done{}; !made.ok()) {
@@ -227,10 +233,7 @@ Result<Done> import_collected(const ImportOptions& options) {
                     printable(imported->target_name).c_str(), static_cast<unsigned long long>(imported->row_count),
                     static_cast<unsigned long long>(imported->batches_stored));
     }
-    if (imported->batches_expired > 0) {
-        print_warning(options.file + ": " + std::to_string(imported->batches_expired) +
-                      " batches are of hours that were dropped from this store");
-    }
+    warn_of_expired(options, *imported);
     if (imported->cut_short.has_value()) {
         print_warning(*imported->cut_short + ": what stands before it is imported");
     } else if (!imported->has_end) {
@@ -242,8 +245,8 @@ Result<Done> import_collected(const ImportOptions& options) {
 Result<Done> import_recording(const ImportOptions& options) {
     auto file = PERFLEET_TRY(open_recording_file(options.file, options.format));
     if (options.is_measured_here || options.has_clock_hz || options.is_new_session) {
-        return Error{ErrorCode::kUsage, "--format " + file.format +
-                                            ": --measured-here, --clock-hz and --new-session are for other formats"};
+        return usage("--format " + file.format +
+                     ": --measured-here, --clock-hz and --new-session are for other formats");
     }
     RecordingImport import;
     import.target_name = options.target;
@@ -254,11 +257,7 @@ Result<Done> import_recording(const ImportOptions& options) {
     PERFLEET_TRY(add_said_labels(options, labels));
     import.labels.assign(labels.begin(), labels.end());
     if (!options.time.empty()) {
-        const auto time = parse_time(options.time, import.now);
-        if (!time.ok()) {
-            return Error{ErrorCode::kUsage, "--time: " + time.error().message};
-        }
-        import.start = *time;
+        import.start = PERFLEET_TRY(said_time(options, import.now));
     }
     const auto destination = PERFLEET_TRY(destination_of(options));
     const auto imported = PERFLEET_TRY(import_recording_file(std::move(file), import, *destination));
@@ -270,10 +269,7 @@ Result<Done> import_recording(const ImportOptions& options) {
                     printable(imported.target_name).c_str(), static_cast<unsigned long long>(imported.row_count),
                     static_cast<unsigned long long>(imported.sample_count));
     }
-    if (imported.batches_expired > 0) {
-        print_warning(options.file + ": " + std::to_string(imported.batches_expired) +
-                      " batches are of hours that were dropped from this store");
-    }
+    warn_of_expired(options, imported);
     return Done{};
 }
 
@@ -292,11 +288,7 @@ Result<Done> import_file(const ImportOptions& options) {
     ImportPlace place{options.target.empty() ? host_name() : options.target, options.architecture, file.modified,
                       options.file};
     if (!options.time.empty()) {
-        const auto time = parse_time(options.time, utc_now());
-        if (!time.ok()) {
-            return Error{ErrorCode::kUsage, "--time: " + time.error().message};
-        }
-        place.time = *time;
+        place.time = PERFLEET_TRY(said_time(options, utc_now()));
     }
     for (ImportedRun& run : *runs) {
         PERFLEET_TRY(add_labels(options, hints.clock_hz, run));
