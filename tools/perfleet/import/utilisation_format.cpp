@@ -156,13 +156,13 @@ Result<std::vector<DumpedWindow>> read_json(const Json& json) {
 }
 
 // The dumps among other text, if each is valid JSON; nothing otherwise. It begins at a brace before a total.
-std::optional<Json> dumps_among(const std::string& text) {
+std::optional<Json> dumps_among(std::string_view text) {
     constexpr std::string_view kBlank = " \t\r\n";
     Json dumps = Json::array();
-    std::istringstream stream{text};
-    for (std::size_t start = text.find('{'); start != std::string::npos; start = text.find('{', start)) {
+    std::istringstream stream{std::string{text}};
+    for (std::size_t start = text.find('{'); start != std::string_view::npos; start = text.find('{', start)) {
         const std::size_t key = std::min(text.find_first_not_of(kBlank, start + 1), text.size());
-        if (std::string_view{text}.substr(key).starts_with('"' + std::string{kTotalPrefix})) {
+        if (text.substr(key).starts_with('"' + std::string{kTotalPrefix})) {
             stream.seekg(static_cast<std::streamoff>(start));
             try {
                 stream >> dumps.emplace_back();
@@ -226,7 +226,7 @@ Result<ImportedRun> run_of(const DumpedWindow& window, const ImportHints& hints)
 Result<std::vector<ImportedRun>> read_utilisation(std::string_view text_untrusted, const ImportHints& hints) {
     std::optional<Json> json = Json::parse(text_untrusted, nullptr, false);
     if (json->is_discarded()) {
-        json = dumps_among(std::string{text_untrusted});
+        json = dumps_among(text_untrusted);
     }
     const auto windows = PERFLEET_TRY(json ? read_json(*json) : read_lines(text_untrusted));
     if (windows.empty()) {
