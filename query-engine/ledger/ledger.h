@@ -1,4 +1,5 @@
-// The ledger that every answer and export carries: what became of the rows that it is about.
+// The ledger that every answer and export carries: how many rows its series produced, and how many of them were stored,
+// expired, lost or are pending.
 //
 // Plain values.
 #pragma once
@@ -9,19 +10,19 @@
 
 namespace perfleet {
 
-// What became of the rows of the series that an answer is about: produced = stored + expired + Σ lost + pending.
+// Counts in rows, of the series that an answer reads: produced = stored + expired + Σ lost + pending.
 struct Ledger {
     std::uint64_t produced = 0;
     std::uint64_t stored = 0;
     std::uint64_t expired = 0;
-    // By count_name of the reason, and "missing": of an ended session, neither stored nor explained; "damaged": stored,
-    // but not readable any more. Only reasons with a count.
+    // By reason: the reason's count_name, "missing" (rows of an ended session that are neither stored nor explained) or
+    // "damaged" (stored, but no longer readable). Holds no zero counts.
     std::map<std::string, std::uint64_t> lost;
-    std::uint64_t pending = 0;  // of a session that has not ended: produced, and not yet heard of again
-    // Of a time range: of the stored those in batches that an end of the range cuts. Batches count whole, for what was
-    // produced and lost is known by batch only: as many rows as this, at most, lie outside the range.
+    std::uint64_t pending = 0;  // produced by a session that has not ended; neither stored nor reported as lost yet
+    // With a time range: stored rows in batches that cross an end of the range. Such batches count whole, because
+    // produced and lost rows are known by batch only. At most this many stored rows lie outside the range.
     std::uint64_t of_cut_batches = 0;
-    // More may have been produced, and lost: where a session has no clean end, or a write-ahead log is lost.
+    // True if more rows may have been produced and lost: a session has no clean end, or a write-ahead log is lost.
     bool is_lower_bound = false;
 
     void add(const Ledger& other) {

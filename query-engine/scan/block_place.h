@@ -1,4 +1,4 @@
-// What a scan's parts share to tell of damage.
+// Shared by the parts of a scan: recognise damage, and name the damaged block in messages.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace perfleet {
 
-// Of the store's bytes; the rest can still be read.
+// Whether the error means that bytes of the store are damaged; the rest of the store can still be read.
 [[nodiscard]] bool is_store_damage(const Error& error);
 
-// Where a block stands, for people.
+// The block's place as text for messages: session, kind, event and batch.
 [[nodiscard]] std::string block_place(const SessionRecord& record, Series series, Seq seq);
 [[nodiscard]] Error at_block(const SessionRecord& record, const BlockPlace& place, const Error& error);
 

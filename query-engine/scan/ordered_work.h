@@ -1,5 +1,5 @@
-// Tasks done on several threads, what they give taken by the caller's in the order of the tasks: so that nobody can see
-// how many threads there were.
+// Runs tasks on several threads and hands their products to the caller's thread in the order of the tasks, so that
+// results don't depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,10 @@
 
 namespace perfleet {
 
-// make(i) gives the product of task i, on any thread; take(product) is called for task 0, 1, … and says whether to go
-// on. At most `worker_count` products are made ahead of the one that is to be taken, and none where is_tight() says so.
-// On one thread everything happens on the caller's; where the system gives fewer than were asked for, those do it.
+// make(i) gives the product of task i, on any thread. take(product) is called on the caller's thread for task 0, 1, …;
+// it returns false to stop. At most `worker_count` products are made ahead of the one that is taken next, none while
+// is_tight() is true. With one worker everything runs on the caller's thread. If the system starts fewer threads than
+// asked for, those do all the work.
 template <class Make, class Take, class IsTight>
 void do_in_order(std::size_t task_count, unsigned worker_count, const Make& make, const Take& take,
                  const IsTight& is_tight) {
@@ -34,8 +35,8 @@ void do_in_order(std::size_t task_count, unsigned worker_count, const Make& make
     std::mutex mutex;
     std::condition_variable changed;
     std::map<std::size_t, Product> made;
-    std::size_t next = 0;   // to be made
-    std::size_t taken = 0;  // to be taken
+    std::size_t next = 0;   // next task to make
+    std::size_t taken = 0;  // tasks taken
     bool is_stopped = false;
 
     const auto work = [&](std::size_t) {
@@ -68,7 +69,7 @@ void do_in_order(std::size_t task_count, unsigned worker_count, const Make& make
         auto product = made.extract(taken);
         lock.unlock();
         const bool goes_on = take(std::move(product.mapped()));
-        product = {};  // what it held is free before another is begun
+        product = {};  // free its memory before another task begins
         lock.lock();
         ++taken;
         is_stopped = !goes_on;

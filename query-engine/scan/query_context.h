@@ -1,5 +1,5 @@
-// What a query is run under: the memory of all queries that it is part of, who may end it, and whom it tells how far it
-// has come. Scans borrow one.
+// The surroundings of a query: the memory pool that it shares with other queries, the flag that cancels it, and the
+// receiver of its progress reports. Scans borrow one.
 //
 // Threads: any.
 #pragma once
@@ -28,13 +28,13 @@ public:
     QueryContext(MemoryPool* pool, const std::atomic<bool>& cancelled, ProgressReport report)
         : pool_{pool}, cancelled_{&cancelled}, report_{std::move(report)} {}
 
-    [[nodiscard]] MemoryPool* pool() const { return pool_; }  // null: its memory is its own
+    [[nodiscard]] MemoryPool* pool() const { return pool_; }  // null: no pool is shared
 
-    // kCancelled, once the flag is set. Asked before each session and each block.
+    // Error: kCancelled, once the flag is set. Called before each session and each block.
     [[nodiscard]] Result<Done> go_on() const;
 
-    // Progress is in rows of the kinds that are read. What is read again counts once; what is never read, because a
-    // summary stands for it, isn't known before.
+    // Progress counts rows of the kinds that are read. Rows that are read twice count once. The total includes rows
+    // that summaries replace and that are therefore never read.
     struct Place {
         const Scan* scan = nullptr;
         std::size_t session_index = 0;
@@ -44,7 +44,7 @@ public:
         friend auto operator<=>(const Place&, const Place&) = default;
     };
     void expect(Kind kind, std::uint64_t row_count);
-    // So many rows of this place are read by now.
+    // `row_count` rows of this place have been read so far.
     void advance(const Place& place, std::uint64_t row_count);
 
 private:

@@ -1,10 +1,10 @@
-// How much memory a query may take for what it reads and counts: batch records, dictionaries, sums, names, rows of the
-// answer. Whoever is about to take something that grows says so by a MemoryShare; between blocks, epochs, threads and
-// rows the query asks is_exceeded(), takes no more, and ends with exceeded(). Sizes in bytes, and about: what a single
-// block needs at once is bounded by its own limits.
+// Limits the memory that a query takes for what it reads and counts: batch records, dictionaries, sums, names, rows of
+// the answer. Whatever grows accounts for its memory by a MemoryShare. Between blocks, epochs, threads and rows the
+// query checks is_exceeded(); if it is, the query stops with exceeded(). Sizes are in bytes and approximate: what a
+// single block needs at once is bounded by its own limits.
 //
-// Threads: any. A MemoryPool bounds all queries of one process together; where they pass it, those end that hold more
-// than an equal part.
+// Threads: any. A MemoryPool limits all queries of one process together. Above its limit, queries that hold more than
+// an equal part end.
 #pragma once
 
 #include <atomic>
@@ -53,7 +53,7 @@ public:
 
     [[nodiscard]] std::size_t size_bytes_max() const { return size_bytes_max_; }
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
-    // Once true it stays so: what was left out because of it isn't taken for an answer.
+    // Once true it stays true: a result that was cut short must not be taken for an answer.
     [[nodiscard]] bool is_exceeded() const {
         if (size_bytes_ > size_bytes_max_) {
             excess_ = Excess::kOfQuery;
@@ -62,10 +62,10 @@ public:
         }
         return excess_ != Excess::kNone;
     }
-    // Time to hold back with what can wait.
+    // True: postpone what isn't needed now.
     [[nodiscard]] bool is_half_full() const { return size_bytes_ > size_bytes_max_ / 2; }
 
-    // kTooLarge, and the way out.
+    // kTooLarge; the message names the options that help.
     [[nodiscard]] Error exceeded() const {
         if (excess_ == Excess::kOfAll) {
             return Error{ErrorCode::kTooLarge,
@@ -94,7 +94,7 @@ private:
     mutable std::atomic<Excess> excess_{Excess::kNone};
 };
 
-// What one holder takes of a query's memory. One thread at a time. Borrows the memory.
+// The memory of one holder, accounted to its query. One thread at a time. Borrows the query's memory.
 class MemoryShare {
 public:
     explicit MemoryShare(QueryMemory& memory) : memory_{&memory} {}
@@ -116,7 +116,7 @@ public:
         }
     }
     void add(std::size_t size_bytes) { set(size_bytes_ + size_bytes); }
-    // Of the whole query.
+    // Whether the whole query's memory is exceeded.
     [[nodiscard]] bool is_exceeded() const { return memory_->is_exceeded(); }
 
 private:

@@ -1,7 +1,7 @@
-// The rows of a series, pulled block by block: what statistics and exporters read.
+// The rows of a series, read block by block by statistics and exporters.
 //
-// What can't be read stops no cursor: it is left out, the ledger that the scan makes afterwards counts its rows as lost
-// (`damaged`), and its warnings name it. One thread at a time; ends before its scan.
+// Damage doesn't stop a cursor: it skips damaged rows. The scan's ledger then counts them as lost (`damaged`), and its
+// warnings name the block. One thread at a time; ends before its scan.
 #pragma once
 
 #include <cstdint>
@@ -16,43 +16,44 @@
 
 namespace perfleet {
 
-// The blocks of one series of one epoch that the scan knows of, as they are stored; over all partitions. Where nothing
-// of many batches is to be read, their blocks are passed over.
+// The stored blocks of one series of one epoch that the scan knows of, over all partitions. Skips blocks of long runs
+// of batches of which nothing is to be read.
 class EpochBlocks {
 public:
-    // `covered` is null where no summary stands for anything, here and below.
+    // `covered`: batches that summaries count; null, here and below: none.
     EpochBlocks(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series,
                 const CoveredSeqs* covered);
 
-    // To the next block; false behind the last. Errors: those of the store and of what take() was given, damage
-    // excepted.
+    // Moves to the next block; false after the last. Errors: those of the store and those passed to take(), except
+    // damage.
     [[nodiscard]] Result<bool> next();
     [[nodiscard]] const BlockPlace& place() const { return place_; }
     [[nodiscard]] std::string_view bytes_untrusted() const { return bytes_untrusted_; }  // until next()
 
-    // Of each block that was read, how many of its rows the batch records speak of, or its damage, which is noted.
+    // To be called for each block that was read, with the number of its rows that the batch records name, or its error.
+    // Damage is noted in the scan.
     void take(const Result<std::uint64_t>& row_count);
-    // Behind the last: reports the rows that were not met.
+    // After the last block: reports rows that batch records name and no block had.
     void finish() const;
 
 private:
-    // Blocks that begin with these seqs, both included.
+    // A range of blocks by their first seqs, both included.
     struct Stretch {
         Partition partition;
         Seq first;
         Seq last;
     };
-    // They hold all that is left, the first at the end.
+    // Ranges that hold all blocks to read, in reverse order.
     [[nodiscard]] std::vector<Stretch> stretches() const;
-    // Passes over those of this partition that end before `next`; leaves it when it has no more.
+    // Drops ranges of this partition that end before `next`; leaves the partition if none remain.
     void pass(Seq next);
 
     const Scan* scan_;
     const CoveredSeqs* covered_;
     BlockPlace place_;
-    std::vector<Stretch> stretches_;     // that are still to be read
+    std::vector<Stretch> stretches_;     // still to be read
     std::optional<BlockCursor> cursor_;  // of place_.partition
-    bool has_gap_ = false;               // in this partition, and it is noted
+    bool has_gap_ = false;               // a gap in this partition has been noted
     std::string_view bytes_untrusted_;
     std::uint64_t row_count_ = 0;
     std::optional<Error> error_;
@@ -64,13 +65,13 @@ public:
     BlockRows(const Scan& scan, const CoveredSeqs* covered, RowsWanted span = RowsWanted::kInRange)
         : scan_{&scan}, covered_{covered}, span_{span} {}
 
-    // Checks the block; its bytes are borrowed until the next one. Errors: damage, and those of the filters; then
-    // nothing of it is given.
+    // Checks the block; its bytes are borrowed until the next one. Errors: damage, and those of the filters; next()
+    // then gives nothing.
     [[nodiscard]] Result<Done> open(const BlockPlace& place, std::string_view bytes_untrusted);
-    // Once; then null, as where nothing of it is selected. Of `wanted` columns, all when empty; none, when there is no
-    // such. Errors: damaged columns.
+    // The block's selected rows on the first call, then null; null at once if no row is selected. Decodes the `wanted`
+    // columns: all if the list is empty, none if there is no list. Errors: damaged columns.
     [[nodiscard]] Result<RowBlock*> next(const std::optional<std::vector<ColumnId>>& wanted);
-    // Its rows that the batch records speak of.
+    // The number of its rows that the batch records name.
     [[nodiscard]] std::uint64_t expected_row_count() const { return share_.expected_row_count; }
     [[nodiscard]] std::size_t size_bytes() const { return rows_.size_bytes(); }
 
@@ -83,8 +84,8 @@ private:
     BlockPlace place_;
     BlockView view_;
     Scan::Share share_;
-    std::optional<RowRanges> passing_;  // the filters; none: all do
-    bool is_left_ = false;              // the block is still to be given
+    std::optional<RowRanges> passing_;  // rows that pass the filters; none: all pass
+    bool is_left_ = false;              // next() has not given the block yet
     RowRanges ranges_;
     DecodedRows rows_;
     std::optional<RowBlock> block_;
@@ -92,14 +93,14 @@ private:
 
 class RowCursor {
 public:
-    // The series' rows of all the session's epochs, or of these, that are in the selection, ascending by seq. `wanted`
-    // columns only; all when empty.
+    // The selected rows of the series in all epochs of the session, or in `epochs`, ascending by seq. Decodes the
+    // `wanted` columns; all if empty.
     RowCursor(const Scan& scan, std::size_t session_index, Series series, std::span<const ColumnId> wanted)
         : RowCursor{scan, session_index, scan.sessions()[session_index].epochs, series, wanted} {}
     RowCursor(const Scan& scan, std::size_t session_index, std::vector<EpochNumber> epochs, Series series,
               std::span<const ColumnId> wanted, RowsWanted span = RowsWanted::kInRange);
 
-    // Null behind the last block, or when status() is an error. None is empty.
+    // Null after the last block, or when status() is an error. Blocks are never empty.
     [[nodiscard]] RowBlock* next();
     // Errors: those of the store; kTooLarge when the query's memory is exceeded.
     [[nodiscard]] Result<Done> status() const { return error_ ? Result<Done>{*error_} : Done{}; }
@@ -109,7 +110,7 @@ private:
 
     const Scan* scan_;
     std::size_t session_index_;
-    std::vector<EpochNumber> epochs_;  // that are still to be read, the first at the end
+    std::vector<EpochNumber> epochs_;  // still to be read, in reverse order
     Series series_;
     std::optional<std::vector<ColumnId>> wanted_;
     std::optional<EpochBlocks> blocks_;

@@ -1,6 +1,7 @@
-// Which of a block's rows a selection takes: by its time range and its filters. Nobody else compares a row with these.
+// Decides which of a block's rows a selection takes, by its time range and its filters. The only place that compares
+// rows with them.
 //
-// Threads: any; what an epoch's rows are held against is made once and kept for the epochs used last.
+// Threads: any. Names and matches are computed once for each epoch and cached for the epochs used last.
 #pragma once
 
 #include <cstddef>
@@ -38,14 +39,14 @@ class RowFilters {
 public:
     explicit RowFilters(RowFilter filter) : filter_{std::move(filter)} {}
 
-    // Names of functions are known to nobody here.
+    // Names of functions need a symbolizer, which is a layer above this one.
     void set_frame_filter(FrameFilter frame_filter) { frame_filter_ = std::move(frame_filter); }
 
     // Tasks, control requests and definitions give meaning to other rows and always pass.
     [[nodiscard]] bool applies_to(Kind kind) const;
 
-    // Of the rows within `cut`, all where there is none, those that pass the filters that apply to their kind. Errors:
-    // those of the block's columns; kUsage when frames are to be filtered and nobody set how.
+    // The rows within `cut` (all rows if none) that pass the filters for their kind. Errors: those of the block's
+    // columns; kUsage if frames are to be filtered and set_frame_filter() was not called.
     [[nodiscard]] Result<RowRanges> passing(const Scan& scan, std::size_t session_index, const BlockView& block,
                                             const std::optional<TickRange>& cut);
 
@@ -70,7 +71,7 @@ private:
     std::map<EpochKey, std::shared_ptr<const Epoch>> epochs_;
 };
 
-// What threads of the epoch were called, and which cgroups its processes were in. Errors: those of the store.
+// Names of the epoch's threads and cgroups of its processes, by time. Errors: those of the store.
 [[nodiscard]] Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
                                                     const EpochDictionary& dictionary);
 

@@ -21,20 +21,21 @@ struct NotedSession {
 };
 using NotedSessions = std::map<SessionName, NotedSession>;
 
-// Those that `filter` takes (null: all), one record in memory at a time and large ones without their large texts: a
-// store may have more than fit into memory. Errors: those of the store; that the query's memory (or null) is exceeded.
+// The sessions that `filter` accepts (null: all). Reads one record at a time and skips large texts, because the records
+// of a store may not fit into memory. Errors: those of the store; kTooLarge when `memory` (null: unlimited) is
+// exceeded.
 [[nodiscard]] Result<NotedSessions> noted_sessions(const StoreReader& store, const SessionFilter* filter = nullptr,
                                                    QueryMemory* memory = nullptr);
 
-// Reads the large texts of all these. Errors: as above.
+// Reads the large texts that noted_sessions() skipped. Errors: as above.
 [[nodiscard]] Result<Done> complete_records(const StoreReader& store, NotedSessions& sessions, QueryMemory& memory);
 
-// About what the records take.
+// Approximate memory of the records, in bytes.
 [[nodiscard]] std::size_t size_bytes_of(const NotedSessions& sessions);
 
-// Leaves the one that `wanted` names, or all where it is empty. `last` is the one
-// that was received last, or imported; so it is of several with the same given name. Removed ones can't be named.
-// Errors: kNotFound, kUsage.
+// Keeps only the session that `wanted` names, or all if it is empty. `last` is the session received or imported last;
+// among several with the same given name, the last one is meant. Removed sessions can't be named. Errors: kNotFound,
+// kUsage.
 [[nodiscard]] Result<Done> choose_session(const std::string& wanted, NotedSessions& sessions);
 
 }  // namespace perfleet

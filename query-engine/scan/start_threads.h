@@ -1,4 +1,4 @@
-// Threads as many as the system gives.
+// Starts threads, up to the system's limits.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace perfleet {
 
-// Starts up to `count` threads that each call a copy of work(index), index from 0 on; appends them to `threads`. Where
-// a limit (ulimit -u, pids.max, ulimit -v) allows no more of them, there are fewer, or none: what was started goes on.
+// Starts up to `count` threads that each call a copy of work(index), index from 0 on; appends them to `threads`. Starts
+// fewer, or none, if a limit (ulimit -u, pids.max, ulimit -v) is reached; those that were started keep running.
 template <class Work>
 void start_threads(std::size_t count, std::vector<std::thread>& threads, const Work& work) {
     threads.reserve(threads.size() + count);

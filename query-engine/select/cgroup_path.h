@@ -1,8 +1,8 @@
-// What a cgroup's path tells of who put the process there: container, pod, systemd unit.
+// Finds the container, pod and systemd unit in a cgroup's path.
 //
-// Known are the paths of Docker, containerd, CRI-O, Podman, LXC and systemd-nspawn, of cgroup version 1 and 2, and
-// Kubernetes' of either cgroup driver. Paths are untrusted text of a target. Threads: any; errors: none, what a path
-// doesn't tell is empty.
+// Knows the paths of Docker, containerd, CRI-O, Podman, LXC and systemd-nspawn, of cgroup version 1 and 2, and of
+// Kubernetes with either cgroup driver. Paths are untrusted text of a target. Threads: any. No errors: parts that the
+// path doesn't name are empty.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@
 namespace perfleet {
 
 struct CgroupOwner {
-    std::string container;  // the innermost: its id of 64 hexadecimal digits, or its name (LXC, systemd-nspawn)
+    std::string container;  // the innermost: an id of 64 hexadecimal digits, or a name (LXC, systemd-nspawn)
     std::string pod;        // Kubernetes' pod uid, Podman's pod id
     std::string unit;       // the innermost systemd service or scope
 
@@ -22,19 +22,19 @@ struct CgroupOwner {
 
 [[nodiscard]] CgroupOwner owner_of_cgroup(std::string_view path);
 
-// As `docker ps` shows it: the first twelve digits of an id; a name is whole.
+// As `docker ps` shows it: the first twelve digits of an id, or the whole name.
 [[nodiscard]] std::string_view short_container(std::string_view container);
 
 // `*` stands for any text, `?` for any one character, `\*` and `\?` for themselves.
 [[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view text);
 [[nodiscard]] bool matches_any(const std::vector<std::string>& patterns, std::string_view text);
 
-// What --cgroup, --container, --pod and --unit name. Each list takes all where it is empty.
+// The filters --cgroup, --container, --pod and --unit. An empty list accepts everything.
 struct CgroupFilter {
-    std::vector<std::string> cgroups;     // globs of a path, or of one above it; with or without the leading slash
+    std::vector<std::string> cgroups;     // globs of a path or one of its parents, with or without the leading slash
     std::vector<std::string> containers;  // globs, or first digits of an id
     std::vector<std::string> pods;        // the same
-    std::vector<std::string> units;       // globs of a unit or slice on the path; without a suffix: of a service
+    std::vector<std::string> units;       // globs of a service, slice or scope on the path; without a suffix: a service
 
     [[nodiscard]] bool empty() const { return cgroups.empty() && containers.empty() && pods.empty() && units.empty(); }
     [[nodiscard]] bool passes(std::string_view path) const;

@@ -1,5 +1,5 @@
-// Which sessions and which time a query is about: `--select '{label="v", arch=~"aarch.*"}'`, `--session`, `--from`,
-// `--until`, and the filters of rows.
+// A selection: the sessions, the time range and the rows that a query reads: `--select '{label="v", arch=~"aarch.*"}'`,
+// `--session`, `--from`, `--until`, and filters of rows.
 //
 // Plain values; parsing takes untrusted text and answers with errors that name the position.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace perfleet {
 
-// Which rows of the selected series; an empty list takes all. What several options name must all hold. Names are globs.
+// Filters rows of the selected series. An empty list accepts all; a row must pass every list. Names are globs.
 struct RowFilter {
     using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // both ends included
     std::vector<std::string> comms;                                       // names of threads, at the row's time
@@ -65,8 +65,8 @@ struct Selection {
     std::vector<Matcher> matchers;     // all must hold
     std::optional<UtcNs> from;         // included
     std::optional<UtcNs> to;           // excluded
-    std::optional<TimeWindow> window;  // then there is neither `from` nor `to`; a scan's selection has what follows
-    std::string session;               // what names one (scan/session_choice.h); empty: all
+    std::optional<TimeWindow> window;  // excludes `from` and `to`; has the filters below, too
+    std::string session;               // names one session (scan/session_choice.h); empty: all
     std::optional<std::string> event;  // only this event, by name
     RowFilter filter{};
     bool reads_large_texts = true;  // of sessions' records: formats of tracepoints and attributes of events
@@ -74,7 +74,7 @@ struct Selection {
     unsigned thread_count = 0;      // of the scan; 0: one a core. Answers don't depend on it.
     std::size_t memory_size_bytes_max = limits::kQueryMemorySizeBytes;  // for what is read and counted
 
-    // For symbol tables that are kept beside those in use.
+    // Memory for symbol tables that are cached beside those in use.
     [[nodiscard]] std::size_t symbols_size_bytes_max() const { return memory_size_bytes_max / 4; }
 };
 

@@ -1,5 +1,5 @@
-// The options that say which rows a query is about, as each query command has them: select, session, event, from,
-// until, the filters comm, pid, tid, image, symbol and cpu; and how it is run: exact, threads, memory.
+// The options of query commands that select rows: select, session, event, from, until, the filters comm, pid, tid,
+// image, symbol and cpu. Also those that say how the query runs: exact, threads, memory.
 //
 // Pure functions over untrusted values. Errors: kUsage, which names the option.
 #pragma once
@@ -13,7 +13,7 @@ namespace perfleet {
 
 [[nodiscard]] std::span<const OptionSpec> selection_options();
 
-// Values of other options are passed over. `now` is what relative times count from.
+// Ignores other options. Relative times are relative to `now`.
 [[nodiscard]] Result<Selection> read_selection(const OptionValues& values_untrusted, UtcNs now);
 
 }  // namespace perfleet

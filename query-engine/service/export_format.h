@@ -1,5 +1,5 @@
-// What a format of exports is to the query service; exporters implement it, and a program gives the service those that
-// it has.
+// The interface of an export format to the query service. Exporters implement it; each program passes the formats that
+// it supports to the service.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@
 
 namespace perfleet {
 
-// What an export is made from. Borrowed.
+// The input of an export. All is borrowed.
 struct ExportInput {
     const Scan& scan;
     const SymbolPaths& paths;
     const OptionValues& values;
-    UtcNs now;                        // what relative times count from
-    QueryContext* context = nullptr;  // of further scans
+    UtcNs now;                        // base of relative times
+    QueryContext* context = nullptr;  // for further scans
 };
 
 struct ExportFormat {
@@ -27,8 +27,8 @@ struct ExportFormat {
     std::string summary;
     bool is_sequential = true;                                 // may be written to a pipe
     bool is_command = false;                                   // `perfleet NAME` instead of `perfleet export --to NAME`
-    bool has_own_command = false;                              // `export --to NAME` has none of its options
-    bool keeps_old = false;                                    // a file that exists is renamed, as perf does
+    bool has_own_command = false;                              // `export --to NAME` offers none of its options
+    bool keeps_old = false;                                    // an existing file is renamed, as perf does
     std::vector<OptionSpec> options{};                         // beside those of every query (selection_options)
     std::function<Result<Done>(const OptionValues&)> check{};  // the values of `options`
     // Errors: kUsage, of the options; kNotFound when the selection holds nothing to export; those of store and sink.

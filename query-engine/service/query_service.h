@@ -1,6 +1,8 @@
-// Runs queries over a store: one interface for whoever asks, so that each answer is the same bytes.
+// Runs queries over a store. All programs use this one interface, so that the same query gives the same bytes
+// everywhere.
 //
-// Threads: run() by any, several at once; the store is brought up to date in between by its owner. Borrows the store,
+// Threads: run() may be called by several at once; the store's owner refreshes the store between queries. Borrows the
+// store,
 // the formats and the memory. Errors: kUsage names the option; kCancelled; those of store and reply.
 #pragma once
 
@@ -15,7 +17,7 @@ namespace perfleet {
 
 class QueryService {
 public:
-    // `memory` bounds what several queries take together; null: each has its own limit alone.
+    // `memory` limits all queries together; null: each query has only its own limit.
     QueryService(const StoreReader& store, SymbolPaths paths, std::span<const ExportFormat> formats,
                  MemoryPool* memory = nullptr)
         : store_{store}, paths_{std::move(paths)}, formats_{formats}, memory_{memory} {}

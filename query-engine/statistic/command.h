@@ -1,5 +1,5 @@
-// The query commands: one entry each in one table. The command line, the query process and its clients, help and
-// documentation are made from it; a new statistic is a file and a line in command.cpp.
+// The query commands: one table with an entry for each. The command line, the query process, its clients, help and
+// documentation are generated from it; a new statistic is a file and a line in command.cpp.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace perfleet {
 
-// What a command is run with. All is borrowed.
+// The input of a command. All is borrowed.
 struct QueryInput {
     const OptionValues& values;  // checked
     const Selection& selection;
@@ -27,10 +27,10 @@ struct QueryInput {
     QueryContext* context = nullptr;
 };
 
-// Which sessions of a local store are meant where nothing is selected.
+// The sessions of a local store that are selected by default.
 enum class QuerySessions : std::uint8_t { kLast, kAll };
 
-// Which filters of rows a command has: none, those of threads and processors, or those of frames, too.
+// Filters of rows that a command offers: none; threads and CPUs; or frames, too.
 enum class QueryFilters : std::uint8_t { kNone, kRows, kFrames };
 
 struct QueryCommand {
@@ -38,26 +38,26 @@ struct QueryCommand {
     std::vector<std::string> aliases;
     std::string summary;              // one line of help
     std::string footer;               // below the help of its options
-    std::vector<OptionSpec> options;  // beside those of every command (selection_options)
-    std::string rows;                 // what an empty answer has none of: "no ROWS are in the selection"
-    std::string way_out;              // what to do where there are none of them
+    std::vector<OptionSpec> options;  // in addition to those of every command (selection_options)
+    std::string rows;                 // the noun in "no ROWS are in the selection", for empty answers
+    std::string way_out;              // hint what to do about an empty answer
     QuerySessions sessions = QuerySessions::kAll;
-    bool lists_what_there_is = false;  // inventory: an empty answer needs no hint at one
+    bool lists_what_there_is = false;  // an inventory: its empty answer needs no hint at an inventory
     QueryFilters filters = QueryFilters::kRows;
     bool has_event = true;  // whether an event may be selected
     std::function<Result<Done>(const OptionValues&, const Selection&, UtcNs now)> check;
     std::function<Result<Answer>(const QueryInput&)> run;
 
-    // The options of every command, as this one has them.
+    // The options that all commands have, as far as this one offers them.
     [[nodiscard]] std::vector<OptionSpec> selection() const;
 };
 
 [[nodiscard]] std::span<const QueryCommand> query_commands();
 
-// By its name or an alias. Errors: kUsage.
+// Finds a command by name or alias. Errors: kUsage.
 [[nodiscard]] Result<const QueryCommand*> find_query_command(std::string_view name);
 
-// Whether the command and its options are understood; run_query checks the same.
+// Checks the command and its options; run_query does the same first.
 [[nodiscard]] Result<Done> check_query(std::string_view command, const OptionValues& values_untrusted, UtcNs now);
 
 [[nodiscard]] Result<Answer> run_query(std::string_view command, const OptionValues& values_untrusted,

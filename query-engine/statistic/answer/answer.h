@@ -1,5 +1,5 @@
-// An answer: a table with its units, the ledger of the rows that it was made from, and warnings. Every table command
-// gives one; exporters/report prints it; query-engine/wire carries it.
+// An answer: a table with its units, the ledger of the rows it was computed from, and warnings. Every table command
+// returns one; exporters/report prints it; query-engine/wire sends it.
 //
 // Plain values.
 #pragma once
@@ -18,7 +18,7 @@ namespace perfleet {
 struct AnswerColumn {
     std::string name;
     std::string unit;          // "", "ns", "percent", "samples", …
-    bool is_optional = false;  // a table for people leaves it out where every row holds null or 0
+    bool is_optional = false;  // text tables omit it if every row holds null or 0
 };
 
 // Null, text, integer, real.
@@ -28,7 +28,7 @@ struct Answer {
     std::vector<AnswerColumn> columns;
     std::vector<std::vector<AnswerValue>> rows;  // each as long as `columns`
     Ledger ledger;
-    std::vector<std::pair<std::string, Ledger>> parts;  // by name, that add up to `ledger`: the sides of a comparison
+    std::vector<std::pair<std::string, Ledger>> parts;  // add up to `ledger`: the sides of a comparison
     std::vector<std::string> warnings;
 };
 

@@ -1,5 +1,5 @@
-// The ledger of an answer. Which series it is about is told while they are looked for; summed are their ledgers when
-// all of them were read, for a scan learns which blocks are damaged by reading them.
+// Collects the series that an answer reads and sums their ledgers. Call sum() after all rows were read: the scan finds
+// damaged blocks only by reading them.
 //
 // One thread. Borrows the scan.
 #pragma once
@@ -20,7 +20,7 @@ class AnswerLedger {
 public:
     explicit AnswerLedger(const Scan& scan) : scan_{scan} {}
 
-    // Each counts once.
+    // Adds a series; a series that is added twice counts once.
     void add(std::size_t session_index, Series series) {
         if (seen_.emplace(session_index, series).second) {
             all_.emplace_back(session_index, series);
@@ -28,8 +28,8 @@ public:
     }
     [[nodiscard]] std::size_t series_count() const { return all_.size(); }
 
-    // Behind the last read. What there is to say of them comes first among the warnings, in the order of add(); then of
-    // series that were left out.
+    // The ledger of all added series and of those that the scan left out, in this order; their warnings are put before
+    // the others.
     [[nodiscard]] Ledger sum(std::vector<std::string>& warnings) const {
         Ledger ledger;
         std::vector<std::string> of_ledgers;

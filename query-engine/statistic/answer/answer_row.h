@@ -1,4 +1,4 @@
-// Rows of an answer, told value by value.
+// Builds rows of an answer, value by value.
 //
 // Plain values and functions.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace perfleet {
 
-// A real that need not be there: null then.
+// A real value, or null if it is absent.
 [[nodiscard]] inline AnswerValue real(long double value) { return static_cast<double>(value); }
 [[nodiscard]] inline AnswerValue real(const std::optional<long double>& value) {
     AnswerValue answer;
@@ -41,12 +41,12 @@ namespace perfleet {
     return answer;
 }
 
-// One row of an answer; the first one makes the columns. Figures of values come in parts of their unit, as values are
-// stored, and stand in the answer in the unit itself. A column whose rows have several units has none: there each row
-// says its own in the column "unit".
+// One row of an answer; the first row also defines the columns. Values are passed in parts of their unit, as they are
+// stored, and the answer holds them in the unit itself. A column whose rows have different units has no unit; each row
+// then names its own in the column "unit".
 class RowMaker {
 public:
-    // Borrows `answer`. `stored_unit` is that of the values.
+    // Borrows `answer`. `stored_unit` is the unit of the values (value_unit.h).
     explicit RowMaker(Answer& answer, const std::string& stored_unit = "")
         : answer_{answer}, makes_columns_{answer.columns.empty()}, unit_{value_unit(stored_unit)} {}
 
@@ -58,7 +58,7 @@ public:
         }
         row_.push_back(std::move(value));
     }
-    // A value: whole as long as its unit has no decimals.
+    // A value, as an integer if its unit has no decimals, else as a real.
     void value(const std::string& name, const std::optional<std::uint64_t>& parts, bool is_optional = false) {
         if (parts && unit_.decimals != 0) {
             figure(name, static_cast<long double>(*parts), is_optional);
@@ -69,7 +69,7 @@ public:
     void figure(const std::string& name, const std::optional<long double>& parts, bool is_optional = false) {
         add(name, unit_.name, real(parts ? std::optional{*parts * unit_.worth()} : std::nullopt), is_optional);
     }
-    // A variance.
+    // A variance, in the square of the unit.
     void square(const std::string& name, const std::optional<long double>& parts) {
         add(name, "", real(parts ? std::optional{*parts * unit_.worth() * unit_.worth()} : std::nullopt));
     }

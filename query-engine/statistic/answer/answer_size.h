@@ -1,4 +1,4 @@
-// What rows of an answer take in memory: for whoever counts them towards a limit.
+// Estimates the memory of an answer's rows in bytes, for limits.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace perfleet {
 
-// With what malloc takes beside it.
+// Overhead of malloc included.
 inline constexpr std::size_t kAllocationSizeBytes = 16;
 
-// A row without its texts. Its place in the table counts twice: for as long as the table grows.
+// A row without its texts. The row object counts twice, because a growing table holds old and new array.
 [[nodiscard]] constexpr std::size_t answer_row_size_bytes(std::size_t column_count) {
     return 2 * sizeof(std::vector<AnswerValue>) + column_count * sizeof(AnswerValue) + kAllocationSizeBytes;
 }
 
-// What its texts take beyond the values that hold them.
+// The heap memory of its texts.
 [[nodiscard]] inline std::size_t answer_text_size_bytes(const std::vector<AnswerValue>& row) {
     constexpr std::size_t kInnerSizeBytes = 15;
     std::size_t size_bytes = 0;

@@ -1,4 +1,4 @@
-// What is wrong with how a command was asked.
+// Makes the error for wrong options of a command.
 #pragma once
 
 #include <string>

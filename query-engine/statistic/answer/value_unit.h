@@ -1,5 +1,5 @@
-// Units of stored values. Values are whole numbers; what was measured with decimals is stored in parts of its unit, and
-// the unit says so: 12.345 us is 12345 of "0.001 us".
+// Units of stored values. Values are integers. A value measured with decimals is stored in parts of its unit, and the
+// unit says so: 12.345 us is 12345 of "0.001 us".
 //
 // Pure functions.
 #pragma once
@@ -11,7 +11,7 @@ namespace perfleet {
 
 struct ValueUnit {
     std::string name;       // "us"
-    unsigned decimals = 0;  // a stored value is worth 10^-decimals of it; at most kDecimalsMax
+    unsigned decimals = 0;  // a stored value is 10^-decimals of the unit; at most kDecimalsMax
 
     static constexpr unsigned kDecimalsMax = 19;  // 10^19 is the greatest power of ten in 64 bits
 
@@ -31,7 +31,7 @@ struct ValueUnit {
     return unit.decimals == 0 ? unit.name : "0." + std::string(unit.decimals - 1, '0') + "1 " + unit.name;
 }
 
-// What stored_unit() wrote; any other text is a unit without decimals.
+// Parses what stored_unit() wrote; any other text is a unit without decimals.
 [[nodiscard]] inline ValueUnit value_unit(std::string_view stored) {
     if (stored.starts_with("0.")) {
         const std::size_t one = stored.find_first_not_of('0', 2);

@@ -1,4 +1,4 @@
-// `counters`: totals by session and event.
+// `counters`: totals of counters by session and event.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,25 @@
 
 namespace perfleet {
 
-// A row a session and event with counter readings, added up over cpus. Collectors count from their session's start on
-// and read now and then: what was counted up to a moment is the last reading at or before it, 0 before the first; of a
-// time range it is that of its end minus that of its beginning. So the values of ranges that follow each other add up
-// to that of them all, and `covered_from` and `covered_to` say which readings they are between. Where none lies behind
-// a range's beginning up to its end the values are null, with a warning. Of a session whose first readings have expired
-// the first that is left stands for its start.
+// One row for each session and event with counter readings, summed over CPUs. A collector's counters start with its
+// session and are read periodically. The count up to a moment is the last reading at or before it, 0 before the first
+// reading; the count of a time range is the difference of those at its end and its beginning. So values of consecutive
+// ranges add up, and `covered_from` and `covered_to` give the times of the two readings. If no reading lies within the
+// range, the values are null, with a warning. If a session's first readings have expired, the first that remains
+// replaces the one at its start.
 //
-// `scaled` is what the counter would have seen had it counted all the time: value × enabled / running, rounded down, of
-// each cpu; null where a cpu's counter was enabled and never ran. A counter bound to a process stands on every cpu, and
-// each is enabled while the process runs on any: there the time enabled is the mean of the cpus (at least the time
-// running), and one ratio holds for the sum.
+// `scaled` estimates the value if the counter had run all the time: value × enabled / running, rounded down, for each
+// CPU; null if a CPU's counter was enabled and never ran. A counter of a process exists on every CPU, and all are
+// enabled while the process runs on any: there the enabled time is the mean over CPUs (at least the running time), and
+// one ratio is applied to the sum.
 //
-// `group` and `per_leader` are of events that were counted in a group: its number, and this event's value over that of
-// the group's first, over the time in which both counted. Null, with a warning, where they didn't count at the same
-// time.
+// `group` and `per_leader` are set for events counted in a group: its number, and this event's value divided by that of
+// the group's leader, over the time in which both counted. Null, with a warning, if they counted at different times.
 struct CounterOptions {
-    std::optional<std::pair<std::string, std::string>> ratio;  // of one event to another: then only a row a session
+    std::optional<std::pair<std::string, std::string>> ratio;  // of one event to another; then one row a session
 };
 
-// What a counter counted in the selected time, added up over cpus as in `value`, `time_enabled_ns` and
+// The count of one counter in the selected time, summed over CPUs as in the columns `value`, `time_enabled_ns` and
 // `time_running_ns`.
 struct CounterTotal {
     struct Count {
@@ -44,16 +43,16 @@ struct CounterTotal {
     };
     Series series;
     Count sum;
-    std::map<std::uint64_t, Count> by_cpu;  // where none is bound to a process; else empty
+    std::map<std::uint64_t, Count> by_cpu;  // empty if a counter is bound to a process
 };
-// Of each selected counter of a session that was read in that time. Errors: those of the store.
+// The totals of the session's selected counters that were read in the time range. Errors: those of the store.
 [[nodiscard]] Result<std::vector<CounterTotal>> counter_totals(const Scan& scan, std::size_t session_index);
 
-// Errors: kUsage: `ratio` of events of different groups, or that no session has; kInvalid: of readings that aren't of
-// the same time.
+// Errors: kUsage: `ratio` names events of different groups, or that no session has; kInvalid: the readings of the two
+// are of different times.
 [[nodiscard]] Result<Answer> make_counters(const Scan& scan, const CounterOptions& options = {});
 
-// ratio.
+// The option ratio.
 [[nodiscard]] const OptionTable<CounterOptions>& counter_options();
 
 }  // namespace perfleet
