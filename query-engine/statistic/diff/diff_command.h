@@ -1,8 +1,8 @@
-// The options of `diff`: before and after (both needed), of, by, percentiles, confidence, fail-if, limit; and those
-// that every command has.
+// The options of `diff`: before and after (both required), of, by, percentiles, confidence, fail-if, limit; and those
+// of every command.
 //
-// A side is up to three words: matchers `{version="2"}`, a session (first digits of its id, last, last~1), a range of
-// time FROM..TO of which either may be left out. select, session, from and until hold for both sides.
+// Each side is up to three words: matchers `{version="2"}`, a session (first digits of its id, last, last~1), a time
+// range FROM..TO with either end optional. select, session, from and until apply to both sides.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace perfleet {
 
-// As they are given; parse_diff() makes a query of them.
+// The options' values as given; parse_diff() turns them into a query.
 struct DiffRequest {
     std::string before;
     std::string after;
@@ -23,7 +23,7 @@ struct DiffRequest {
 
 [[nodiscard]] const OptionTable<DiffRequest>& diff_options();
 
-// One side's selection: `common` and what the text adds. Errors: kUsage names the option.
+// One side's selection: `common`, narrowed by the text. Errors: kUsage names the option.
 [[nodiscard]] Result<Selection> parse_diff_side(const std::string& option, const std::string& text_untrusted,
                                                 const Selection& common, UtcNs now);
 
@@ -32,7 +32,7 @@ struct DiffQuestion {
     Selection after;
     DiffOptions options;
 };
-// Other options are passed over. Errors: kUsage names the option.
+// Ignores other options. Errors: kUsage names the option.
 [[nodiscard]] Result<DiffQuestion> parse_diff(const OptionValues& values, const Selection& common, UtcNs now);
 
 }  // namespace perfleet

@@ -1,11 +1,11 @@
-// The two subjects of a comparison. diff.h says what they are for.
+// The two subjects of a comparison, latencies and profiles (diff.h).
 #pragma once
 
 #include "query-engine/statistic/diff/diff.h"
 
 namespace perfleet {
 
-// Whether a side has any latency: single values or accumulated ones.
+// Whether a side has any latencies: single values or accumulated ones.
 [[nodiscard]] Result<bool> has_latencies(const Scan& scan);
 
 [[nodiscard]] Result<Answer> make_latency_diff(const Scan& before, const Scan& after, const DiffOptions& options);

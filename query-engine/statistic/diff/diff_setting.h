@@ -1,4 +1,4 @@
-// Whether two sides of a comparison were measured in the same way: warnings where they weren't, or where nobody knows.
+// Warns if the two sides of a comparison were measured under different or unknown conditions.
 //
 // Plain functions.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace perfleet {
 
-// The sessions of one side that took part, by index of its scan.
+// The compared sessions of one side, by their index in its scan.
 struct DiffSide {
     const Scan* scan = nullptr;
     std::set<std::size_t> sessions;
@@ -21,17 +21,17 @@ struct DiffSide {
 };
 
 struct SettingWarnings {
-    std::set<std::string> chosen_labels;  // that differ on purpose
-    bool wants_checklist = true;          // a line about what not all runs say
-    bool names_checklist = false;         // … each thing by its name
+    std::set<std::string> chosen_labels;  // expected to differ
+    bool wants_checklist = true;          // a warning about what not all runs state
+    bool names_checklist = false;         // … that names each item
 };
 
-// Frequency, governor and the rest of the checklist, a line each; all other labels, target, architecture, kernel and
-// processor in one line; runs that failed; rows that stand on both sides.
+// Adds a warning for each difference of frequency, governor and the rest of the checklist; one for all other labels,
+// target, architecture, kernel and processor; one for failed runs; one for rows that are on both sides.
 void warn_of_settings(const DiffSide& before, const DiffSide& after, const SettingWarnings& settings,
                       std::vector<std::string>& warnings);
 
-// How the event was sampled, where that differs.
+// Warns if the event was sampled differently on the two sides.
 void warn_of_sampling(const DiffSide& before, const DiffSide& after, const std::string& event,
                       std::vector<std::string>& warnings);
 

@@ -1,9 +1,9 @@
-// When a comparison fails: `--fail-if 'p99 > 5%'`.
+// Conditions under which a comparison fails: `--fail-if 'p99 > 5%'`.
 //
 //   condition   FIGURE[(NAME)] > LIMIT%   or <; several with commas: the comparison fails when any of them holds
 //   FIGURE      of latencies mean, median, p99.9, max; of profiles self, children
 //   NAME        of the event or the function; without it the condition is about all of them
-//   LIMIT       latencies: change in percent of what was before; profiles: change of the share, in percentage points
+//   LIMIT       latencies: change in percent of the value before; profiles: change of the share in percentage points
 //
 // Untrusted text; plain values.
 #pragma once

@@ -1,11 +1,11 @@
-// Whose each entry of a kernel's log was. The log knows no thread; samples of the same clock do: a collector that a
-// timer wakes above all threads takes them at one moment, of the threads that ran since the moment before. So an entry
-// is
-//   the collector's      from a moment up to the first entry in which it waits again: nobody else can run; and the
-//                        interrupt right before the moment, which woke it
-//   that of a moment     up to which it is the next one, as long as it lies no further back than kReachDistances of the
-//                        median distance between moments
-//   nobody's             else: no sample was taken for it
+// Attributes the entries of a kernel's log to threads. The log names no thread, but samples of the same clock do: a
+// collector that a timer wakes above all threads samples, at one moment, all threads that ran since the moment before.
+// An entry belongs to
+//   the collector        from a moment to the first entry in which the collector waits again, because no other thread
+//                        can run; and the interrupt right before the moment, which woke the collector
+//   a moment             the next moment after the entry, if it is at most kReachDistances times the median distance
+//                        between moments away
+//   nobody               otherwise: no sample covers it
 //
 // Pure functions and plain values. Times are ticks of one clock.
 #pragma once
@@ -21,14 +21,15 @@ namespace perfleet {
 struct EntryMoment {
     std::uint64_t start_ticks = 0;
     bool is_interrupt = false;
-    bool is_wait = false;  // a system call that lets others run until somebody calls
+    bool is_wait = false;  // a system call in which the collector blocks until it is called
 };
 
 inline constexpr std::uint32_t kOwnedByCollector = ~0U;
 inline constexpr std::uint32_t kOwnedByNobody = ~0U - 1;
 inline constexpr std::uint64_t kReachDistances = 2;
 
-// How far back a moment speaks for what was before it. `moments` ascend, each once; one alone speaks for nothing.
+// The longest time, in ticks, between an entry and the next moment for the entry to belong to it. `moments` ascend
+// without repetition; a single moment covers nothing.
 [[nodiscard]] inline std::uint64_t reach_of(std::span<const std::uint64_t> moments) {
     if (moments.size() < 2) {
         return 0;
@@ -42,7 +43,8 @@ inline constexpr std::uint64_t kReachDistances = 2;
     return *middle > ~0ULL / kReachDistances ? ~0ULL : *middle * kReachDistances;
 }
 
-// Of each entry the index of its moment, or one of the two above. Both ascend; an entry at a moment lies behind it.
+// For each entry the index of its moment, or one of the two constants above. Both lists ascend; an entry at a moment
+// counts as after it.
 [[nodiscard]] inline std::vector<std::uint32_t> owners_of(std::span<const EntryMoment> entries,
                                                           std::span<const std::uint64_t> moments) {
     const std::uint64_t reach = reach_of(moments);

@@ -1,4 +1,4 @@
-// Entries of a seL4 kernel's log as they are stored, with the meaning that their kernel's version gives them.
+// Reads stored entries of a seL4 kernel's log; their numbers are interpreted by the kernel's version.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +29,19 @@ struct LoggedEntry {
     std::uint64_t detail = 0;
 };
 
-// By start of their sessions, then series; those that are selected. `warnings` gets a line for each that is full or
-// doesn't say what its numbers mean.
+// The selected logs, by start of their sessions, then series. `warnings` gets a line for each log that is full or
+// doesn't define its numbers.
 [[nodiscard]] std::vector<KernelLog> find_kernel_logs(const Scan& scan, std::vector<std::string>& warnings);
 
-// Its entries inside the time range, in the order in which they were logged. Errors: those of the store.
+// The log's entries in the time range, in the order in which they were logged. Errors: those of the store.
 [[nodiscard]] Result<Done> visit_entries(const Scan& scan, const KernelLog& log,
                                          const std::function<Visit(const LoggedEntry&)>& visitor);
 
-// "Call" and the like: the name, else the number.
+// "Call" and the like: the name if known, else the number.
 [[nodiscard]] std::string syscall_text(const KernelLog& log, const LoggedEntry& entry);
 [[nodiscard]] std::string cap_type_text(const KernelLog& log, const LoggedEntry& entry);
 
-// What each row about it begins with: session and target.
+// Adds the first columns of a row: session and target.
 void add_identity(const Scan& scan, const KernelLog& log, RowMaker& row);
 
 // "session 0a1b2c3d event kernel_entries".

@@ -1,8 +1,8 @@
-// Whose a kernel's time was: entries of its log joined with samples, both of the target's clock (entry_owner.h).
+// Attributes time in the kernel to threads or functions: joins entries of its log with samples of the same clock
+// (entry_owner.h).
 //
-// Where a moment has samples of several threads, its entries are divided so that what each thread takes of the kernel
-// for the time that it ran explains all moments best (shared_whole.h). Shares are estimates, as all that comes from
-// samples; sums are exact.
+// If a moment has samples of several threads, its entries are divided among them by the kernel share per running time
+// that best explains all moments (shared_whole.h). Shares are estimates, like all figures from samples; sums are exact.
 #pragma once
 
 #include "query-engine/statistic/answer/answer.h"
@@ -13,10 +13,9 @@
 
 namespace perfleet {
 
-// Adds rows of this log, by kernel time: for each thread, or for each function that ran (self: what it was interrupted
-// in; children: or in what it had called), among them one for what is the collector's own and one for what is nobody's.
-// Entries of other paths than `options.path` count for nothing. False where the session has no such samples: no rows
-// then. Errors: kTooLarge; those of the store.
+// Adds rows of this log, ordered by kernel time: one for each thread, or for each function that ran (self: interrupted
+// in it; children: in it or its callees), plus one for the collector and one for entries of nobody. Counts entries of
+// `options.path` only. False, without rows, if the session has no such samples. Errors: kTooLarge; those of the store.
 [[nodiscard]] Result<bool> add_kernel_time(const Scan& scan, Symbolizer& symbolizer, const KernelLog& log,
                                            const KernelEntryOptions& options, AnswerLedger& ledger, Answer& answer);
 

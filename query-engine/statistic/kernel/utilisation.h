@@ -1,4 +1,4 @@
-// `utilisation`: who had the core while a seL4 kernel counted, and whether its counters can be believed.
+// `utilisation`: each thread's share of the core in a window that a seL4 kernel counted, and faults of its counters.
 #pragma once
 
 #include "query-engine/scan/scan.h"
@@ -6,10 +6,10 @@
 
 namespace perfleet {
 
-// A row a thread of each window (a window begins at the row of the whole system), the greatest share first, then the
-// idle thread, `others` (what the total has and no thread), and `total`. A thread's cycles hold its time in the kernel;
-// the kernel's time stands beside, as a share of the total. A counter that can't be true has no share and says its
-// fault; sums that don't equal the total are told.
+// One row for each thread of each window. A window begins with the row of the whole system, then come threads by
+// descending share, the idle thread, `others` (the part of the total that no thread has), and `total`. A thread's
+// cycles include its time in the kernel; the kernel's time is also given as a share of the total. An impossible counter
+// has no share and names its fault; sums that differ from the total give a warning.
 [[nodiscard]] Result<Answer> make_utilisation(const Scan& scan);
 
 }  // namespace perfleet

@@ -1,6 +1,6 @@
-// Shares of a utilisation window, and the known faults of the counters behind them.
+// Shares of a utilisation window, and detection of known faults of the kernel's counters.
 //
-// Pure functions. Cycles as the kernel counted them.
+// Pure functions. Values are cycles as the kernel counted them.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,25 @@
 
 namespace perfleet {
 
-// A counter that went below 0 (on several cores a thread may be charged before it starts) looks like a huge number:
-// never to be summed.
+// Whether the counter fell below 0: on several cores a thread may be charged before it starts. It reads as a huge
+// number and must not be summed.
 [[nodiscard]] constexpr bool is_underflow(std::uint64_t cycles) { return cycles >= 1ULL << 63; }
 
-// A counter that was printed in 32 bits: one below 0 is given the bits that it lacks. None that could be below 0 is
-// taken for one while it fits the total.
+// Sign-extends a negative counter that was printed in 32 bits. A value that fits the total is never taken for negative.
 [[nodiscard]] constexpr std::uint64_t widened(std::uint64_t printed, std::uint64_t total) {
     constexpr std::uint64_t kSign = 1ULL << 31;
     return printed >> 32 == 0 && printed >= kSign && printed > total ? printed | ~0ULL << 32 : printed;
 }
 
 struct UtilisationShares {
-    std::vector<std::optional<long double>> threads;  // of the total, in their order; nothing for an underflow
-    std::optional<long double> rest;  // the total's part that no thread has; nothing when they have more
-    bool adds_up = false;             // the threads' cycles are the total's, exactly
+    std::vector<std::optional<long double>> threads;  // of the total, in the threads' order; nothing for an underflow
+    std::optional<long double> rest;  // fraction of the total that no thread has; nothing if the threads exceed it
+    bool adds_up = false;             // the threads' cycles equal the total exactly
     bool has_underflow = false;
-    bool has_too_much = false;  // a thread, or all together, have more than the total
-    bool has_wrapped = false;   // the total lacks a multiple of 2^32, exactly: it was counted or printed in 32 bits
+    bool has_too_much = false;  // a thread, or all together, exceed the total
+    bool has_wrapped = false;   // the sum exceeds a 32-bit total by a multiple of 2^32: the total wrapped
 };
-// Idle is a thread like the others. A total of 0, or one that underflowed, has no shares.
+// The idle thread counts as a thread. A total of 0, or one that underflowed, gives no shares.
 [[nodiscard]] inline UtilisationShares utilisation_shares(std::span<const std::uint64_t> threads, std::uint64_t total) {
     UtilisationShares shares;
     shares.has_underflow = is_underflow(total);

@@ -1,5 +1,5 @@
-// `latency`: what measured latencies say, with intervals and doubts: of single values (tracepoints that carry one) and
-// of accumulated latencies by group.
+// `latency`: statistics of measured latencies with intervals and validity warnings: of single values (tracepoints that
+// carry one) and of accumulated latencies by group.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace perfleet {
 
 enum class LatencyView : std::uint8_t {
     kSummary,    // a row a series or group: moments, percentiles, intervals
-    kInference,  // a row a group of accumulated latencies: what they say of the primary latency (Kanata Bench)
+    kInference,  // a row a group of accumulated latencies: estimates of the primary latency (Kanata Bench)
     kTable,      // the S × G table itself: a row a test, a column a group; of one series
     kBernat,     // figures by the rules of Bernat's kernel module
     kLegacy,     // figures by the rules of sel4bench before 2026
@@ -36,21 +36,21 @@ struct BootstrapFigure {
 
 struct LatencyOptions {
     LatencyView view = LatencyView::kSummary;
-    std::string view_option;              // that chose it, with its value: "histogram log2"; empty: none
-    std::vector<std::string> pair;        // start and stop events, whose distances are the values; empty: measured ones
-    std::uint64_t skipped_tests = 0;      // the first of each group, or of a series of single values: left out
-    long double confidence = 0.95L;       // of intervals; 0.90 is Kanata Bench's
-    long double wanted_fraction = 0.02L;  // half-width of the mean's interval, as a fraction of the mean
-    long double converged_change = 0.005L;  // the greatest relative change of a converged mean
+    std::string view_option;          // the option that chose the view: "histogram log2"; empty: none
+    std::vector<std::string> pair;    // start and stop events, whose distances are the values; empty: measured values
+    std::uint64_t skipped_tests = 0;  // number of first tests of each group, or first values of a series, to leave out
+    long double confidence = 0.95L;   // of intervals; Kanata Bench uses 0.90
+    long double wanted_fraction = 0.02L;    // wanted half-width of the mean's interval, as a fraction of the mean
+    long double converged_change = 0.005L;  // greatest relative change between groups if the mean has converged
     std::vector<Quantile> percentiles = {Quantile::of_percent(90), Quantile::of_percent(95), Quantile::of_percent(99)};
-    std::vector<BootstrapFigure> bootstrap;  // of that view
-    bool names_checklist = false;            // in the warning of what the run doesn't say
+    std::vector<BootstrapFigure> bootstrap;  // figures of the bootstrap view
+    bool names_checklist = false;            // in the warning about what the run doesn't state
     BernatRule bernat_rule = BernatRule::kPrinted;
     bool is_linear = false;          // histogram: equal steps (linear, cumulative) instead of powers of two
-    std::uint64_t bucket_width = 0;  // of those, and of a heat map's steps; 0: chosen
+    std::uint64_t bucket_width = 0;  // of equal steps and of a heat map's steps; 0: automatic
 };
 
-// Series without values are left out. Errors: kUsage when a view of one series is asked of several.
+// Series without values are left out. Errors: kUsage when a view of one series is requested for several.
 [[nodiscard]] Result<Answer> make_latency(const Scan& scan, const LatencyOptions& options);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// `latency --bootstrap`: intervals of any figure (number/bootstrap.h).
+// `latency --bootstrap`: bootstrap intervals of any figure (number/bootstrap.h).
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace perfleet {
 
-// "mean,sd,p99.9": mean, sd, cv, median, mad and percentiles. Errors: kUsage.
+// Parses "mean,sd,p99.9": mean, sd, cv, median, mad and percentiles. Errors: kUsage.
 [[nodiscard]] Result<std::vector<BootstrapFigure>> parse_bootstrap_figures(const std::string& text);
 
-// A row of the source, of its first kBootstrapValuesMax values. Errors: as first_values().
+// Adds the row of a source, from its first kBootstrapValuesMax values. Errors: as first_values().
 [[nodiscard]] Result<Done> add_bootstrap_row(const Scan& scan, const ValueSource& source, const LatencyOptions& options,
                                              Answer& answer);
 

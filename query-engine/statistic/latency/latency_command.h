@@ -1,5 +1,5 @@
 // The options of `latency`: kbench, runs, sketch, bootstrap, table, histogram, bucket, mode, skip, confidence,
-// percentiles, error, converged. Those that the chosen view doesn't use are refused.
+// percentiles, error, converged. Options that the chosen view doesn't use are rejected.
 #pragma once
 
 #include "daemon/option/option.h"

@@ -1,5 +1,5 @@
-// `latency --runs`: how figures vary from run to run: of each event, a row over all the runs that are selected. A least
-// value means something only where it comes back, and a configuration is reproduced only where the medians are.
+// `latency --runs`: variation of figures between runs: a row for each event over all selected runs. A minimum is
+// meaningful only if it recurs, and a configuration is reproduced only if the medians are.
 #pragma once
 
 #include "query-engine/scan/scan.h"
@@ -8,11 +8,10 @@
 
 namespace perfleet {
 
-// Runs of one target, event, unit and test size stand in one row; runs that failed are left out, and said.
+// Runs of one target, event, unit and test size share a row. Failed runs are left out, with a warning.
 [[nodiscard]] Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options);
 
-// In what the machines of these runs differed, a sentence each: figures of runs at several frequencies aren't of one
-// thing.
+// Differences between these runs' machines, a sentence each: figures from different frequencies must not be mixed.
 [[nodiscard]] std::vector<std::string> differing_state(const std::vector<const SessionRecord*>& runs);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// `latency --sketch`: moments and percentiles of many values, gone through once.
+// `latency --sketch`: moments and percentiles of many values in one pass.
 #pragma once
 
 #include "query-engine/scan/scan.h"
@@ -26,7 +26,7 @@ struct ValueDistribution {
 // Of the source's values in the time range. Errors: those of the store.
 [[nodiscard]] Result<ValueDistribution> read_distribution(const Scan& scan, const ValueSource& source);
 
-// A row of the source; it has values.
+// Adds the row of a source that has values.
 void add_sketch_row(const Scan& scan, const ValueSource& source, const ValueDistribution& values,
                     const LatencyOptions& options, Answer& answer);
 

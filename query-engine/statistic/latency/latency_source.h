@@ -1,6 +1,6 @@
-// Where measured values are: a series of single values, or one group of a series of accumulated latencies.
+// A source of measured values: a series of single values, or one group of a series of accumulated latencies.
 //
-// Values are read anew at each pass, so that memory doesn't grow with their number.
+// Each pass reads the values again, so memory doesn't grow with their number.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace perfleet {
 
-// A value, and when it was measured: of a pair, when it stopped.
+// A value and the time at which it was measured; for a pair, the time of its stop event.
 struct TimedValue {
     std::uint64_t ticks = 0;
     std::uint64_t value = 0;
@@ -31,12 +31,13 @@ struct ValueSource {
     std::size_t session_index = 0;
     Series series;
     std::string event;
-    std::string unit;  // as stored: value_unit.h
+    std::string unit;  // as stored (value_unit.h)
     // Of accumulated latencies only.
     std::optional<std::uint64_t> group;
     std::uint64_t test_size = 1;
-    std::uint64_t skipped_tests = 0;  // of accumulated latencies the group's first tests, else the first values
-    // Start and stop: values are the times between them, of one thread (tracepoint_rows.h). Empty: they were measured.
+    std::uint64_t skipped_tests = 0;  // first tests of the group, or first values of the series, to leave out
+    // Start and stop events: values are the times between them, within a thread (tracepoint_rows.h). Empty: measured
+    // values.
     std::vector<std::string> pair;
 
     // Borrows the scan.
@@ -44,63 +45,63 @@ struct ValueSource {
     [[nodiscard]] TimedPieces timed_pieces(const Scan& scan) const;
 };
 
-// Whether the values of the session's tracepoints were measured, zeros included (row_clock.h); otherwise those that are
-// all 0 are of a tracepoint that carries none.
+// Whether zeros of the session's tracepoints are measured values (row_clock.h). If not, a tracepoint with nothing but
+// zeros carries no value.
 [[nodiscard]] bool holds_measured_values(const SessionRecord& session);
 
-// By start of their sessions, then series, then group. A tracepoint without any value but 0 has none where values
-// aren't known to have been measured, unless `with_zeros`: then its rows aren't looked at.
+// The selected sources, by start of their sessions, then series, then group. If zeros may be unmeasured, tracepoints
+// that hold nothing but zeros are left out; `with_zeros` keeps them and skips reading their rows.
 // Errors: those of the store; kTooLarge (more than 4,096 groups in a series).
 [[nodiscard]] Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint64_t skipped_tests,
                                                                   bool with_zeros = false);
 
-// Those of the sessions that have both events, `pair`: start, stop. What has no partner is named in `warnings`.
+// The sources of sessions that have both events of `pair` (start, stop). `warnings` names events without a partner.
 // Errors: kUsage (an event that no session has); those of pairs_of_tracepoints().
 [[nodiscard]] Result<std::vector<ValueSource>> find_pair_sources(const Scan& scan, const std::vector<std::string>& pair,
                                                                  std::uint64_t skipped_tests,
                                                                  std::vector<std::string>& warnings);
 
-// Both series of a pair, else the one that there is.
+// Adds both series of a pair, or the source's one series.
 void add_series(AnswerLedger& ledger, const Scan& scan, const ValueSource& source);
 
-// The columns of an answer's row that say whose values it is about.
+// Adds the columns that identify the source.
 void add_identity(RowMaker& row, const Scan& scan, const ValueSource& source);
 
-// Those that say what is known of values without any order among them: count, bounds, mean with its interval, spread.
-// `described`: of the same values, if they were looked at in their order.
+// Adds statistics that don't depend on the values' order: count, bounds, mean with its interval, spread. `described`:
+// the statistics of the same values in their order, if known.
 void add_moments(RowMaker& row, const Moments& moments, long double confidence, const Description* described = nullptr);
 
-// The first values in the order in which they were measured; they are added to `share`. Errors: those of reading;
+// The first values in the order of measurement; their memory is accounted to `share`. Errors: those of reading;
 // kTooLarge (the query's memory is exceeded).
 [[nodiscard]] Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source,
                                                               std::size_t count_max, MemoryShare& share);
 
-// "1000 of a label" and the like: the session's label, or nothing.
+// The session's label with this key, or nothing.
 [[nodiscard]] std::optional<std::string> label_of(const SessionRecord& session, const std::string& key);
 
-// Ticks a second of the cycle counter, when the run says so.
+// The cycle counter's frequency in Hz, if the run states it.
 [[nodiscard]] std::optional<double> clock_hz_of(const SessionRecord& session);
 
-// What these values give reason to doubt, a sentence each; `name` says whose they are.
+// Validity warnings of these values, a sentence each, which begins with `name`.
 [[nodiscard]] std::vector<std::string> validity_warnings_of(const std::string& name,
                                                             std::vector<std::uint64_t> in_order);
-// Of the source's first values. Errors: as first_values().
+// The same for the source's first values. Errors: as first_values().
 [[nodiscard]] Result<std::vector<std::string>> validity_warnings_of(const Scan& scan, const ValueSource& source,
                                                                     const std::string& name);
 
-// How the session's run ended, "ok" or "failed" among others: by its label, or by the row that its collector wrote
-// (protocol::kRunEnded). Empty: neither says so.
+// The status with which the session's run ended, such as "ok" or "failed": from its label, or from the row that its
+// collector wrote (protocol::kRunEnded). Empty: unknown.
 [[nodiscard]] std::optional<std::string> run_status(const Scan& scan, std::size_t session_index);
 
-// Which run failed and why, in one sentence; nothing of one that did not.
+// Which run failed and why, in one sentence; nothing if it didn't fail.
 [[nodiscard]] std::optional<std::string> failed_run(const Scan& scan, std::size_t session_index);
 
-// What lets the processor's frequency change while it measures, as far as the run says; nothing when it is steady, or
-// the run doesn't say.
+// Why the processor's frequency may change during the measurement, as far as the run states it; nothing if the
+// frequency is fixed or unknown.
 [[nodiscard]] std::optional<std::string> unsteady_frequency(const SessionRecord& session);
 
-// What decides whether a figure can be believed and repeated; a run says it by labels of these names. The machine's
-// state first (import --measured-here knows most of it), then the article's checklist.
+// What decides whether a figure can be trusted and repeated. A run states it by labels with these names. The machine's
+// state comes first (import --measured-here fills most of it), then the article's checklist.
 inline constexpr std::array<std::string_view, 15> kRunChecklist{
     "machine",        "kernel",      // what it ran on
     "clock_hz",                      // of the cycle counter
@@ -116,12 +117,12 @@ inline constexpr std::array<std::string_view, 15> kRunChecklist{
     "parallel_start",                // how parallel runs were made to begin together
 };
 
-// What runs should say of themselves and don't, as the end of a sentence after "say": how much it is, or each by its
-// name. Nothing when all is there.
+// Items of the checklist that runs don't state, as the end of a sentence after "say": their number, or their names.
+// Nothing if all are stated.
 [[nodiscard]] std::optional<std::string> missing_of_checklist(const std::function<bool(std::string_view)>& is_said,
                                                               bool by_name);
 
-// The same of one run, in one sentence.
+// The same for one run, as a sentence.
 [[nodiscard]] std::optional<std::string> missing_metadata(const SessionRecord& session, bool by_name);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// What options of several commands are made of.
+// Parsers of option values that several commands share.
 //
 // Pure functions over untrusted text. Errors: kUsage, which names the option and quotes the text.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace perfleet {
 
-// A percentage in (0, 100) as a fraction; whole digits, so that 90 is 0.90 and not its neighbour.
+// A percentage in (0, 100) as a fraction; parsed from its digits, so that 90 is exactly 0.90.
 [[nodiscard]] Result<long double> parse_fraction_option(const std::string& name, const std::string& text);
 
 // "50,99.9": at most 32.

@@ -1,5 +1,5 @@
-// Arithmetic of seL4's tracepoint pairs: which START and STOP make an entry, what a pair itself costs, and what is left
-// of a measurement without it.
+// Arithmetic of seL4's tracepoint pairs: which START and STOP make an entry, the overhead of a pair, and measurements
+// corrected for it.
 //
 // Pure functions and plain values. Times are cycles.
 #pragma once
@@ -18,8 +18,8 @@ struct TracepointEntry {
     friend bool operator==(const TracepointEntry&, const TracepointEntry&) = default;
 };
 
-// As the kernel logs: a STOP makes an entry only when its key was started since its last STOP; a START that comes again
-// begins anew; entries stand in the order of their STOPs, whatever pairs are nested or interleaved.
+// Pairs events as the kernel does: a STOP makes an entry only if its key was started since its last STOP; a repeated
+// START restarts it. Entries are in the order of their STOPs, even if pairs are nested or interleaved.
 class TracepointLog {
 public:
     void start(std::uint64_t key, std::uint64_t time) { started_[key] = time; }
@@ -43,15 +43,15 @@ struct PairOverhead {
     long double total = 0;
 };
 
-// A measurement that has `inner_pairs` complete pairs inside it: raw − effective − inner pairs × total. Less than 0
-// where the overhead was greater than what was measured; that is for the reader to see.
+// Corrects a measurement with `inner_pairs` complete pairs inside it: raw − effective − inner pairs × total. May be
+// below 0 if the overhead exceeds the measurement; callers show it as it is.
 [[nodiscard]] constexpr long double corrected(long double raw, const PairOverhead& overhead,
                                               std::uint64_t inner_pairs) {
     return raw - overhead.effective - static_cast<long double>(inner_pairs) * overhead.total;
 }
 
-// Paths that were measured in parts: a path begins with an entry of `keys.front()`, and entries of the other keys add
-// to the path before them. Entries of other keys are passed over; so are parts before the first beginning.
+// Sums paths that were measured in parts: a path begins with an entry of `keys.front()`, and entries of the other keys
+// are added to it. Ignores entries of other keys and parts before the first path.
 [[nodiscard]] inline std::vector<std::uint64_t> combined_paths(std::span<const TracepointEntry> entries,
                                                                std::span<const std::uint64_t> keys) {
     std::vector<std::uint64_t> paths;

@@ -1,4 +1,4 @@
-// `tracepoints`: how often they were hit, what they measured, and what of that is the measuring itself.
+// `tracepoints`: hits, measured values, and the overhead of measuring.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@ namespace perfleet {
 enum class TracepointView : std::uint8_t {
     kHits,       // a row a session and event: rows in the time range, their weight, the first and the last; of events
                  // that carry a value also count, min, median, p99, max, mean, sd
-    kCombined,   // paths that were measured in parts, as one
-    kOverhead,   // what a START and STOP pair costs, from nested empty pairs
-    kCorrected,  // values without that
+    kCombined,   // paths measured in parts, added up
+    kOverhead,   // overhead of a START and STOP pair, from nested empty pairs
+    kCorrected,  // values without that overhead
 };
 
-// Events are named by their name, or by seL4's id.
+// Events are given by name or by seL4's id.
 struct TracepointOptions {
     TracepointView view = TracepointView::kHits;
-    std::string view_option;                   // that chose it; empty: none
-    std::vector<std::string> events;           // combined: parts, the beginning first; overhead: inner, outer
+    std::string view_option;                   // the option that chose the view; empty: none
+    std::vector<std::string> events;           // combined: parts, the first one starts a path; overhead: inner, outer
     std::vector<std::string> inner;            // corrected: events whose entries lie inside the corrected ones
-    std::optional<std::uint64_t> inner_pairs;  // … or how many each has
-    PairOverhead overhead;                     // corrected: what a pair costs
+    std::optional<std::uint64_t> inner_pairs;  // … or the number of inner pairs of each entry
+    PairOverhead overhead;                     // corrected: overhead of a pair
     bool is_legacy = false;                    // overhead: by the rules of sel4bench before 2026
 };
 
-// combine, overhead, mode, correct, inner, inner-pairs.
+// The options combine, overhead, mode, correct, inner, inner-pairs.
 [[nodiscard]] const OptionTable<TracepointOptions>& tracepoint_options();
 
-// Errors: kUsage (an event that is in no session), kTooLarge (more than 4,194,304 rows where their order matters).
+// Errors: kUsage (an event that no session has), kTooLarge (more than 4,194,304 rows if their order matters).
 [[nodiscard]] Result<Answer> make_tracepoints(const Scan& scan, const TracepointOptions& options);
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// How much of the time, or of its events, a target's sampling covered: where the target counts the time that it didn't
-// (kUncoveredTimeEvent), which is in no row and in no ledger, and where samples of an event never came.
+// Coverage of a session by its sampling. A target may count the time in which it didn't sample (kUncoveredTimeEvent),
+// which no row and no ledger holds; and samples of an event may be missing.
 //
 // Plain functions over a scan.
 #pragma once
@@ -14,16 +14,16 @@
 
 namespace perfleet {
 
-// Whether rows of this event are summed by their weights where the user doesn't say: a count of them says nothing where
-// rows stand for time of any length, or where periods may have been skipped and weights have the time of those, too.
+// Whether this event's rows are summed by weight by default: counts say nothing if rows stand for times of different
+// lengths, or if periods may have been skipped and weights include their time.
 [[nodiscard]] bool weighs_by_default(const Scan& scan, const EventChoice& choice);
 
-// Of the selected range of a session, by that series of it: nothing for every series but the counter of uncovered time,
-// and where its readings don't tell.
+// Percentage of the session's selected range that the counter `series` reports as uncovered. Nothing if `series` is no
+// such counter or its readings don't suffice.
 [[nodiscard]] std::optional<double> uncovered_percent(const Scan& scan, std::size_t session_index, Series series);
 
-// A line for each session whose sampling skipped time in the selected range, or of which many samples never came, with
-// how much.
+// Warns for each session whose sampling skipped time in the selected range, or that misses many samples, with the
+// amount.
 void warn_of_uncovered_time(const Scan& scan, std::vector<std::string>& warnings);
 
 }  // namespace perfleet

@@ -1,6 +1,6 @@
-// `targets`, `sessions`, `losses`: what the store holds, and what became of what was sent.
+// `targets`, `sessions`, `losses`: the content of the store, and the ledgers of its sessions.
 //
-// With a time range: the sessions whose life overlaps it.
+// With a time range: the sessions that overlap it.
 #pragma once
 
 #include "query-engine/scan/scan.h"
@@ -8,17 +8,16 @@
 
 namespace perfleet {
 
-// A row a target, ascending by (name, id).
+// One row for each target, ascending by (name, id).
 [[nodiscard]] Answer make_targets(const Scan& scan);
 
-// A row a session, in the order in which they were received or imported: `last` stands last. Its state: `ended`;
-// `stopped`, when an operator has stopped all of its events; `open` otherwise. The ledger as make_losses(). Errors:
-// those of the store.
+// One row for each session, in the order in which they were received or imported: `last` is the last row. Its state is
+// `ended`; `stopped`, when an operator has stopped all of its events; `open` otherwise. The ledger is that of
+// make_losses(). Errors: those of the store.
 [[nodiscard]] Result<Answer> make_sessions(const Scan& scan);
 
-// A row a session and series, in the order of the sessions: the ledger by reason, and what was counted beside it. Reads
-// all blocks where something of the store is known to be damaged, or `reads_blocks`, else none. Errors: those of the
-// store.
+// One row for each session and series, in the order of the sessions: the ledger by reason, and further counts. Reads
+// all blocks if damage of the store is known or `reads_blocks` is set, else none. Errors: those of the store.
 [[nodiscard]] Result<Answer> make_losses(const Scan& scan, bool reads_blocks = false);
 
 // Indices of the scan's sessions that overlap the time range, ascending by (start, session).

@@ -1,4 +1,4 @@
-// What operators changed of sessions while these ran: `controls`, and the state that `sessions` shows.
+// Changes that operators made to running sessions: `controls`, and the state that `sessions` shows.
 //
 // One thread.
 #pragma once
@@ -14,18 +14,18 @@ namespace perfleet {
 
 struct SessionChange {
     Ticks time;
-    std::uint64_t command = 0;  // protocol::ControlCommand, or one of a newer collector
-    EventNumber event;          // kNoEvent: all of the session's
+    std::uint64_t command = 0;  // protocol::ControlCommand, or an unknown number from a newer collector
+    EventNumber event;          // kNoEvent: all events of the session
     std::uint64_t value = 0;
 };
 
-// All that are stored, in the order in which they were done.
+// All stored changes, in the order in which they were made.
 [[nodiscard]] Result<std::vector<SessionChange>> read_changes(const Scan& scan, std::size_t session_index);
 
-// Whether these leave every one of the session's events stopped.
+// Whether these changes leave all events of the session stopped.
 [[nodiscard]] bool are_all_stopped(const std::vector<SessionChange>& changes, std::size_t event_count);
 
-// A row a change, in the order of the sessions and within them of time.
+// One row for each change, by session, then time.
 [[nodiscard]] Result<Answer> make_controls(const Scan& scan);
 
 }  // namespace perfleet
