@@ -2,8 +2,7 @@
 // everywhere.
 //
 // Threads: run() may be called by several at once; the store's owner refreshes the store between queries. Borrows the
-// store,
-// the formats and the memory. Errors: kUsage names the option; kCancelled; those of store and reply.
+// store, the formats and the memory. Errors: kUsage names the option; kCancelled; those of store and reply.
 #pragma once
 
 #include <span>

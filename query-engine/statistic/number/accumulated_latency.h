@@ -1,4 +1,4 @@
-// What accumulated latencies say of the primary latency: the inference of the Kanata Bench paper.
+// Infers the primary latency from accumulated latencies, as in the Kanata Bench paper.
 //
 //   primary latency       of one execution of the code under test; it isn't observed
 //   accumulated latency   A^N: the sum of N primary latencies, which is what a test measures
@@ -44,23 +44,23 @@ struct LatencyGroup {
     Moments accumulated;
 };
 
-// How mean(A) ÷ N changes from one group to the next, as a fraction of the one before; nothing for the first.
+// Relative change of mean(A) ÷ N from the previous group; nothing for the first.
 [[nodiscard]] std::vector<std::optional<long double>> relative_changes(std::span<const LatencyGroup> groups);
 
-// The rule for warm-up: converged from the first group behind which no change from group to group is greater than
-// `threshold`, up or down. Nothing when even the last change is greater, or there is none.
+// The warm-up rule: converged from the first group after which all changes from group to group are at most `threshold`,
+// up or down. Nothing if the last change is greater, or there is none.
 [[nodiscard]] std::optional<std::size_t> converged_from(std::span<const LatencyGroup> groups, long double threshold);
 
-// A(N) = c + N p, from two test sizes: A ÷ N is c ÷ N too great.
+// Fits A(N) = c + N p to two test sizes: A ÷ N exceeds p by c ÷ N.
 struct FixedCost {
     long double slope = 0;  // p
     long double cost = 0;   // c
 };
 [[nodiscard]] std::optional<FixedCost> fixed_cost(const LatencyGroup& smaller, const LatencyGroup& larger);
 
-// Whether the groups contradict 3.2: σ_P² estimated from each, s_A² ÷ N, should be one number. The p value of the
-// greatest against the least of them (F test, two-sided), times the number of pairs. Nothing for fewer than two groups
-// with a variance.
+// Tests whether the groups contradict 3.2: each group's estimate of σ_P², s_A² ÷ N, should be the same. P value of the
+// greatest against the least (F test, two-sided), times the number of pairs. Nothing for fewer than two groups with a
+// variance.
 [[nodiscard]] std::optional<long double> unequal_variances(std::span<const LatencyGroup> groups);
 
 }  // namespace perfleet

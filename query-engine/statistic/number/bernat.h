@@ -1,10 +1,10 @@
-// Percentiles as "(Micro)benchmarking Linux kernel functions" prints them, for figures that are to be compared with
-// its own. Not for anything new: its index rule takes the upper neighbour where it should average, averages where it
-// shouldn't, and reads behind the end for high percentiles of small samples.
+// Percentiles by the formula of "(Micro)benchmarking Linux kernel functions", to compare with that article's figures.
+// Not for anything else: its index rule takes the upper neighbour where it should average, averages where it shouldn't,
+// and reads past the end for high percentiles of small samples.
 //
 //   index = p × n ÷ 100; sorted[index] if p × n is a multiple of 100, else (sorted[index] + sorted[index + 1]) ÷ 2
 //
-// Divisions truncate. Where the rule would read behind the end the last value is taken, and said so.
+// Divisions truncate. If the rule would read past the end, the last value is used and the result says so.
 //
 // The article computes another neighbour and doesn't use it: index + 1, but index − 1 at the end, and index where there
 // is one value. kIntended averages with that one.

@@ -1,7 +1,7 @@
-// Values that are alike because they were taken together (in one run, in one slice of time) tell less than as many
-// independent ones. How much less is seen from how runs differ.
+// Statistics of clustered values. Values taken together (in one run, in one slice of time) are alike and carry less
+// information than as many independent ones; the variation between clusters shows how much less.
 //
-// Pure functions. A cluster is what was taken together; clusters are independent of each other.
+// Pure functions. Clusters are independent of each other.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@
 
 namespace perfleet {
 
-// What the runs of a comparison measured: each of one side, or of both where it is the same target before and after.
+// One run's values; both sides are set if the same target was measured before and after.
 struct RunPair {
-    Moments before;  // empty: it has no part in this side
+    Moments before;  // empty: not in this side
     Moments after;
 };
-// The means of all values; their variances from how far the runs' sums lie from what the means let expect (linearised
-// ratio estimator: Cochran, 1977, 6.3). Of pairs the difference counts, so that how targets differ is no part of it.
-// Nothing where a side has fewer than two runs with values.
+// The means of all values of each side; their variances from the spread of the runs' sums around those that the means
+// predict (linearised ratio estimator: Cochran, 1977, 6.3). For pairs the difference counts, so that differences
+// between targets cancel. Nothing if a side has fewer than two runs with values.
 [[nodiscard]] std::optional<MeanContrast> mean_contrast(std::span<const RunPair> runs);
 
-// How often something was the case among so many.
+// Number of hits among `count` observations.
 struct HitCount {
     std::uint64_t hits = 0;
     std::uint64_t count = 0;
@@ -34,7 +34,7 @@ struct HitCount {
 // Clusters that are compared with each other only: slices of one run.
 using Stratum = std::vector<HitCount>;
 
-// A share and how much less than independent values these tell of it.
+// A share and the loss of information due to clustering.
 struct ClusteredShare {
     HitCount sum;
     long double effect = 1;  // Kish's design effect, at least 1: variance by clusters ÷ variance of independent values
@@ -46,7 +46,7 @@ struct ClusteredShare {
 };
 [[nodiscard]] ClusteredShare clustered_share(std::span<const Stratum> strata);
 
-// What the share of one stratum takes of its clusters, where they are too many to be kept.
+// Running sums of one stratum's clusters, if there are too many to keep.
 struct ClusterSums {
     std::uint64_t clusters = 0;  // with a count
     HitCount sum;
@@ -59,43 +59,42 @@ struct ClusterSums {
         sum.count += count;
         count_squared += static_cast<long double>(count) * static_cast<long double>(count);
     }
-    // Of a cluster of `count`, which add_count() has had, once.
+    // Adds a cluster's hits. add_count() must have been called once for the cluster's `count`.
     void add_hits(std::uint64_t hits, std::uint64_t count) {
         sum.hits += hits;
         hits_squared += static_cast<long double>(hits) * static_cast<long double>(hits);
         hits_by_count += static_cast<long double>(hits) * static_cast<long double>(count);
     }
 };
-// As of a stratum of these clusters.
+// The share of one stratum with these clusters.
 [[nodiscard]] ClusteredShare clustered_share(const ClusterSums& sums);
 
-// As RunPair, of hits.
+// Hits of one run, like RunPair.
 struct RunHits {
     HitCount before;
     HitCount after;
 };
-// Two shares with the design effects and the degrees of freedom of their difference: what mean_contrast() is to means.
-// Without degrees where a side has fewer than two runs with samples.
+// Two shares with the design effects and the degrees of freedom of their difference, like mean_contrast() for means. No
+// degrees of freedom if a side has fewer than two runs with samples.
 struct SharePair {
     ClusteredShare before;
     ClusteredShare after;
 };
 [[nodiscard]] SharePair share_pair(std::span<const RunHits> runs);
 
-// The number of independent values that would tell a share as well as these do, at this confidence: n ÷ (design effect
-// × (t ÷ z)²), never more than n (Korn and Graubard, 1998). 0 without a degree of freedom.
+// The effective sample size of a share at this confidence: n ÷ (design effect × (t ÷ z)²), never more than n (Korn and
+// Graubard, 1998). 0 without a degree of freedom.
 [[nodiscard]] long double effective_count(const ClusteredShare& share, long double confidence);
 
-// Clopper and Pearson's interval of a share of `count` values, which need be no whole number; count > 0. Ten digits.
+// Clopper and Pearson's interval of a share of `count` values; count > 0, not necessarily whole. Ten digits.
 [[nodiscard]] Interval share_interval(long double share, long double count, long double confidence);
 
-// What those two are made of, for a tail of (1 − confidence) ÷ 2: the interval's ends.
+// Parts of the two functions above, for a tail of (1 − confidence) ÷ 2: effective count, and the interval's ends.
 [[nodiscard]] long double effective_count_at(const ClusteredShare& share, long double tail);
 [[nodiscard]] long double share_low(long double share, long double count, long double tail);
 [[nodiscard]] long double share_high(long double share, long double count, long double tail);
 
-// As rank_interval(), of the values of all clusters together, where as many independent ones would be
-// `effective_count` (Woodruff, 1952).
+// Like rank_interval(), for the values of all clusters together, with an effective sample size (Woodruff, 1952).
 [[nodiscard]] std::optional<RankInterval> rank_interval(Quantile quantile, std::uint64_t count,
                                                         long double effective_count, long double confidence);
 

@@ -1,6 +1,6 @@
-// Whether two samples differ, by how much, and how sure that is.
+// Compares two samples: size of the difference, its interval and its p value.
 //
-// Pure functions. Samples are independent; nothing is assumed of their distributions but what a line says.
+// Pure functions. Samples are independent; no distribution is assumed except where a comment says so.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ struct RankTest {
 [[nodiscard]] RankTest rank_test(std::span<const std::uint64_t> first_ascending,
                                  std::span<const std::uint64_t> second_ascending);
 
-// So many equal values on a side say that the next is likely equal, too (2 × 0.5^6 < 5 %); fewer are too few.
+// At least this many equal values on a side support that the next one is equal, too (2 × 0.5^6 < 5 %).
 inline constexpr std::uint64_t kAlikeMin = 6;
 
-// Two means and how well they and their difference are known.
+// Two means, their variances, and their difference.
 struct MeanContrast {
     long double first = 0;
     long double second = 0;
@@ -38,51 +38,51 @@ struct MeanContrast {
     long double second_variance = 0;
     long double covariance = 0;
     long double degrees = 0;    // of freedom, of the difference's variance
-    long double reach_min = 0;  // no interval ends nearer to its estimate: the clock's resolution
+    long double reach_min = 0;  // least half-width of intervals: the clock's resolution
 };
 // Welch and Satterthwaite's degrees of freedom of the sum of two variances.
 [[nodiscard]] long double welch_degrees(long double first_variance, long double first_degrees,
                                         long double second_variance, long double second_degrees);
-// Of values that are independent, or depend on each other by these factors (dependence.h): s² ÷ n, and Welch's degrees.
-// Nothing for fewer than two values on a side, or fewer than kAlikeMin that are all equal.
+// For independent values, or values with these dependence factors (dependence.h): s² ÷ n, and Welch's degrees of
+// freedom. Nothing for fewer than two values on a side, or fewer than kAlikeMin that are all equal.
 [[nodiscard]] std::optional<MeanContrast> mean_contrast(const Moments& first, const Moments& second,
                                                         long double first_dependence = 1,
                                                         long double second_dependence = 1);
 
 // For second − first: Welch's interval, variances not assumed equal.
 [[nodiscard]] Interval difference_interval(const MeanContrast& means, long double confidence);
-// For second ÷ first: Fieller's. Nothing where the first mean isn't clearly above 0: there the ratio has no bounds.
+// Of second ÷ first: Fieller's interval. Nothing if the first mean isn't clearly above 0: then the ratio is unbounded.
 [[nodiscard]] std::optional<Interval> ratio_interval(const MeanContrast& means, long double confidence);
 // Two-sided, of second ÷ first = `ratio`: 1 − the greatest confidence at which the interval doesn't hold it.
 [[nodiscard]] long double mean_p_value(const MeanContrast& means, long double ratio = 1);
 
-// As far from its estimate as the clock lets it end, for second − first and second ÷ first.
+// Widens an interval to the clock's resolution, for second − first and second ÷ first.
 [[nodiscard]] Interval widened_difference(const Interval& interval, long double difference, long double reach_min);
 [[nodiscard]] Interval widened_ratio(const Interval& interval, long double first, long double second,
                                      long double reach_min);
 
-// From intervals of two independent estimates to one of second − first (MOVER: Zou and Donner, 2008).
+// The interval of second − first from intervals of two independent estimates (MOVER: Zou and Donner, 2008).
 [[nodiscard]] Interval difference_of(long double first, const Interval& first_interval, long double second,
                                      const Interval& second_interval);
 
-// The same for second ÷ first, of estimates that aren't negative (Donner and Zou, 2012): it holds 1 where
-// difference_of() holds 0. Nothing where the first may be 0: there the ratio has no bounds.
+// The same for second ÷ first, of estimates that aren't negative (Donner and Zou, 2012): it contains 1 when
+// difference_of() contains 0. Nothing if the first may be 0: then the ratio is unbounded.
 [[nodiscard]] std::optional<Interval> ratio_of(long double first, const Interval& first_interval, long double second,
                                                const Interval& second_interval);
 
-// How far one estimate lies from another: second − first and second ÷ first. Absent where there is no interval.
+// Intervals of second − first and second ÷ first; absent if there is no interval.
 struct Contrast {
     std::optional<Interval> difference;
     std::optional<Interval> ratio;
 };
 
-// The two-sided p value that belongs to intervals: 1 − the greatest confidence at which they don't hold `value`, found
-// by bisection to four digits. Where there is no interval, it holds everything. Intervals widen with confidence.
+// The two-sided p value of a family of intervals: 1 − the greatest confidence at which they exclude `value`, found by
+// bisection to four digits. A missing interval contains every value. Intervals widen with confidence.
 using IntervalAt = std::function<std::optional<Interval>(long double confidence)>;
-inline constexpr long double kPValueMin = 1e-15L;  // what lies below is given as this
+inline constexpr long double kPValueMin = 1e-15L;  // smaller p values are given as this
 [[nodiscard]] long double p_value_from(const IntervalAt& interval_at, long double value);
 
-// The smallest change that would be shown with 80 % chance, by intervals of this half-width and confidence:
+// The smallest change detected with 80 % power, by intervals of this half-width and confidence:
 // half_width × (1 + z(0.8) ÷ z).
 [[nodiscard]] long double detectable_change(long double half_width, long double confidence);
 

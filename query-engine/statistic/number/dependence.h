@@ -1,4 +1,5 @@
-// Values that depend on those before them tell less of a mean or a share than as many independent ones.
+// Dependence factors: how much less a series of autocorrelated values tells of a mean or a share than independent
+// values.
 //
 // Pure functions. A dependence factor is the variance of the mean of such values ÷ that of as many independent ones
 // (the integral of the autocorrelation: 1 + 2 Σ ρ), never less than 1: count ÷ factor is the effective sample size. It
@@ -14,16 +15,16 @@
 
 namespace perfleet {
 
-// Fewer values show no dependence: their factor is 1.
+// Fewer values give the factor 1.
 inline constexpr std::size_t kDependenceValuesMin = 20;
-// So many of them are looked at, the first ones.
+// At most this many values, the first ones, are used.
 inline constexpr std::size_t kDependenceValuesMax = 1U << 17;
 
 [[nodiscard]] long double dependence_factor(std::vector<double> in_order);
 
-// Of the mean of these values.
+// The factor of the mean of these values.
 [[nodiscard]] long double dependence_of_mean(std::span<const std::uint64_t> in_order);
-// Of the share of values up to `limit`: what the interval of a percentile is read from.
+// The factor of the share of values up to `limit`, for the interval of a percentile.
 [[nodiscard]] long double dependence_of_share(std::span<const std::uint64_t> in_order, std::uint64_t limit);
 
 }  // namespace perfleet

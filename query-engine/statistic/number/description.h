@@ -1,5 +1,5 @@
-// What is to be said of a set of integers: moments, percentiles with their intervals, median and its deviation. Exact,
-// in bounded memory: the values are gone through several times, never sorted or kept.
+// Describes a set of integers: moments, percentiles with their intervals, median and median deviation. Exact, in
+// bounded memory: the values are read several times, never sorted or kept.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct Description {
     std::vector<DescribedPercentile> percentiles;
 };
 
-// Nothing but moments when there is no value. `in_order`: the first values in the order in which they were measured, by
-// which intervals of percentiles and the mean allow for dependence; none: values are taken as independent.
+// Only moments if there is no value. `in_order`: the first values in the order of measurement, from which intervals of
+// percentiles and the mean take the dependence; empty: values count as independent.
 [[nodiscard]] Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile> percentiles,
                                            long double confidence, std::span<const std::uint64_t> in_order = {});
 

@@ -1,4 +1,4 @@
-// The distributions that intervals and tests are read from: normal, Student's t, binomial.
+// The distributions behind intervals and tests: normal, Student's t, binomial.
 //
 // Pure functions, in extended precision, over Boost.Math. Arguments outside the stated ranges are bugs.
 #pragma once
@@ -18,8 +18,8 @@ namespace perfleet {
 // The regularised incomplete beta function I_x(a, b); a, b > 0, 0 ≤ x ≤ 1.
 [[nodiscard]] long double incomplete_beta(long double x, long double a, long double b);
 
-// The same two inverses in double precision, good to ten digits and five to twenty times as quick: for what is looked
-// for over and over.
+// The same two inverses in double precision, accurate to ten digits and five to twenty times as fast: for searches that
+// call them repeatedly.
 [[nodiscard]] double quick_student_quantile(double p, double degrees);
 [[nodiscard]] double quick_beta_quantile(double p, double a, double b);
 // The x with 1 − I_x(a, b) = p.

@@ -1,6 +1,7 @@
-// Histograms of integers: equal steps, powers of two, or the cumulative bars of a paper; and what lies beyond them.
+// Histograms of integers: equal steps, powers of two, or the cumulative bars of Bernat's article. Values beyond the
+// buckets are counted.
 //
-// Plain values; parts with the same bounds merge.
+// Plain values; histograms with the same bounds can be merged.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace perfleet {
 
-// Buckets of `width` from `low` on; the ends are counted, too.
+// Buckets of `width` from `low` on; values below and beyond are counted separately.
 class LinearHistogram {
 public:
     LinearHistogram(std::uint64_t low, std::uint64_t width, std::size_t bucket_count);
@@ -32,7 +33,7 @@ private:
     std::uint64_t above_ = 0;
 };
 
-// Bucket k holds 2^k to 2^(k + 1) − 1; the first 0 and 1, as funclatency draws it.
+// Bucket k holds values 2^k to 2^(k + 1) − 1; bucket 0 holds 0 and 1, as in funclatency.
 class Log2Histogram {
 public:
     void add(std::uint64_t value, std::uint64_t times = 1);
@@ -48,18 +49,18 @@ private:
     std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(64);
 };
 
-// Cells of a bar of `width` cells for `part` of `whole`, rounded down, or half up as funclatency's stars are.
+// Length in cells of a bar of `width` cells for `part` of `whole`: rounded down, or half up as in funclatency.
 [[nodiscard]] std::uint64_t bar_cells_down(std::uint64_t part, std::uint64_t whole, std::uint64_t width);
 [[nodiscard]] std::uint64_t bar_cells_half_up(std::uint64_t part, std::uint64_t whole, std::uint64_t width);
 
-// The cumulative bars of Bernat's article: a row a bucket with its value, a bar of 50 cells for all values whose first
-// part (dark) is the bucket and whose rest (light) is everything up to it, and the count. After the rows one for what
-// lies beyond them; the article leaves it out.
+// The cumulative bars of Bernat's article: one row for each bucket with its value, a bar of 50 cells (dark: the
+// bucket's share, light: the share of all buckets before it), and the count. A last row counts values beyond the
+// buckets; the article omits it.
 [[nodiscard]] std::string cumulative_bars(const LinearHistogram& histogram, std::uint64_t count);
-// The line above them, whose columns stand over theirs.
+// The heading line for cumulative_bars(), in the same columns.
 [[nodiscard]] std::string cumulative_head(const LinearHistogram& histogram, const std::string& unit);
 
-// Equal steps in funclatency's way: "72 -> 76 : 51 |* |", and rows for what lies below and beyond.
+// Equal steps in funclatency's layout: "72 -> 76 : 51 |* |", and rows for values below and beyond.
 [[nodiscard]] std::string linear_bars(const LinearHistogram& histogram, const std::string& unit,
                                       std::uint64_t width = 40);
 

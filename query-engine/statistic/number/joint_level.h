@@ -1,11 +1,11 @@
-// How strictly each of many shares must be compared so that all together rarely differ by chance.
+// The significance level for each of many shares that keeps the joint error rate.
 //
-// Functions of a profile aren't independent comparisons: their shares add up to one, callers hold what they call, and
-// small ones can hardly differ. Runs that don't differ may be given to either side: what the smallest p value of all
-// lines is then, over the ways to do so, says at which level one of a line is rare among all (Westfall and Young, 1993,
-// single-step minP). It takes no distribution for granted, only that runs of equal sides are exchangeable.
+// Functions of a profile aren't independent comparisons: their shares add up to one, callers include their callees, and
+// small shares can hardly differ. If the sides don't differ, runs may be reassigned to either side. The distribution of
+// the smallest p value of all lines over such reassignments gives the level at which a single p value is rare among all
+// (Westfall and Young, 1993, single-step minP). It assumes only that runs of equal sides are exchangeable.
 //
-// One thread. Plain values. Not for runs that are in both sides.
+// One thread. Plain values. Not for runs that belong to both sides.
 #pragma once
 
 #include <cstddef>
@@ -18,20 +18,21 @@ namespace perfleet {
 
 class JointLevel {
 public:
-    // More lines aren't looked at: level() has none.
+    // With more lines level() gives nothing.
     static constexpr std::size_t kLinesMax = 20'000;
-    // Ways to give runs to sides: all of them, or so many by a fixed seed. Fewer than the least say nothing.
+    // Number of reassignments of runs to sides: all, or this many from a fixed seed. With fewer than the minimum
+    // level() gives nothing.
     static constexpr std::size_t kWaysMax = 2'000;
     static constexpr std::size_t kWaysMin = 60;
 
-    // Samples of each run; those before come first. All above 0.
+    // Samples of each run, all above 0; runs of the side before come first.
     JointLevel(std::vector<std::uint64_t> counts, std::size_t before_count);
 
-    // A line's hits, as the counts.
+    // A line's hits in each run, in the order of the counts.
     void add(std::span<const std::uint64_t> hits);
 
-    // Below this a line's p value is less than `alpha` among all lines: from alpha ÷ lines to alpha. None: too many
-    // lines, too few runs.
+    // The level for a single line's p value that keeps `alpha` for all lines together: between alpha ÷ lines and alpha.
+    // Nothing for too many lines or too few runs.
     [[nodiscard]] std::optional<long double> level(long double alpha) const;
 
 private:

@@ -1,4 +1,4 @@
-// The summary as sel4bench printed it for years: for published figures that are to be reproduced, and for nothing new.
+// The summary that sel4bench printed before 2026: to reproduce published figures only.
 //
 // Its mean went into the variance as an integer, so the variance is taken about the mean rounded down, divided by n;
 // the standard deviation comes from the same sum divided by n − 1; the percentage is rounded to a whole one.

@@ -1,4 +1,4 @@
-// Percentiles: which definition, which ranks. Values are not touched here; rank_search.h finds them.
+// Percentiles: their definitions and the ranks they use. rank_search.h finds the values.
 //
 // A quantile is a whole number of billionths, so that ranks are exact integers: 99.9 % of 1,000 is rank 999, not
 // 999.0…01. Definitions (Hyndman and Fan, 1996, number them):
@@ -34,7 +34,7 @@ inline constexpr Quantile kMedian = Quantile::of_percent(50);
 // Index from 0 into `count` ascending values; count > 0.
 [[nodiscard]] std::uint64_t nearest_rank(Quantile quantile, std::uint64_t count);
 
-// Type 7: the value at `index` plus `billionths` of the way to the next one, which is there when that isn't 0.
+// Type 7: the value at `index` plus `billionths` of the distance to the next one; if that isn't 0 there is a next one.
 struct RankBetween {
     std::uint64_t index = 0;
     std::uint64_t billionths = 0;
@@ -47,11 +47,11 @@ struct RankBetween {
 };
 [[nodiscard]] RankBetween rank_between(Quantile quantile, std::uint64_t count);
 
-// Ranks between which the true quantile lies with at least this confidence, whatever the distribution: the coverage of
-// (X_low, X_high) is P(low < B ≤ high), B binomial (n, p), indices from 0. Of the intervals with equal tails the
-// narrowest, made one rank narrower still where the confidence allows it. Where the highest (lowest) value leaves more
-// than half of the error beyond itself, it is that end, and the other one takes what is left of the error. Nothing
-// where too few values make any interval: the lowest and the highest value together don't reach it.
+// Ranks between which the true quantile lies with at least this confidence, for any distribution: the coverage of
+// (X_low, X_high) is P(low < B ≤ high), B binomial (n, p), indices from 0. It is the narrowest interval with equal
+// tails, narrowed by one more rank if the confidence allows it. If the tail beyond the highest (lowest) value exceeds
+// half of the error, that value is the end, and the other end uses the rest of the error. Nothing if even the lowest
+// and highest value don't reach the confidence.
 struct RankInterval {
     std::uint64_t low = 0;
     std::uint64_t high = 0;

@@ -1,10 +1,9 @@
-// Finds the values at given ranks without sorting and without keeping the values: a few passes over them, each of which
-// counts into buckets and narrows the ranges that the ranks can lie in. Once few values are left in those, the last
-// pass collects and sorts them. Memory depends on the number of ranks alone, and is 8 MiB more at most for what is
-// collected.
+// Finds the values at given ranks without sorting or keeping the values. Each of a few passes counts values into
+// buckets and narrows the ranges in which the ranks lie. Once these ranges hold few values, the last pass collects and
+// sorts them. Memory depends on the number of ranks only, plus at most 8 MiB for collected values.
 //
-// The first buckets are cut as a sketch's are, by powers of two: latencies spread over many of them, and equal buckets
-// of the whole range would put most values into the first one.
+// The first buckets follow powers of two, like a sketch's: latencies spread over many of these, while equal buckets of
+// the whole range would put most values into the first one.
 //
 //   RankSearch search{min, max, ranks};
 //   while (!search.is_done()) {
@@ -13,7 +12,7 @@
 //   }
 //   search.value(rank)
 //
-// Exact. Pieces may be counted by several searches made alike (threads, machines) and merged before narrow().
+// Exact. Several searches with the same arguments (threads, machines) may count pieces, and are merged before narrow().
 #pragma once
 
 #include <bit>
@@ -27,14 +26,14 @@ namespace perfleet {
 
 class RankSearch {
 public:
-    // Every value lies in [min, max]; ranks count from 0 among the ascending values, in any order, repeated or not.
+    // All values lie in [min, max]. Ranks count from 0 among the ascending values; any order, repetition allowed.
     RankSearch(std::uint64_t min, std::uint64_t max, std::span<const std::uint64_t> ranks);
 
     [[nodiscard]] bool is_done() const { return open_.empty(); }
-    // Every value once in each pass.
+    // Must see every value once in each pass.
     void count(std::span<const std::uint64_t> values);
     void narrow();
-    // Of a rank that was asked for, once is_done().
+    // The value of a requested rank, after is_done().
     [[nodiscard]] std::uint64_t value(std::uint64_t rank) const { return found_.at(rank); }
 
 private:
@@ -51,9 +50,9 @@ private:
         bool is_by_powers = false;
         std::uint64_t min = ~0ULL;  // of the values counted in it; not kept by the first range
         std::uint64_t max = 0;
-        std::uint64_t value_count = 0;         // in it, all ranks' and others
-        std::vector<std::uint64_t> collected;  // instead of counting
-        std::vector<std::uint64_t> counts;     // empty once it was narrowed
+        std::uint64_t value_count = 0;         // all that lie in the range
+        std::vector<std::uint64_t> collected;  // in the last pass, instead of counts
+        std::vector<std::uint64_t> counts;     // empty after narrowing
         std::vector<std::uint32_t> children;   // index of the range of a bucket, kNoChild without one
         std::uint64_t rank_first = 0;          // rank of its least value
         std::vector<std::uint64_t> ranks;      // ascending, looked for in it
@@ -72,8 +71,8 @@ private:
     void take_collected(std::uint32_t index);
 
     std::vector<Range> ranges_;        // the first covers everything
-    std::vector<std::uint32_t> open_;  // ranges that count in this pass
-    bool is_collecting_ = false;       // or collect
+    std::vector<std::uint32_t> open_;  // ranges that this pass counts
+    bool is_collecting_ = false;       // this pass collects instead
     std::map<std::uint64_t, std::uint64_t> found_;
 };
 

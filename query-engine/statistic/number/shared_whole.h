@@ -1,9 +1,9 @@
-// Divides what was measured of several members together: at each moment one whole, and how long each member took part.
+// Divides totals measured of several members together: each moment has one total, and a weight for each member.
 //
-// A member's rate, its part of the wholes for each unit of weight, is taken to be the same at all moments; the rates
-// are those under which the wholes are most likely (Poisson), found by expectation maximisation from equal rates on. So
-// a member that mostly takes part where wholes are small gets little of those that are large. Members that always take
-// part together, in the same proportion, share by weight.
+// A member's rate, its part of a total per unit of weight, is assumed equal at all moments. The rates are the
+// maximum-likelihood estimates (Poisson), found by expectation maximisation from equal rates. So a member that mostly
+// takes part in small totals gets little of large ones. Members that always take part together, in the same proportion,
+// share by weight.
 //
 // Pure functions and plain values.
 #pragma once
@@ -23,8 +23,8 @@ struct Participation {
 
 inline constexpr unsigned kRateSteps = 64;
 
-// Of each participation its fraction of the moment's whole: those of a moment add up to 1. `parts` ascend by moment;
-// where all weights of a moment are 0 they count as equal.
+// Each participation's fraction of its moment's total; fractions of a moment add up to 1. `parts` ascend by moment; if
+// all weights of a moment are 0 they count as equal.
 [[nodiscard]] inline std::vector<double> fractions_of(std::span<const Participation> parts,
                                                       std::span<const std::uint64_t> wholes, std::size_t member_count) {
     std::vector<double> weights(parts.size());

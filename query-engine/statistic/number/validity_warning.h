@@ -1,4 +1,4 @@
-// Reasons to doubt figures: order in what should be independent, several modes, outliers.
+// Checks behind validity warnings: order in values that should be independent, several modes, outliers, a coarse timer.
 //
 // Pure functions.
 #pragma once
@@ -25,17 +25,17 @@ struct Drift {
 };
 [[nodiscard]] std::optional<Drift> drift_of(std::span<const std::uint64_t> in_order);
 
-// Where a kernel density estimate has its modes, ascending: Gaussian kernel, Silverman's bandwidth but never less than
-// the values' own step; peaks that hold at least 5 % of the values and are parted by a valley below 3/4 of the lower
-// one. Values beyond 3 interquartile ranges are left out. Ascending values.
+// Modes of a kernel density estimate, ascending: Gaussian kernel, Silverman's bandwidth but at least the values' own
+// step. A mode holds at least 5 % of the values, and the valley between two is below 3/4 of the lower one. Values
+// beyond 3 interquartile ranges are left out. Ascending values.
 [[nodiscard]] std::vector<long double> modes_of(std::span<const std::uint64_t> ascending);
 
-// The step that all values are whole multiples of, from the least one on: the timer's resolution, seen from here.
-// 0 where all are the same.
+// The step of which all differences from the least value are multiples: the timer's resolution as seen in the values. 0
+// if all are equal.
 [[nodiscard]] std::uint64_t step_of(std::span<const std::uint64_t> values);
 
-// Whether the timer is too coarse for these values: they lie on so few steps of it that their spread, or the values
-// themselves, are hardly more than its resolution.
+// Whether the timer is too coarse: the values lie on so few of its steps that their spread, or the values themselves,
+// hardly exceed its resolution.
 struct CoarseTimer {
     std::uint64_t step = 0;            // 0: all values are the same
     std::uint64_t quartile_steps = 0;  // interquartile range, in steps

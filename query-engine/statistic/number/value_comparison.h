@@ -1,8 +1,8 @@
-// Two samples of measured values compared figure by figure: by how much the mean, a percentile or the greatest value
-// changed, between which bounds, and how likely so great a change is where there is none.
+// Compares two samples of measured values by figure: mean, percentiles, maximum. Gives the change, its interval, and
+// the p value of no change.
 //
-// A sample is one run or several. What is independent is the runs, for values of one run may be alike: intervals say
-// how runs differ. Within runs, where that is asked for, values count for as many as their order says (dependence.h).
+// A sample is one or more runs. Runs are the independent units, because values of one run may be alike: intervals
+// follow the variation between runs. Within runs, if requested, values count by their dependence (dependence.h).
 #pragma once
 
 #include <cstdint>
@@ -27,25 +27,25 @@ struct LatencyFigure {
 
     friend auto operator<=>(const LatencyFigure&, const LatencyFigure&) = default;
 };
-// "mean", "median", "p99.9", "max". Nothing when the text is something else.
+// Parses "mean", "median", "p99.9", "max". Nothing for other texts.
 [[nodiscard]] std::optional<LatencyFigure> parse_figure(std::string_view text);
 [[nodiscard]] std::string figure_name(const LatencyFigure& figure);
 
-// One run: its moments, and its values or a fair draw of them, ascending. Runs of both samples with the same number are
-// a pair: the same target before and after.
+// One run: its moments, and its values or a uniform sample of them, ascending. Runs of both sides with the same number
+// are a pair: the same target before and after.
 struct ComparedRun {
     std::size_t number = 0;
     Moments moments;
     std::vector<std::uint64_t> values;
-    // Its first values in the order in which they were measured, at most kDependenceValuesMax; none: taken as
-    // independent. Used within runs alone.
+    // The first values in the order of measurement, at most kDependenceValuesMax; empty: values count as independent.
+    // Used only for comparisons within runs.
     std::vector<std::uint64_t> in_order;
 };
 
-// Not for several threads at once.
+// Not thread-safe.
 class ValueComparison {
 public:
-    // Each side has at least one run, and each run values.
+    // Each side has at least one run, each run at least one value.
     ValueComparison(std::vector<ComparedRun> before, std::vector<ComparedRun> after, bool by_runs);
 
     // The median is the mean of the middle two; percentiles are nearest ranks.
@@ -56,12 +56,12 @@ public:
         return figure.kind == LatencyFigureKind::kMean ? mean_difference(before_.moments, after_.moments)
                                                        : after(figure) - before(figure);
     }
-    // Nothing for kMax: how great the greatest value of another sample would be, no sample says.
+    // Nothing for kMax: a sample doesn't predict the maximum of another sample.
     [[nodiscard]] Contrast contrast(const LatencyFigure& figure, long double confidence) const;
-    // Two-sided, of after ÷ before = `ratio`. 1 where there is no interval.
+    // Two-sided p value of after ÷ before = `ratio`. 1 if there is no interval.
     [[nodiscard]] long double p_value(const LatencyFigure& figure, long double ratio = 1) const;
 
-    // Cohen's d of the values, whatever the runs.
+    // Cohen's d of the values, ignoring runs.
     [[nodiscard]] std::optional<long double> cohens_d() const;
 
     struct Ranks {
@@ -85,7 +85,7 @@ private:
     };
     static Side make_side(std::vector<ComparedRun> runs);
     static long double value_of(const Side& side, const LatencyFigure& figure);
-    // Of how values of `side` lie among those of `other`.
+    // The dependence of the placements of values of `side` among those of `other`.
     static long double placement_dependence(const Side& side, const Side& other);
     [[nodiscard]] std::optional<Interval> quantile_interval(const Side& side, Quantile quantile,
                                                             long double confidence) const;
@@ -93,7 +93,7 @@ private:
     Side before_;
     Side after_;
     bool is_by_runs_ = false;
-    long double reach_min_ = 0;  // of intervals: the clock's resolution
+    long double reach_min_ = 0;  // least half-width of intervals: the clock's resolution
     std::optional<MeanContrast> means_;
     std::optional<Superiority> superiority_;
     bool is_dependent_ = false;  // within runs, in ranks

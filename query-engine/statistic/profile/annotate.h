@@ -1,8 +1,7 @@
-// `annotate`: how many samples fell on each address of the selected functions. What stands at the addresses is
-// disassembled where the files are: by the command line.
+// `annotate`: samples by address of the selected functions. The command line disassembles the code, because it has the
+// files.
 //
-// Rows: ascending by image, build-id, symbol, and offset. Their counts add up to what `top` gives as the functions'
-// self.
+// Rows: ascending by image, build-id, symbol, and offset. Their counts add up to the functions' self samples in `top`.
 #pragma once
 
 #include "query-engine/scan/scan.h"

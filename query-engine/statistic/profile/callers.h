@@ -1,9 +1,9 @@
-// `top --callers FUNCTION`: which functions called one, by samples.
+// `top --callers FUNCTION`: the callers of a function, by samples.
 //
-// A row a caller: the samples in whose call chain it calls the function directly, each sample once, and their share of
-// the samples that have the function in their chain. Where the function is the outermost frame the caller is
+// One row for each caller: the samples in whose call chain it calls the function directly, each sample once, and their
+// share of the samples with the function in their chain. If the function is the outermost frame the caller is
 // "[outermost]". With recursion a sample may count for several callers. Rows: descending by samples, then ascending by
-// their texts.
+// text.
 #pragma once
 
 #include "query-engine/statistic/profile/top.h"

@@ -1,8 +1,8 @@
-// Operations that were timed on the target, the slowest of them told apart, and the samples that fell into them.
+// Operations timed on the target: finds the slowest ones, and the samples that fell into operations.
 //
-// An operation is a row of a tracepoint whose value is its duration (it ended at the row's time), or the time from a
-// START to a STOP event of the same thread. A sample belongs to the operation that its own thread was in
-// (number/operation_times.h). Only sessions that have both are looked at: their rows have one clock.
+// An operation is a row of a tracepoint whose value is its duration (it ends at the row's time), or the time from a
+// START to a STOP event of one thread. A sample belongs to the operation in which its thread was
+// (number/operation_times.h). Only sessions with both operations and samples are used: their rows have one clock.
 //
 // Plain functions over a scan. One thread.
 #pragma once
@@ -25,8 +25,8 @@ namespace perfleet {
 
 // --slowest and --of.
 struct SlowestOptions {
-    std::vector<std::string> of;      // a tracepoint with durations, or START and STOP; empty: not asked for
-    std::optional<Quantile> slowest;  // this part of the operations
+    std::vector<std::string> of;      // a tracepoint with durations, or START and STOP; empty: option not given
+    std::optional<Quantile> slowest;  // the fraction of operations that counts as slowest
 
     [[nodiscard]] bool is_given() const { return !of.empty(); }
 };
@@ -43,7 +43,7 @@ void add_slowest_options(OptionTable<Options>& table, SlowestOptions Options::*m
 struct Operations {
     struct Thread {
         std::vector<Operation> operations;
-        std::uint32_t first_number = 0;  // of the first of them, among all of the session
+        std::uint32_t first_number = 0;  // number of the thread's first one in the session
         OperationTimes times;
     };
     struct Session {
@@ -54,20 +54,20 @@ struct Operations {
     std::string name;                         // "perfleet:parse", or "A to B"
     std::uint64_t count = 0;
     std::uint64_t slow_count = 0;
-    long double slow_from_ns = 0;  // the shortest of the slow ones
-    bool has_ns = true;            // else `slow_from_ns` is in ticks of a clock whose frequency isn't known
+    long double slow_from_ns = 0;  // duration of the shortest slow operation
+    bool has_ns = true;            // else `slow_from_ns` is in ticks of an unknown frequency
     std::vector<std::string> warnings;
 
     [[nodiscard]] std::string duration_text() const;  // of slow_from_ns
 };
 
-// All of the selection, with the ⌈part × count⌉ longest as the slow ones and any that are as long as the shortest of
-// these. What it holds counts for `share`. Errors: kUsage (an event that no session has, or whose values are no
-// durations); kTooLarge; those of the store.
+// All selected operations; the slow ones are the ⌈part × count⌉ longest and any as long as the shortest of these. Their
+// memory is accounted to `share`. Errors: kUsage (an event that no session has, or whose values are no durations);
+// kTooLarge; those of the store.
 [[nodiscard]] Result<Operations> find_operations(const Scan& scan, const SlowestOptions& options, MemoryShare& share);
 
-// What a profile of operations is of where no event was selected: samples before tracepoints, and none that the
-// operations are made of. Errors: those of choose_event(); kNotFound: there is none.
+// The default event for a profile of operations: samples before tracepoints, and no event that defines the operations.
+// Errors: those of choose_event(); kNotFound if there is none.
 [[nodiscard]] Result<EventChoice> choose_operation_event(const Scan& scan, const SlowestOptions& options);
 
 struct OperationSample {
@@ -88,7 +88,7 @@ struct EpochOperationSamples {
     std::uint64_t outside = 0;             // sum of the values of samples in no operation
 };
 
-// Epoch by epoch, those of sessions without operations left out. Errors: kTooLarge; those of the store.
+// Visits epoch by epoch; sessions without operations are left out. Errors: kTooLarge; those of the store.
 [[nodiscard]] Result<Done> visit_operation_samples(const Scan& scan, const std::string& event, bool sum_weights,
                                                    const Operations& operations,
                                                    const std::function<void(const EpochOperationSamples&)>& visitor);

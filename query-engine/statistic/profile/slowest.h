@@ -1,10 +1,9 @@
-// `top --slowest 0.1% --of EVENT`: which functions the slowest operations spend more of their time in than the others.
+// `top --slowest 0.1% --of EVENT`: functions in which the slowest operations spend more of their time than the others.
 //
-// A row a function, by itself (`self`) and with what it calls (`children`): its share of the samples that fell into the
-// slowest operations, and of those that fell into the others, with the interval of their difference, p value and
-// verdict of `diff`. An operation is a cluster: samples of one operation are alike. Rows: first those with a
-// difference, by the least that it may be. Samples outside of all operations count on neither side; a warning says how
-// many there are.
+// One row for each function, by itself (`self`) and with its callees (`children`): its share of the samples in the
+// slowest operations and in the others, with interval of the difference, p value and verdict as in `diff`. An operation
+// is a cluster, because samples of one operation are alike. Rows: first those with a difference, ordered by the bound
+// nearest 0. Samples outside of operations count on neither side; a warning gives their number.
 #pragma once
 
 #include "query-engine/statistic/profile/operations.h"
@@ -16,7 +15,7 @@ struct SlowestProfileOptions {
     SlowestOptions operations;
     bool sum_weights = false;
     bool each_address = false;
-    bool is_event_alone = false;  // of time off the CPU: blocked time without that of waiting for a CPU
+    bool is_event_alone = false;  // time off the CPU: only blocked time, without waiting for a CPU
     std::optional<std::uint64_t> row_count_max;
 };
 

@@ -1,8 +1,8 @@
-// `tree`: who called whom, by samples: from the outermost frame in, the first level are the commands; or inverted, from
-// the innermost frame out to its callers.
+// `tree`: the call tree by samples, from the outermost frame inwards with commands on the first level; or inverted,
+// from the innermost frame to its callers.
 //
-// Rows in pre-order, siblings descending by total, then ascending by their texts; `depth` counts from 0 at a command,
-// or at an innermost function. A branch is its own samples (self) and those of the branches below it.
+// Rows in pre-order, siblings descending by total, then ascending by text; `depth` is 0 for a command, or for an
+// innermost function. A branch has its own samples (self) and the total with those below it.
 #pragma once
 
 #include "daemon/option/option.h"
@@ -13,14 +13,14 @@
 namespace perfleet {
 
 struct TreeOptions {
-    bool each_address = false;  // addresses that no symbol covers are branches of their own
-    bool is_inverted = false;   // the first level are innermost functions, below each its callers
-    bool has_inlines = false;   // inlined functions are branches, too (source_expansion.h)
-    bool sum_weights = false;   // sums of the event's unit, not numbers of samples
-    double percent_min = 0.0;   // branches below this share of the whole are left out
+    bool each_address = false;  // each address without a symbol is a branch
+    bool is_inverted = false;   // innermost functions on the first level, callers below
+    bool has_inlines = false;   // inlined functions are branches (source_expansion.h)
+    bool sum_weights = false;   // sum the event's unit instead of counting samples
+    double percent_min = 0.0;   // branches below this percentage of the whole are omitted
 };
 
-// min-percent, addresses, inverted, inlines, weight.
+// The options min-percent, addresses, inverted, inlines, weight.
 [[nodiscard]] const OptionTable<TreeOptions>& tree_options();
 
 [[nodiscard]] Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOptions& options);
