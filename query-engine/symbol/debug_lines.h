@@ -1,8 +1,8 @@
-// Source lines and inlined functions of code addresses, from the DWARF 2 to 5 of one ELF file, through libdw.
+// Source lines and inlined functions of code addresses, from the DWARF 2 to 5 of one ELF file, by libdw.
 //
-// The file is untrusted, and libdw has no limits of its own: it is given no file whose debug sections are larger than
-// those below, no line program of a unit that is, and no more entries of a unit than are named here. What is beyond
-// gives no lines. Sections are read, not mapped: a file that shrinks gives no lines either, never a signal.
+// The file is untrusted, and libdw has no limits of its own. It is not given files with debug sections, line programs
+// or numbers of entries above the limits below; code beyond a limit has no lines. Sections are read, not mapped: a file
+// that shrinks gives no lines, never a signal.
 //
 // Not thread-safe. Addresses are those of the file.
 #pragma once
@@ -20,11 +20,11 @@
 namespace perfleet {
 
 inline constexpr std::uint64_t kDebugSectionsSizeBytesMax = 512ULL << 20;  // of a file, uncompressed
-inline constexpr std::uint64_t kLineProgramSizeBytesMax = 4ULL << 20;      // of a unit; a byte is a row at most
+inline constexpr std::uint64_t kLineProgramSizeBytesMax = 4ULL << 20;      // of a unit; each byte makes at most one row
 inline constexpr std::uint64_t kLineProgramsSizeBytesMax = 16ULL << 20;    // decoded at once
 inline constexpr std::size_t kDebugUnitsMax = 1U << 18;
 inline constexpr std::size_t kDebugRangesMax = 4U << 20;         // of a file's units
-inline constexpr std::size_t kDebugEntriesOfUnitMax = 8U << 20;  // that are visited
+inline constexpr std::size_t kDebugEntriesOfUnitMax = 8U << 20;  // that are visited, of a unit
 inline constexpr std::size_t kDebugFunctionsMax = 1U << 20;      // kept at once, with their ranges
 inline constexpr std::size_t kDebugDepthMax = 128;               // of entries within each other
 inline constexpr std::size_t kInlineDepthMax = 64;               // of functions at one address
@@ -34,8 +34,8 @@ class DebugFile;
 }
 
 struct SourceFrame {
-    std::string function;  // as it is linked, else its name; not demangled; empty: not known
-    std::string file;      // empty: not known
+    std::string function;  // linkage name, else name; not demangled; empty: unknown
+    std::string file;      // empty: unknown
     std::uint32_t line = 0;
 
     friend bool operator==(const SourceFrame&, const SourceFrame&) = default;
@@ -43,15 +43,15 @@ struct SourceFrame {
 
 class DebugLines {
 public:
-    // The file of the debug entries that several files share (.gnu_debugaltlink), by its name there and its raw
-    // build-id; empty: none.
+    // Finds the file with debug entries shared by several files (.gnu_debugaltlink) by its name there and its raw
+    // build-id; empty: not found.
     using FindShared = std::function<std::string(const std::string& name, std::string_view build_id)>;
 
     // Errors: kNotFound (no file, or no DWARF in it), kTooLarge, kInvalid, kIo, with the path.
     [[nodiscard]] static Result<std::unique_ptr<DebugLines>> open(const std::string& path,
                                                                   const FindShared& find_shared);
 
-    // Of an ELF file in memory; `name` stands for its path. Errors: as open().
+    // Opens an ELF file in memory; `name` stands for its path. Errors: as open().
     [[nodiscard]] static Result<std::unique_ptr<DebugLines>> of_memory(std::string bytes, const std::string& name,
                                                                        const FindShared& find_shared);
 
@@ -59,7 +59,7 @@ public:
     DebugLines& operator=(const DebugLines&) = delete;
     ~DebugLines();
 
-    // The innermost inlined function first, last the function whose code it is; empty: nothing is known.
+    // The innermost inlined function first, the function that holds the code last; empty: unknown.
     [[nodiscard]] std::vector<SourceFrame> frames_at(std::uint64_t address);
 
     [[nodiscard]] std::uint64_t sections_size_bytes() const;

@@ -1,8 +1,8 @@
-// Files from the servers that DEBUGINFOD_URLS names, by build-id, through elfutils' libdebuginfod: it keeps them in its
+// Downloads files by build-id from the servers in DEBUGINFOD_URLS, by elfutils' libdebuginfod. It keeps them in its
 // cache ($DEBUGINFOD_CACHE_PATH) and follows its other variables (DEBUGINFOD_TIMEOUT, ...).
 //
-// The library is loaded when a file is first looked for; where the variable isn't set, never, and no network is used.
-// Servers are not trusted: whoever opens the file checks its build-id. Thread-safe, one download at a time.
+// The library is loaded at the first search; without DEBUGINFOD_URLS it is never loaded and no network is used. Servers
+// are untrusted: callers check the build-id of each file. Thread-safe, one download at a time.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace perfleet {
 
-// DEBUGINFOD_URLS names a server.
+// Whether DEBUGINFOD_URLS names a server.
 [[nodiscard]] bool has_debuginfod_urls();
 
 class Debuginfod {
@@ -31,8 +31,8 @@ public:
     Debuginfod(const Debuginfod&) = delete;
     Debuginfod& operator=(const Debuginfod&) = delete;
 
-    // Where the file lies in the cache. Errors: kNotFound (no server has it), kTooLarge, kUnavailable (the time is
-    // over, no server answers, the library can't be loaded): once, then kNotFound.
+    // The file's path in the cache. Errors: kNotFound (no server has it), kTooLarge, kUnavailable (time is up, no
+    // server answers, the library can't be loaded); kUnavailable is returned once, then kNotFound.
     [[nodiscard]] Result<std::string> find(File file, std::string_view build_id);
 
 private:

@@ -1,4 +1,4 @@
-// Names for people: a mangled C++ or Rust name without parameters and return type, as `perf report` shows it.
+// Demangles names of C++ and Rust, without parameters and return type, as `perf report` does.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace perfleet {
 
-// The name itself when it isn't mangled, can't be read, or is past a limit. Untrusted input.
+// Returns the name itself if it isn't mangled, is malformed, or exceeds a limit. Untrusted input.
 [[nodiscard]] std::string demangled_name(std::string_view name);
 
 inline constexpr std::size_t kMangledNameSizeBytesMax = 8'192;

@@ -1,7 +1,7 @@
 // An ELF file, opened for reading symbols. Everything in it is untrusted: sizes are checked against the file and the
 // limits below before anything is read, so that a broken or hostile file gives an error, never a crash.
 //
-// Not thread-safe; owns its descriptor. No memory mapping: a file that shrinks under us gives a read error.
+// Not thread-safe; owns its descriptor. No memory mapping: a file that shrinks while it is open gives a read error.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace perfleet {
 
 inline constexpr std::uint64_t kElfFileSizeBytesMax = 8ULL << 30;
-inline constexpr std::uint64_t kElfSectionSizeBytesMax = 512ULL << 20;  // that is read into memory
+inline constexpr std::uint64_t kElfSectionSizeBytesMax = 512ULL << 20;  // of a section that is read into memory
 inline constexpr std::size_t kElfSectionsMax = 65'536;
 inline constexpr std::size_t kElfSegmentsMax = 4'096;
 
@@ -36,7 +36,7 @@ struct ElfSection {
 struct ElfSegment {  // PT_LOAD
     std::uint64_t address = 0;
     std::uint64_t file_offset = 0;
-    std::uint64_t size_bytes = 0;  // the greater of its sizes in the file and in memory
+    std::uint64_t size_bytes = 0;  // the larger of its sizes in the file and in memory
 };
 
 struct ElfSymbol {
@@ -64,8 +64,8 @@ public:
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::string_view build_id() const { return build_id_; }  // raw bytes, empty when it has none
-    // What names its content where it has no build-id (schemas/host/content_hash.h); empty when it can't be read,
-    // or isn't a file.
+    // The identity of its content if it has no build-id (schemas/host/content_hash.h); empty if it can't be read, or
+    // isn't a file.
     [[nodiscard]] std::string content_hash() const;
     [[nodiscard]] std::uint16_t machine() const { return machine_; }
     [[nodiscard]] const std::vector<ElfSection>& sections() const { return sections_; }  // by index
@@ -77,7 +77,7 @@ public:
     // Bytes of a section in the file; empty when it has none, is too large, or can't be read.
     [[nodiscard]] std::string_view section_bytes(std::size_t index) const;
 
-    // Symbols of the table in a section. Broken entries, and those past the last, give an unnamed symbol.
+    // Symbols of a section's table. Broken entries, and indices past the end, give an unnamed symbol.
     class Symbols {
     public:
         // Borrows the file.

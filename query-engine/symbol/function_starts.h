@@ -1,5 +1,5 @@
-// Where functions begin in a file whose symbols were stripped: the search table of its .eh_frame_hdr has an entry for
-// each function that can be unwound, which strip leaves there.
+// Starts of functions in a stripped file: the search table of .eh_frame_hdr, which strip keeps, has an entry for each
+// function that can be unwound.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace perfleet {
 
 inline constexpr std::size_t kFunctionStartsMax = 1U << 20;
 
-// Addresses, ascending, each once. Empty: the file has no such table, or one that isn't made as linkers make them.
+// Addresses, ascending, each once. Empty if the file has no such table, or it isn't in the form that linkers write.
 [[nodiscard]] std::vector<std::uint64_t> function_starts(const ElfFile& file);
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// The functions of a Go program by its section .gopclntab, which stays in programs that are stripped, for the run-time
-// itself needs it. Go 1.18 and later, 64 bits:
+// The functions of a Go program from its section .gopclntab, which stripped programs keep because the runtime needs it.
+// Go 1.18 and later, 64 bits:
 //
 //   magic u32 | 0 0 | u8 | bytes of an address u8 | functions u64 | files u64 | address of the text u64
 //   offsets u64: of names | of units | of files | of tables | of functions
@@ -22,8 +22,8 @@ struct GoFunction {
     std::string_view name;  // borrowed from the section
 };
 
-// Ascending, none empty. Nothing where the format is another one, or the section doesn't say where the text begins (it
-// is relocated in some programs that are moved when they are loaded). What breaks the format ends the list.
+// Ascending, none empty. Empty for other formats, or if the section doesn't give the text's address (some relocatable
+// programs have it relocated at load time). The list ends at the first malformed entry.
 [[nodiscard]] std::vector<GoFunction> go_functions(std::string_view section);
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// Where the functions of an image are defined whose names an import made: what its file says of each frame, and of the
-// mapping that they were in. Kept as the second frame of the image's content of `ImageType::kKernelSymbols`
+// Source places of the functions of an image whose symbols an import made: the source data that the imported file has
+// of each frame and mapping. Stored as the second frame of the image's content of `ImageType::kKernelSymbols`
 // (schemas/wire/README.md).
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace perfleet {
 
-// Each of an import's frames has so many offsets of its own, so that one before it is of the same frame.
+// Imports give each frame this many offsets, so that the offset before a return address belongs to the same frame.
 inline constexpr std::uint64_t kKeptPlaceSizeBytes = 16;
 
 struct KeptSources {
@@ -33,21 +33,20 @@ struct KeptSources {
     std::uint64_t start = 0;
     std::uint64_t limit = 0;
     std::uint64_t file_offset = 0;
-    // Of the mapping as pprof has them: has functions (1), names of files (2), numbers of lines (4), inlined frames
-    // (8).
+    // Flags of the mapping as in pprof: has functions (1), file names (2), line numbers (4), inlined frames (8).
     std::uint32_t flags = 0;
-    // Of the whole profile, said with each of its images.
+    // Of the whole profile; repeated with each of its images.
     std::vector<std::string> comments;  // may have several lines
     std::string drop_frames;
     std::string keep_frames;
     std::vector<std::string> files{{}};
-    std::vector<Place> places;  // the one of offset N * kKeptPlaceSizeBytes is number N
+    std::vector<Place> places;  // number N has offset N * kKeptPlaceSizeBytes
 
-    // The place of an offset, or of the one behind it, as callers are looked up; nullptr: there is none.
+    // The place at an offset, or at the offset after it, because callers are looked up one before; nullptr: none.
     [[nodiscard]] const Place* find(std::uint64_t offset) const;
 };
 
-// Whether an import made the names of the image.
+// Whether an import made the image's symbols.
 [[nodiscard]] bool has_made_names(const ImageDefinition& image);
 
 [[nodiscard]] std::string kept_sources_text(const KeptSources& sources);

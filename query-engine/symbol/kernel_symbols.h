@@ -1,4 +1,4 @@
-// The symbols of a kernel or a module of it, as the collector sent them: the text in `ImageType::kKernelSymbols`
+// The symbols of a kernel or of one of its modules that the collector sent: the text in `ImageType::kKernelSymbols`
 // (schemas/wire/README.md).
 #pragma once
 
@@ -12,8 +12,8 @@ namespace perfleet {
 
 inline constexpr std::size_t kKernelSymbolsMax = 4U << 20;
 
-// `text` is untrusted: lines that can't be read are left out, and counted in `bad_lines`. Which symbols are taken, and
-// how far they reach, is perf's rule for /proc/kallsyms.
+// `text` is untrusted: malformed lines are skipped and counted in `bad_lines`. Symbols and their ends follow perf's
+// rules for /proc/kallsyms.
 [[nodiscard]] Result<SymbolTable> symbols_of_kernel(std::string_view text, std::uint64_t& bad_lines);
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// MiniDebugInfo: the symbols of functions that .dynsym lacks, in a stripped file's section .gnu_debugdata: an ELF file
-// by xz, as Fedora's packages have it.
+// MiniDebugInfo: symbols that .dynsym lacks, in a stripped file's section .gnu_debugdata: an ELF file compressed by xz,
+// as in Fedora's packages.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace perfleet {
 
-inline constexpr std::size_t kMiniDebugInfoSizeBytesMax = 64U << 20;         // unpacked
+inline constexpr std::size_t kMiniDebugInfoSizeBytesMax = 64U << 20;         // uncompressed
 inline constexpr std::size_t kMiniDebugInfoMemorySizeBytesMax = 128U << 20;  // of the decoder
 
 // The file is untrusted. Errors: kNotFound (it has none), kCorrupt, kTooLarge, kInvalid (no ELF file).

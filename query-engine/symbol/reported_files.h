@@ -1,5 +1,5 @@
-// Files of which the same is to be told: a sentence for each, or where there are many, as where programs are built all
-// the time or recorded elsewhere, one line for all of them.
+// Collects warnings about files with the same fault: a sentence for each of up to kSentencesMax files, else one line
+// for all.
 //
 // Not thread-safe.
 #pragma once
@@ -15,15 +15,15 @@ namespace perfleet {
 
 class ReportedFiles {
 public:
-    static constexpr std::size_t kFilesMax = 256;  // that are kept
+    static constexpr std::size_t kFilesMax = 256;  // kept at once
     static constexpr std::ptrdiff_t kSentencesMax = 3;
 
-    // `of_all` follows the names.
+    // In the common line, `of_all` follows the names.
     explicit ReportedFiles(std::string of_all) : of_all_{std::move(of_all)} {}
 
     void add(const std::string& path, std::string sentence) {
         files_.emplace(path, std::move(sentence));
-        if (files_.size() > kFilesMax) {  // which are kept doesn't depend on the order
+        if (files_.size() > kFilesMax) {  // drops the last by path, so the result doesn't depend on the order
             is_cut_ = true;
             files_.erase(std::prev(files_.end()));
         }

@@ -1,9 +1,9 @@
-// Source lines and inlined functions of the frames of images: which file has the DWARF of an image, and where in it an
-// offset lies.
+// Finds source lines and inlined functions of frames: looks for the file with an image's DWARF, and the address of an
+// offset in it.
 //
-// Files are looked for where symbols are (symbol_files.h), and used only if their build-id is the image's. Those that
-// were used last stay open, their debug sections together no larger than kDebugSectionsSizeBytesMax, beside the one in
-// use. Thread-safe; one thread at a time reads.
+// Searches where symbols are searched (symbol_files.h), and uses only files with the image's build-id. The last used
+// files stay open, with debug sections of at most kDebugSectionsSizeBytesMax in total, plus the one in use.
+// Thread-safe; one thread at a time reads.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ public:
     SourceFrames(const SourceFrames&) = delete;
     SourceFrames& operator=(const SourceFrames&) = delete;
 
-    // For each of these offsets (as Frame::offset) what DebugLines::frames_at() gives, or the place that an import
-    // kept; nothing where the image has no debug information here, and for kernels.
+    // DebugLines::frames_at() for each of these offsets (as Frame::offset), or the place that an import kept; empty for
+    // kernels and images without available debug information.
     [[nodiscard]] std::vector<std::vector<SourceFrame>> frames_at(const ImageDefinition& image,
                                                                   std::span<const std::uint64_t> offsets);
 
-    // Of an image whose names an import made; null: nothing is kept of it.
+    // Source places of an image whose symbols an import made; null: none.
     [[nodiscard]] std::shared_ptr<const KeptSources> kept_sources(const ImageDefinition& image);
 
-    // What could not be read, each named once.
+    // Files that could not be read, each named once.
     [[nodiscard]] std::vector<std::string> warnings() const;
 
 private:

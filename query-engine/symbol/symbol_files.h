@@ -1,5 +1,5 @@
-// Where ELF files of an image may lie that have its symbols. Places are perf's (tools/perf/util/dso.c); whether a file
-// is there, and is of this image, its build-id says.
+// Candidate paths of ELF files with an image's symbols, as in perf (tools/perf/util/dso.c). Callers check that the file
+// exists and has the image's build-id.
 #pragma once
 
 #include <string>
@@ -11,17 +11,18 @@
 
 namespace perfleet {
 
-// The build-id that a file of the image must have, raw; empty: none. A hash of the content is none.
+// The raw build-id that a file of the image must have; empty: none. A content hash doesn't count.
 [[nodiscard]] std::string_view build_id_of(const ImageDefinition& image);
 
-// The image's own file, below symfs; empty where it isn't one.
+// The image's own file, below symfs; empty if the image isn't a file.
 [[nodiscard]] std::string own_file_of(const ImageDefinition& image, const SymbolPaths& paths);
 
-// In this order; the image's own file is the last.
+// In search order; the image's own file is the last.
 [[nodiscard]] std::vector<std::string> symbol_files_of(const ImageDefinition& image, const SymbolPaths& paths);
 
-// What a stripped file calls its debug file (.gnu_debuglink), which lies beside it, in .debug there, or below a folder
-// for debug files where the image says it is. Empty without a build-id, for nothing else tells that it is of this one.
+// Candidates for the debug file that a stripped file names (.gnu_debuglink): beside it, in .debug there, or below a
+// debug folder at the image's path. Empty without a build-id, because nothing else proves that a file belongs to this
+// build.
 [[nodiscard]] std::vector<std::string> linked_debug_files_of(const ElfFile& own_file, const ImageDefinition& image,
                                                              const SymbolPaths& paths);
 

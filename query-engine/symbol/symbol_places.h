@@ -1,9 +1,9 @@
-// The symbols of one image by where they are, while its table is made: what covers an address, by perf's rules.
+// The symbols of one image by address, while its table is built: finds the symbol that covers an address by perf's
+// rules.
 //
-// perf keeps symbols in a red-black tree and takes the first that covers the address on the way down, so where symbols
-// overlap the shape of the tree decides. Few symbols do (nearly every program has one: `_init`, over the PLT): they
-// stand sorted in an array here, a tree is made of them, in the order in which perf would, only if some overlap, and
-// asked only where they do.
+// perf keeps symbols in a red-black tree and takes the first one on the way down that covers the address, so the tree's
+// shape decides between overlapping symbols. Few symbols overlap (most programs have one: `_init`, over the PLT). So
+// symbols are kept in a sorted array; a tree is built in perf's order only if some overlap, and searched only there.
 //
 // One thread.
 #pragma once
@@ -18,7 +18,7 @@ namespace perfleet {
 
 struct SymbolPlace {
     std::uint64_t start = 0;
-    std::uint64_t end = 0;  // behind the last byte
+    std::uint64_t end = 0;  // after the last byte
     std::uint8_t binding = 0;
     std::uint32_t name_number = 0;
 };
@@ -32,27 +32,27 @@ public:
     void add(SymbolPlace place) { places_.push_back(place); }
     [[nodiscard]] std::size_t size() const { return places_.size() - dropped_.size(); }
 
-    // After a table of symbols was added: one without a size reaches up to the next one, the last to the end of the
-    // page behind its own; of those with one start the better stays.
+    // To be called after each symbol table. A symbol without a size then reaches up to the next one, the last one to
+    // the end of the page after its own; of symbols with the same start the better one is kept.
     using FirstIsBetter = std::function<bool(const SymbolPlace& first, const SymbolPlace& second)>;
     void resolve(const FirstIsBetter& first_is_better);
 
-    // Where what covers an address may change; in any order.
+    // Appends the addresses at which the covering symbol may change; in any order.
     void add_borders(std::vector<std::uint64_t>& borders) const;
 
-    // Answers for ascending addresses. Borrows the places, which don't change meanwhile.
+    // Finds the symbols of ascending addresses. Borrows the places, which must not change meanwhile.
     class Finder {
     public:
         explicit Finder(const SymbolPlaces& places);
         ~Finder();
         Finder(const Finder&) = delete;
         Finder& operator=(const Finder&) = delete;
-        // Null where nothing covers it.
+        // Null if no symbol covers the address.
         [[nodiscard]] const SymbolPlace* find(std::uint64_t address);
 
     private:
         class Tree;
-        // Addresses from first to last, covered by places of which each overlaps one before.
+        // Addresses from first to last in which each place overlaps an earlier one.
         struct Overlap {
             std::uint64_t first = 0;
             std::uint64_t last = 0;
@@ -63,23 +63,23 @@ public:
         std::vector<std::uint32_t> sorted_;
         std::size_t at_ = 0;
         std::vector<Overlap> overlaps_;  // ascending
-        std::size_t overlap_ = 0;        // the first whose last isn't passed
-        std::unique_ptr<Tree> tree_;     // where there are any
+        std::size_t overlap_ = 0;        // first one that doesn't end before the current address
+        std::unique_ptr<Tree> tree_;     // null without overlaps
     };
 
 private:
-    // What was added up to then had been resolved, and so many dropped.
+    // State after the last resolve(): the number of places, and those that were dropped.
     struct ResolvedTable {
         std::size_t place_count = 0;
         std::size_t dropped_count = 0;
-        std::vector<std::uint32_t> sorted;  // with those that this call of resolve() dropped
+        std::vector<std::uint32_t> sorted;  // including those that this resolve() drops
     };
 
-    // Indices of all places that are left, by start; of those with one start by when they came.
+    // Indices of all kept places, by start, then in the order of addition.
     [[nodiscard]] std::vector<std::uint32_t> sorted() const;
 
-    std::vector<SymbolPlace> places_;    // in the order in which they came
-    std::vector<std::uint32_t> sorted_;  // those of the last resolve()
+    std::vector<SymbolPlace> places_;    // in the order of addition
+    std::vector<std::uint32_t> sorted_;  // of the last resolve()
     std::vector<std::uint32_t> dropped_;
     std::vector<ResolvedTable> resolved_;
 };

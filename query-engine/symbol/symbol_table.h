@@ -1,6 +1,7 @@
-// The symbols of one image, ready to be asked: which symbol covers an offset.
+// The symbols of one image, ready for lookup by offset.
 //
-// Built by one thread, then read by many. Offsets are those of the image's frames (of the file, or from its start).
+// Built by one thread, then read by many. Offsets are those of the image's frames (file offsets, or from the image's
+// start).
 #pragma once
 
 #include <cstddef>
@@ -14,29 +15,29 @@ namespace perfleet {
 class SymbolTable {
 public:
     struct Hit {
-        std::string_view name;    // as it stands in the file, not demangled; lives as long as the table
-        std::uint64_t start = 0;  // of the symbol; of the function without a name in a gap, 0: not known
-        std::uint64_t first = 0;  // it covers the offsets from first to last; or so far reaches the gap
+        std::string_view name;    // as in the file, not demangled; valid as long as the table
+        std::uint64_t start = 0;  // of the symbol; in a gap: of an unnamed function, 0: unknown
+        std::uint64_t first = 0;  // the symbol, or the gap, covers offsets from first to last
         std::uint64_t last = 0;
     };
 
-    // Number of a name, for add_range(). Total size is limited by the caller.
+    // Number of a name for add_range(). The caller limits the total size.
     [[nodiscard]] std::uint32_t add_name(std::string_view name);
 
-    // From `first` up to the next range's first, the symbol that starts at `start`. Ranges come ascending.
+    // The symbol that starts at `start` covers offsets from `first` up to the next range's first. Ranges must ascend.
     void add_range(std::uint64_t first, std::uint64_t start, std::uint32_t name_number);
-    // No symbol; `function_start`: a function without a name, if one is known there.
+    // A gap without a symbol; `function_start`: start of an unnamed function there, 0: unknown.
     void add_gap(std::uint64_t first, std::uint64_t function_start = 0);
-    void shrink_to_fit();  // after the last of them
+    void shrink_to_fit();  // to be called after the last range
 
-    // False when no symbol covers the offset; `hit` says then which others lie in the same gap.
+    // False if no symbol covers the offset; `hit` then describes the gap.
     [[nodiscard]] bool find(std::uint64_t offset, Hit& hit) const;
 
     [[nodiscard]] std::string_view name(std::uint32_t name_number) const;
     [[nodiscard]] std::size_t size_bytes() const;
     [[nodiscard]] bool empty() const { return ranges_.empty(); }
 
-    bool mangled = true;  // names are to be demangled
+    bool mangled = true;  // names must be demangled
 
 private:
     static constexpr std::uint32_t kNoName = ~0U;

@@ -1,4 +1,4 @@
-// What client and server say to each other, as plain values; schemas/wire/query.capnp is what travels.
+// Messages between query client and server, as plain values; schemas/wire/query.capnp is their encoding.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct More {
 struct Cancel {};
 struct Working {
     std::uint64_t done = 0;   // rows read
-    std::uint64_t total = 0;  // of so many, as far as is known; 0: nothing is known yet
+    std::uint64_t total = 0;  // rows to read, as far as known; 0: unknown
 };
 struct Columns {
     std::vector<AnswerColumn> columns;
@@ -56,7 +56,7 @@ struct QueryMessage {
 
 [[nodiscard]] std::string encode_query_message(const QueryMessage& message);
 
-// Errors: kInvalid (no query message, or one that breaks its limits), kUnsupported (a newer version).
+// Errors: kInvalid (not a query message, or beyond its limits), kUnsupported (a newer version).
 [[nodiscard]] Result<QueryMessage> decode_query_message_untrusted(std::span<const std::byte> bytes_untrusted);
 
 }  // namespace perfleet

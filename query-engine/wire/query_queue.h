@@ -1,9 +1,10 @@
-// Which queries run: clients in turn, each within its share; the others wait.
+// Schedules queries: clients take turns, each within its share; further queries wait.
 //
 //   kQueriesAtOnceMax run:  │ any client's, up to kQueriesOfClientMax each │ the last quarter: clients that have none │
 //
-// A query whose client takes no chunks yet (a chunk count of 0) doesn't run. Bounded: kQueriesWaitingOfClientMax
-// queries of a client wait, and of those beyond the first kQueriesWaitingOfClientBytes as they were sent. One thread.
+// A query whose client has granted no credit (a chunk count of 0) doesn't run. Limits: at most
+// kQueriesWaitingOfClientMax queries of a client wait; of these, all but the first take at most
+// kQueriesWaitingOfClientBytes in their encoded size. One thread.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@
 
 namespace perfleet {
 
-// Names a query: the client's connection and its number of the query.
+// A query's name: the client's connection and its number of the query.
 using QueryName = std::pair<zmtp::ConnectionId, std::uint64_t>;
 
 class QueryQueue {
@@ -30,13 +31,13 @@ public:
         QueryName name;
         query_message::Ask ask;
         std::size_t size_bytes = 0;    // of the message
-        std::uint64_t waiting_ns = 0;  // since when
+        std::uint64_t waiting_ns = 0;  // time at which it began to wait
     };
 
-    // False: too many of this client wait.
+    // False if too many queries of this client wait.
     [[nodiscard]] bool add(const std::string& client, Query query);
 
-    // Of a query that waits; false: there is none of this name.
+    // Adds credit to a waiting query; false if none has this name.
     bool add_credit(const std::string& client, const QueryName& name, std::uint32_t chunk_count);
     bool remove(const std::string& client, const QueryName& name);
 
@@ -48,7 +49,7 @@ public:
     [[nodiscard]] std::optional<Start> next();
     void end(const std::string& client);
 
-    // Clients with a query that could run if another one ended. With `of_client`: if one of its own ended.
+    // Clients with a query that could run if another one ended. `of_client`: if one of the client's own ended.
     struct Blocked {
         std::string client;
         bool of_client = false;
@@ -69,12 +70,12 @@ private:
         std::deque<Query> waiting;
         std::size_t waiting_size_bytes = 0;
         std::uint32_t running = 0;
-        std::uint64_t turn = 0;  // the lowest is next: it came, or a query of it started or ended, before the others
+        std::uint64_t turn = 0;  // the lowest is next; set when the client came, or a query of it started or ended
     };
     enum class Bound : std::uint8_t { kNone, kOfClient, kOfAll };
 
     [[nodiscard]] Bound bound_of(const Client& client) const;
-    // Which of its waiting queries is next.
+    // The index of the waiting query to start next.
     [[nodiscard]] static std::optional<std::size_t> startable(const Client& client);
     void forget_if_idle(const std::string& client);
 

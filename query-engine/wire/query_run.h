@@ -1,4 +1,4 @@
-// One query that runs: its thread, the credit of its client, and the way of its chunks to the socket's thread.
+// A running query: its thread, its client's credit, and the transfer of its chunks to the socket's thread.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace perfleet {
 
-// From the queries' threads to the socket's thread, which is woken through a descriptor.
+// Passes chunks from the queries' threads to the socket's thread, which is woken by a descriptor.
 class Outbox {
 public:
     struct Item {
@@ -48,17 +48,17 @@ public:
     QueryRun(const QueryRun&) = delete;
     QueryRun& operator=(const QueryRun&) = delete;
 
-    // By the socket's thread.
+    // To be called by the socket's thread.
     void add_credit(std::uint32_t chunk_count);
     void cancel();
-    // So that its place is free for others; the client gets this error.
+    // Cancels with this error for the client, to free the place for others.
     void cancel(Error error);
-    // How long its client has held it up: without taking chunks, beyond limits::kQueryChunkTimeNs for each that it
-    // took.
+    // How long its client has blocked it: time without taking chunks, beyond limits::kQueryChunkTimeNs for each chunk
+    // that it took.
     [[nodiscard]] std::chrono::nanoseconds stalled() const;
     [[nodiscard]] query_message::Working working() const { return {done_, total_}; }
 
-    // By the query's thread.
+    // To be called by the query's thread.
     [[nodiscard]] Result<Done> send_table(Answer answer) override;
     [[nodiscard]] Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) override;
     [[nodiscard]] const std::atomic<bool>& cancelled() const override { return cancelled_; }
@@ -81,7 +81,7 @@ private:
     std::uint32_t credit_;
     std::optional<Clock::time_point> stalled_since_;
     std::chrono::nanoseconds stalled_before_{0};
-    std::optional<Error> error_;  // in place of the handler's
+    std::optional<Error> error_;  // replaces the handler's
     std::thread thread_;
 };
 

@@ -1,13 +1,13 @@
-// Answers queries over ZeroMQ: several at once, each on its own thread, streamed in chunks, cancelled when the client
-// says so or is gone.
+// Answers queries over ZeroMQ: several at once, each on its own thread, streamed in chunks, cancelled on the client's
+// request or when its connection ends.
 //
-// Bounded: limits::kQueriesAtOnceMax queries run, each client has a share of them, and some more of each client wait
-// (query_queue.h); those beyond are refused as kBusy. A client is the owner of a key, or a connection where there are
-// no keys. limits::kQueryChunksAheadMax chunks of limits::kQueryChunkSizeBytes for each query: a handler waits until
-// its client has taken some. A query whose client takes nothing for limits::kQueryIdleNs is given up, for
-// limits::kQueryStalledNs if others wait for its place. Messages that start nothing and belong to no query (not
-// understood, refused, of a query that isn't there) are counted, and a client that sends too many of them is cut off.
-// Connections are bounded by schemas/zmtp/server.h; above the limit one without a query makes way for a new one.
+// Limits: limits::kQueriesAtOnceMax queries run, each client has a share of them, and some more queries of each client
+// wait (query_queue.h); others are refused as kBusy. A client is the owner of a key, or a connection if there are no
+// keys. At most limits::kQueryChunksAheadMax chunks of limits::kQueryChunkSizeBytes are sent ahead: the handler then
+// waits until its client has taken some. A query whose client takes nothing for limits::kQueryIdleNs ends; if others
+// wait for its place, after limits::kQueryStalledNs. Messages that start nothing and belong to no query (malformed,
+// refused, of an unknown query) count as strikes, and a client with too many is disconnected. Connections are limited
+// by schemas/zmtp/server.h; at the limit one without a query is closed for a new one.
 #pragma once
 
 #include <cstdint>
@@ -26,35 +26,36 @@
 
 namespace perfleet {
 
-// Runs queries, several at once, each on a thread of its own.
+// Runs a query and answers by the reply; called on several threads at once.
 using QueryHandler = std::function<Result<QueryEnd>(Query, QueryReply&)>;
 
-// Of an endpoint that asks for keys: its own secret key, and the folder of the public keys of those who may ask.
+// Keys of an endpoint that requires them: its own secret key, and the folder with public keys of query clients.
 struct QueryServerKeys {
     std::string key_file;
     std::string clients_folder;
-    std::function<void(std::string_view)> log;  // what an operator should know of the folder; may be empty
+    std::function<void(std::string_view)> log;  // for messages about the folder to the operator; may be empty
 };
 
 class QueryServer {
 public:
     static constexpr std::uint64_t kCountsEveryNs = 250'000'000;
-    // Of one client; half is forgiven every second. Who asks in another release's way sends one and reads the answer.
+    // Strikes of one client; half of them decay every second. A client of another release sends one such message and
+    // reads the error.
     static constexpr AbuseLimiter::Limits kGarbageLimits{16, 256U << 10, 1'024};
 
-    // Binds; doesn't serve yet. With `keys` only those may ask whose public key is in the folder. Errors: kUsage (no
+    // Binds; serve() answers. With `keys` only clients whose public key is in the folder may query. Errors: kUsage (no
     // endpoint, or a remote one without keys), kBusy (address in use), kPermission, kIo, and those of reading keys.
     [[nodiscard]] static Result<std::unique_ptr<QueryServer>> open(const std::string& endpoint, QueryHandler handler,
                                                                    const QueryServerKeys* keys = nullptr);
     virtual ~QueryServer() = default;
 
-    // The endpoint really bound, with the port.
+    // The bound endpoint, with the port.
     [[nodiscard]] virtual const std::string& endpoint() const = 0;
 
-    // Is told, on the thread that serves, what became of connections: within kCountsEveryNs of a change.
+    // Receives connection counts on the serving thread, within kCountsEveryNs of a change.
     using CountsLogSink = std::function<void(const TransportCounts&)>;
 
-    // Serves until `stop_fd` is readable; then cancels what runs and returns.
+    // Serves until `stop_fd` is readable; then cancels running queries and returns.
     [[nodiscard]] virtual Result<Done> serve(int stop_fd, const CountsLogSink& log_counts = {}) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Counts in the order in which they are told: by runner and stack, each pair once.
+// Sorts and merges counts: ascending by runner and stack, each pair once.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline bool is_before(const StackCount& a, const StackCount& b) {
     return std::tuple{a.runner_index, a.stack} < std::tuple{b.runner_index, b.stack};
 }
 
-// Sorts what stands from `begin` on among what stands before it, which is sorted. Most of it comes in order.
+// Sorts the counts from `begin` on into those before it, which are sorted. Fast if they come nearly in order.
 inline void sort_from(std::size_t begin, std::vector<StackCount>& counts) {
     const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(begin);
     if (!std::is_sorted(middle, counts.end(), is_before)) {
@@ -23,7 +23,7 @@ inline void sort_from(std::size_t begin, std::vector<StackCount>& counts) {
     std::inplace_merge(counts.begin(), middle, counts.end(), is_before);
 }
 
-// Makes one of neighbours with one runner and stack.
+// Merges neighbours with the same runner and stack.
 inline void sum_equal_pairs(std::vector<StackCount>& counts) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {

@@ -1,4 +1,4 @@
-// What profiles are counted from at a time: an epoch, or all epochs of a day where a summary may stand for them.
+// The units of work of counting: an epoch, or all epochs of a day if a summary may replace them.
 //
 // Plain values.
 #pragma once
@@ -20,16 +20,16 @@ struct EpochTask {
 struct CountTask {
     std::size_t session_index = 0;
     std::vector<EpochTask> epochs;  // ascending
-    std::optional<Partition> day;   // where a summary of their day stands
+    std::optional<Partition> day;   // set if a summary of their day may exist
 
     [[nodiscard]] std::vector<Series> series() const;  // of all epochs, ascending
 };
 
-// By session and epoch; those without rows in the selection are left out. Errors: those of the store.
+// The tasks by session and epoch, without epochs that have no selected rows. Errors: those of the store.
 [[nodiscard]] Result<std::vector<CountTask>> count_tasks(const Scan& scan, const StackCountOptions& options);
 
-// What the summary says, as of one epoch: its first. Options that it can't follow are those with which count_tasks()
-// gives no days. Errors: kInvalid.
+// The summary's counts, as if of its first epoch. Options that it can't follow are those with which count_tasks() gives
+// no days. Errors: kInvalid.
 [[nodiscard]] Result<EpochStackCounts> counts_of(const DaySummary& summary, std::size_t session_index,
                                                  const StackCountOptions& options);
 

@@ -1,8 +1,7 @@
-// How many samples fell on each symbol, image or both: self, and with all they called. What `top` and the comparison of
-// profiles stand on.
+// Counts samples by symbol, image or both: self, and including callees. Used by `top` and the comparison of profiles.
 //
-// Self counts the samples whose innermost frame is in the row, children those with a frame of it anywhere in their call
-// chain, each sample once. One thread. Borrows the symbolizer and the query's memory.
+// Self counts samples whose innermost frame is in the row; children those with any frame of it in their call chain,
+// each sample once. One thread. Borrows the symbolizer and the query's memory.
 #pragma once
 
 #include <algorithm>
@@ -26,13 +25,13 @@ struct FrameCount {
     std::uint64_t children = 0;
 };
 
-// Counts by group: whatever tells apart whose samples they are.
+// Counts by group; Group is what distinguishes runners, such as the command.
 template <class Group>
 class FrameCounts {
 public:
     using Counts = std::unordered_map<std::uint32_t, FrameCount>;  // by number of the row
 
-    // Names are looked for by `worker_count` threads, as `wanted` where rows are of symbols.
+    // Names are looked up on `worker_count` threads; `wanted` applies if rows are of symbols.
     FrameCounts(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, bool by_symbol, bool by_image,
                 FrameNames::Wanted wanted = FrameNames::Wanted::kSymbols)
         : names_{symbolizer, memory, worker_count, by_symbol ? wanted : FrameNames::Wanted::kImagesAlone},
@@ -40,7 +39,7 @@ public:
           by_image_{by_image},
           share_{memory} {}
 
-    // group_of(runner) says where a runner's samples count. Counts no more where the memory is exceeded.
+    // group_of(runner) gives the group of a runner's samples. Stops counting when the memory is exceeded.
     template <class GroupOf>
     void add(const EpochStackCounts& epoch, const GroupOf& group_of) {
         dictionary_ = epoch.dictionary.get();
@@ -64,14 +63,14 @@ public:
     }
 
     [[nodiscard]] std::size_t row_count() const { return rows_.size(); }
-    // Of a row; empty where rows aren't told apart by it.
+    // Text of a row; empty if rows aren't grouped by symbol.
     [[nodiscard]] std::string symbol(std::uint32_t row) const {
         return by_symbol_ ? names_.symbols().text(names_.name(rows_[row]).symbol) : std::string{};
     }
     [[nodiscard]] std::string image(std::uint32_t row) const {
         return by_image_ ? names_.images().text(names_.name(rows_[row]).image) : std::string{};
     }
-    // By symbol, then by image, as texts.
+    // Orders by the texts of symbol, then image.
     [[nodiscard]] std::strong_ordering compare(std::uint32_t a, std::uint32_t b) const {
         const FrameName first = names_.name(rows_[a]);
         const FrameName second = names_.name(rows_[b]);
@@ -100,7 +99,7 @@ private:
                groups_.size() * kGroupSizeBytes + entry_count_ * kCountSizeBytes;
     }
 
-    // Callers come first.
+    // Callers must be added before their callees.
     void add_node(const NodeTotal& node) {
         const std::uint32_t row = row_of(node.node);
         FrameCount& sum = sums_[row];
@@ -112,13 +111,13 @@ private:
         total_ += node.self;
     }
 
-    // What is known of a node: bits for the rows of its callers and its own, of 62 (most rows aren't on the path), and
-    // these two. 0: nothing yet.
+    // What is known of a node: 62 bits that hash the rows of its callers and its own, and the two flags below. 0:
+    // nothing yet.
     static constexpr std::uint64_t kIsKnown = 1ULL << 63U;
     static constexpr std::uint64_t kIsInner = 1ULL << 62U;  // a caller has the same row
     static constexpr std::uint32_t kPathBits = 62;
 
-    // Whether no caller has the node's row: then a sample of it is one of the row's that wasn't counted yet.
+    // Whether no caller has the node's row: then its samples are new to the row's children.
     bool is_outermost(const NodeTotal& node, std::uint32_t row) {
         if (node.node.value >= node_paths_.size()) {
             node_paths_.resize(std::size_t{node.node.value} + 1);
@@ -183,10 +182,10 @@ private:
     const EpochDictionary* dictionary_ = nullptr;
     std::vector<std::uint64_t> node_paths_;  // of the epoch
     std::vector<std::uint32_t> name_rows_;   // by the name's number
-    std::vector<std::uint32_t> rows_;        // the name of each, or of one of them
-    FlatTable<std::uint32_t> row_numbers_;   // where several names are one row, by symbol or image: 1 + the row's
-    std::vector<FrameCount> sums_;           // of the runner at hand; as rows_
-    std::vector<std::uint32_t> touched_;     // rows with a sum
+    std::vector<std::uint32_t> rows_;        // a name of each row
+    FlatTable<std::uint32_t> row_numbers_;   // if several names share a row, by symbol or image: 1 + the row's number
+    std::vector<FrameCount> sums_;           // of the current runner; by row
+    std::vector<std::uint32_t> touched_;     // rows with a sum of the current runner
     std::uint64_t total_ = 0;
     std::map<Group, Counts> groups_;
     std::size_t entry_count_ = 0;  // of all groups

@@ -1,4 +1,4 @@
-// Samples by their innermost frame: --image and --symbol.
+// Filters samples by their innermost frame: --image and --symbol.
 #pragma once
 
 #include "query-engine/scan/scan.h"
@@ -6,8 +6,8 @@
 
 namespace perfleet {
 
-// Makes the scan hold innermost frames against the names of its selection: as `top` shows them, an image also by its
-// path. Does nothing where there are none.
+// Sets the scan's frame filter from the names in its selection. Names match as `top` shows them; images also by path.
+// Does nothing without such names.
 void filter_frames(Scan& scan, const SymbolPaths& paths);
 
 }  // namespace perfleet

@@ -1,9 +1,9 @@
-// Names of the frames of call chains: a number for each (symbol, image), the same in all epochs.
+// Names the frames of call chains: one number for each (symbol, image), the same in all epochs.
 //
-// The frames of an epoch are sorted by image and offset and named in that order, beside the image's symbols; images are
-// named on several threads, which can't be seen. Addresses that no symbol covers have the name of their function's
-// start, `[image+0xstart]`, where an unwind table tells it, else `[image]`. Where each of them is wanted they are
-// numbers until they are read: a profile of programs without symbols has more of those than of anything else.
+// The frames of an epoch are sorted by image and offset and named in that order, with the image's symbols at hand.
+// Several threads name images; results don't depend on it. Addresses without a symbol are named by the start of their
+// function, `[image+0xstart]`, if an unwind table gives it, else `[image]`. With kAddresses each such address has a
+// name, which stays a number until it is read: profiles of programs without symbols have very many.
 //
 // One thread. Borrows the symbolizer and the query's memory.
 #pragma once
@@ -28,7 +28,7 @@
 
 namespace perfleet {
 
-// Texts and their numbers, from 0.
+// Numbers texts, from 0.
 class TextNumbers {
 public:
     TextNumbers() = default;
@@ -36,7 +36,7 @@ public:
     TextNumbers& operator=(const TextNumbers&) = delete;
 
     std::uint32_t number_of(const std::string& text);
-    // Stays where it is.
+    // The reference stays valid when texts are added.
     [[nodiscard]] const std::string& text(std::uint32_t number) const { return *texts_[number]; }
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
 
@@ -46,23 +46,23 @@ private:
     std::size_t size_bytes_ = 0;             // of memory, about
 };
 
-// Names of symbols and their numbers. One text has one number, whether it is a symbol's or made of an image's name and
-// an offset.
+// Numbers the names of symbols. Equal texts have one number, whether they come from a symbol or from an image's name
+// and an offset.
 class SymbolNumbers {
 public:
     // Borrows the images' names.
     explicit SymbolNumbers(TextNumbers& images) : images_{images} {}
 
     std::uint32_t number_of(const std::string& text);
-    // Of Symbolizer::place_name().
+    // The number of Symbolizer::place_name().
     std::uint32_t number_of(std::uint32_t image, std::uint64_t offset);
-    // Whether it is number_of(image, some offset); their indices count from 0.
+    // Whether `number` is number_of(image, some offset). Indices of such numbers count from 0.
     [[nodiscard]] bool is_place_in(std::uint32_t number, std::uint32_t image) const {
         return (number & kPlaceBit) != 0 && places_[place_index(number)].image == image;
     }
     [[nodiscard]] static std::uint32_t place_index(std::uint32_t number) { return number & ~kPlaceBit; }
     [[nodiscard]] std::string text(std::uint32_t number) const;
-    // As the texts compare.
+    // Orders by text.
     [[nodiscard]] std::strong_ordering compare(std::uint32_t a, std::uint32_t b) const;
     [[nodiscard]] std::size_t size_bytes() const;  // of memory, about
 
@@ -80,17 +80,17 @@ private:
 };
 
 struct FrameName {
-    std::uint32_t symbol = 0;  // numbers of FrameNames::symbols() and images()
+    std::uint32_t symbol = 0;  // of FrameNames::symbols() and images()
     std::uint32_t image = 0;
 };
 
 class FrameNames {
 public:
     enum class Wanted : std::uint8_t {
-        kSymbols,  // where no symbol covers an address: its function, `[image+0xstart]`, if it is known, else `[image]`
-        kComparable,   // `[image]` there, for functions of other builds begin elsewhere
-        kAddresses,    // each address that no symbol covers has a name of its own: `image+0xoffset`
-        kImagesAlone,  // no ELF file is read, and all symbols are one
+        kSymbols,      // without a symbol: the function, `[image+0xstart]`, if it is known, else `[image]`
+        kComparable,   // without a symbol: `[image]`, because functions of other builds start elsewhere
+        kAddresses,    // without a symbol: each address has a name, `image+0xoffset`
+        kImagesAlone,  // reads no ELF file; all symbols are one
     };
 
     [[nodiscard]] static Wanted wanted(bool each_address) {
@@ -103,17 +103,17 @@ public:
     FrameNames(const FrameNames&) = delete;
     FrameNames& operator=(const FrameNames&) = delete;
 
-    // Names all frames of these call chains. What is asked about nodes is about those of the last epoch.
+    // Names all frames of these call chains. number_of() then refers to nodes of this epoch.
     void name_epoch(const EpochDictionary& dictionary, std::span<const StackCount> counts);
 
-    // Of a node of these chains: from 0, one number for each pair of symbol and image.
+    // The number of a node of these chains, from 0; one number for each pair of symbol and image.
     [[nodiscard]] std::uint32_t number_of(StackNumber node) const { return node_numbers_[node.value]; }
     [[nodiscard]] FrameName name(std::uint32_t number) const { return names_[number]; }
     [[nodiscard]] FrameName name_of(StackNumber node) const { return names_[number_of(node)]; }
     [[nodiscard]] std::size_t name_count() const { return names_.size(); }
 
-    // One line that names the images whose symbols are missing, and the way out, unless that concerns few of the
-    // samples that were named. Where `--addresses` would show each address it says so.
+    // Adds a warning that names images without symbols and what to do about it, unless they hold few of the named
+    // samples. With HintAt::kAddresses it also mentions `--addresses`.
     enum class HintAt : std::uint8_t { kAddresses, kNoAddresses };
     void add_hint(HintAt at, std::vector<std::string>& warnings) const;
 
@@ -122,13 +122,13 @@ public:
     [[nodiscard]] std::size_t size_bytes() const;  // of memory, about
 
 private:
-    // Nodes whose frames lie in one image, with the same upper half of their offsets.
+    // Nodes whose frames lie in one image and share the upper half of their offsets.
     struct Group {
         ImageNumber image;
         std::uint32_t offset_high = 0;
         std::vector<std::uint32_t> nodes;
     };
-    // What they are called.
+    // The names of a group's frames.
     struct NamedGroup {
         const Group* group = nullptr;
         std::vector<std::uint64_t> frames;  // lower half of the offset, then the node; ascending
@@ -142,7 +142,7 @@ private:
     [[nodiscard]] std::uint32_t nameless_number_of(FrameName name, const ImageDefinition& image);
     void count_nameless(std::span<const StackCount> counts);
 
-    // Samples in addresses that no symbol covers, of one name of an image.
+    // Samples at addresses without a symbol, by image name.
     struct Nameless {
         std::string build_id;  // raw; empty: none, or it isn't the only one
         bool has_file = false;

@@ -1,5 +1,5 @@
-// Counts of epochs whose stacks the dictionary of their partition knows, added up: one array for all of them, so that
-// chains are followed and named once a partition.
+// Adds up counts of epochs whose stacks are in the dictionary of their partition, in one array, so that chains are
+// followed and named once for each partition.
 //
 // PartitionDictionaries: any thread. PartitionCounts: one.
 #pragma once
@@ -22,14 +22,14 @@
 
 namespace perfleet {
 
-// Puts the tasks whose epochs may be counted together side by side, behind the others, and hands out dictionaries of
-// their partitions: the last few, and only those that cost no more to read than the definitions of these epochs.
+// Moves tasks whose epochs may be counted together to the end, grouped, and gives the dictionaries of their partitions.
+// Keeps the last few dictionaries, and uses only those that are cheaper to read than the definitions of these epochs.
 class PartitionDictionaries {
 public:
-    // Borrows the scan. `may_use` false: none is used, and the tasks stay as they are.
+    // Borrows the scan. `may_use` false: uses no dictionary, and tasks keep their order.
     PartitionDictionaries(const Scan& scan, bool may_use, std::vector<CountTask>& tasks);
 
-    // Null where there is none for this task, or it isn't worth it. Errors: those of the store.
+    // Null if there is none for this task, or it isn't worth reading. Errors: those of the store.
     [[nodiscard]] Result<std::shared_ptr<const PartitionStacks>> of(const CountTask& task);
 
 private:
@@ -55,21 +55,21 @@ private:
     std::deque<Known> known_;  // the last used first
 };
 
-// The counts of one epoch, told by the nodes of its partition's dictionary. False, and nothing is changed, where one of
-// its stacks isn't in the map.
+// Translates the stacks of an epoch's counts into nodes of its partition's dictionary. False, without changes, if one
+// of the stacks isn't in the map.
 [[nodiscard]] bool translate(std::span<const std::uint32_t> map, const std::shared_ptr<const PartitionStacks>& stacks,
                              EpochStackCounts& counts);
 
 class PartitionCounts {
 public:
-    // Borrows the memory. As visit_stack_counts(): what is visited are the sums.
+    // Borrows the memory. The visitor gets the sums, like that of visit_stack_counts().
     PartitionCounts(QueryMemory& memory, std::size_t array_size_bytes,
                     const std::function<void(const EpochStackCounts&)>& visitor)
         : array_size_bytes_{array_size_bytes}, visitor_{visitor}, share_{memory} {}
 
-    // Counts that were translated into `stacks`. Those of another dictionary are visited first.
+    // Adds counts that were translated into `stacks`. Sums of another dictionary are visited first.
     void add(const EpochStackCounts& counts, const std::shared_ptr<const PartitionStacks>& stacks);
-    // Visits what was added.
+    // Visits the remaining sums.
     void finish();
 
 private:

@@ -1,4 +1,4 @@
-// Sums of rows by (runner, stack) while they are counted.
+// Sums of rows by (runner, stack) during counting.
 //
 // One thread.
 #pragma once
@@ -15,8 +15,8 @@
 
 namespace perfleet {
 
-// Sums by (runner, stack): arrays of neighbouring stacks where they fit, for those are seen together, else a hash
-// table. Where an epoch has few stacks an array holds all of a runner's.
+// Sums by (runner, stack). Uses arrays of neighbouring stacks while they fit, because neighbours occur together, then a
+// hash table. If an epoch has few stacks, one array holds all of a runner's.
 class RunnerSums {
 public:
     RunnerSums(std::size_t size_bytes_max, std::size_t stack_count)
@@ -31,8 +31,8 @@ public:
         }
     }
 
-    // As add() for each of the stacks, with its weight, or 1 where `weights` is empty. `bits`: no other bit is set in
-    // any of them.
+    // Calls add() for each of the stacks, with its weight, or 1 if `weights` is empty. `bits`: no stack has other bits
+    // set.
     void add_all(std::uint32_t runner, std::span<const std::uint32_t> stacks, std::uint32_t bits,
                  std::span<const std::uint64_t> weights) {
         if (weights.empty()) {
@@ -42,7 +42,7 @@ public:
         }
     }
 
-    // Ascending by stack; then, in any order, those that had no array: a stack may come twice.
+    // Ascending by stack; then those without an array, in any order: a stack may occur twice.
     template <class Function>
     void for_each(std::uint32_t runner, Function function) const {
         if (runner >= pages_.size()) {
@@ -62,7 +62,7 @@ public:
     }
     [[nodiscard]] const FlatTable<std::uint64_t>& others() const { return others_; }
 
-    // At most so many pairs have a sum.
+    // An upper limit of the number of pairs with a sum.
     [[nodiscard]] std::size_t pair_count() const {
         std::size_t count = 0;
         others_.for_each([&](std::uint64_t, std::uint64_t) { ++count; });
@@ -95,7 +95,7 @@ private:
     [[nodiscard]] std::size_t page_size_bytes() const { return sizeof(std::uint64_t) << page_shift_; }
     [[nodiscard]] std::size_t page_mask() const { return (std::size_t{1} << page_shift_) - 1; }
 
-    // Null where there is none and no room for one.
+    // Null if there is no page and no memory for one.
     std::uint64_t* page_of(std::uint32_t runner, std::size_t page_index) {
         if (runner >= pages_.size()) {
             pages_.resize(runner + 1);

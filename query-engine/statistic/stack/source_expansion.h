@@ -1,9 +1,8 @@
-// Call chains with the functions that a compiler inlined as frames of their own, and functions told apart by source
-// line.
+// Expands call chains: functions that a compiler inlined become frames, and functions can be told apart by source line.
 //
-// An inlined function is called `NAME (inlined)`, as perf does, and called by the function it was inlined into. The
-// frame of an address keeps its symbol's name. Callers are looked up before the address they return to. Images without
-// debug information here stay as they are.
+// An inlined function is named `NAME (inlined)`, as in perf, and its caller is the function into which it was inlined.
+// The frame of an address keeps its symbol's name. For callers the address before the return address is looked up.
+// Images whose debug information isn't available stay unchanged.
 //
 // One thread. Borrows the symbolizer and the query's memory.
 #pragma once
@@ -28,26 +27,26 @@ namespace perfleet {
 struct SourceOptions {
     bool has_inlines = false;
     bool has_lines = false;
-    bool lines_alone = false;  // a frame is called by its line, kUnknownLine where there is none
+    bool lines_alone = false;  // frames are named by their line only, or kUnknownLine
 
     [[nodiscard]] bool any() const { return has_inlines || has_lines; }
 };
 
-// inlines.
+// The option inlines.
 [[nodiscard]] const OptionTable<SourceOptions>& inline_option();
 
 class SourceExpansion {
 public:
-    // More frames of one chain are left out; with those that were recorded it stays one that readers follow.
+    // Further inlined frames of a chain are left out, so that its depth stays within the limit for readers.
     static constexpr std::uint32_t kInlinedOfChainMax = limits::kStackChainMax - limits::kCallChainDepthMax;
-    // Between a function's name and its line, in symbols of `has_lines`.
+    // Separates a function's name from its line in symbols with lines.
     static constexpr char kLineSeparator = '\x1f';
-    static constexpr std::string_view kUnknownLine = "[unknown]";  // as frames that weren't recorded
+    static constexpr std::string_view kUnknownLine = "[unknown]";  // like frames that weren't recorded
 
     SourceExpansion(Symbolizer& symbolizer, QueryMemory& memory, SourceOptions options)
         : symbolizer_{symbolizer}, options_{options}, share_{memory} {}
 
-    // As visit_stack_counts(), of chains with what the options ask for.
+    // Like visit_stack_counts(), with expanded chains.
     [[nodiscard]] Result<Done> visit(const Scan& scan, const StackCountOptions& options,
                                      const std::function<void(const EpochStackCounts&)>& visitor);
 
@@ -55,16 +54,16 @@ public:
     [[nodiscard]] Result<EpochStackCounts> expand(const EpochStackCounts& epoch);
 
 private:
-    using Place = std::pair<std::uint64_t, bool>;  // offset, and whether it is of a caller
+    using Place = std::pair<std::uint64_t, bool>;  // offset, and whether it is a caller's
     struct MadeFrame {
-        bool is_made = false;  // else it is the frame itself
+        bool is_made = false;  // else it is the recorded frame
         std::uint64_t number = 0;
     };
-    // From the function whose code it is to the innermost one.
+    // From the function that holds the code to the innermost inlined one.
     using MadeFrames = std::vector<MadeFrame>;
     class Epoch;
 
-    // For what isn't known yet of the image.
+    // Looks up places of the image that aren't cached yet.
     void look_up(const ImageDefinition& image, const std::vector<Place>& places);
 
     Symbolizer& symbolizer_;

@@ -1,8 +1,8 @@
-// How often each call chain was seen, by thread name (and slice of time, when asked): what profiles (top, tree, folded
-// stacks) are made from.
+// Counts call chains by thread name (and slice of time, if requested): the input of profiles (top, tree, folded
+// stacks).
 //
-// Counts are sums, so they don't depend on the number of threads, the batching or the order of delivery, nor on whether
-// they come from summaries: those stand for exactly the rows that aren't read then.
+// Counts are sums, so they don't depend on the number of threads, the batching, the order of delivery, or the use of
+// summaries: a summary replaces exactly the rows that aren't read.
 #pragma once
 
 #include <cstddef>
@@ -22,22 +22,22 @@ inline constexpr std::int64_t kNsPerMinute = 60 * kNsPerSecond;
 
 struct StackCountOptions {
     std::string event;
-    bool sum_weights = false;  // else rows
-    bool per_thread = false;   // Runner::pid and tid are told
-    bool per_cgroup = false;   // Runner::cgroup is told
-    bool per_cpu = false;      // Runner::cpu is told
-    // Ascending ticks of a session at which a new slice of time begins: Runner::slice is told. Empty: all is slice 0.
+    bool sum_weights = false;  // else count rows
+    bool per_thread = false;   // set Runner::pid and tid
+    bool per_cgroup = false;   // set Runner::cgroup
+    bool per_cpu = false;      // set Runner::cpu
+    // Ascending ticks of a session at which slices of time begin; sets Runner::slice. Empty: all is slice 0.
     std::function<std::vector<Ticks>(std::size_t session_index)> cuts = nullptr;
-    std::size_t array_size_bytes_max = 64U << 20;  // of arrays to count in; beyond, hash tables as great as needed
+    std::size_t array_size_bytes_max = 64U << 20;  // of arrays; beyond this, hash tables without a limit of their own
 };
 
-// Whom rows are counted for.
+// The thread or group whose rows are counted.
 struct Runner {
     std::string command;
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
     std::uint32_t slice = 0;
-    std::string cgroup = {};  // its path; empty: not known
+    std::string cgroup = {};  // path; empty: unknown
     std::uint32_t cpu = 0;
 
     friend auto operator<=>(const Runner&, const Runner&) = default;
@@ -49,7 +49,8 @@ struct StackCount {
     std::uint64_t value = 0;
 };
 
-// Of one epoch; or, without cuts, of all of a partition whose stacks its dictionary knows, as of the first of them.
+// Counts of one epoch; or, without cuts, of all epochs of a partition whose stacks are in its dictionary: then session
+// and epoch are those of the first.
 struct EpochStackCounts {
     std::size_t session_index = 0;
     EpochNumber epoch;
@@ -62,8 +63,7 @@ struct EpochStackCounts {
 // chain without frames.
 void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<StackNumber>& chain);
 
-// Epoch by epoch, or several together; those without a row in the selection are left out. Rows outside the time range
-// are not counted.
+// Visits the counts of each epoch, or of several together. Epochs without selected rows are left out.
 [[nodiscard]] Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
                                               const std::function<void(const EpochStackCounts&)>& visitor);
 

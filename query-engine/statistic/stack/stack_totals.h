@@ -1,6 +1,5 @@
-// From the counts of call chains to those of their nodes: how often each was innermost, and how often it was in a chain
-// at all. A chain's nodes are shared with its neighbours, so this costs a step a node, not a step a frame of each
-// chain.
+// Computes from the counts of call chains those of their nodes: how often each was innermost (self), and how often it
+// was in a chain (total). Chains share nodes, so the cost is a step a node instead of a step a frame of each chain.
 //
 // One thread. Borrows nothing between calls.
 #pragma once
@@ -22,8 +21,8 @@ struct NodeTotal {
 
 class StackTotals {
 public:
-    // Of counts of one epoch and one runner, ascending by stack. Callers come before what they called; a chain without
-    // frames is the node kEmptyStack. Good until the next call.
+    // `counts`: of one epoch and one runner, ascending by stack. In the result callers come before callees; a chain
+    // without frames is the node kEmptyStack. Valid until the next call.
     [[nodiscard]] std::span<const NodeTotal> of(const EpochDictionary& dictionary, std::span<const StackCount> counts);
 
 private:
