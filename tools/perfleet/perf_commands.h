@@ -1,4 +1,4 @@
-// The commands of perf that perfleet doesn't have, for those who type them.
+// Commands and options of perf that perfleet doesn't have, with their replacements.
 #pragma once
 
 #include <string_view>
@@ -9,11 +9,11 @@ class App;
 
 namespace perfleet {
 
-// What does that command's work here, as a line to type or a sentence; empty where perf has no such command, or
-// perfleet has it too.
+// The replacement of a perf command, as a command line or a sentence; empty if perf has no such command, or perfleet
+// has it, too.
 [[nodiscard]] std::string_view instead_of_perf_command(std::string_view name);
 
-// Options that perf's commands have and perfleet's of the same name don't: each is refused with what to use instead.
+// Adds options that perf's commands have and perfleet's of the same name lack: each is rejected with its replacement.
 void add_perf_query_options(CLI::App& app);
 
 }  // namespace perfleet

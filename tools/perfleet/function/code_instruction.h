@@ -1,4 +1,4 @@
-// What an instruction does to the flow of control, from its text as objdump prints it (AT&T syntax).
+// Decodes how an instruction changes the control flow, from its text as objdump prints it (AT&T syntax).
 //
 // Of x86-64 and AArch64. Plain values.
 #pragma once
@@ -11,24 +11,24 @@
 namespace perfleet {
 
 enum class InstructionKind {
-    kPlain,         // goes on to the next one; calls, too
+    kPlain,         // continues with the next one; also calls
     kReturn,        //
-    kJump,          // to `target`, on its condition
-    kComputedJump,  // to where registers or memory say
+    kJump,          // to `target`, possibly conditional
+    kComputedJump,  // to an address from registers or memory
     kStop,          // traps
-    kUnknown,       // isn't understood
+    kUnknown,       // not decoded
 };
 
 struct CodeInstruction {
     InstructionKind kind = InstructionKind::kPlain;
     std::uint64_t target = 0;
-    std::uint64_t reads_from = 0;  // memory that it names by a distance from itself; 0: none
+    std::uint64_t reads_from = 0;  // address of memory named relative to the instruction; 0: none
     function_branch branch = jump_if(FUNCTION_ALWAYS);
     bool has_lock = false;  // begins with a prefix that a jump may skip
-    // The kernel emulates it where a probe stands on it, and needn't step over it: Linux does so with few.
+    // The kernel emulates it under a probe instead of single-stepping it; Linux emulates few instructions.
     bool is_emulated = false;
-    bool is_refused = false;    // the kernel puts no probe there
-    bool is_untracked = false;  // "notrack": of compilers the jump of a switch, which stays in the function
+    bool is_refused = false;    // the kernel refuses a probe on it
+    bool is_untracked = false;  // "notrack": compilers use it for a switch, whose targets stay in the function
 
     [[nodiscard]] bool goes_on() const {
         return kind == InstructionKind::kPlain ||

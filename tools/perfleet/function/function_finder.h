@@ -1,4 +1,4 @@
-// Finds a function of an image by its name, and where its calls begin and end.
+// Finds a function of an image by name, and the addresses at which its calls begin and end.
 //
 // Files are read as they are now; everything in them is untrusted.
 #pragma once
@@ -18,7 +18,7 @@ namespace perfleet {
 struct FunctionSearch {
     SymbolPaths paths;
     std::string objdump = "objdump";
-    bool uses_uretprobes = false;  // TracedFunction::exits stay empty
+    bool uses_uretprobes = false;  // TracedFunction::exits stays empty
 };
 
 struct FoundFunction {
@@ -26,9 +26,9 @@ struct FoundFunction {
     ProbedWay way;
 };
 
-// `name` as in the symbol table, or demangled ("ns::Class::f", without parameters), or an address of the file
-// ("0x1234"). Errors: kNotFound (names near ones; says that the file is stripped), kUsage (several functions have this
-// name), kUnsupported (where its calls end can't be told), those of reading the file.
+// `name` is that of the symbol table, or demangled ("ns::Class::f", without parameters), or an address of the file
+// ("0x1234"). Errors: kNotFound (the message names similar functions, or says that the file is stripped), kUsage
+// (several functions have this name), kUnsupported (exits can't be found), those of reading the file.
 [[nodiscard]] Result<FoundFunction> find_function(const FunctionImage& image, const std::string& name,
                                                   const FunctionSearch& search);
 

@@ -1,6 +1,6 @@
-// The files of code that a process, a program to be started or the whole machine has: where functions are looked up.
+// The images (files with code) of a process, a program or the whole machine, in which functions are looked up.
 //
-// Reads /proc, or asks the program's own dynamic loader. What is read is untrusted.
+// Reads /proc, or runs the program's own dynamic loader. What is read is untrusted.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace perfleet {
 
 struct FunctionImage {
-    std::string path;                // as this process can open it
-    std::string name;                // for people: its last part
-    std::vector<std::string> names;  // other ones it is known by
+    std::string path;                // a path that this process can open
+    std::string name;                // for messages: last part of the path
+    std::vector<std::string> names;  // further names of it
 };
 
 struct FunctionImages {
@@ -25,11 +25,11 @@ struct FunctionImages {
 // Errors: kNotFound (no such process; it has no code), kPermission.
 [[nodiscard]] Result<FunctionImages> images_of_process(std::uint32_t pid);
 [[nodiscard]] FunctionImages images_of_machine();
-// The program and the libraries that its loader will take. `path`: the file. A script is what runs it.
+// The program and the libraries that its loader would load. `path`: the file. For a script: its interpreter.
 [[nodiscard]] Result<FunctionImages> images_of_program(const std::string& path);
 
-// The image of this name: a path, the name of a file, or of a library with or without "lib" and what follows ".so".
-// Errors: kNotFound (names what there is), kUsage (several files have this name).
+// The image with this name: a path, the name of a file, or of a library with or without "lib" and the part after ".so".
+// Errors: kNotFound (the message lists images), kUsage (several files have this name).
 [[nodiscard]] Result<FunctionImage> find_image(const FunctionImages& images, const std::string& name);
 
 }  // namespace perfleet

@@ -1,4 +1,5 @@
-// What a pair of probes of a function costs on this machine: measured on functions of this process, in a child of it.
+// Measures the overhead of a function's pair of probes on this machine, with functions of this process in a child of
+// it.
 #pragma once
 
 #include <optional>
@@ -7,15 +8,15 @@
 
 namespace perfleet {
 
-// How a function is probed, as far as it decides what that costs.
+// The kind of probes, as far as it decides their cost.
 struct ProbedWay {
-    bool is_stepped_over = false;  // its first instruction: the kernel emulates few
-    bool has_exits = false;        // probes where it ends; else the kernel catches its return
+    bool is_stepped_over = false;  // the kernel single-steps the first instruction, because it emulates few
+    bool has_exits = false;        // probes at its exits; else a uretprobe
 
     friend auto operator<=>(const ProbedWay&, const ProbedWay&) = default;
 };
 
-// Medians over a few hundred calls. Nothing where it can't be measured (another machine, no rights).
+// Medians over a few hundred calls. Nothing if it can't be measured (other architecture, no permission).
 [[nodiscard]] std::optional<ProbeOverhead> measure_function_overhead(ProbedWay way);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// One measurement of functions: who is followed, for how long, and each call's time on its way into a store.
+// One measurement of functions: traces processes for a time and stores the time of each call.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@ namespace perfleet {
 
 struct FunctionRunOptions {
     std::vector<std::string> functions;  // IMAGE:FUNCTION
-    std::vector<std::uint32_t> pids;     // who is followed; empty: the command, or with `all` the whole machine
+    std::vector<std::uint32_t> pids;     // traced processes; empty: the command, or with `all` the whole machine
     bool all = false;
-    bool follows_children = false;  // of whom is followed (function_tracer.h)
+    bool follows_children = false;  // of traced processes (function_tracer.h)
     bool uses_uretprobes = false;   // FunctionSearch
     std::string objdump = "objdump";
-    std::vector<std::string> command;           // what is started; beside `pids` or `all` it says for how long
-    std::vector<std::string> own_command_line;  // for the session
+    std::vector<std::string> command;           // to be started; with `pids` or `all` it only limits the time
+    std::vector<std::string> own_command_line;  // stored in the session
     SymbolPaths paths;
-    std::optional<double> watch_s;  // between two calls of `show`
-    int stop_fd = -1;               // readable: it ends
+    std::optional<double> watch_s;  // seconds between two calls of `show`
+    int stop_fd = -1;               // tracing ends when it is readable
 };
 
 struct FunctionRun {
     std::vector<std::string> names;  // of the functions: "libc.so.6:malloc"
     std::vector<FunctionCounts> counts;
-    std::optional<SessionId> session;  // of each call's time
-    int exit_status = 0;               // of a command that was followed
+    std::optional<SessionId> session;  // the session with the calls' times
+    int exit_status = 0;               // of a command that was traced
     std::vector<std::string> warnings;
 };
 
@@ -47,8 +47,8 @@ struct FunctionName {
 };
 [[nodiscard]] Result<FunctionName> parse_function(const std::string& text);
 
-// Runs until the command ends, all that are followed have, or `stop_fd` says so. `destination` is null: nothing is
-// stored, and all is counted in the kernel. Errors: kUsage, those of finding, of the tracer, of the command and of
+// Runs until the command ends, all traced processes end, or `stop_fd` is readable. `destination` null: stores nothing
+// and counts in the kernel only. Errors: kUsage, those of finding functions, of the tracer, of the command and of
 // SessionWriter.
 [[nodiscard]] Result<FunctionRun> run_functions(const FunctionRunOptions& options, SessionDestination* destination,
                                                 const ShowFunctions& show);

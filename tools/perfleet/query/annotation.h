@@ -1,7 +1,7 @@
-// A function with its samples, instruction by instruction: what `perfleet annotate` prints.
+// The samples of a function by instruction: the output of `perfleet annotate`.
 //
-// Code is disassembled from a file of the recorded build alone; where there is none, each address that has samples is a
-// line, as far from the function's start as it is.
+// Only code of the recorded build is disassembled. Without such a file, each address with samples is a line, relative
+// to the function's start.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,13 @@ struct AnnotatedFunction {
 };
 
 struct AnnotatedLine {
-    std::string address;  // empty: a line of the source
+    std::string address;  // empty: a source line
     std::uint64_t samples = 0;
     double percent = 0;
     std::string text;
 };
 
-// Of the answer of the query `annotate` (query-engine/statistic/profile/annotate.h), those with most samples first.
+// The functions in the answer of the query `annotate` (query-engine/statistic/profile/annotate.h), most samples first.
 [[nodiscard]] std::vector<AnnotatedFunction> functions_of(const Answer& answer);
 
 struct AnnotateTools {
@@ -45,7 +45,7 @@ struct AnnotateTools {
     bool has_inlines = false;
 };
 
-// Ascending by address. Adds why there is no code to the warnings. Errors: those of objdump.
+// Ascending by address. Without code, adds the reason to the warnings. Errors: those of objdump.
 [[nodiscard]] Result<std::vector<AnnotatedLine>> annotate(const AnnotatedFunction& function, const AnnotateTools& tools,
                                                           std::vector<std::string>& warnings);
 

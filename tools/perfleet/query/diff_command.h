@@ -1,4 +1,4 @@
-// The end of `diff`, which `compare` has, too.
+// The part of `diff` that `compare` shares.
 #pragma once
 
 #include "daemon/option/program_options.h"
@@ -7,7 +7,8 @@
 
 namespace perfleet {
 
-// Asks, prints, and gives the exit status: 1 where a condition of --fail-if holds, or may and `fails_undecided`.
+// Queries, prints, and returns the exit status: 1 if a condition of --fail-if holds, or is undecided and
+// `fails_undecided`.
 [[nodiscard]] Result<int> show_diff(QueryOptions& query, const OutputOptions& output, bool fails_undecided);
 
 [[nodiscard]] OptionRow fail_undecided_row(bool& fails_undecided);

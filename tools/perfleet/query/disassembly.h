@@ -1,4 +1,4 @@
-// The instructions of a function, as objdump prints them, with its source lines where there are.
+// Disassembles a function with objdump, with source lines if available.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace perfleet {
 struct DisassembledLine {
     bool is_instruction = false;
     std::uint64_t address = 0;  // of an instruction, as the file has it
-    std::string text;           // of an instruction, without its address; else of the source, or its file and line
+    std::string text;           // an instruction without its address; or a source line, or file and line
 };
 
 struct Disassembly {
@@ -21,9 +21,9 @@ struct Disassembly {
     std::uint64_t first = 0;  // addresses, both included
     std::uint64_t last = 0;
     bool has_source = true;
-    bool has_inlines = false;  // with has_source: which functions were inlined where
+    bool has_inlines = false;  // with has_source: mark inlined functions
 
-    // Errors: kNotFound when there is no such objdump; kInvalid with its words when it fails, or prints nothing.
+    // Errors: kNotFound when there is no such objdump; kInvalid with its message when it fails, or prints nothing.
     [[nodiscard]] Result<std::vector<DisassembledLine>> read() const;
 };
 

@@ -1,4 +1,4 @@
-// What `export` and the commands that are formats of their own do: open the rows, write them, say what was written.
+// Runs an export for `export` and the format commands: opens the rows, writes the file, reports what was written.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct ExportOptions {
     bool has_symbols = false;  // --with-symbols
 };
 
-// The exit status.
+// Returns the exit status.
 [[nodiscard]] Result<int> run_export(ExportOptions& options);
 
 }  // namespace perfleet

@@ -1,10 +1,10 @@
-// The files that perf needs beside a perf.data file to have symbols on another machine: what `perf archive` would pack,
-// in a folder of the layout of perf's build-id cache (`perf --buildid-dir FOLDER`; or copied into ~/.debug).
+// Collects the files that perf needs for symbols of a perf.data file on another machine, as `perf archive` does, in a
+// folder with the layout of perf's build-id cache (`perf --buildid-dir FOLDER`, or copied into ~/.debug).
 //
 //   FILE.debug/.build-id/3f/a1…/elf         programs and libraries
-//   FILE.debug/.build-id/48/dc…/kallsyms    the kernel, where this machine runs the recorded one
+//   FILE.debug/.build-id/48/dc…/kallsyms    the kernel, if this machine runs the recorded one
 //
-// Files are taken from where symbols are looked for, those with the build-id alone.
+// Files are taken from where symbols are looked up, and only with the same build-id.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace perfleet {
 struct SymbolArchive {
     std::string folder;
     std::size_t file_count = 0;
-    std::vector<std::string> missing;  // paths of images of which no file is here
+    std::vector<std::string> missing;  // paths of images without a file on this machine
 };
 
 // Errors: those of reading the perf.data file and of writing the folder.

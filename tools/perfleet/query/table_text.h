@@ -1,5 +1,5 @@
-// How answers of table commands stand as text, where that isn't a table of all their columns, and what a text leaves
-// out unless its reader says otherwise.
+// Text layouts of table commands that don't print all columns of their answer, and the defaults that shorten their
+// text.
 #pragma once
 
 #include <string>
@@ -13,18 +13,19 @@ namespace perfleet {
 
 struct TableText {
     std::string_view command;
-    std::string (*format)(Answer answer, const OptionValues& values, const Screen& screen) = nullptr;  // null: as it is
-    void (*add_defaults)(OptionValues& values) = nullptr;  // of options that weren't given
-    // What it has beside its options and those of every table.
-    bool is_report = false;        // options of perf report, and as many rows as the terminal has lines when watched
-    bool measures = false;         // functions, here and now (--function), and figures of their histograms
-    bool has_own_command = false;  // in a file of its own
-    bool has_list = false;         // it is its own subcommand `list`, beside others
+    std::string (*format)(Answer answer, const OptionValues& values,
+                          const Screen& screen) = nullptr;  // null: print all columns
+    void (*add_defaults)(OptionValues& values) = nullptr;   // sets options that weren't given
+    // Further options of the command:
+    bool is_report = false;        // those of perf report; when watched, as many rows as fit the terminal
+    bool measures = false;         // measures functions now (--function), and draws their histograms
+    bool has_own_command = false;  // defined in a file of its own
+    bool has_list = false;         // its table is the subcommand `list`, beside others
 };
 
 [[nodiscard]] const TableText& table_text_of(std::string_view command);
 
-// Of an option that is text; empty where it isn't given, or is a flag of the command.
+// The value of a text option; empty if it isn't given, or is a flag of the command.
 [[nodiscard]] std::string text_option(const OptionValues& values, const std::string& name);
 
 }  // namespace perfleet

@@ -1,6 +1,6 @@
-// One run of one benchmark of a program (probe/perfleet/bench.h), as a session with its parameters and every latency.
+// Runs one benchmark of a program (probe/perfleet/bench.h), as a session with its parameters and every latency.
 //
-// SIGUSR1 starts a run that waits, and asks how one goes.
+// SIGUSR1 starts a waiting run, or makes a running one report its progress.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace perfleet {
 
-inline constexpr std::uint64_t kBenchRowsMax = 1U << 24;  // of a run, in memory until it is stored
+inline constexpr std::uint64_t kBenchRowsMax = 1U << 24;  // of a run; kept in memory until it is stored
 
-// Without a gateway results go into a folder, once a run is over; else there, while it measures.
+// Without a gateway, results go into a folder after the run; with one, they are sent during the run.
 struct BenchOptions : GatewayChoice {
     std::vector<std::string> words;  // the program, then names of benchmarks
     std::uint64_t loop_count = 5'000;
     std::uint64_t warmup_count = 10'000;
     std::uint64_t seed = 1;
-    std::vector<std::uint64_t> circle;  // I, D, G and S; empty: each iteration is measured
+    std::vector<std::uint64_t> circle;  // I, D, G and S; empty: every iteration is measured
     bool waits = false;
 
     [[nodiscard]] std::uint64_t row_count(std::size_t thread_count) const {
@@ -34,11 +34,11 @@ struct BenchOptions : GatewayChoice {
 
 using BenchLabels = std::map<std::string, std::string>;
 
-// False: the run has failed, which is said and stored. Errors are of the harness alone.
+// False: the run failed; the failure is reported and stored. Errors are those of the harness.
 [[nodiscard]] Result<bool> store_benchmark(const BenchOptions& options, const std::string& folder,
                                            const std::string& name, const std::vector<std::uint32_t>& cpus,
                                            BenchLabels labels);
-// The same, with rows that go to a gateway while it measures: a session like those of every collector.
+// The same, but sends rows to a gateway during the run, in a session like those of collectors.
 [[nodiscard]] Result<bool> stream_benchmark(const BenchOptions& options, const std::string& name,
                                             const std::vector<std::uint32_t>& cpus, BenchLabels labels);
 

@@ -1,5 +1,5 @@
-// `latency --function`: times functions here and now, and stores each call's time as a session, or counts in the kernel
-// alone.
+// `latency --function`: measures functions on this machine, and stores each call's time as a session, or counts in the
+// kernel only.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -28,11 +28,11 @@ struct FunctionOptions {
 // The objects must outlive the parsing.
 void add_function_options(CLI::App& command, FunctionOptions& options);
 
-// What an option is given without --function. Errors: kUsage.
+// Checks that options that need --function aren't given without it. Errors: kUsage.
 [[nodiscard]] Result<Done> check_function_options(const FunctionOptions& options);
 
-// Measures, then calls `show` for the session, which `query` names then: once, or with a histogram once a function.
-// Gives the exit status.
+// Measures, then names the session in `query` and calls `show`: once, or with a histogram once for each function.
+// Returns the exit status.
 [[nodiscard]] Result<int> run_function_latency(const FunctionOptions& options, QueryOptions& query,
                                                const OutputOptions& printing, std::optional<double> watch_s,
                                                const std::vector<std::string>& own_command_line,

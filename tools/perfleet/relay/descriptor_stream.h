@@ -1,6 +1,6 @@
-// Descriptors that a target is behind, as the streams that ZMTP speaks over: a socket that was accepted, a serial line.
+// Descriptors of targets as byte streams for ZMTP: an accepted socket or a serial line.
 //
-// One thread. Nothing waits.
+// One thread. No function blocks.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace perfleet {
 
-// A socket that was accepted: one connection, and then none any more. `socket` is borrowed.
+// An accepted socket: a single connection. `socket` is borrowed.
 class AcceptedStream final : public ByteStream {
 public:
     explicit AcceptedStream(const FileDescriptor& socket) : socket_{socket.get()} {}
@@ -28,7 +28,7 @@ private:
     bool is_open_ = true;
 };
 
-// A serial line, a pseudo terminal, or a socket that stands for one. `line` is borrowed.
+// A serial line, a pseudo terminal, or a socket in its place. `line` is borrowed.
 class DescriptorPort final : public LinePort {
 public:
     explicit DescriptorPort(const FileDescriptor& line) : line_{line.get()} {}
@@ -36,7 +36,7 @@ public:
     [[nodiscard]] std::size_t write(std::span<const std::byte> bytes) override;
     [[nodiscard]] std::size_t read(std::span<std::byte> into) override;
 
-    // The line is gone: pulled out, or its other end was closed.
+    // The line was unplugged, or its other end was closed.
     [[nodiscard]] bool is_gone() const { return is_gone_; }
 
 private:
@@ -44,7 +44,7 @@ private:
     bool is_gone_ = false;
 };
 
-// Opens a terminal's device (raw, 8 bits, no parity, at this speed) or connects to a Unix socket. Errors: kUsage
+// Opens a terminal device (raw, 8 bits, no parity, at this speed) or connects to a Unix socket. Errors: kUsage
 // (neither, or no such speed), and those of errno; all name the path.
 [[nodiscard]] Result<FileDescriptor> open_line(const std::string& path, unsigned baud);
 

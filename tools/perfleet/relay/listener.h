@@ -1,4 +1,4 @@
-// Local sockets that targets come in at.
+// Local sockets to which targets connect.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@ namespace perfleet {
 
 class Listener {
 public:
-    // `tcp://127.0.0.1:PORT`, `tcp://[::1]:PORT` (`*`: a free one) or `ipc://PATH`; nowhere else, for who comes in
-    // shows no key. Errors: kUsage, kBusy (another program listens there), and those of errno; all name the endpoint.
+    // `tcp://127.0.0.1:PORT`, `tcp://[::1]:PORT` (`*`: a free port) or `ipc://PATH`; no other addresses, because
+    // clients show no key. Errors: kUsage, kBusy (another program listens there), and those of errno; all name the
+    // endpoint.
     [[nodiscard]] static Result<Listener> bind(const std::string& endpoint);
     Listener(Listener&&) = default;
     Listener& operator=(Listener&&) = delete;
@@ -21,7 +22,7 @@ public:
     [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
     [[nodiscard]] int descriptor() const { return socket_.get(); }
 
-    // Of who has come in; with the number -1 nobody, and errno says why.
+    // The next connection; descriptor -1 if there is none, and errno says why.
     [[nodiscard]] FileDescriptor accept() const;
 
 private:
@@ -30,7 +31,7 @@ private:
 
     FileDescriptor socket_;
     std::string endpoint_;
-    std::string path_;  // of a Unix socket, which is removed at the end
+    std::string path_;  // of a Unix socket; removed by the destructor
 };
 
 }  // namespace perfleet

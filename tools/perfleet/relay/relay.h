@@ -1,8 +1,8 @@
-// `perfleet relay`: speaks CURVE to a gateway for targets that can't. They come in over local sockets or sit at serial
-// lines; each gets a connection of its own to the gateway, all with the relay's key.
+// `perfleet relay`: speaks CURVE to a gateway for targets that can't. Targets connect to local sockets or are attached
+// to serial lines; each gets a connection of its own to the gateway, all with the relay's key.
 //
-// Bounded: kTargetsMax at once, or as many as there are descriptors for, each with a thread and two frames each way.
-// Who comes in beyond that is turned away.
+// Limits: at most kTargetsMax targets, or fewer if descriptors run out, each with a thread and two frames in each
+// direction. Further connections are closed.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,14 @@ struct RelayOptions : GatewayChoice {
     std::vector<std::string> listen;  // tcp:// of this machine, or ipc://
     std::vector<std::string> lines;   // devices or sockets, open_line()
     unsigned baud = 115'200;
-    std::function<void(std::string_view)> log;  // on any thread
+    std::function<void(std::string_view)> log;  // called on any thread
 };
 
 class Relay {
 public:
     static constexpr std::size_t kTargetsMax = 256;
-    static constexpr std::size_t kDescriptorsOfTarget = 6;  // its own, its connection's four, one for looking up a name
-    // For libzmq's threads, lines that are opened again, and who is turned away.
+    static constexpr std::size_t kDescriptorsOfTarget = 6;  // its own, its connection's four, one to resolve a name
+    // For libzmq's threads, reopened lines, and connections that are closed at once.
     static constexpr std::size_t kDescriptorsKept = 24;
 
     // Listens and opens lines. Errors: kUsage (endpoints, keys, no target to relay), kBusy (an address in use), and
@@ -38,10 +38,10 @@ public:
     Relay(const Relay&) = delete;
     Relay& operator=(const Relay&) = delete;
 
-    // Those really bound, with the port.
+    // The bound endpoints, with ports.
     [[nodiscard]] const std::vector<std::string>& endpoints() const;
 
-    // Until `stop_descriptor` is readable.
+    // Runs until `stop_descriptor` is readable.
     void run(int stop_descriptor);
 
     [[nodiscard]] const RelayCounts& counts() const;

@@ -1,4 +1,4 @@
-// What a relay has done so far. Counted by its threads, read by any.
+// Counters of a relay. Incremented by its threads, read by any.
 #pragma once
 
 #include <atomic>
@@ -7,12 +7,13 @@
 namespace perfleet {
 
 struct RelayCounts {
-    std::atomic<std::uint64_t> targets{0};          // that were relayed, each connection anew
-    std::atomic<std::uint64_t> targets_refused{0};  // more at once than may be
+    std::atomic<std::uint64_t> targets{0};          // relayed so far; each connection counts
+    std::atomic<std::uint64_t> targets_refused{0};  // above the limit
     std::atomic<std::uint64_t> frames_to_gateway{0};
     std::atomic<std::uint64_t> frames_to_targets{0};
-    std::atomic<std::uint64_t> frames_damaged{0};  // of a target, with a wrong checksum: dropped, it sends them again
-    std::atomic<std::uint64_t> frames_dropped{0};  // of no message of ours: empty, of several parts, too large
+    std::atomic<std::uint64_t> frames_damaged{
+        0};  // from a target, with a wrong checksum: dropped, the target sends them again
+    std::atomic<std::uint64_t> frames_dropped{0};  // not a perfleet message: empty, of several parts, too large
 };
 
 }  // namespace perfleet

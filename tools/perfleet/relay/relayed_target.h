@@ -1,10 +1,10 @@
-// One target that can't speak CURVE, and its own connection to the gateway, which does: frames go over as they are.
-// Only a Hello is touched: whose key is shown, that is who speaks.
+// One target that can't speak CURVE and its own connection to the gateway, which does. Frames are forwarded unchanged,
+// except Hello: its identity is cleared if the relay shows a key, because the gateway takes the identity from the key.
 //
-// Nothing is dropped and little is kept: one frame each way. While the gateway takes none, nothing more is read from
-// the target, whose own spool then keeps it. When either connection ends the other does: both sides begin anew, as they
-// would without a relay. No target is greeted before the gateway is there. A gateway that sends the target to another
-// one is followed instead: the target stays, and says Hello again by itself.
+// Drops nothing and keeps one frame in each direction. While the gateway takes no frame, nothing is read from the
+// target, whose spool keeps its rows. When either connection ends, the other is closed: both sides start again, as
+// without a relay. The target's handshake waits until the gateway is connected. If the gateway redirects the target to
+// another gateway, the relay connects there; the target stays connected and repeats its Hello.
 //
 // One thread.
 #pragma once
@@ -28,26 +28,26 @@ namespace perfleet {
 class RelayedTarget {
 public:
     struct Options {
-        ZmtpDriver::Options target;   // timeout with it
-        bool vouches_for_it = false;  // a key is shown to the gateway
-        int descriptor = -1;          // readable when the target has said something
-        // Asked all the time; `is_read`: what it says is being read, so that its last words come before its end.
+        ZmtpDriver::Options target;   // includes the timeout
+        bool vouches_for_it = false;  // the relay shows a key to the gateway
+        int descriptor = -1;          // readable when the target has sent something
+        // Polled; `is_read`: its bytes are being read, so that its last frames come before its end.
         std::function<bool(bool is_read)> is_target_gone;
     };
 
     // All are borrowed.
     RelayedTarget(const Options& options, ByteStream& target, GatewayLink& gateway, RelayCounts& counts);
 
-    // Until one of the two has gone, or it is told to stop.
+    // Runs until either side has disconnected, or a stop is requested.
     void run(const std::stop_token& stop);
 
 private:
-    // False: one of the two has gone.
+    // False: either side has disconnected.
     [[nodiscard]] bool follow_connections();
-    // True: something went.
+    // True: a frame was forwarded.
     [[nodiscard]] bool carry_to_gateway();
     [[nodiscard]] bool carry_to_target();
-    // True: the reply at hand names another gateway. The relay goes there, and the target doesn't get the reply.
+    // True: the reply names another gateway. The relay connects there, and the target doesn't get the reply.
     [[nodiscard]] bool follow_redirect();
     void wait();
 
@@ -59,7 +59,7 @@ private:
     bool has_gateway_ = false;
     bool has_target_ = false;
     std::unique_ptr<std::byte[]> to_gateway_;
-    std::size_t to_gateway_size_bytes_ = 0;  // 0: nothing waits
+    std::size_t to_gateway_size_bytes_ = 0;  // 0: no frame waits
     std::array<std::byte, limits::kReplySizeBytesMax> to_target_{};
     std::size_t to_target_size_bytes_ = 0;
     std::uint64_t skipped_seen_ = 0;

@@ -1,6 +1,6 @@
-// The way to the gateway, or the recorder, that writes a store: requests about sessions, and its answers. To who writes
-// a folder over its socket; to gateways that share a store by way of the store, each session's to the holder of its
-// shard.
+// Sends control requests about sessions to the process that writes a store, and returns its answers. If a single
+// gateway or recorder writes to a folder, requests go over its socket. If gateways share a store, requests go through
+// the store, each to the gateway that holds the session's shard.
 #pragma once
 
 #include <memory>
@@ -20,14 +20,14 @@ struct Answered {
 
 class ControlLine {
 public:
-    // Errors: kNotFound (nobody serves it), kPermission, kUnavailable.
+    // Errors: kNotFound (no process serves the store), kPermission, kUnavailable.
     [[nodiscard]] static Result<std::unique_ptr<ControlLine>> open(const std::string& where);
     ControlLine() = default;
     ControlLine(const ControlLine&) = delete;
     ControlLine& operator=(const ControlLine&) = delete;
     virtual ~ControlLine() = default;
 
-    // The same order to all; answers in the order in which they come. Errors: kUnavailable, kInvalid.
+    // Sends the same request for all sessions; answers are in order of arrival. Errors: kUnavailable, kInvalid.
     [[nodiscard]] virtual Result<std::vector<Answered>> ask(const std::vector<SessionRecord>& sessions,
                                                             OperatorCommand order) = 0;
 };

@@ -1,8 +1,8 @@
-// The gateway of a data folder for everything on this machine that records into it. One process at a time can write to
-// a store, and serves the others over a socket in the folder (schemas/peers/local_socket.h): a perfleet-gateway, or any
-// one of the recorders. When it ends or is killed, another recorder takes its place.
+// The gateway of a data folder for all processes on this machine that record into it. One process at a time writes to a
+// store, and serves the others over a socket in the folder (schemas/peers/local_socket.h): a perfleet-gateway, or one
+// of the recorders. When it ends or is killed, another recorder takes over.
 //
-// A resource with a thread. What others have been promised is durable; what they haven't they send again.
+// Owns a thread. Acknowledged batches are durable; recorders send others again.
 #pragma once
 
 #include <atomic>
@@ -22,17 +22,17 @@ namespace perfleet {
 
 class LocalGateway {
 public:
-    // Opens the store if nobody else has it. `log` is called from any thread. Errors: those
-    // of the store, and of the socket.
+    // Opens the store if no other process has it. `log` is called from any thread. Errors: those of the store, and of
+    // the socket.
     [[nodiscard]] static Result<std::unique_ptr<LocalGateway>> open(std::string folder, LogSink log);
     LocalGateway(const LocalGateway&) = delete;
     LocalGateway& operator=(const LocalGateway&) = delete;
     ~LocalGateway();
 
-    // Serves on a thread of its own, and takes the place of who has the store when that ends.
+    // Serves on a thread of its own, and takes over when the process that has the store ends.
     void start();
 
-    // Commits, acknowledges and closes the store. Why it could not be written to while this had it, if so.
+    // Commits, acknowledges and closes the store. Returns the error if this process could not write to it.
     [[nodiscard]] std::optional<Error> stop();
 
 private:
@@ -52,7 +52,7 @@ private:
     std::thread thread_;
 };
 
-// Where `record` writes what nobody could store in time: a folder below the data folder.
+// The folder, below the data folder, for rows of `record` that could not be stored in time.
 [[nodiscard]] std::string unstored_folder(const std::string& data_folder);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// Where sessions go that perfleet makes itself: into a store, through whoever writes to it, or to any gateway.
+// Destinations of sessions that perfleet itself makes: a store, by the process that writes to it, or a gateway.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,16 @@
 
 namespace perfleet {
 
-// As a collector sends them. Errors: GatewayLink::connect(); of a session: kUnavailable (the gateway does nothing for a
-// minute), kInvalid (it refuses the session, or batches of it).
+// Sends as a collector does. Errors: GatewayLink::connect(); of a session: kUnavailable (no answer from the gateway for
+// a minute), kInvalid (it refuses the session, or batches of it).
 [[nodiscard]] Result<std::unique_ptr<SessionDestination>> connect_destination(GatewayLink::Peer peer);
 
-// The store that is named; one in a folder is made when missing. While another process writes to it (a gateway, or
-// anything that records), sessions go through that, and when that ends through this one. Errors: those of the store, of
-// the folder and of the socket in it.
+// Opens the named store; a folder is created if missing. While another process writes to it (a gateway or a recorder),
+// sessions go through that process, and through this one after it ends. Errors: those of the store, of the folder and
+// of the socket in it.
 [[nodiscard]] Result<std::unique_ptr<SessionDestination>> open_destination(const std::string& data);
 
-// --data, and what names a gateway in its place.
+// The option --data, and those that name a gateway instead.
 [[nodiscard]] std::vector<OptionRow> destination_rows(std::string& data, GatewayChoice& gateway);
 
 }  // namespace perfleet

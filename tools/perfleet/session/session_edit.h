@@ -1,4 +1,4 @@
-// Changes sessions of a store: in it, or, while another process writes there, through that one.
+// Changes sessions of a store: directly or, while another process writes to it, through that process.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace perfleet {
 
-// Durable when these return Done. Errors: of the store; kBusy: a process writes there that takes no orders; of orders.
-// Empty: takes the name away.
+// Changes are durable when these return Done. Errors: of the store; kBusy: the process that writes there takes no
+// control requests; of the request. An empty name removes the name.
 [[nodiscard]] Result<Done> name_session(const std::string& where, const SessionRecord& session,
                                         const std::string& given_name);
 
-// Deletes images that nothing needs any more, too, where no other process writes.
+// Also deletes images that are no longer needed, if no other process writes.
 [[nodiscard]] Result<Done> remove_sessions(const std::string& where, const std::vector<SessionRecord>& sessions);
 
 }  // namespace perfleet

@@ -14,13 +14,13 @@ namespace perfleet {
 template <class Options>
 using StoreChange = Result<Done> (*)(const Options&, const std::string& folder);
 
-// What is said to those who name a file, or a gateway, with the command.
+// Error messages if the command is given a file or a gateway.
 struct InsteadOfStore {
     const char* input;
     const char* gateway;
 };
 
-// Options::data is the folder, which may be given with the command as well.
+// Options::data is the folder; it may also be given to the parent command.
 template <class Options>
 std::pair<CLI::App*, std::shared_ptr<Options>> add_store_change(CLI::App& parent, Invocation& invocation,
                                                                 const char* name, const char* summary,

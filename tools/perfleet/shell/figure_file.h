@@ -1,4 +1,4 @@
-// Files of figures, whose names say their format.
+// Files of figures; the name's suffix chooses the format.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace perfleet {
 
-// "html", "svg" or "png" as the name ends; nothing for other names.
+// "html", "svg" or "png" by the name's suffix; nothing for other names.
 [[nodiscard]] std::optional<std::string> figure_format_of(const std::string& file);
 
-// Sets the option "as" where it isn't given. Errors: kUsage, where the name doesn't say a format either.
+// Sets the option "as" unless it is given. Errors: kUsage if the name has no known suffix either.
 [[nodiscard]] Result<Done> choose_figure_format(const std::string& file, OptionValues& values);
 
 }  // namespace perfleet

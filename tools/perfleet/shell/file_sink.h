@@ -1,9 +1,8 @@
-// A file that appears whole or not at all: written where it has no name (O_TMPFILE), which it is given at the end;
-// however the program is ended before, nothing of it is left. Where a file system knows no such files (NFS), it is
-// written beside its place, renamed at the end, and removed when that never comes, unless a signal ends the program. A
-// link's file is replaced, not the link, and only of links that this user or root made; what is no ordinary file (a
-// device, a pipe, /dev/stdout) is never replaced: it is written through a file of the folder for temporary ones. New
-// files are for their owner alone (0600).
+// A file that appears whole or not at all. It is written without a name (O_TMPFILE) and linked at the end, so nothing
+// remains if the program ends early. On file systems without O_TMPFILE (NFS) it is written beside its place, renamed at
+// the end, and removed on failure, unless a signal kills the program. A symbolic link is kept and its file replaced,
+// but only for links of this user or root. A special file (a device, a pipe, /dev/stdout) is never replaced: the bytes
+// go into a temporary file first. New files have mode 0600.
 #pragma once
 
 #include <sys/types.h>
@@ -23,16 +22,16 @@
 
 namespace perfleet {
 
-// What becomes of a file that is there already. An empty one is always replaced.
+// What to do if the file exists. An empty one is always replaced.
 enum class ExistingFile : std::uint8_t {
-    kRefuse,   // kUsage, when the sink is created, or committed if the file came since
-    kReplace,  // its permissions are kept if it is this user's
-    kKeepOld,  // renamed to FILE.old, as perf does; an earlier FILE.old is replaced
+    kRefuse,   // kUsage on create, or on commit if the file has appeared since
+    kReplace,  // keeps its permissions if it belongs to this user
+    kKeepOld,  // renames it to FILE.old, as perf does; replaces an earlier FILE.old
 };
 
 class FileSink : public ExportSink {
 public:
-    // A pipe without a reader is waited for. Errors name the path.
+    // Waits for a reader if the path is a pipe. Errors name the path.
     [[nodiscard]] static Result<std::unique_ptr<FileSink>> create(const std::string& path, ExistingFile existing);
     ~FileSink() override;
     FileSink(const FileSink&) = delete;
@@ -40,7 +39,7 @@ public:
 
     [[nodiscard]] Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) override;
 
-    // Puts the file in its place, with this modification time if one is given.
+    // Puts the file into its place, with this modification time if given.
     [[nodiscard]] Result<Done> commit(const std::optional<UtcNs>& modified);
 
 private:
@@ -53,15 +52,15 @@ private:
     [[nodiscard]] Result<Done> write_through();
     [[nodiscard]] Error failure(int number) const;
 
-    std::string named_;  // by the user
+    std::string named_;  // the path that the user gave
     ExistingFile existing_;
     std::string place_;            // of an ordinary file; empty: through_descriptor_
-    std::string unfinished_path_;  // empty: none, or none that has a name
+    std::string unfinished_path_;  // empty: no file, or one without a name
     FileDescriptor descriptor_;    // of the unfinished file
     FileDescriptor through_descriptor_;
 };
 
-// All of a file at once. Errors: those of the sink.
+// Writes a whole file. Errors: those of the sink.
 [[nodiscard]] Result<Done> write_file(const std::string& path, std::string_view bytes, ExistingFile existing);
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// How `perfleet` is put together: each group of commands adds its subcommands to the command line; the one that the
-// user chose leaves here what is to be done. main() does it after everything was parsed.
+// The command line of `perfleet`: each group of commands adds its subcommands; the chosen one sets `run`, which main()
+// calls after parsing.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,26 +16,26 @@ inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 
 struct Invocation {
-    std::vector<std::string> arguments;  // as they were given, without the program's name
+    std::vector<std::string> arguments;  // as given, without the program's name
     std::function<Result<int>()> run;    // gives the exit status
 };
 
-// Says the error on standard error and gives the exit status that belongs to it.
+// Prints the error on standard error and returns its exit status.
 [[nodiscard]] int report_error(const Error& error);
-// Of a command that ran: its own, or that of its error, which is said.
+// The exit status of a command that ran; prints its error, if any.
 [[nodiscard]] inline int exit_status(const Result<int>& ran) { return ran.ok() ? *ran : report_error(ran.error()); }
 
-// Where `record` writes and the other commands read when no folder is named: $XDG_DATA_HOME/perfleet, else
-// ~/.local/share/perfleet. Empty where this user has no home.
+// The default folder of `record` and of the commands that read: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet.
+// Empty if this user has no home.
 [[nodiscard]] std::string default_data_folder();
 
-// The folder that was named, else the default. Errors: kUsage, with the way out.
+// The named folder, else the default. Errors: kUsage, with a hint.
 [[nodiscard]] Result<std::string> data_folder_of(const std::string& named);
 
-// --data, of what may be the default folder.
+// The option --data, with the default folder.
 [[nodiscard]] OptionRow data_row(std::string& folder, const OptionRule& rule = {});
 
-// The groups. Each stands in a file of its own.
+// The groups of commands, each in a file of its own.
 void add_table_commands(CLI::App& app, Invocation& invocation);
 void add_annotate_command(CLI::App& app, Invocation& invocation);
 void add_sessions_commands(CLI::App& app, Invocation& invocation);  // below `sessions`, behind add_table_commands

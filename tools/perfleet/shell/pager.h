@@ -9,21 +9,21 @@
 
 namespace perfleet {
 
-// Writes the text to standard output; if that is a terminal, through the pager that PERFLEET_PAGER, else PAGER names
-// (default: less -FRX, which shows what fits the screen and ends), and waits for its end. "cat" or an empty text is no
-// pager, and so is one that the shell doesn't find. That a reader leaves before the end is no error. Errors: kIo.
+// Writes the text to standard output; on a terminal through the pager that PERFLEET_PAGER, else PAGER names (default:
+// less -FRX, which exits if the text fits the screen), and waits for its end. "cat", an empty name and a name that the
+// shell doesn't find mean no pager. A reader that quits early is no error. Errors: kIo.
 [[nodiscard]] Result<Done> print_paged(std::string_view text);
 
-// The same for text that comes piece by piece.
+// The same for text in pieces.
 class Pager {
 public:
-    // Null where standard output is no terminal, or there is no pager.
+    // Null if standard output is no terminal, or there is no pager.
     [[nodiscard]] static std::unique_ptr<Pager> start();
     ~Pager();  // waits for its end
     Pager(const Pager&) = delete;
     Pager& operator=(const Pager&) = delete;
 
-    // False: its reader has left.
+    // False: the reader has quit.
     [[nodiscard]] bool write(std::string_view text);
 
 private:

@@ -1,4 +1,4 @@
-// An answer on standard output; its warnings on standard error.
+// Prints an answer on standard output, and its warnings on standard error.
 #pragma once
 
 #include <string>
@@ -18,22 +18,22 @@ struct OutputOptions {
     bool has_no_pager = false;
 
     [[nodiscard]] bool is_text() const { return format == "text"; }
-    // What standard output is laid out for.
+    // The layout for standard output.
     [[nodiscard]] Screen screen() const;
 };
 
-// --format, --color, --wide and --no-pager.
+// The options --format, --color, --wide and --no-pager.
 [[nodiscard]] std::vector<OptionRow> output_rows(OutputOptions& options);
 [[nodiscard]] OptionRow no_pager_row(bool& has_no_pager);
 
-// On standard output, at once. Errors: kIo.
+// Writes to standard output immediately. Errors: kIo.
 [[nodiscard]] Result<Done> print_text(std::string_view text);
 
-// Text through the pager, on a terminal with the warnings below it; else the warnings go to standard error, unless they
-// stand in the report (json), and beside CSV what ledger_note() says. Errors: kIo.
+// Prints text through the pager; on a terminal the warnings follow below. Otherwise warnings go to standard error,
+// except those that are in the report (json); for CSV also ledger_note(). Errors: kIo.
 [[nodiscard]] Result<Done> print_answer(const Answer& answer, const OutputOptions& options);
 
-// The same with a layout of the command's own.
+// The same with the command's own layout.
 [[nodiscard]] Result<Done> print_answer(const Answer& answer, const std::string& report, const OutputOptions& options);
 
 }  // namespace perfleet

@@ -1,5 +1,4 @@
-// A line on standard error that shows how far a command has come: from two seconds on, only on a terminal, erased at
-// the end.
+// A progress line on standard error: appears after two seconds, only on a terminal, and is erased at the end.
 #pragma once
 
 #include <atomic>
@@ -12,7 +11,7 @@
 
 namespace perfleet {
 
-// "export: 43 %, about 12 s left", and where the total isn't known "export: 12 s".
+// "export: 43 %, about 12 s left", or "export: 12 s" if the total isn't known.
 [[nodiscard]] std::string progress_text(const std::string& what, std::uint64_t done, std::uint64_t total,
                                         std::chrono::seconds elapsed);
 
@@ -23,10 +22,10 @@ public:
     // `what` is the command's name.
     explicit ProgressLine(std::string what, std::chrono::milliseconds delay = kDelay);
 
-    // Empty off a terminal: who does the work may save the effort. Borrows the line.
+    // Empty if standard error is no terminal, so that no progress is computed. Borrows the line.
     [[nodiscard]] ProgressReport report();
 
-    // Erases the line for good. Before anything else is printed.
+    // Erases the line; call it before printing anything else.
     void end() { line_.stop(); }
 
 private:

@@ -1,4 +1,4 @@
-// Standard output leads elsewhere as long as this is there: programs that are started meanwhile print there.
+// Redirects standard output during its lifetime, also for programs that are started meanwhile.
 //
 // One thread; nothing else may print meanwhile.
 #pragma once
@@ -12,7 +12,7 @@ namespace perfleet {
 
 class RedirectedOutput {
 public:
-    // To where `to` leads; it isn't needed afterwards.
+    // Redirects to the file of descriptor `to`, which may be closed afterwards.
     explicit RedirectedOutput(int to) : kept_{::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)} {
         (void)::dup2(to, STDOUT_FILENO);
     }

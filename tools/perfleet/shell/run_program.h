@@ -1,4 +1,4 @@
-// Another program's output.
+// Runs another program and returns its output.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct ProgramOutput {
     int status = -1;   // -1: ended by a signal
 };
 
-// Runs it to its end, with no input; a program that writes more than `output_size_bytes_max` meets a closed pipe.
+// Runs the program to its end, without input. If it writes more than `output_size_bytes_max`, its pipe is closed.
 // `command` has at least one word; the first is looked up in PATH. Errors: kNotFound (no such program), kPermission,
 // kIo.
 [[nodiscard]] Result<ProgramOutput> run_program(const std::vector<std::string>& command,

@@ -1,4 +1,4 @@
-// The terminal, if there is one, that a standard descriptor leads to.
+// Properties of the terminal behind a standard descriptor.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace perfleet {
 
-inline constexpr std::size_t kTerminalColumns = 80;  // of one that doesn't say how many it has
+inline constexpr std::size_t kTerminalColumns = 80;  // if the terminal doesn't report its width
 
-// What the terminal says, else COLUMNS, else kTerminalColumns. Nothing: it is no terminal.
+// The terminal's width, else COLUMNS, else kTerminalColumns. Nothing if it is no terminal.
 [[nodiscard]] std::optional<std::size_t> terminal_width(int descriptor);
 
-// 0: it is no terminal, or doesn't say.
+// Height in lines; 0 if it is no terminal, or doesn't report it.
 [[nodiscard]] std::size_t terminal_lines(int descriptor);
 
 // `color` is always, never or auto: a terminal that isn't "dumb" has colours unless NO_COLOR is set (no-color.org).

@@ -1,4 +1,4 @@
-// What a store keeps of an image's symbols, made of files: what a collector would have sent of them.
+// Makes the stored form of an image's symbols from files: what a collector would send of them.
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@ struct BuildSymbols {
     bool is_whole = false;  // it has the .symtab of the build
 };
 
-// Of a program or library, with its separate debug file: the one that is named, else the one that it names itself or
-// that /usr/lib/debug has. A debug file by itself isn't enough, for it doesn't say where code lies. Errors: those of
-// reading; kInvalid for what has no symbols or no build-id; kConflict: two builds.
+// The symbols of a program or library with its debug file: the given one, else the one that it names or that
+// /usr/lib/debug has. A debug file alone isn't enough, because it lacks the file offsets of code. Errors: those of
+// reading; kInvalid if there are no symbols or no build-id; kConflict: different builds.
 [[nodiscard]] Result<BuildSymbols> symbols_of_files(const std::string& program, const std::string& debug_file);
 
-// What debuginfod servers have of a build. Errors: those of Debuginfod::find() and of symbols_of_files().
+// The symbols of a build from debuginfod servers. Errors: those of Debuginfod::find() and of symbols_of_files().
 [[nodiscard]] Result<BuildSymbols> symbols_of_servers(Debuginfod& servers, std::string_view build_id);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// Adds symbols to a data folder: in the store, or, while a gateway or recorder writes to it, through that one.
+// Adds symbols to a data folder: to the store or, while a gateway or recorder writes to it, through that process.
 //
 // One thread.
 #pragma once
@@ -15,13 +15,13 @@ namespace perfleet {
 
 class SymbolWriter {
 public:
-    // Errors: of the store; kBusy: a process writes there that takes no requests.
+    // Errors: of the store; kBusy: the process that writes there takes no requests.
     [[nodiscard]] static Result<SymbolWriter> open(const std::string& folder);
 
-    // What the store has; of a process that writes there: what it had when this was opened.
+    // The store's content; if another process writes there, as of open().
     [[nodiscard]] const StoreReader& reader() const { return store_ != nullptr ? *store_ : *reader_; }
 
-    // True: stored. What is there stays. Errors: of the store, or what the process that writes there says.
+    // True: stored; false: the store has them already. Errors: of the store, or the writing process's answer.
     [[nodiscard]] Result<bool> put(const BuildSymbols& symbols);
 
 private:
@@ -30,7 +30,7 @@ private:
 
     std::string folder_;
     std::unique_ptr<Store> store_;         // null: another process writes
-    std::unique_ptr<StoreReader> reader_;  // then
+    std::unique_ptr<StoreReader> reader_;  // if another process writes
 };
 
 }  // namespace perfleet
