@@ -1,7 +1,8 @@
-// A drawing: rectangles, lines and words on a white sheet; as SVG, whose bytes depend on the drawing alone, and as PNG.
+// A drawing of rectangles, lines and words on a white sheet, as SVG, whose bytes depend on the drawing alone, and as
+// PNG.
 //
-// Plain values. Lengths are tenths of a pixel from the upper left corner, integers, so that no machine rounds them
-// another way. Later shapes lie over earlier ones.
+// Plain values. Lengths are tenths of a pixel from the upper left corner, as integers, so that all machines round
+// alike. Later shapes cover earlier ones.
 #pragma once
 
 #include <cstdint>
@@ -43,19 +44,19 @@ enum class Anchor : std::uint8_t { kStart, kMiddle, kEnd };
 
 struct Words {
     Tenths x = 0;
-    Tenths y = 0;  // of the line that letters stand on
+    Tenths y = 0;  // baseline of the text
     std::string text;
     Tenths size = 120;
     Colour colour;
     Anchor anchor = Anchor::kStart;
     bool is_bold = false;
-    bool is_upwards = false;  // turned to the left by a quarter
+    bool is_upwards = false;  // rotated left by 90 degrees
 };
 
 struct Figure {
     Tenths width = 0;
     Tenths height = 0;
-    std::vector<FilledBox> boxes;  // below all strokes, and those below all words
+    std::vector<FilledBox> boxes;  // below all strokes; these are below all words
     std::vector<Stroke> strokes;
     std::vector<Words> words;
 
@@ -64,10 +65,10 @@ struct Figure {
     }
 };
 
-// Text may be any bytes; what isn't UTF-8, or would not show, is replaced.
+// Text may be any bytes; invalid UTF-8 and invisible characters are replaced.
 [[nodiscard]] std::string svg_of(const Figure& figure);
 
-// Twice as many pixels each way as the figure has. Errors: kUnsupported with cairo's own words.
+// With twice the figure's width and height in pixels. Errors: kUnsupported with cairo's message.
 [[nodiscard]] Result<std::string> png_of(const Figure& figure);
 
 }  // namespace perfleet

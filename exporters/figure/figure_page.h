@@ -1,4 +1,4 @@
-// Figures as HTML pages without network, on the modules of the flame graph's page. The page's data:
+// Figures as HTML pages without network access, built from the modules of the flame graph's page. The page's data:
 //
 //   {"format":1, "kind":"histogram"|"heat map"|"schedule", "title":…, "subtitle":…, "unit":…, "decimals":n,
 //    "figures":[[name, text]], "ledgers":[{"name":…,"text":…,"is_whole":bool}], "warnings":[…],
@@ -7,7 +7,7 @@
 //                "cells":{"time":[…],"step":[…],"count":[…]}},
 //    "schedule":…}                                                     schedule/schedule_page.h; one of these three
 //
-// Values and counts are decimal text, for numbers of JavaScript are too short. Names are as printable() gives them.
+// Values and counts are decimal text, because numbers of JavaScript are less precise. Names are given by printable().
 //
 // Pure functions.
 #pragma once
@@ -37,7 +37,7 @@ struct FigurePage {
 
 [[nodiscard]] std::string figure_page(const FigurePage& page);
 
-// `summary`: the one row of `latency` over the same values, for the title, the figures and the marks.
+// `summary`: the row of `latency` over the same values, for the title, the figures and the marks.
 [[nodiscard]] std::string histogram_page(const Answer& histogram, const Answer& summary, HistogramShape shape);
 [[nodiscard]] std::string heat_map_page(const Answer& heat_map, const Answer& summary);
 

@@ -1,4 +1,4 @@
-// The answer of `latency --heat-map` as a figure: time to the right, values upwards, the darker the more values.
+// The answer of `latency --heat-map` as a figure: time to the right, values upwards, darker cells for more values.
 //
 // Pure functions.
 #pragma once
@@ -25,11 +25,11 @@ struct HeatMap {
         std::uint32_t step = 0;  // of steps
         std::uint64_t count = 0;
     };
-    std::string begin_time;   // UTC; empty: values came without times
+    std::string begin_time;   // UTC; empty: values have no times
     ValueUnit unit;           // of values
-    std::vector<Part> times;  // [low, high), those with values, ascending
-    std::vector<Part> steps;  // [low, high], likewise
-    bool has_rest = false;    // the last step is what lies beyond the others
+    std::vector<Part> times;  // [low, high), only those with values, ascending
+    std::vector<Part> steps;  // [low, high], only those with values, ascending
+    bool has_rest = false;    // the last step counts values beyond the others
     std::vector<Cell> cells;  // as the rows
     std::uint64_t count = 0;
     std::uint64_t count_max = 0;  // of a cell
@@ -38,7 +38,7 @@ struct HeatMap {
 // `answer`: rows of time, begin, end, from, to, count (heat_map.h).
 [[nodiscard]] HeatMap heat_map_of(const Answer& answer);
 
-// `summary`: the one row of `latency` over the same values. Of an answer without rows: a sheet that says so.
+// `summary`: the row of `latency` over the same values. An answer without rows gives a sheet that says so.
 [[nodiscard]] Figure heat_map_figure(const Answer& answer, const Answer& summary);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// What figures have alike: ink, titles, and the sheet of the figures of `latency`.
+// Common parts of figures: colours, titles, and the sheet size for `latency`.
 //
 // Pure functions.
 #pragma once
@@ -31,7 +31,7 @@ inline void write_line(Figure& figure, Tenths left, const std::string& text) {
     figure.write(left, 560, shortened_title(text, kLineSizeMax), 125, kGrey, Anchor::kStart);
 }
 
-// In the lower right corner, which session the values are of.
+// Writes in the lower right corner the session that the values belong to.
 inline void write_session(Figure& figure, const Answer& summary) {
     if (const std::string session = figure_text(summary, "session"); !session.empty()) {
         figure.write(kPlotRight, kFigureHeight - 120, "session " + session.substr(0, 8) + " · perfleet latency", 100,

@@ -1,4 +1,4 @@
-// The formats of exports, which the command line and the query process share; a new one is a folder and a line in
+// The export formats, for the command line and the query process alike; a new format is a folder and a line in
 // export_format.cpp.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace perfleet {
 
 [[nodiscard]] std::span<const ExportFormat> export_formats();
 
-// nullptr if there is none of this name.
+// nullptr if no format has this name.
 [[nodiscard]] const ExportFormat* find_export_format(std::string_view name);
 
 }  // namespace perfleet

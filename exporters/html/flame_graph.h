@@ -1,8 +1,8 @@
-// The frames of a flame graph with the samples of each part of time: what the page is made from.
+// The frames of a flame graph with their samples in each slice of time: the content of the HTML page.
 //
-// Frames are in pre-order: first the commands, siblings ascending by their texts, so that the same stored rows give the
-// same graph. A frame's samples are those that end in it, by slice of time; those of a whole branch are sums over the
-// frames behind it that are deeper.
+// Frames are in pre-order: first the commands, siblings ascending by text, so that the same stored rows give the same
+// graph. A frame has the samples that end in it, by slice of time; the sum of a branch also includes the deeper frames
+// that follow it.
 //
 // One thread. FlameGraphMaker borrows the symbolizer and the query's memory; FlameGraph is plain values.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace perfleet {
 
-// Of a page that a browser still draws smoothly.
+// Limits of a page that browsers still draw smoothly.
 inline constexpr std::size_t kFlameFramesMax = 200'000;
 inline constexpr std::size_t kFlameCellsMax = 1'000'000;
 
@@ -44,10 +44,10 @@ struct FlameGraph {
     std::vector<FlameFunction> functions;  // in the order of their first frames
     std::vector<FlameFrame> frames;
     std::vector<FlameCell> cells;     // ascending by (frame, slice), each pair once
-    std::uint32_t slices_merged = 1;  // so many slices as they were counted are one slice of `cells`
+    std::uint32_t slices_merged = 1;  // number of counted slices merged into one slice of `cells`
     std::uint64_t total = 0;          // of all cells
-    std::uint64_t frames_cut = 0;     // too small for kFlameFramesMax: each branch has a frame `kCutName` for them
-    std::uint64_t value_cut = 0;      // of the cells that they had
+    std::uint64_t frames_cut = 0;     // too small for kFlameFramesMax; replaced by `kCutName`
+    std::uint64_t value_cut = 0;      // sum of the removed cells
     std::uint32_t depth_max = 0;
 };
 
@@ -63,11 +63,11 @@ class FlameGraphMaker {
 public:
     FlameGraphMaker(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, FrameNames::Wanted wanted);
 
-    // Runner::slice + first_slice is the slice. Counts no more where the memory is exceeded.
+    // The slice is Runner::slice + first_slice. Stops counting when the memory is exceeded.
     void add(const EpochStackCounts& epoch, std::uint32_t first_slice);
 
-    // Slices from `second_side` on are another side's: merging keeps sides apart, and the other side's slices then
-    // begin at second_side / slices_merged, rounded up.
+    // Slices from `second_side` on belong to the other side of a comparison. Merging keeps the sides apart; the other
+    // side's slices then begin at second_side / slices_merged, rounded up.
     [[nodiscard]] FlameGraph make(std::uint32_t second_side, const FlameGraphLimits& limits = {});
 
     [[nodiscard]] const FrameNames& names() const { return names_; }
@@ -80,14 +80,14 @@ private:
     };
 
     [[nodiscard]] std::uint32_t callee(std::uint32_t caller, std::uint32_t name);
-    // By the texts of two callees of one branch.
+    // Orders two callees of one branch by text.
     [[nodiscard]] bool is_before(std::uint32_t a, std::uint32_t b) const;
 
     FrameNames names_;
     TextNumbers commands_;
     StackTotals totals_;
-    std::vector<std::uint32_t> node_branches_;  // of the runner at hand
-    std::vector<Branch> branches_;              // callers first; the first stands for everything
+    std::vector<std::uint32_t> node_branches_;  // of the current runner
+    std::vector<Branch> branches_;              // callers first; the first is the root
     CalleeTable numbers_;                       // by (caller, name)
     std::vector<FlameCell> cells_;              // frame: a branch's number
     MemoryShare share_;

@@ -1,5 +1,5 @@
-// Writes what a scan selects as one HTML page without network: flame graph, tables, a strip of time; and with another
-// scan what changed between both. README.md has the page's parts and the data in it.
+// Exports a scan as one HTML page without network access: flame graph, tables, a strip of time; with a second scan also
+// the changes between both. README.md describes the page's parts and its data.
 //
 // The same stored rows and options give the same bytes. A selection without samples gives a page
 // without frames and a warning. Errors: kTooLarge when the query's memory is exceeded; those of the stores.
@@ -14,11 +14,11 @@
 
 namespace perfleet {
 
-// `before`: null, or what is compared with `scan`.
+// `before`: null, or the scan that `scan` is compared with.
 [[nodiscard]] Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& symbolizer,
                                            const HtmlOptions& options, ExportSink& sink);
 
-// The selection of --before: what its text leaves out is as in `selected`. Errors: kUsage.
+// The selection of --before: defaults are those of `selected`. Errors: kUsage.
 [[nodiscard]] Result<Selection> before_selection(const std::string& text_untrusted, const Selection& selected,
                                                  UtcNs now);
 

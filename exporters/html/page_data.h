@@ -1,4 +1,4 @@
-// The data of a page as JSON, which stands packed in its `<script id="data">` (exporters/sink/packed_json.h).
+// The data of a page as JSON, compressed in its `<script id="data">` (exporters/sink/packed_json.h).
 //
 //   {"format":1, "title":…, "event":…, "unit":…, "counts":bool, "sampled":bool,
 //    "sessions":[{"id":…,"name":…,"target":…,"architecture":…}], "session_count":n,
@@ -11,8 +11,8 @@
 //                      "verdicts":{"function":[…],"self":[…],"change":[-1|0|1],"text":[…]}},
 //    "cut":{"frames":n,"value":n}, "ledgers":[{"name":…,"text":…,"is_whole":bool}], "warnings":[…]}
 //
-// Slices of `before` are numbered behind those of `slices`. Names are as printable() gives them: control characters and
-// those that turn text around are escaped.
+// Slices of `before` are numbered after those of `slices`. Names are given by printable(): control characters and those
+// that change the text's direction are escaped.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +44,10 @@ struct PageSide {
     std::size_t session_count = 0;
 };
 
-// What `diff` says of one function.
+// The verdict of `diff` on one function.
 struct PageVerdict {
     std::uint32_t function = 0;
-    bool is_self = false;  // else with what it calls
+    bool is_self = false;  // else including callees
     int change = 0;        // 1: more; -1: less; 0: no difference shown
     std::string text;
 };
@@ -56,12 +56,12 @@ struct PageData {
     std::string title;
     std::string event;
     std::string unit;
-    bool is_count = true;     // samples, not sums of a unit
+    bool is_count = true;     // counts of samples, not sums of a unit
     bool is_sampled = false;  // shares are estimates
     PageSide side;
     bool has_before = false;
     PageSide before;
-    std::string before_name = "before";  // behind "more than" and a number of samples
+    std::string before_name = "before";  // as in "more than 12 samples before"
     std::vector<PageVerdict> verdicts;
     FlameGraph graph;
     std::vector<std::pair<std::string, Ledger>> ledgers;

@@ -1,4 +1,4 @@
-// Counts of a page of the slowest operations: their samples are one side, those of the other operations the other.
+// Counts for a page of the slowest operations: their samples are one side, those of all other operations the other.
 #pragma once
 
 #include "exporters/html/flame_graph.h"

@@ -1,4 +1,4 @@
-// The sections behind the records of a perf.data file: what was recorded, where, and on which clock.
+// The feature sections after the records of a perf.data file: the host, the events, and the clock of the recording.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ExportedTimes {
     ClockPoint clock_point;  // that file's clock, in ns, and UTC
 };
 
-// Ascending by bit. `host` is the session whose machine is described. `times`: none of what isn't known yet.
+// Ascending by bit. `host` is the session whose machine is described. Unknown features are omitted.
 [[nodiscard]] std::vector<FeatureSection> feature_sections(const SessionRecord& host,
                                                            std::span<const ExportedEvent> events,
                                                            std::span<const ExportedGroup> groups,

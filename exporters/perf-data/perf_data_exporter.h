@@ -1,8 +1,8 @@
-// Writes what a scan selects as a perf.data file that `perf report`, `perf script` and `perf annotate` open without a
-// warning. Samples with call chains, tracepoints, names, mappings, build-ids, lost counts, host features.
+// Exports a scan as a perf.data file that `perf report`, `perf script` and `perf annotate` open without a warning:
+// samples with call chains, tracepoints, names, mappings, build-ids, lost counts, host features.
 //
-// A file has its header first and its features last; a pipe (PerfDataOptions) is written from front to back, with its
-// features as records in front.
+// A file has its header at the beginning and its features at the end; a pipe (PerfDataOptions) is written sequentially,
+// with features as records at the beginning.
 //
 // Errors: kUsage when the selection holds several targets and they aren't merged (process ids collide), kNotFound when
 // it holds no rows; those of the store. The output is the same for the same stored rows, byte for byte.
@@ -23,7 +23,7 @@
 namespace perfleet {
 
 struct ExportSummary {
-    std::uint64_t sample_count = 0;  // as the ledger counts them: without readings of uncovered time
+    std::uint64_t sample_count = 0;  // as in the ledger: without readings of uncovered time
     std::uint64_t size_bytes = 0;
     UtcNs first_time;  // of the recording; the file's modification time should be last_time
     UtcNs last_time;

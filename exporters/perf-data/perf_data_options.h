@@ -6,11 +6,11 @@
 namespace perfleet {
 
 struct PerfDataOptions {
-    bool is_pipe = false;         // the format of `perf record -o -`, which is written in one go
-    bool merges_targets = false;  // else several targets are refused
+    bool is_pipe = false;         // the format of `perf record -o -`, written sequentially
+    bool merges_targets = false;  // else several targets are an error
 };
 
-// pipe, merge-targets.
+// The options pipe, merge-targets.
 [[nodiscard]] const OptionTable<PerfDataOptions>& perf_data_options();
 
 }  // namespace perfleet

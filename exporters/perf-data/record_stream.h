@@ -1,7 +1,7 @@
-// Turns rows into the records that perf reads, and keeps what is needed for that: tasks, mappings, images.
+// Converts rows into perf's records, and keeps the state that this needs: tasks, mappings, images.
 //
-// Task rows write no records of tasks and mappings: these are written before the first sample that needs them, with its
-// time. Rows come in the order of time. One thread.
+// Task rows only change the state: records of tasks and mappings are written before the first sample that needs them,
+// with its time. Rows come in order of time. One thread.
 #pragma once
 
 #include <cstdint>
@@ -26,47 +26,47 @@
 
 namespace perfleet {
 
-// Records between two FINISHED_ROUND: perf sorts within two rounds, and keeps as much in memory.
+// Records between two FINISHED_ROUND: perf sorts within two rounds and keeps them in memory.
 inline constexpr std::uint64_t kRoundRecords = 16'384;
 inline constexpr std::size_t kChainFramesMax = 1'024;
 
 class RecordStream {
 public:
-    // `events` is borrowed. Records that are of no event have the id of the first.
+    // `events` is borrowed. Records without an event get the id of the first.
     RecordStream(PerfRecordWriter& writer, std::span<const ExportedEvent> events) : writer_{writer}, events_{events} {}
 
-    // Writes the epoch's kernel, if it is another than that of the epochs before.
+    // Writes the epoch's kernel if it differs from that of the epochs before.
     [[nodiscard]] EpochImages begin_epoch(const EpochDictionary& dictionary, std::uint64_t time_ns);
 
-    // Losses count only in the time range. `range` of the row's target.
+    // `range` is that of the row's target. Losses count only in the time range.
     void task_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range);
 
     // A sample or a tracepoint.
     void sample_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range);
 
-    // A sample of thread 0, which is named for the kernel.
+    // A sample of thread 0, which gets the kernel's name.
     void log_row(const MergedRow& merged, const TaskRange& range, const KernelLogSample& sample);
 
-    // What was kept of a record beside the rows: of a sample (perf::SampleRest) until its row comes, which is of the
-    // same time, or else the whole record, which is written.
-    // `wants_again`: also what holds on from before, for nothing before it was written.
+    // A record kept beside the rows. If it is the rest of a sample (perf::SampleRest), it is stored until the sample's
+    // row of the same time; otherwise it is written whole. `wants_again`: also write repeated records (kAgain), because
+    // the first ones weren't written.
     void kept_row(const MergedRow& merged, const TaskRange& range, bool wants_again);
 
-    // All samples of the event that were lost, `unreported_count` of them by a ring without a kLost row. perf counts
-    // the former for each event (LOST_SAMPLES), and warns of the rows (LOST), which belong to a ring that events share.
+    // The event's lost samples, of which a ring lost `unreported_count` without a kLost row. perf counts all of them
+    // for each event (LOST_SAMPLES), and warns about kLost rows (LOST), which belong to a ring that events share.
     void lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t unreported_count,
                       std::uint64_t time_ns);
 
-    // Nothing of the machine's earlier run is true any more.
+    // Drops all state of the machine's earlier run.
     void forget_tasks();
 
     void end_round();
 
     [[nodiscard]] std::uint64_t sample_count() const { return sample_count_; }
-    [[nodiscard]] std::uint64_t kept_count() const { return kept_count_; }  // whole records
+    [[nodiscard]] std::uint64_t kept_count() const { return kept_count_; }  // records written whole
     [[nodiscard]] std::uint64_t first_sample_ns() const { return first_sample_ns_; }
     [[nodiscard]] std::uint64_t last_sample_ns() const { return last_sample_ns_; }
-    [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }        // told by kLost rows
+    [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }        // reported by kLost rows
     [[nodiscard]] std::size_t size_bytes() const { return tasks_.size_bytes(); }  // of memory, about
     [[nodiscard]] std::vector<ExportedBuildId> build_ids() const;
     [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
@@ -88,12 +88,12 @@ private:
     void write_mapping(const Trailer& trailer, const ExportedMapping& mapping);
     void write_mmap2(std::uint16_t mode, const Trailer& trailer, const ExportedMapping& mapping, std::string_view name);
     void write_known_mappings(const Trailer& trailer);  // of the process
-    // What perf has to know before it reads a mapping of data: `bytes` of the record begin with its address and length.
+    // Prepares perf for a mapping of data: `bytes` of the record begin with its address and length.
     void begin_data_mapping(const Trailer& trailer, std::string_view bytes);
     void write_kernel(ExportedImage image, std::uint64_t time_ns);
     void write_lost(const Trailer& trailer, std::uint64_t id, std::uint64_t count);
 
-    // What perf has to know of a sample's thread, and of the mapping that a frame of it lies in.
+    // What perf must know before a sample: of its thread, and of the mapping that a frame lies in.
     void write_thread(const Trailer& trailer);
     [[nodiscard]] std::uint64_t kernel_address(const Trailer& trailer, ExportedImage image, std::uint64_t offset);
     [[nodiscard]] std::uint64_t address_of(const Trailer& trailer, ExportedImage image, std::uint64_t offset);
@@ -102,7 +102,7 @@ private:
 
     static constexpr std::uint64_t kSideBandId = 1;
 
-    // Of a sample whose row is still to come.
+    // The kept rest of a sample whose row has not come yet.
     struct KeptRest {
         std::uint64_t event_id = 0;
         std::uint64_t cpu = 0;
@@ -111,16 +111,16 @@ private:
         std::uint16_t misc = 0;
         std::string bytes;
     };
-    // Empty: nothing was kept, or what was isn't whole.
+    // Empty if nothing was kept, or it is incomplete.
     [[nodiscard]] std::optional<KeptRest> take_rest(const MergedRow& merged);
-    // Takes the chain from what was kept, and tells perf of the mappings in it.
+    // Uses the kept call chain and writes the mappings in it.
     void take_chain(const Trailer& trailer, const perf::SampleRest& rest);
 
     // Fields in front of the call chain; returns their size in bytes.
     std::size_t write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period,
                                    const perf::SampleRest& rest);
     std::size_t write_read(const ExportedEvent& event, std::uint64_t weight);
-    // Fields behind RAW, empty ones where nothing was kept.
+    // Fields after RAW; empty ones if nothing was kept.
     void write_tail(const ExportedEvent& event, std::string_view tail);
 
     PerfRecordWriter& writer_;
@@ -128,14 +128,14 @@ private:
     ExportedImages images_;
     TaskState tasks_;
     std::vector<bool> written_kernels_;       // kernels and their modules that perf knows
-    std::vector<bool> mapped_images_;         // images that stand in a mapping record
-    std::vector<std::int64_t> kernel_shift_;  // by image: how far from its own address perf has it
+    std::vector<bool> mapped_images_;         // images with a mapping record
+    std::vector<std::int64_t> kernel_shift_;  // by image: distance between perf's address and its own
     bool has_data_mappings_ = false;          // perf knows some
-    std::optional<ExportedImage> kernel_;     // the one that perf takes for the kernel
-    std::set<std::uint32_t> named_kernels_;   // of kernels' logs: the threads that stand for them
+    std::optional<ExportedImage> kernel_;     // the image that perf takes for the kernel
+    std::set<std::uint32_t> named_kernels_;   // threads that stand for kernels' logs
     std::vector<std::uint64_t> chain_;
     std::uint64_t leaf_address_ = 0;
-    std::map<std::uint64_t, std::uint64_t> counted_;  // by event: what READ says
+    std::map<std::uint64_t, std::uint64_t> counted_;  // by event: the value of READ
     std::vector<KeptRest> rests_;                     // of rests_time_ns_
     std::uint64_t rests_time_ns_ = 0;
     std::uint64_t kept_count_ = 0;
@@ -144,7 +144,7 @@ private:
     std::uint64_t last_sample_ns_ = 0;
     std::uint64_t lost_count_ = 0;
     std::uint64_t records_in_round_ = 0;
-    bool has_round_ = false;  // a file without any record is a broken one to perf
+    bool has_round_ = false;  // perf takes a file without any record for broken
     std::vector<std::string> warnings_;
 };
 

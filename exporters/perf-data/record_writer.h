@@ -1,6 +1,6 @@
-// Records of a perf.data file, one after the other, through a buffer of kBufferSizeBytes into an ExportSink.
+// Writes records of a perf.data file in sequence, buffered by kBufferSizeBytes, to an ExportSink.
 //
-// One thread. The first error of the sink stays, and everything after it is dropped: ask error() now and then.
+// One thread. After an error of the sink all further output is dropped; callers check error() from time to time.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ public:
     static constexpr std::size_t kBufferSizeBytes = 1U << 20;
     static constexpr std::size_t kRecordSizeBytesMax = 65'528;  // its size is a multiple of 8 in 16 bits
 
-    // Writes from `offset` of the file on.
+    // Writes at file positions from `offset` on.
     PerfRecordWriter(ExportSink& sink, std::uint64_t offset);
 
     // A record: begin(), then its fields, then end(), which pads it to 8 bytes. Fields that would make it larger than
@@ -39,12 +39,12 @@ public:
     void put_bytes(const void* bytes, std::size_t size_bytes) {
         PERFLEET_ASSERT(size_bytes <= buffer_.size() - used_);
         if (size_bytes == 0) {
-            return;  // `bytes` may be null then, which memcpy doesn't take
+            return;  // `bytes` may be null, which memcpy doesn't allow
         }
         std::memcpy(buffer_.data() + used_, bytes, size_bytes);
         used_ += size_bytes;
     }
-    // With a NUL, padded with NULs to a multiple of 8.
+    // NUL-terminated, padded with NULs to a multiple of 8.
     void put_name(std::string_view name);
 
     // Bytes that are no record (headers, features), of any length.

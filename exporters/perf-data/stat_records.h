@@ -13,15 +13,15 @@
 
 namespace perfleet {
 
-// What an event has counted in all sessions and of all threads.
+// Counts of one event, summed over sessions and threads.
 struct CountedEvent {
     const ExportedEvent* event = nullptr;
-    std::optional<CounterUnit> unit;  // that perf shows it in
+    std::optional<CounterUnit> unit;  // the unit that perf shows
     CounterTotal::Count sum;
-    std::map<std::uint64_t, CounterTotal::Count> by_cpu;  // empty: not known
+    std::map<std::uint64_t, CounterTotal::Count> by_cpu;  // empty: unknown
 };
 
-// Nothing where there are none; CPU by CPU where that is known of all. Other commands of perf pass over these records.
+// Writes nothing without counters; by CPU if that is known for all. Other commands of perf skip these records.
 void write_stat_records(PerfRecordWriter& writer, std::span<const CountedEvent> counted, std::uint64_t elapsed_ns);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// The TRACING_DATA section of a perf.data file: the formats of its tracepoints, so that readers can decode raw data.
+// The TRACING_DATA section of a perf.data file: formats of its tracepoints, with which readers decode raw data.
 #pragma once
 
 #include <span>

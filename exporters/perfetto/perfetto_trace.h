@@ -14,7 +14,7 @@ enum class Packet : pbf_tag_type {
     kProcessTree = 2,
     kClockSnapshot = 6,
     kTimestamp = 8,
-    kSequence = 10,  // packets of one have their numbered names in common
+    kSequence = 10,  // packets of one sequence share interned names
     kTrackEvent = 11,
     kInternedData = 12,
     kSequenceFlags = 13,
@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kNeedsSequence = 2;
 enum class ClockSnapshot : pbf_tag_type { kClock = 1 };
 enum class Clock : pbf_tag_type { kId = 1, kTimestamp = 2 };
 inline constexpr std::uint32_t kRealtime = 1;
-inline constexpr std::uint32_t kBoottime = 6;  // of packets that name none
+inline constexpr std::uint32_t kBoottime = 6;  // default of packets
 
 enum class ProcessTree : pbf_tag_type { kProcess = 1, kThread = 2 };
 enum class Process : pbf_tag_type { kPid = 1, kCommandLine = 3, kIsCommand = 9 };

@@ -1,7 +1,7 @@
-// Source lines and inlined functions of a profile's locations.
+// Source lines and inlined functions of the locations of a profile.
 //
-// Functions are those of the tables, told apart by their file of source, and inlined ones behind them. A location that
-// called another one is looked up before the address it returns to.
+// Functions are those of the profile's tables, split by source file, followed by inlined functions. A location that
+// calls another one is looked up at the address before its return address.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@ namespace perfleet {
 
 struct SourceFunction {
     std::string name;
-    std::string file;             // empty: not known
-    std::int64_t first_line = 0;  // 0: not known
+    std::string file;             // empty: unknown
+    std::int64_t first_line = 0;  // 0: unknown
 };
 
 struct SourceLine {
     std::uint32_t function = 0;  // of functions()
-    std::int64_t line = 0;       // 0: not known
-    std::int64_t column = 0;     // likewise
+    std::int64_t line = 0;       // 0: unknown
+    std::int64_t column = 0;     // 0: unknown
 };
 
 class ProfileSources {
 public:
-    // Of all images, or of those alone whose lines an import kept.
+    // kKept: only images whose lines an import kept.
     enum class Images : std::uint8_t { kAll, kKept };
 
     ProfileSources(const ProfileTables& tables, Symbolizer& symbolizer, QueryMemory& memory, Images images);
 
     // What an import kept of the image; null: nothing.
     [[nodiscard]] const KeptSources* kept(std::uint32_t image) const { return kept_[image].get(); }
-    [[nodiscard]] bool has_kept() const { return has_kept_; }  // of any
+    [[nodiscard]] bool has_kept() const { return has_kept_; }  // of any image
 
     [[nodiscard]] const std::vector<SourceFunction>& functions() const { return functions_; }
-    // Of a location: the innermost first, its own function last.
+    // Lines of a location: the innermost function first, its own function last.
     [[nodiscard]] std::span<const SourceLine> lines(std::uint32_t location) const {
         return std::span{lines_}.subspan(begins_[location], begins_[location + 1] - begins_[location]);
     }

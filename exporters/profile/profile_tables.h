@@ -1,9 +1,9 @@
-// Samples by call chain and command, as tables that name each image, function, address and call path once: what file
-// formats with numbered frames (pprof, speedscope) are made from.
+// Samples by call chain and command, as tables that name each image, function, address and call path once: the input of
+// formats with numbered frames (pprof, speedscope).
 //
-// Rows of one or more events are counted; a sample has a value for each of them. Counts are those of `top`: from the
-// same stack counts and the same names. The same stored rows give the same tables but for the order of their entries,
-// which follows the order in which the store keeps call chains.
+// Counts rows of one or more events; a sample has a value for each. Counts are those of `top`: the same stack counts
+// and names. The same stored rows give the same tables except for the order of entries, which follows the order of call
+// chains in the store.
 //
 // One thread. ProfileTables borrows the symbolizer and the query's memory.
 #pragma once
@@ -24,17 +24,17 @@
 
 namespace perfleet {
 
-// What one of a sample's values counts.
+// The meaning of one of a sample's values.
 struct ProfileValue {
     std::string event;
     std::string unit;          // "samples", or the event's: "ns", "cycles"
-    bool sum_weights = false;  // else rows
+    bool sum_weights = false;  // else count rows
 };
 
 struct ProfileImage {
     ImageDefinition definition;
     std::string name;               // as `top` shows it
-    std::uint64_t offset_last = 0;  // the greatest of its locations
+    std::uint64_t offset_last = 0;  // the highest of its locations
 };
 
 struct ProfileFunction {
@@ -49,9 +49,9 @@ struct ProfileLocation {
     std::uint64_t offset = 0;
 };
 
-// A location with all that called it.
+// A location with its callers.
 struct ProfileNode {
-    std::uint32_t caller = 0;  // less than this node's number; 0: none, nodes()[0] stands for no frame
+    std::uint32_t caller = 0;  // less than this node's number; 0: none; nodes()[0] is no frame
     std::uint32_t location = 0;
 };
 
@@ -61,7 +61,7 @@ struct ProfileSample {
     std::uint32_t labels = 0;   // of labels(); 0: none
 };
 
-// What stands beside a profile: how complete it is.
+// Completeness of a profile: ledgers and warnings.
 struct ProfileNotes {
     std::vector<std::pair<std::string, Ledger>> ledgers;  // by event
     std::vector<std::string> warnings;
@@ -71,26 +71,25 @@ class ProfileTables {
 public:
     ProfileTables(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count);
 
-    // Counts what the scan selects: for the event it names, or else each that it has, a value of rows and, where the
-    // event has a unit, one of weights. Nothing may be left of them by filters or a range of time; without any
-    // event there is one value of rows, and no sample. Errors: kTooLarge when the query's memory is exceeded; those of
-    // the store.
+    // Counts the selected rows: for the selected event, else for each event, a value of rows and, if the event has a
+    // unit, one of weights. Filters and time range may leave no sample; without any event there is one value of rows
+    // and no sample. Errors: kTooLarge when the query's memory is exceeded; those of the store.
     [[nodiscard]] Result<Done> count(const Scan& scan);
 
-    // After count(), of the same scan.
+    // To be called after count(), with the same scan.
     [[nodiscard]] ProfileNotes notes(const Scan& scan) const;
 
     [[nodiscard]] const std::vector<EventChoice>& events() const { return events_; }
     [[nodiscard]] const std::vector<ProfileValue>& values() const { return values_; }
     [[nodiscard]] const std::vector<std::string>& commands() const { return commands_; }
-    // Labels of samples (sample_labels.h), encoded, as imports keep them.
+    // Encoded labels of samples (sample_labels.h), as imports store them.
     [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
     [[nodiscard]] const std::vector<ProfileImage>& images() const { return images_; }
     [[nodiscard]] const std::vector<ProfileFunction>& functions() const { return functions_; }
     [[nodiscard]] const std::vector<ProfileLocation>& locations() const { return locations_; }
     [[nodiscard]] const std::vector<ProfileNode>& nodes() const { return nodes_; }
     [[nodiscard]] const std::vector<ProfileSample>& samples() const { return samples_; }
-    // By index of values().
+    // `value` is an index of values().
     [[nodiscard]] std::uint64_t value(std::size_t sample, std::size_t value) const {
         return sums_[sample * values_.size() + value];
     }
@@ -98,7 +97,7 @@ public:
 private:
     [[nodiscard]] Result<Done> choose_values(const Scan& scan);
     [[nodiscard]] Result<Done> read_labels(const Scan& scan);
-    // Counts no more where the memory is exceeded.
+    // Stops counting when the memory is exceeded.
     void add(const EpochStackCounts& epoch, std::size_t value);
     [[nodiscard]] std::uint32_t node_of(const EpochDictionary& dictionary, StackNumber stack);
     [[nodiscard]] std::uint32_t location_of(const EpochDictionary& dictionary, StackNumber stack);
@@ -115,7 +114,7 @@ private:
     std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> labels_of_threads_;  // by session and tid
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> owner_numbers_;    // by command and labels
     std::vector<ProfileImage> images_;
-    std::map<std::pair<ImageDefinition, std::uint32_t>, std::uint32_t> image_numbers_;  // beside it the name's number
+    std::map<std::pair<ImageDefinition, std::uint32_t>, std::uint32_t> image_numbers_;  // with its name's number
     std::vector<ProfileFunction> functions_;
     std::vector<std::uint32_t> function_numbers_;  // by the frame name's number: 1 + the function's
     std::vector<ProfileLocation> locations_;
@@ -124,9 +123,9 @@ private:
     CalleeTable node_numbers_;  // by (caller, location)
     std::vector<ProfileSample> samples_;
     FlatTable<std::uint32_t> sample_numbers_;  // by (node, owner): 1 + the sample's
-    std::vector<std::uint64_t> sums_;          // of the samples, values_.size() each
-    std::vector<std::uint32_t> epoch_nodes_;   // of the epoch at hand, by stack number; 0: not met yet
-    std::vector<std::uint32_t> epoch_images_;  // likewise, by image number: 1 + the image's
+    std::vector<std::uint64_t> sums_;          // values_.size() for each sample
+    std::vector<std::uint32_t> epoch_nodes_;   // of the current epoch, by stack number; 0: not seen yet
+    std::vector<std::uint32_t> epoch_images_;  // of the current epoch, by image number: 1 + the image's
     std::vector<StackNumber> chain_;
     MemoryShare share_;
 };

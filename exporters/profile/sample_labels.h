@@ -1,5 +1,5 @@
-// Labels of a sample, as a profile of pprof has them beside its call chain: what an import keeps in rows of kind
-// `record`, one for each thread (record_types::kSampleLabels), and an export writes again.
+// Labels of a pprof sample. An import stores them in rows of kind `record`, one for each thread
+// (record_types::kSampleLabels), and an export writes them again.
 //
 //  0          4           8           12      16       24
 //  ┌──────────┬───────────┬───────────┬───────┬────────┬─────┬──────┬──────┐
@@ -28,7 +28,7 @@ struct SampleLabel {
 
 [[nodiscard]] std::string encode_labels(const std::vector<SampleLabel>& labels);
 
-// Borrowed of the input. Empty: it can't be read.
+// Borrows the input. Empty: malformed.
 [[nodiscard]] std::optional<std::vector<SampleLabel>> decode_labels(std::string_view bytes_untrusted);
 
 }  // namespace perfleet

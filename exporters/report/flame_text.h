@@ -1,4 +1,4 @@
-// A call tree drawn in columns of text: a line a depth, callers above, each frame as wide as its share.
+// Draws a call tree as text: a line for each depth, callers above, each frame as wide as its share.
 //
 // Bytes depend on the answer and the screen alone.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace perfleet {
 
-// `tree`: the answer of `tree`, not inverted. Frames narrower than a column are left out. Without colours a frame
-// begins with a bar. The screen's width is limited. Empty for an answer without rows.
+// `tree`: the answer of `tree`, not inverted. Frames narrower than a column are omitted. Without colours a frame begins
+// with a bar. The screen must have a limited width. Empty for an answer without rows.
 [[nodiscard]] std::string flame_text(const Answer& tree, const Screen& screen);
 
 }  // namespace perfleet

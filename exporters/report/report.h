@@ -1,8 +1,7 @@
-// Prints an answer: a table for people, one JSON object, or CSV.
+// Formats an answer as text table, JSON or CSV.
 //
 // Bytes depend on the answer and the screen alone. Text in an answer comes from targets and may be any bytes: tables
-// and CSV have it as printable() gives it, JSON as valid UTF-8 (U+FFFD for other bytes) with control characters
-// escaped.
+// and CSV use printable(); JSON is valid UTF-8 (U+FFFD for other bytes) with control characters escaped.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +18,8 @@ namespace perfleet {
 
 enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 
-// The table, and for text last lines with the ledger. The warnings are in the JSON object only: programs write them to
-// their standard error for the others, and for CSV what ledger_note() says.
+// The table; text ends with the ledger. Only JSON contains the warnings: with other formats programs write them to
+// standard error, and for CSV also ledger_note().
 //
 //   text  aligned columns, units beside the names, percentages and reals with two digits, "-" for null; of profiles the
 //         numbers first and the names last. No wider than the screen (text_table() says how); with colours, headings
@@ -35,30 +34,30 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 // The table alone, as text.
 [[nodiscard]] std::string format_table(const Answer& answer, const Screen& screen = {});
 
-// For people, as text: an answer of few rows and many figures, turned on its side. A line a figure, a column a row, as
-// many beside each other as the screen holds (80 columns where that isn't limited); what is the same text for all of
-// them stands above. Reals have two digits, rounded half up.
+// As text, transposed, for an answer of few rows and many figures: a line for each figure, a column for each row, as
+// many as fit the screen (80 columns if it is unlimited). Text that all rows share is printed once above. Reals have
+// two digits, rounded half up.
 [[nodiscard]] std::string format_figures(const Answer& answer, const Screen& screen = {});
 
 struct SessionTableStyle {
     Screen screen;
-    std::span<const std::string_view> left_out;  // columns for machines
-    std::span<const std::string_view> spared;    // columns that go, the first one first, where a line is too long
+    std::span<const std::string_view> left_out;  // columns for programs, omitted
+    std::span<const std::string_view> spared;    // columns to omit if a line is too long, the first one first
 };
 
-// For people, as text: an answer whose first columns are session and target, as a table a session. Both stand above,
-// and so does the unit where the table has but one. Where no table is narrow enough, it is turned on its side.
+// As text, a table for each session, for an answer whose first columns are session and target. These are printed above
+// each table, and so is the unit if there is only one. If no table is narrow enough, the answer is transposed.
 [[nodiscard]] std::string format_sessions(const Answer& answer, const SessionTableStyle& style);
 
-// For people, as text: the answer of `diff`. A table a series with the mean's verdict above it; of profiles what
-// changed, then what didn't.
+// As text, for the answer of `diff`: a table for each series below the mean's verdict; for profiles first what changed,
+// then what didn't.
 [[nodiscard]] std::string format_comparison(const Answer& answer, const Screen& screen = {});
 
-// The last lines of an answer as text: its ledger, or one for each of its parts, and what it was counted from.
+// The last lines of an answer as text: its ledger, or one for each of its parts, and the unit in which it counts.
 [[nodiscard]] std::string ledger_text(const Answer& answer, const Screen& screen);
 
-// Lines for beside a CSV table: the ledger, or those of its parts, of which not every row that was produced is stored,
-// or that has cut batches; empty otherwise.
+// Lines to print beside a CSV table: ledgers with rows that aren't stored, or with cut batches; empty if there are
+// none.
 [[nodiscard]] std::string ledger_note(const Answer& answer);
 
 // "1000 produced, all stored", "1000 produced = 990 stored + 10 lost (10 kernel_ring)".

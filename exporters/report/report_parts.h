@@ -1,4 +1,4 @@
-// Parts of the report that its formats share.
+// Parts that the report's formats share.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,28 @@
 
 namespace perfleet {
 
-// One value as a table for people has it, whole; one column's name with its unit.
+// A value as in a text table, uncut; a column's name with its unit.
 [[nodiscard]] std::string text_cell(const AnswerColumn& column, const AnswerValue& value);
 [[nodiscard]] std::string text_heading(const AnswerColumn& column);
 
-// A table without the ledger. Where it is too wide for the screen, in this order: session ids and times are shortened
-// and headings take two lines; names are cut in the middle; the columns that `spared` names are left out, the first one
-// first.
+// A table without the ledger. If it is too wide for the screen, these steps are applied in order: shorten session ids
+// and times and use two lines of headings; cut names in the middle; omit the columns in `spared`, the first one first.
 struct TextTable {
     std::string text;
-    bool is_whole = true;  // nothing is cut or left out
+    bool is_whole = true;  // nothing is cut or omitted
     bool has_fit = true;
     std::vector<std::string> left_out;
 };
 [[nodiscard]] TextTable text_table(const Answer& answer, const Screen& screen,
                                    std::span<const std::string_view> spared);
 
-// Columns that any answer does without first.
+// The columns that any answer omits first.
 [[nodiscard]] std::span<const std::string_view> spared_columns();
 
 // "(left out for 80 columns: …; --wide shows all)" below an empty line, or nothing.
 [[nodiscard]] std::string left_out_line(const std::vector<std::string>& names, const Screen& screen);
 
-// Rows on their side, as format_figures() has them. Without the ledger.
+// The transposed table of format_figures(), without the ledger.
 [[nodiscard]] std::string text_figures(const Answer& answer, const Screen& screen);
 
 // Whether session and target are the first columns, and sessions have several rows.

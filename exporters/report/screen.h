@@ -1,4 +1,4 @@
-// What text for people is laid out for.
+// The layout that text is formatted for.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace perfleet {
 
-// As it stands for a file or a pipe: lines as long as they need to be, without colours.
+// The default is that of a file or a pipe: unlimited lines without colours.
 struct Screen {
     static constexpr std::size_t kUnlimited = SIZE_MAX;
     std::size_t width_columns = kUnlimited;
     bool has_color = false;
-    std::string_view way_to_see_all = "--wide";  // where a table doesn't fit
+    std::string_view way_to_see_all = "--wide";  // the option to mention if a table doesn't fit
 
     [[nodiscard]] bool is_limited() const { return width_columns != kUnlimited; }
 };

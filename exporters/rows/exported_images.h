@@ -1,4 +1,4 @@
-// The images of an export, over all sessions and epochs: each distinct one has one number.
+// The images of an export: one number for each distinct image of all sessions and epochs.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ using ExportedImage = std::uint32_t;
 class ExportedImages {
 public:
     enum class Place : std::uint8_t {
-        kProcess,    // where the process has mapped it
-        kAnonymous,  // where it begins is its own address
-        kKernel,     // likewise, in the kernel
+        kProcess,    // at its mapping in the process
+        kAnonymous,  // at its own address, where it begins
+        kKernel,     // at its own address, in the kernel
         kUnknown,    // outside any mapping
     };
 
@@ -28,7 +28,7 @@ public:
     [[nodiscard]] Place place(ExportedImage image) const { return images_[image].place; }
     [[nodiscard]] std::size_t count() const { return images_.size(); }
 
-    // Empty for none, and for a hash of the content.
+    // Empty if there is none, or only a content hash.
     [[nodiscard]] const std::string& build_id(ExportedImage image) const { return images_[image].build_id; }
 
 private:

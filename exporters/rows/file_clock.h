@@ -1,4 +1,4 @@
-// The clock of an exported file, in ns: that of the session which began first.
+// The clock of an exported file, in ns: that of the session that began first.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Rows of a seL4 target as tracepoints that perf can read: each kernel entry with the names of its path, system call
-// and capability type, each record of a tracepoint with its id and duration, each reading of the counter of uncovered
-// time with what came to it. Their formats are made here, for no tracefs has them.
+// Exports rows of a seL4 target as tracepoints that perf can read: kernel entries with the names of path, system call
+// and capability type, tracepoint records with id and duration, and readings of the counter of uncovered time with
+// their increments. The formats are defined here, because no tracefs has them.
 //
 // A sample's raw data, all integers little-endian, texts end with a NUL and are cut to fit:
 //
@@ -19,7 +19,7 @@
 //                             8   8  uncovered: ticks that no sampling covered since the reading before
 //                            16   8  of: ticks since that reading
 //
-// Values. No threads of their own.
+// Plain values.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@
 
 namespace perfleet {
 
-// How a series of such rows is read.
+// How to read a series of such rows.
 struct KernelLogEvent {
     Kind kind = Kind::kTracepoint;  // kKernelEntry, kTracepoint; kCounter: of uncovered time
     sel4::LogDescription description;
@@ -41,17 +41,17 @@ struct KernelLogEvent {
     friend bool operator==(const KernelLogEvent&, const KernelLogEvent&) = default;
 };
 
-// Of an event of that kind that says of which seL4 it is, or that counts uncovered time; nothing for all others.
+// Defined for an event of this kind with a seL4 type, or that counts uncovered time; nothing for others.
 [[nodiscard]] std::optional<KernelLogEvent> kernel_log_event(const EventRecord& event, Kind kind);
 
-// "sel4:kernel_entry", "sel4:interrupts", "perfleet:uncovered": what stands before the colon is a system of tracepoints
-// to perf.
+// "sel4:kernel_entry", "sel4:interrupts", "perfleet:uncovered": perf takes the part before the colon for the system of
+// tracepoints.
 [[nodiscard]] std::string kernel_log_name(const EventRecord& event, Kind kind);
 
-// As tracefs would give it. `id` is the event's in the file.
+// The format in the form of tracefs. `id` is the event's in the file.
 [[nodiscard]] std::string kernel_log_format(const KernelLogEvent& event, const std::string& name, std::uint64_t id);
 
-// The raw data of one row, with what perf weighs it by.
+// The raw data of one row, and its weight for perf.
 struct KernelLogSample {
     std::string raw;
     std::uint64_t ticks = 0;

@@ -1,8 +1,8 @@
-// The rows of an export in the order of time: samples and tracepoints of the selection, what was kept of their records,
-// and all task rows before them, of all series, epochs and sessions.
+// Merges the rows of an export in order of time: selected samples and tracepoints, kept parts of their records, and all
+// earlier task rows, of all series, epochs and sessions.
 //
-// One decoded block of each series that runs is in memory, so the size of an export doesn't matter. Rows of one time
-// come as they stand, tasks first, then kept records. One thread.
+// Keeps one decoded block of each active series in memory, so exports may be of any size. Rows of equal time keep their
+// stored order: tasks first, then kept records. One thread.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@
 
 namespace perfleet {
 
-// One epoch of one session. Its dictionary is there while its rows are merged.
+// One epoch of one session. Its dictionary exists while its rows are merged.
 struct MergedEpoch {
     std::size_t index = 0;  // of RowMerge::epochs()
     std::size_t session_index = 0;
     EpochNumber epoch;
     std::uint64_t first_ns = 0;
-    std::vector<Series> series;  // that have rows in it
+    std::vector<Series> series;  // with rows in it
     std::shared_ptr<const EpochDictionary> dictionary;
-    std::size_t source_count = 0;  // still running
+    std::size_t source_count = 0;  // still active
 };
 
 // The columns of a block of samples, looked up once.
@@ -50,7 +50,7 @@ struct SampleColumns {
 struct MergedRow {
     const MergedEpoch& epoch;
     const ExportedEvent* event;    // nullptr: a task row
-    const SampleColumns* columns;  // of samples and tracepoints alone
+    const SampleColumns* columns;  // only for samples and tracepoints
     const DecodedRows& rows;
     std::size_t row = 0;
     std::uint64_t time_ns = 0;  // on the file's clock
@@ -60,7 +60,8 @@ struct MergedRow {
 class MergeVisitor {
 public:
     virtual ~MergeVisitor() = default;
-    // Before the epoch's rows. What is known of tasks holds no more when `is_new_run`: the sessions before have ended.
+    // Called before the epoch's rows. `is_new_run`: earlier sessions have ended, and the state of tasks must be
+    // dropped.
     virtual void begin_epoch(const MergedEpoch& epoch, bool is_new_run) = 0;
     virtual void end_epoch(const MergedEpoch& epoch) = 0;
     // An error ends the merge.
@@ -80,10 +81,10 @@ public:
     RowMerge(const RowMerge&) = delete;
     RowMerge& operator=(const RowMerge&) = delete;
 
-    // Those with samples in the selection, by their first row. Empty: there is nothing to export.
+    // The epochs with selected samples, by their first row. Empty: nothing to export.
     [[nodiscard]] std::span<const MergedEpoch> epochs() const { return epochs_; }
 
-    // Once. Errors: those of the store and of the visitor.
+    // To be called once. Errors: those of the store and of the visitor.
     [[nodiscard]] Result<Done> run(MergeVisitor& visitor);
 
 private:

@@ -1,4 +1,4 @@
-// What task rows mean for the state of tasks.
+// Applies task rows to the state of tasks.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace perfleet {
 
-// What an epoch's numbers mean: image numbers of its dictionary → images of the export.
+// Converts an epoch's numbers: image numbers of its dictionary → images of the export.
 struct EpochImages {
     const EpochDictionary* dictionary = nullptr;
     std::vector<ExportedImage> images;
@@ -21,8 +21,8 @@ struct EpochImages {
 
 [[nodiscard]] EpochImages add_images(ExportedImages& images, const EpochDictionary& dictionary);
 
-// Keeps the tasks of several targets apart in one state: a target's pids begin at pid_base, and its commands with
-// name_prefix. pid -1 stands for all.
+// Keeps several targets apart in one state: a target's pids start at pid_base, and its commands with name_prefix. pid
+// -1 means all processes.
 struct TaskRange {
     std::uint32_t pid_base = 0;
     std::string name_prefix;
@@ -33,7 +33,7 @@ struct TaskRange {
     }
 };
 
-// False for rows that aren't about tasks and mappings: losses, throttling.
+// False for rows that don't describe tasks or mappings: losses, throttling.
 bool take_task_row(TaskState& tasks, const ExportedImages& images, const EpochImages& epoch, const DecodedRows& rows,
                    std::size_t row, const TaskRange& range = {});
 

@@ -1,8 +1,8 @@
-// What is recorded of threads, processes and their mappings, and how much of it perf knows from the records written so
+// The recorded state of threads, processes and mappings, and the part of it that perf knows from records written so
 // far.
 //
-// Most tasks of a recording have no samples in a selection. A task's records are written before its first sample, a
-// mapping before the first frame in it; what no sample needs isn't written.
+// Most tasks of a recording have no samples in a selection. So a task's records are written before its first sample, a
+// mapping before the first frame in it; others aren't written.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@
 
 namespace perfleet {
 
-// Processes that have ended stay known for a while: their last samples can come after their end.
+// Ended processes that are kept, because their last samples may come after their end.
 inline constexpr std::size_t kEndedTasksMax = 4'096;
 
 class TaskState {
 public:
-    // -- what is recorded
+    // -- the recorded state
 
     void set_name(std::uint32_t pid, std::uint32_t tid, std::string_view name);
     void exec(std::uint32_t pid, std::uint32_t tid, std::string_view name);
@@ -33,15 +33,15 @@ public:
     void exit(std::uint32_t pid, std::uint32_t tid);
     void map(std::uint32_t pid, const ExportedMapping& mapping);
 
-    // As perf shows it: ":tid" where no name is known. Valid until the state changes.
+    // As perf shows it: ":tid" if no name is known. Valid until the state changes.
     [[nodiscard]] std::string_view name_of(std::uint32_t pid, std::uint32_t tid);
 
-    // Another start of the machine, or so long ago that nothing is as it was.
+    // Drops everything: the machine was restarted, or too much time has passed.
     void forget();
 
-    // -- what perf needs before a sample
+    // -- records that perf needs before a sample
 
-    // Records of a thread, in this order. Empty when perf knows the thread by its name.
+    // Records of a thread, in this order. Empty if perf knows the thread by its name.
     struct ThreadRecords {
         struct Parent {
             std::uint32_t pid = 0;
@@ -51,33 +51,33 @@ public:
         std::optional<std::string_view> name;  // valid until the state changes
         bool is_exec = false;
     };
-    // Those are to be written now: perf is taken to know them from here on. A process's first thread comes before its
-    // others: perf keeps the mappings with it.
+    // The caller must write the returned records; perf then counts as knowing them. A process's first thread comes
+    // before its others, because perf keeps the mappings with it.
     [[nodiscard]] ThreadRecords take_thread_records(std::uint32_t pid, std::uint32_t tid);
     [[nodiscard]] bool is_known(std::uint32_t tid) const {
         const auto found = threads_.find(tid);
         return found != threads_.end() && found->second.is_known;
     }
 
-    // Where a frame lies, and the mapping that has to be written for perf to see it there: nullptr when perf does. From
-    // here on it is taken to. Valid until the state changes.
+    // A frame's address, and the mapping to write first: nullptr if perf knows it. perf then counts as knowing it.
+    // Valid until the state changes.
     struct Place {
         std::uint64_t address = 0;
         const ExportedMapping* unwritten = nullptr;
     };
-    // Of an image whose mapping isn't known: as AddressSpace::place. None when there are no more addresses for it.
+    // For an image whose mapping is unknown: AddressSpace::place. None if no addresses are free.
     [[nodiscard]] std::optional<Place> place(std::uint32_t pid, ExportedImage image, std::uint64_t offset);
-    // Of a frame that is known by its address.
+    // For a frame that is given by its address.
     [[nodiscard]] Place place(std::uint32_t pid, std::uint64_t address);
 
-    // All mappings of a process that have to be written for perf to see them; from here on it is taken to. For
-    // addresses that no frame names.
+    // All mappings of a process that perf doesn't know yet, for addresses that no frame names. The caller must write
+    // them.
     [[nodiscard]] std::vector<ExportedMapping> take_unwritten_mappings(std::uint32_t pid);
 
-    // perf has been told of a mapping of data there, which ended those of code that it knew.
+    // To be called after a mapping of data was written: perf drops mappings of code at these addresses.
     void replace_by_data(std::uint32_t pid, std::uint64_t start, std::uint64_t size_bytes);
 
-    // Of memory, about.
+    // Approximate memory.
     [[nodiscard]] std::size_t size_bytes() const;
 
 private:
@@ -91,30 +91,31 @@ private:
         std::uint64_t fork = 0;      // of its process, that perf knew it in
         std::uint64_t ended = 0;     // number of its end; 0: alive
     };
-    // A thread as perf has it, which may have ended since. perf finds threads by their tid alone.
+    // A thread as perf knows it; it may have ended. perf finds threads by tid alone.
     struct PerfThread {
         std::uint32_t pid = 0;
-        std::optional<std::string> name;  // empty: none yet; nothing: of a parent that isn't known here
+        std::optional<std::string> name;  // empty: none yet; nothing: the parent is unknown
     };
     struct Process {
         std::shared_ptr<AddressSpace> space;       // shared by parent and child until one of them changes it
-        std::shared_ptr<AddressSpace> perf_space;  // what perf sees, likewise; null: nothing
-        std::uint64_t fork = 0;                    // number of its FORK record, with which perf began its mappings anew
-        std::vector<bool> is_written;              // by index in `space`: perf sees that mapping; empty: not looked up
-        std::shared_ptr<AddressSpace> whole;       // = perf_space: perf sees all mappings of `space`
+        std::shared_ptr<AddressSpace> perf_space;  // perf's mappings, shared likewise; null: none
+        std::uint64_t fork = 0;                    // number of its FORK record, at which perf's mappings restarted
+        std::vector<bool> is_written;              // by index in `space`: perf knows the mapping; empty: not computed
+        std::shared_ptr<AddressSpace> whole;       // equals perf_space if perf knows all mappings of `space`
         std::uint64_t ended = 0;
     };
 
     Thread& thread(std::uint32_t pid, std::uint32_t tid);
     Process& process(std::uint32_t pid);
     static AddressSpace& changeable(std::shared_ptr<AddressSpace>& space);
-    // True unless perf sees this mapping; from here on it is taken to.
+    // True if perf doesn't know this mapping; perf then counts as knowing it.
     static bool take_unwritten(Process& process, const ExportedMapping& mapping);
     void drop_oldest_ended();
 
     std::unordered_map<std::uint32_t, Thread> threads_;
     std::unordered_map<std::uint32_t, Process> processes_;
-    std::unordered_map<std::uint32_t, PerfThread> perf_threads_;  // never forgotten: perf doesn't, either
+    std::unordered_map<std::uint32_t, PerfThread>
+        perf_threads_;  // never dropped, because perf doesn't drop them either
     struct Ended {
         std::uint32_t pid;
         std::uint32_t tid;
@@ -124,7 +125,7 @@ private:
     std::uint64_t ended_count_ = 0;
     std::uint64_t fork_count_ = 0;
     std::uint32_t last_pid_ = 0;
-    Process* last_process_ = nullptr;  // of last_pid_; most samples of a block are of few processes
+    Process* last_process_ = nullptr;  // of last_pid_; most samples of a block share few processes
 };
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// A schedule as a figure: a lane a CPU, a box a run, coloured by thread.
+// A schedule as a figure: a lane for each CPU, a box for each run, coloured by thread.
 //
 // Pure functions.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace perfleet {
 
-// Of a schedule without runs: a sheet that says so. Lanes beyond the 64th are left out, which the figure says.
+// A schedule without runs gives a sheet that says so. Only 64 lanes are drawn; the figure says how many are left out.
 [[nodiscard]] Figure schedule_figure(const Schedule& schedule);
 
 }  // namespace perfleet

@@ -1,10 +1,10 @@
-// A schedule as an HTML page without network. Its data, beside that of every figure (figure/figure_page.h):
+// A schedule as an HTML page without network access. Its data, beside that of every figure (figure/figure_page.h):
 //
 //   "schedule":{"start":…, "duration_ns":n, "sampled":bool,
 //     "threads":{"name":[…],"running_ns":[…],"runs":[…],"longest_ns":[…],"preempted":[…]},
 //     "lanes":[{"name":…,"busy_ns":n,"begin":[…],"length":[…],"thread":[…],"preempted":[0|1],"runs":[…]}]}
 //
-// Begins are differences to the span before; thread -1: several.
+// `begin` holds differences to the span before; thread -1: several.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
-// The grammar of what tracefs gives as a tracepoint's format: its field lines, and the expressions of its `print fmt`.
+// Parses a tracepoint's format from tracefs: its field lines, and the expressions of its `print fmt`.
 //
-// Formats come from targets and are untrusted; libtraceevent, which evaluates them, expects what a kernel writes. So
-// only formats of this grammar reach it, and of those none whose expressions could lead outside of a row.
+// Formats come from targets and are untrusted, while libtraceevent, which evaluates them, trusts its input. So only
+// formats of this grammar are passed to it, and only if no expression can read outside of a row.
 #pragma once
 
 #include <cstddef>
@@ -25,20 +25,20 @@ struct TraceField {
     bool is_signed = false;
     bool is_array = false;
     bool is_string = false;
-    bool is_dynamic = false;   // the field holds where the content lies in the row
-    bool is_relative = false;  // likewise, counted from the field's end
-    bool is_common = false;    // of every tracepoint
+    bool is_dynamic = false;   // the field holds the content's place in the row
+    bool is_relative = false;  // the same, relative to the field's end
+    bool is_common = false;    // of all tracepoints
 };
 
 struct TraceLayout {
     std::string name;
-    std::vector<TraceField> fields;  // empty: it isn't a format
-    std::string print;               // behind `print fmt:`
+    std::vector<TraceField> fields;  // empty: not a format
+    std::string print;               // the text after `print fmt:`
 };
 [[nodiscard]] TraceLayout parse_trace_layout(std::string_view format_untrusted);
 
-// Whether the `print fmt` can be evaluated for any row: of the grammar, over these fields, no divisor that can be 0, no
-// index, count or width that comes from the row, no deep nesting.
+// Whether the `print fmt` can be evaluated for any row: within the grammar, only these fields, no divisor that can be
+// 0, no index, count or width from the row, no deep nesting.
 [[nodiscard]] bool is_safe_print_format(std::string_view print_untrusted, std::span<const TraceField> fields);
 
 }  // namespace perfleet

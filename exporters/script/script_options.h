@@ -1,4 +1,4 @@
-// What `perfleet script` prints of each row: fields by perf's names, in the order in which perf prints them.
+// The fields that `perfleet script` prints of each row, with perf's names and in perf's order.
 #pragma once
 
 #include <cstdint>
@@ -45,16 +45,16 @@ struct ScriptOptions {
         bool is_added = true;
     };
     std::vector<Change> fields;     // empty: perf's defaults
-    bool changes_defaults = false;  // `fields` are added to the defaults and taken away from them; else they are all
+    bool changes_defaults = false;  // `fields` are added to or removed from the defaults; else they replace them
     bool hides_call_graph = false;
     bool is_ns = false;
     bool is_json = false;
 
-    // Of an event. `has_tracepoint_chains`: any tracepoint of the export has call chains.
+    // The fields of an event. `has_tracepoint_chains`: any tracepoint of the export has call chains.
     [[nodiscard]] ScriptFields fields_of(const ExportedEvent& event, bool has_tracepoint_chains) const;
 };
 
-// fields (F), hide-call-graph (G), ns, format.
+// The options fields (F), hide-call-graph (G), ns, format.
 [[nodiscard]] const OptionTable<ScriptOptions>& script_options();
 
 }  // namespace perfleet

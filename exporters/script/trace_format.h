@@ -1,9 +1,9 @@
-// The format of a tracepoint, as tracefs gives it: decodes the raw bytes of its rows, as `perf script` prints them (the
-// event's `print fmt`, evaluated by libtraceevent) and field by field.
+// The format of a tracepoint from tracefs: decodes the raw bytes of its rows as `perf script` prints them (the event's
+// `print fmt`, evaluated by libtraceevent) and field by field.
 //
-// Formats and rows come from targets and are untrusted, and libtraceevent checks neither against the other. It gets the
-// formats of print_format.h's grammar alone, made anew from what was parsed, and rows in a buffer that reaches beyond
-// what such a format can name. Of other formats the fields are printed, `name=value`.
+// Formats and rows come from targets and are untrusted, and libtraceevent checks neither against the other. It gets
+// only formats of print_format.h's grammar, rewritten from the parsed fields, and rows in a buffer that is larger than
+// any offset in such a format. Rows of other formats are printed as `name=value`.
 //
 // One thread.
 #pragma once

@@ -1,4 +1,4 @@
-// Compresses what is written into a sink, from its start: one gzip member without a time or a name.
+// Compresses all output to a sink: one gzip member without a time or a name.
 //
 // One thread; borrows the sink. Errors: those of the sink.
 #pragma once
@@ -20,7 +20,7 @@ public:
     GzipStream& operator=(const GzipStream&) = delete;
 
     [[nodiscard]] Result<Done> write(std::string_view bytes);
-    // Once, behind the last write.
+    // To be called once, after the last write.
     [[nodiscard]] Result<Done> finish();
 
 private:

@@ -1,5 +1,5 @@
-// Every sample and tracepoint entry of a selection with its time, thread and call chain, in the order of time: what
-// formats that keep time (speedscope, Firefox Profiler, Perfetto) are made from.
+// Every selected sample and tracepoint entry with its time, thread and call chain, in order of time: the input of
+// formats that keep time (speedscope, Firefox Profiler, Perfetto).
 //
 // Names are those of `top`, and so are the counts by (event, command, image, symbol). Frames of one symbol are one
 // frame. Everything is in memory, which the query's limit bounds. One thread.
@@ -31,7 +31,7 @@ struct TimelineFrame {
     friend auto operator<=>(const TimelineFrame&, const TimelineFrame&) = default;
 };
 
-// Where an interpreter's function begins. Borrowed of the frame. Nothing for functions of programs.
+// Source of an interpreter's function; borrows from the frame. Nothing for functions of programs.
 [[nodiscard]] std::optional<SourceInName> source_of(const TimelineFrame& frame);
 
 // A frame with all that called it.
@@ -63,13 +63,13 @@ struct TimelineRow {
     std::uint32_t cpu = 0;
 };
 
-// What a tracepoint's fields say, as `perf script` prints it.
+// A tracepoint's fields as text, as `perf script` prints them.
 struct TimelineEntry {
     std::size_t row = 0;
     std::string text;
 };
 
-// From here on the CPU runs another thread than the row's (sched:sched_switch).
+// The CPU switches from the row's thread to another one (sched:sched_switch).
 struct TimelineSwitch {
     std::size_t row = 0;
     // Of a thread that ends here the row has no id any more.
@@ -82,7 +82,7 @@ struct TimelineSwitch {
     std::string next_command;
 };
 
-// The readings of one counter, which count on from the session's start.
+// The readings of one counter, which are counts since the session's start.
 struct TimelineCounter {
     std::string name;  // "cycles cpu 3", "cycles pid 42 cpu 3", with the target's name in front where there are several
     std::string unit;
