@@ -1,12 +1,12 @@
-// Gathers rows in columns and seals them into a Batch message: a single-segment Cap'n Proto message written by hand,
-// byte for byte what schemas/wire/collector.capnp describes.
+// Collects rows in columns and seals them into a Batch message: a single-segment Cap'n Proto message written without
+// the library, as schemas/wire/collector.capnp defines it.
 //
-// Rows of kind sample are sealed by cpu, those of one cpu in the order in which they came (once newer codecs are
-// allowed): so every column but the stack is runs, or steps of the sampling period. Rows of other kinds stay in the
-// order in which they came, for what they tell depends on it.
+// If newer codecs are allowed, rows of kind sample are sealed by CPU, in order of arrival within a CPU: then every
+// column except the stack consists of runs, or of steps of the sampling period. Other kinds keep the order of arrival,
+// because the meaning of their rows depends on it.
 //
-// Freestanding. Works in memory that the caller supplies. Rows of several series may be gathered at once: as many as
-// there are tables for (BatchBuilder: as many as a batch may hold).
+// Freestanding. Works in memory of the caller. Collects rows of several series at once: as many as there are tables
+// (BatchBuilder: as many as a batch may hold).
 #pragma once
 
 #include <array>
@@ -29,12 +29,12 @@ private:
     struct Slot;
 
 public:
-    // No kind has more.
+    // At least the number of columns of every kind.
     static constexpr std::size_t kKindColumnsMax = 16;
-    // A series takes memory for so many rows at once; where there is little of it, and many series, fewer.
+    // Rows for which a series takes memory at once; fewer if memory is scarce and series are many.
     static constexpr std::uint32_t kChunkRows = 64;
 
-    // What it needs for each series: as much of each as there may be series, of column_views kKindColumnsMax as much.
+    // Memory for tables: one element of each span per series; of column_views kKindColumnsMax per series.
     struct TableViews {
         std::span<Slot> slots;
         std::span<SeriesView> views;
@@ -44,14 +44,14 @@ public:
     template <std::size_t kSeries>
     struct Tables;
 
-    // `values` holds the integer columns of all rows until sealing, `bytes` the byte columns. How many rows fit depends
-    // on the kinds: values_count() says what suffices. Borrowed.
+    // `values` holds the integer columns of all rows until sealing, `bytes` the byte columns. The number of rows that
+    // fit depends on their kinds: values_count() gives a sufficient size. Borrowed.
     BatchBuilderCore(std::span<std::uint64_t> values, std::span<std::byte> bytes, std::uint32_t row_count_max,
                      const TableViews& tables);
     BatchBuilderCore(const BatchBuilderCore&) = delete;
     BatchBuilderCore& operator=(const BatchBuilderCore&) = delete;
 
-    // Of the kind that has most.
+    // The highest number of any kind.
     static constexpr std::uint32_t kIntegerColumnsMax = [] {
         std::ptrdiff_t most = 0;
         for (const KindTraits& kind : kKindTable) {
@@ -61,8 +61,8 @@ public:
         }
         return static_cast<std::uint32_t>(most);
     }();
-    // Values that hold `row_count_max` rows (of all series) with `column_count` integer columns in `series_count`
-    // series.
+    // Number of values that suffice for `row_count_max` rows in total, with `column_count` integer columns, in
+    // `series_count` series.
     [[nodiscard]] static constexpr std::size_t values_count(std::uint32_t row_count_max, std::uint32_t column_count,
                                                             std::uint32_t series_count,
                                                             std::uint32_t chunk_rows = kChunkRows) {
@@ -70,14 +70,14 @@ public:
                (row_count_max / chunk_rows + series_count) * (2 + column_count * chunk_rows);
     }
 
-    // Adds a row. False: no room, nothing was added; seal first.
+    // Adds a row. False: no space, nothing was added; seal first.
     [[nodiscard]] bool append(const RowView& row);
 
     [[nodiscard]] std::uint32_t row_count() const { return row_count_; }  // of all series
     [[nodiscard]] std::size_t series_count_max() const { return slots_.size(); }
     [[nodiscard]] std::uint32_t row_count(Series series) const;
 
-    // Visits (series, row_count) of what was gathered, in the order of the first row.
+    // Visits (series, row_count) of the collected rows, in the order of each series' first row.
     template <class Visitor>
     void each_series(Visitor visitor) const {
         for (std::size_t i = 0; i < series_count_; ++i) {
@@ -85,17 +85,17 @@ public:
         }
     }
 
-    // Lowers the bound of a sealed message below limits::kBatchSizeBytesMax: append() says no before it is passed, with
-    // at most so many counts in it.
+    // Sets a lower limit than limits::kBatchSizeBytesMax for the sealed message: append() fails before a message with
+    // up to `entry_count_max` counts would exceed it.
     void limit_sealed_size_bytes(std::size_t size_bytes_max, std::size_t entry_count_max);
 
-    // Upper bound of what seal() needs now.
+    // Upper bound of the size that seal() needs now.
     [[nodiscard]] std::size_t sealed_size_bytes_max(std::size_t entry_count, std::size_t range_count,
                                                     std::size_t point_count) const;
 
-    // Writes an Envelope with the Batch into `out` and returns its size (a multiple of 8). The rows stay: call clear().
-    // Definitions stand before the rows that use them (strings, images, stacks), other series in the order of their
-    // first row. `now` stands in for the time of definitions. Faults: kFull, kTooLarge (past a limit of
+    // Writes an Envelope with the Batch into `out` and returns its size in bytes (a multiple of 8). The rows remain
+    // until clear(). Definitions (strings, images, stacks) come before the rows that use them, other series in the
+    // order of their first row. `now` is the time of definitions. Faults: kFull, kTooLarge (above a limit of
     // vocabulary/batch_limits.h).
     [[nodiscard]] Checked<std::size_t> seal(const BatchHeader& header, Ticks now, std::span<const CountEntry> counts,
                                             std::span<const SeqRange> dropped, std::span<const ClockPoint> clock_points,
@@ -104,7 +104,7 @@ public:
     void clear();
 
 private:
-    // Rows stand in chunks of `values_`, column by column within a chunk:
+    // Rows are stored in chunks of `values_`, column by column within a chunk:
     //   link to the series' next chunk | chunk_rows_ offsets into bytes_ (only kinds with byte columns) | chunk_rows_
     //   values of each integer column
     static constexpr std::uint32_t kNoChunk = 0xffff'ffff;
@@ -133,14 +133,14 @@ private:
     };
 
     [[nodiscard]] std::uint32_t slot_of(Series series) const;
-    // Adds to the size that the sealed message may reach; false: past the limit, nothing was added.
+    // Adds to the size of the sealed message; false: above the limit, nothing was added.
     [[nodiscard]] bool charge(std::size_t size_bytes);
-    // The series' slot, with room for one more row; null, and nothing has changed, when there is none.
+    // The series' slot, with space for one more row; null, without changes, if there is no space.
     [[nodiscard]] Slot* make_room(Series series, std::size_t integers_size_bytes, std::size_t bytes_size_bytes);
     [[nodiscard]] bool add_slot(Series series);
     [[nodiscard]] bool add_chunk(Slot& slot);
-    // Fills order_ with the places of the rows in values_ (of the first column), by cpu. False: the rows stand in that
-    // order already.
+    // Fills order_ with the places of the rows in values_ (of the first column), by CPU. False: rows are in that order
+    // already.
     [[nodiscard]] bool order_by_cpu(const Slot& slot);
     void gather_ordered(std::uint32_t column, std::span<std::uint64_t> out) const;
     void gather_integers(const Slot& slot, std::uint32_t column, std::span<std::uint64_t> out) const;

@@ -23,14 +23,14 @@ struct ByeDescription {
     ClockPoint end_point{};
 };
 
-// The largest Bye with so many counts, and the largest there is.
+// Size limits in bytes of a Bye with `entry_count` counts, and of any Bye.
 [[nodiscard]] constexpr std::size_t bye_size_bytes_max(std::size_t entry_count) {
     return 256 + entry_count * 16 + limits::kDroppedRangesMax * 16;
 }
 inline constexpr std::size_t kByeSizeBytesMax = bye_size_bytes_max(limits::kCountsMax);
 
-// Writes an Envelope with the Bye into `out` and returns its size. Faults: kFull; kTooLarge (counts or ranges past
-// their limits).
+// Writes an Envelope with the Bye into `out` and returns its size in bytes. Faults: kFull; kTooLarge (too many counts
+// or ranges).
 [[nodiscard]] Checked<std::size_t> write_bye(const ByeDescription& bye, std::span<std::byte> out);
 
 }  // namespace perfleet

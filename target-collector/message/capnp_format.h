@@ -1,4 +1,4 @@
-// What reader and writer of Cap'n Proto messages know of the encoding (capnproto.org/encoding.html). Freestanding.
+// Constants of the Cap'n Proto encoding (capnproto.org/encoding.html) for reader and writer. Freestanding.
 #pragma once
 
 #include <cstddef>

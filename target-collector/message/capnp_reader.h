@@ -1,7 +1,7 @@
-// Reads untrusted Cap'n Proto messages of a single segment, without the library: never outside their bytes, whatever
-// they hold. Structs, lists of structs, texts, data; no far pointers, no capabilities.
+// Reads untrusted Cap'n Proto messages of a single segment, without the library, and never outside their bytes.
+// Supports structs, lists of structs, texts and data; no far pointers, no capabilities.
 //
-// Freestanding. Views borrow the message. Fields beyond what the sender's schema had read as 0 or empty.
+// Freestanding. Views borrow the message. Fields that the sender's schema lacks read as 0 or empty.
 #pragma once
 
 #include <cstddef>
@@ -42,29 +42,30 @@ public:
         std::size_t pointer_bytes = 0;
     };
 
-    // Faults: kTruncated, kUnsupported (several segments), kInvalid (bytes left over).
+    // Faults: kTruncated, kUnsupported (several segments), kInvalid (bytes after the end).
     [[nodiscard]] static Checked<CapnpReader> open(std::span<const std::byte> message_untrusted);
 
-    // Faults of all: kInvalid (a pointer of another sort, or leading outside), `where` the byte offset of the pointer.
+    // Faults of all functions: kInvalid (a pointer of another kind, or out of bounds); `where` is the pointer's byte
+    // offset.
     [[nodiscard]] Checked<StructView> root() const;
     // A null pointer gives a view whose fields are all 0.
     [[nodiscard]] Checked<StructView> get_struct(const StructView& parent, wire_layout::PointerField field) const;
     [[nodiscard]] Checked<std::span<const std::byte>> get_data(const StructView& parent,
                                                                wire_layout::PointerField field) const;
-    // Faults also: kInvalid for elements without any bytes, of which few bytes could claim millions.
+    // Further fault: kInvalid for elements without bytes, because a short message could claim millions of them.
     [[nodiscard]] Checked<ListView> get_list(const StructView& parent, wire_layout::PointerField field) const;
     [[nodiscard]] static StructView element(const ListView& list, std::size_t index);
     // Without its NUL.
     [[nodiscard]] Checked<std::string_view> get_text(const StructView& parent, wire_layout::PointerField field) const;
 
 private:
-    // Offset of the pointer in the segment; none: the sender's schema hasn't got it.
+    // Offset of the pointer in the segment; false: the sender's schema lacks it.
     [[nodiscard]] bool find_pointer(const StructView& parent, wire_layout::PointerField field,
                                     std::size_t& offset_bytes) const;
 
     explicit CapnpReader(std::span<const std::byte> segment) : segment_{segment} {}
     [[nodiscard]] Checked<StructView> struct_at(std::size_t pointer_offset_bytes) const;
-    // Where the pointer's target begins, when `size_bytes` from there lie in the segment.
+    // Start of the pointer's target, if `size_bytes` from there are within the segment.
     [[nodiscard]] Checked<std::size_t> target_of(std::size_t pointer_offset_bytes, std::uint64_t pointer,
                                                  std::size_t size_bytes) const;
 

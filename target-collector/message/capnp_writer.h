@@ -1,11 +1,11 @@
-// Writes one message of the protocol into memory of the caller, front to back, without Cap'n Proto's library: a single
-// segment whose root is the Envelope.
+// Writes one message of the protocol into memory of the caller, sequentially, without Cap'n Proto's library: a single
+// segment with the Envelope as root.
 //
 //   byte 0   u32 0 (segments − 1) | u32 words of the segment
-//   byte 8   the root pointer, then what it points to in the order in which it was made
+//   byte 8   the root pointer, then its targets in the order in which they were made
 //
-// Freestanding. When the memory is full, everything after is ignored and finish() says kFull. Places are valid until
-// finish().
+// Freestanding. If the memory is too small, further calls are ignored and finish() returns kFull. Places are valid
+// until finish().
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace perfleet {
 
 class CapnpWriter {
 public:
-    // Where a struct stands in the message.
+    // The place of a struct in the message.
     struct StructPlace {
         std::size_t offset_bytes = 0;
         wire_layout::Shape shape;
@@ -34,7 +34,7 @@ public:
 
     explicit CapnpWriter(std::span<std::byte> out);
 
-    // The message's root. Once, first.
+    // The message's root; to be called once, first.
     [[nodiscard]] StructPlace make_root(wire_layout::Shape shape);
     // All fields 0 and all pointers null until set.
     StructPlace make_struct(StructPlace parent, wire_layout::PointerField field, wire_layout::Shape shape);
@@ -51,8 +51,8 @@ public:
     ListPlace make_text_list(StructPlace parent, wire_layout::PointerField field, std::size_t count);
     void set_text_element(ListPlace list, std::size_t index, std::string_view text);
 
-    // Data that the caller writes himself: room for `size_bytes_max` bytes, of which end_data() keeps the first ones.
-    // Nothing else may be made in between. Empty when there is no room.
+    // Data that the caller writes: gives space for `size_bytes_max` bytes, of which end_data() keeps the first
+    // `size_bytes`. Nothing else may be made in between. Empty if there is no space.
     [[nodiscard]] std::span<std::byte> begin_data(std::size_t size_bytes_max);
     void end_data(StructPlace parent, wire_layout::PointerField field, std::size_t size_bytes);
 
@@ -65,12 +65,12 @@ public:
     }
     void set(StructPlace place, wire_layout::BitField field, bool value);
 
-    // Sets the message's checksum and returns its size in bytes, a multiple of 8. Faults: kFull (where: bytes wanted,
-    // value: bytes there).
+    // Sets the message's checksum and returns its size in bytes, a multiple of 8. Faults: kFull (where: bytes needed,
+    // value: bytes available).
     [[nodiscard]] Checked<std::size_t> finish();
 
 private:
-    // Takes zeroed bytes, rounded up to words; 0 when there is no room.
+    // Takes zeroed bytes, rounded up to words; 0 if there is no space.
     std::size_t take(std::size_t size_bytes);
     void set_struct_pointer(std::size_t pointer_offset_bytes, std::size_t target_offset_bytes,
                             wire_layout::Shape shape);

@@ -1,4 +1,4 @@
-// An operator's request to a running session, and what became of it.
+// An operator's control request to a running session, and its answer.
 //
 // Freestanding. Plain values.
 #pragma once
@@ -15,8 +15,8 @@
 namespace perfleet {
 
 struct ControlRequest {
-    protocol::ControlCommand command{};  // of a newer gateway: one that has no name here
-    EventNumber event = kNoEvent;        // kNoEvent: all of the session's
+    protocol::ControlCommand command{};  // may be an unknown command of a newer gateway
+    EventNumber event = kNoEvent;        // kNoEvent: all events of the session
     std::uint64_t value = 0;             // new frequency or period
 
     friend constexpr bool operator==(const ControlRequest&, const ControlRequest&) = default;
@@ -24,26 +24,26 @@ struct ControlRequest {
 
 struct ControlAnswer {
     protocol::ControlOutcome outcome{};
-    std::string_view reason{};  // for the operator, where it wasn't applied; cut at kControlReasonSizeBytesMax
+    std::string_view reason{};  // for the operator, if it wasn't applied; cut to kControlReasonSizeBytesMax
 };
 inline constexpr std::size_t kControlReasonSizeBytesMax = 160;
 
-// Whoever changes what is measured while it is measured. Called where rows are made, on their thread.
+// Applies control requests to a running measurement. Called on the thread that makes rows.
 class ControlTaker {
 public:
     ControlTaker() = default;
     ControlTaker(const ControlTaker&) = delete;
     ControlTaker& operator=(const ControlTaker&) = delete;
 
-    // From its return on rows have the weights of what was ordered. What isn't kApplied has changed nothing. A reason
-    // is borrowed until the next call.
+    // When it returns, new rows have the requested weights. Unless the answer is kApplied, nothing has changed. A
+    // reason is borrowed until the next call.
     [[nodiscard]] virtual ControlAnswer take_request(const ControlRequest& order) = 0;
 
 protected:
     ~ControlTaker() = default;
 };
 
-// Writes an Envelope with Controlled into `out` and returns its size. Faults: kFull.
+// Writes an Envelope with Controlled into `out` and returns its size in bytes. Faults: kFull.
 inline constexpr std::size_t kControlledSizeBytesMax = 96 + kControlReasonSizeBytesMax;
 [[nodiscard]] Checked<std::size_t> write_controlled(SessionId session, std::uint64_t number,
                                                     const ControlAnswer& answer, std::span<std::byte> out);

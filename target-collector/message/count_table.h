@@ -1,7 +1,7 @@
 // The cumulative counts of a session, by (series, name). Sorted, so that equal tables give equal bytes.
 //
-// Freestanding; in memory of fixed size; what doesn't fit is added to the entry of the same name of (kTask, kNoEvent),
-// so that no count is ever lost.
+// Freestanding; in memory of fixed size. Counts without space are added to the entry with the same name of (kTask,
+// kNoEvent), so that no count is lost.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@
 
 namespace perfleet {
 
-// Where counts go that have no room of their own.
+// The series for counts without an entry of their own.
 inline constexpr Series kOverflowSeries{Kind::kTask, kNoEvent};
 
 class CountTable {
 public:
-    // Kept free for (kTask, kNoEvent): one entry for each name there is.
+    // Reserved for (kTask, kNoEvent): one entry for each name.
     static constexpr std::size_t kOverflowEntriesMax = 32;
 
     // `memory`: more entries than kOverflowEntriesMax. Borrowed.
@@ -29,11 +29,11 @@ public:
     CountTable& operator=(const CountTable&) = delete;
 
     void add(Series series, CountName name, std::uint64_t value);
-    [[nodiscard]] std::uint64_t get(Series series, CountName name) const;  // 0 when it never was counted
+    [[nodiscard]] std::uint64_t get(Series series, CountName name) const;  // 0 if it was never counted
     [[nodiscard]] std::span<const CountEntry> entries() const { return entries_.first(count_); }
     [[nodiscard]] std::size_t entry_count_max() const { return entries_.size(); }
     void clear() { count_ = 0; }
-    // Has what `other` has, and nothing else.
+    // Copies the entries of `other`, replacing its own.
     void take(const CountTable& other);
 
 private:
@@ -43,7 +43,7 @@ private:
     std::size_t count_ = 0;
 };
 
-// One with memory of its own: at most so many entries.
+// A table of `kEntries` entries with memory of its own.
 template <std::size_t kEntries>
 class SizedCountTable final : public CountTable {
 public:
@@ -58,7 +58,7 @@ private:
     std::array<CountEntry, kEntries> memory_{};
 };
 
-// As large as a batch may carry.
+// With as many entries as a batch may carry.
 using SessionCounts = SizedCountTable<limits::kCountsMax>;
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// The Hello message: who the collector is and what it is going to send.
+// The Hello message: describes the collector and the session.
 //
 // Freestanding. Texts and spans are borrowed until write_hello() returns.
 #pragma once
@@ -60,14 +60,14 @@ struct HelloDescription {
     std::span<const ImageOfferDescription> image_offers{};
     std::string_view collector_version{};
     Seq oldest_retained{1};
-    // What the clock reads is told whenever it is sent (set_hello_state()): it never goes back in a session.
+    // The clock's reading is set each time that the Hello is sent (set_hello_state()); it never decreases in a session.
     bool tells_clock = false;
 };
 
-// Upper bound of what write_hello() needs.
+// Upper bound, in bytes, of the size that write_hello() needs.
 [[nodiscard]] std::size_t hello_size_bytes_max(const HelloDescription& hello);
 
-// Writes an Envelope with the Hello into `out` and returns its size. Faults: kFull; kTooLarge (past
+// Writes an Envelope with the Hello into `out` and returns its size in bytes. Faults: kFull; kTooLarge (above
 // limits::kHelloSizeBytesMax, kEventsMax or kLabelsMax).
 [[nodiscard]] Checked<std::size_t> write_hello(const HelloDescription& hello, std::span<std::byte> out);
 

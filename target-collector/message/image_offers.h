@@ -19,7 +19,7 @@ struct OfferedImage {
     std::uint64_t size_bytes = 0;
 };
 
-// Writes an Envelope with the ImageOffers into `out` and returns its size. Faults: kFull; kTooLarge (past
+// Writes an Envelope with the ImageOffers into `out` and returns its size in bytes. Faults: kFull; kTooLarge (above
 // hello_limits::kImageOffersMax).
 [[nodiscard]] Checked<std::size_t> write_image_offers(SessionId session, std::span<const OfferedImage> offers,
                                                       std::span<std::byte> out);

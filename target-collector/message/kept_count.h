@@ -1,7 +1,7 @@
-// One count as it stands in memory that outlives its process: in the spool's live counts and in its journal.
+// The layout of a count in memory that outlives its process: in the spool's live counts and its journal.
 //
 //   byte 0   u64 value
-//   byte 8   u16 name     CountName; 0: there is none here
+//   byte 8   u16 name     CountName; 0: free
 //   byte 10  u16 event
 //   byte 12  u8  kind
 //   byte 13  u8[3] 0
@@ -29,7 +29,7 @@ inline void store_kept_count(std::byte* at, const CountEntry& entry) {
     store_little_endian(at + 12, static_cast<std::uint32_t>(entry.series.kind));
 }
 
-// False: bytes that no count has, or a name that isn't known: a count table has room for known ones only.
+// False for bytes that aren't a count, and for unknown names: a count table has space for known ones only.
 [[nodiscard]] inline bool load_kept_count(const std::byte* at_untrusted, CountEntry& into) {
     const auto kind = load_little_endian<std::uint32_t>(at_untrusted + 12);
     const auto name = load_little_endian<std::uint16_t>(at_untrusted + 8);

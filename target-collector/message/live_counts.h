@@ -1,5 +1,5 @@
-// What the source's thread has counted so far, in memory that outlives the process (a mapped file): a row is counted
-// here when it is taken over, not when its batch is sealed, so that nothing is forgotten however the process ends.
+// The counts of the source's thread, in memory that outlives the process (a mapped file). A row is counted here when it
+// is taken over, not when its batch is sealed, so that counts are complete however the process ends.
 //
 //   byte 0    u64 number of the last clock point; it stands at 8 + 24 × (number % 2). 0: none yet
 //   byte 8    ClockPoint[2]: u64 ticks | i64 utc_ns | u64 uncertainty_ns
@@ -8,9 +8,9 @@
 //   byte 16448  u32 count_count | u32 checksum of what follows: a copy, made at each clock point
 //   byte 16456  ClockPoint | count_count counts of 16 bytes
 //
-// Little-endian. The counts have no checksum, for each changes alone, by one store; one that is damaged differs from
-// its copy by more than can be counted between two clock points, and the copy stands for it. The layout is part of the
-// spool's format (target-collector/spool/FORMAT.md): it must not change.
+// Little-endian. The counts have no checksum, because each one is changed alone, by one store. A damaged count differs
+// from its copy by more than could be counted between two clock points; then the copy is used. The layout is part of
+// the spool's format (target-collector/spool/FORMAT.md): it must not change.
 //
 // Freestanding; one thread writes. Reading back: read_live_counts().
 #pragma once
@@ -49,16 +49,16 @@ public:
         }
     }
 
-    // The session was alive then. Copies the counts.
+    // Records that the session was alive at `point`, and copies the counts.
     void set_last_seen(const ClockPoint& point);
 
 private:
     void count(Series series, CountName name, std::uint64_t value);
-    // Index of the count; that of the overflow series where there is no room for another.
+    // Index of the count; that of the overflow series if there is no space for another.
     [[nodiscard]] std::size_t index_of(std::uint64_t key);
 
     std::byte* memory_ = nullptr;
-    std::array<std::uint64_t, limits::kCountsMax> keys_{};  // as they stand in the memory, to be searched
+    std::array<std::uint64_t, limits::kCountsMax> keys_{};  // as in the memory, for searching
     std::size_t count_ = 0;
     std::size_t last_index_ = 0;
 };
@@ -66,7 +66,7 @@ private:
 struct LiveCountsRead {
     SessionCounts counts;
     ClockPoint last_seen;             // all 0: none
-    std::uint32_t damaged_count = 0;  // of counts for which their copy stands, or that are left out
+    std::uint32_t damaged_count = 0;  // counts that were replaced by their copy, or omitted
 };
 
 // Faults: kTruncated.

@@ -1,7 +1,6 @@
-// Reads what the gateway says to a collector. The bytes are untrusted: nothing outside them is read, whatever they
-// hold.
+// Reads the gateway's messages to a collector. The bytes are untrusted: nothing outside them is read.
 //
-// Freestanding. Fields that the sender's schema doesn't have are 0 or empty; what it has beyond ours is ignored.
+// Freestanding. Fields that the sender's schema lacks are 0 or empty; unknown fields are ignored.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ namespace perfleet {
 
 struct Reply {
     enum class Type : std::uint8_t {
-        kUnknown = 0,  // a message that we don't know, or that a gateway doesn't send: ignore it
+        kUnknown = 0,  // an unknown message, or one that gateways don't send: ignore it
         kWelcome,
         kHelloAgain,
         kAck,
@@ -50,8 +49,8 @@ struct Reply {
     std::string_view public_key;             // elsewhere. Borrowed
 };
 
-// Faults: kTruncated, kUnsupported (several segments), kCorrupt (its checksum is wrong), kInvalid (a pointer that leads
-// outside, or of another sort).
+// Faults: kTruncated, kUnsupported (several segments), kCorrupt (wrong checksum), kInvalid (a pointer of another kind,
+// or out of bounds).
 [[nodiscard]] Checked<Reply> read_reply(std::span<const std::byte> message_untrusted);
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// Where a source puts its rows. The collectors' sinks hand them to a Sealer (message/sealer.h), whose contract this
-// repeats; tests keep them.
+// Receives a source's rows. The collectors' sinks pass them to a Sealer (message/sealer.h), which has the same
+// contract; tests store them.
 //
 // Freestanding. One thread: the source's.
 #pragma once
@@ -18,21 +18,22 @@ public:
     RowSink() = default;
     RowSink(const RowSink&) = delete;
     RowSink& operator=(const RowSink&) = delete;
-    // Takes a row over, and counts it as produced.
+    // Takes over a row and counts it as produced.
     virtual void append(const RowView& row) = 0;
 
-    // Rows that were lost before they became rows: lost and therefore produced.
+    // Counts rows that were lost before they became rows: as produced and as lost.
     virtual void count_lost(Series series, CountName reason, std::uint64_t row_count) = 0;
 
-    // What is counted and is no row of the series.
+    // Adds to a count that isn't a number of the series' rows.
     virtual void count(Series series, CountName name, std::uint64_t value) = 0;
 
-    // True when the running epoch can't go on: the source calls begin_epoch() and defines everything anew.
+    // True when the epoch must end: the source then calls begin_epoch() and defines everything again.
     [[nodiscard]] virtual bool epoch_is_over() const = 0;
     virtual void begin_epoch(Ticks now) = 0;
 
 protected:
-    // Nobody owns a sink through this class: a virtual one would want operator delete, and there is no heap.
+    // A protected destructor, because sinks aren't deleted through this class: a virtual one would need operator
+    // delete, and there is no heap.
     ~RowSink() = default;
 };
 

@@ -1,7 +1,7 @@
-// Where the fields of schemas/wire/collector.capnp stand in the bytes: what the Cap'n Proto compiler chose, by hand,
-// for code that can't use its library. A test holds every line against the library.
+// Byte offsets of the fields of schemas/wire/collector.capnp, as the Cap'n Proto compiler chose them, for code that
+// can't use its library. A test compares every line with the library.
 //
-// Freestanding. One struct in the bytes: its data section (8-byte words, fields little-endian), then its pointers.
+// Freestanding. The layout of a struct: its data section (8-byte words, fields little-endian), then its pointers.
 #pragma once
 
 #include <cstdint>
@@ -120,7 +120,7 @@ inline constexpr Field<std::uint64_t> kSizeBytes{8};
 
 namespace hello {
 inline constexpr Shape kShape{3, 10};
-inline constexpr Shape kShapeWithoutClockTicks{2, 10};  // of those that don't tell them
+inline constexpr Shape kShapeWithoutClockTicks{2, 10};  // of a Hello without them
 inline constexpr Field<std::uint64_t> kTargetId{0};
 inline constexpr Field<std::uint64_t> kOldestRetainedSeq{8};
 inline constexpr Field<std::uint64_t> kClockTicks{16};

@@ -1,7 +1,7 @@
-// The collector's side of delivery: says Hello, sends batches within its credit, keeps them in a bounded spool until
-// they are acknowledged, sends them again after a reconnect, and says Bye. States and timing: schemas/wire/README.md.
+// The collector's side of delivery: sends Hello, sends batches within its credit, keeps them in a bounded spool until
+// they are acknowledged, resends them after a reconnect, and sends Bye. States and timing: schemas/wire/README.md.
 //
-// Freestanding: no heap, no blocking call; step() is called again and again by the wire's loop, on one thread.
+// Freestanding: no heap, no blocking call. The wire's loop calls step() repeatedly, on one thread.
 #pragma once
 
 #include <array>
@@ -27,21 +27,21 @@
 
 namespace perfleet {
 
-// Content of an image that the gateway may ask for. Borrowed for the delivery's life.
+// Content of an image that the gateway may request. Borrowed for the delivery's lifetime.
 struct ImageSupply {
     std::span<const std::byte> build_id;
     std::uint16_t type = 0;            // protocol::ImageType
-    std::span<const std::byte> bytes;  // empty: of a late image that is read when the gateway asks for it
+    std::span<const std::byte> bytes;  // empty: a late image that is read on request
 };
 
-// Images that come up while the session runs. Called on the delivery's thread.
+// Images that appear while the session runs. Called on the delivery's thread.
 class LateImages {
 public:
-    // The next ones to offer, at most hello_limits::kImageOffersMax, borrowed until the next call; empty: none now. The
-    // gateway has what it wants of those before, so that their memory can go.
+    // The next images to offer, at most hello_limits::kImageOffersMax, borrowed until the next call; empty: none now.
+    // The call means that the gateway has got what it wants of the earlier ones; their memory may be freed.
     [[nodiscard]] virtual std::span<const ImageSupply> next() = 0;
 
-    // The bytes of one of the last next() that had none, by its index; borrowed as those. Empty: there are none.
+    // The bytes of an image of the last next() that had none, by its index; borrowed like those. Empty: not available.
     struct Content {
         bool is_read = true;  // false: call again
         std::span<const std::byte> bytes;
@@ -54,8 +54,8 @@ protected:
 
 class DeliveryCore {
 public:
-    // What it counts and says last, in memory that the caller supplies: kCountTables tables of one size, and a Bye that
-    // carries one (bye_size_bytes_max()), aligned to 8. Borrowed.
+    // Memory of the caller for counts and the Bye: kCountTables tables of one size, and a Bye that carries one
+    // (bye_size_bytes_max()), aligned to 8. Borrowed.
     static constexpr std::size_t kCountTables = DeliveryLosses::kCountTables + 2;
     struct Memory {
         std::span<CountEntry> counts;
@@ -69,51 +69,52 @@ public:
         std::span<std::byte> hello;  // the whole Hello message (message/hello.h); patched when it is sent
         std::span<std::byte> spool;  // memory for unacknowledged batches
         std::span<const ImageSupply> images;
-        LateImages* late_images = nullptr;                       // borrowed; null: none come up
-        std::uint64_t resend_after_ns = limits::kResendAfterNs;  // the first time; see resend_timeout.h
+        LateImages* late_images = nullptr;                       // borrowed; null: no late images
+        std::uint64_t resend_after_ns = limits::kResendAfterNs;  // initial value (resend_timeout.h)
 
-        std::uint64_t image_bytes_per_second = kImageBytesPerSecond;  // 0: as many as the gateway asks for
-        // So long the Bye waits for images in all; what isn't fetched by then isn't kept.
+        std::uint64_t image_bytes_per_second = kImageBytesPerSecond;  // 0: no limit
+        // Longest time that the Bye waits for images in total; images that aren't fetched by then are lost.
         std::uint64_t images_wait_ns = 5'000'000'000;
-        // Where image chunks are put together; empty: in a part of `spool`, which a spool that outlives us can't spare.
+        // Memory to build image chunks; empty: uses part of `spool`, which isn't possible if the spool outlives the
+        // process.
         std::span<std::byte> image_memory{};
-        // Written whenever the spool changes: before the memory of a batch is used again, and before a batch is sent
-        // for the first time. Borrowed; null: the spool ends with the process.
+        // Written whenever the spool changes: before the memory of a batch is reused, and before a batch is first sent.
+        // Borrowed; null: the spool ends with the process.
         DeliveryJournal* journal = nullptr;
-        // To deliver what another process left in `spool`: the journal's last entry and the session's final counts,
-        // without what the wire lost. Its source has ended; `batches` stays empty. Borrowed until the constructor
-        // returns; null: a new session.
+        // To deliver a session that another process left in `spool`: the journal's last entry and the session's final
+        // counts, without the wire's losses. Its source has ended; `batches` stays empty. Borrowed until the
+        // constructor returns; null: a new session.
         const JournalEntry* orphan = nullptr;
         std::span<const CountEntry> final_counts{};
         ClockPoint end_point{};
-        // An earlier process may have delivered the session's first batches: the gateway's word is taken for it, and
-        // the rest may follow (prefix of status()).
+        // An earlier process may have delivered the session's first batches: accepts the prefix that the gateway
+        // reports, and continues after it (prefix of status()).
         bool may_be_known = false;
-        // Whether the user asks for requests and answers them; else the gateway's operator is told that nobody does.
+        // Whether the caller answers control requests; if not, the gateway gets the answer that nothing takes them.
         bool takes_requests = false;
     };
 
-    // What the delivery can be asked at any time; for messages to the user and for tests.
+    // The delivery's state, available at any time, for messages to the user and for tests.
     struct Status {
-        bool welcomed = false;  // the gateway has answered since the last (re)connect
-        Seq prefix;             // acknowledged up to here
+        bool welcomed = false;  // since the last (re)connect
+        Seq prefix;             // all batches up to here are acknowledged
         Seq last_sealed;        // taken from the ring so far
         std::uint64_t spool_used_bytes = 0;
         std::uint64_t batches_kept = 0;  // in the spool
         std::uint64_t batches_acknowledged = 0;
         std::uint64_t batches_dropped = 0;
-        std::uint64_t rows_given_up = 0;  // of those dropped: not because the spool was full, but by give_up()
+        std::uint64_t rows_given_up = 0;  // those of the dropped batches that give_up() dropped
         std::uint64_t batches_resent = 0;
         std::uint64_t batches_refused = 0;
-        std::uint64_t gateway_changes = 0;  // another incarnation answered than before
-        std::uint64_t replies_ignored = 0;  // malformed, or promising what can't be
-        SessionId session;                  // as given, or as the gateway granted it; none before
-        bool session_refused = false;       // reason in refused_reason: nothing more will be accepted
+        std::uint64_t gateway_changes = 0;  // times that another incarnation answered
+        std::uint64_t replies_ignored = 0;  // malformed, or with impossible values
+        SessionId session;                  // as given, or as granted by the gateway; none before
+        bool session_refused = false;       // for refused_reason: the gateway accepts no more of it
         bool is_deferred = false;          // reason likewise: asked again after kRetryDeferredNs, or when it reconnects
         std::uint16_t refused_reason = 0;  // protocol::RefusedReason
         bool finished = false;             // the Bye is acknowledged: everything is durable or resolved
-        UtcNs gateway_utc;                 // when it read the Hello that it welcomed last; 0 before
-        Ticks hello_clock;                 // what advance_clock() said when that was sent
+        UtcNs gateway_utc;                 // the gateway's time of the last welcomed Hello; 0 before
+        Ticks hello_clock;                 // clock of advance_clock() in that Hello
     };
 
     // `batches` (from the sealer) and `losses` (to the sealer) are borrowed, like everything in Options.
@@ -122,39 +123,39 @@ public:
     DeliveryCore(const DeliveryCore&) = delete;
     DeliveryCore& operator=(const DeliveryCore&) = delete;
 
-    // What the session's clock reads now, for a Hello that tells it. Before step().
+    // Sets the session's clock, for a Hello with clock ticks. To be called before step().
     void advance_clock(Ticks now) { clock_ = now; }
 
-    // Does what can be done now without waiting. True when anything was done: call again soon.
+    // Does what is possible without blocking. True if there may be more to do: call again soon.
     bool step(std::uint64_t now_ns);
 
-    // Time is over: what isn't acknowledged counts as dropped from the spool, and the Bye says so. To be called
-    // after Sealer::finish(), when the gateway has taken too long. A session that was refused, and has no journal to
-    // wait in, is given up by itself then: what is left of it counts as refused.
+    // Stops waiting: batches that aren't acknowledged count as dropped from the spool, and the Bye says so. To be
+    // called after Sealer::finish(), when the gateway takes too long. A refused session without a journal gives up by
+    // itself after Sealer::finish(); its rows then count as refused.
     void give_up();
 
-    // Drops the oldest batches until the spool holds no more than this.
+    // Drops the oldest batches until the spool holds at most this many bytes.
     void shrink_to(std::uint64_t used_bytes_max);
 
     [[nodiscard]] const Status& status() const;
 
-    // An operator's request that waits to be answered; null: none does. With Options::takes_requests.
+    // The control request that waits for an answer; null: none. With Options::takes_requests.
     [[nodiscard]] const ControlRequest* order() const { return requests_.waiting(); }
     void answer_request(const ControlAnswer& answer) { requests_.answer(answer); }
 
-    // From a batch's last sending to its acknowledgement. From any thread.
+    // Time from a batch's last sending to its acknowledgement. From any thread.
     [[nodiscard]] DurationHistogram acknowledged_after() const { return acknowledged_after_; }
 
 private:
-    // One step does at most so much of each, so that nothing waits for long.
+    // Limits of one step, so that it is short.
     static constexpr int kRepliesPerStep = 64;
     static constexpr int kRecordsPerStep = 16;
     static constexpr int kBatchesPerStep = 16;
-    // Images that the gateway may ask for at once; a request beyond them is not answered until it is repeated.
+    // Images transferred at once; a further request is answered only when it is repeated.
     static constexpr std::size_t kImageTransfersMax = 8;
-    // The Bye waits for the rest of an image that is being fetched, as long as the gateway goes on asking.
+    // The Bye waits for an image that is being fetched, until the gateway has made no request for this long.
     static constexpr std::uint64_t kImageTimeoutNs = 2'000'000'000;
-    // So long it waits for one that is being read.
+    // Longest time that the Bye waits for an image that is being read.
     static constexpr std::uint64_t kImageReadTimeoutNs = 10'000'000'000;
 
     struct ImageTransfer {
@@ -180,9 +181,9 @@ private:
     [[nodiscard]] bool take_from_ring();
     [[nodiscard]] bool keep(const SealedRecord& header, std::span<const std::byte> message);
     void take_final(const SealedRecord& header, std::span<const std::byte> counts);
-    // Makes room. False: nothing may be dropped now.
+    // Makes space. False: nothing may be dropped now.
     [[nodiscard]] bool drop_oldest();
-    // All that is kept, for good.
+    // Drops all batches.
     [[nodiscard]] bool drop_all();
     void acknowledge(Seq prefix);
     void pop_front();
@@ -206,7 +207,7 @@ private:
     std::span<const ImageSupply> images_;
     std::span<std::byte> image_buffer_;
     ResendTimeout timeout_;
-    std::uint64_t round_timeout_ns_ = 0;  // of the round that sends again
+    std::uint64_t round_timeout_ns_ = 0;  // of the round that resends
     DeliveryJournal* journal_;
     bool is_journal_due_ = false;
     DeliverySpool spool_;
@@ -224,10 +225,10 @@ private:
     bool has_incarnation_ = false;
     std::uint64_t incarnation_ = 0;
     Seq send_limit_;
-    Seq gateway_prefix_;               // as this incarnation has told it
+    Seq gateway_prefix_;               // reported by the current incarnation
     Seq reported_oldest_;              // the last oldestRetainedSeq that was sent
-    Seq resolvable_;                   // no promise about a later batch can be true: it was neither sent nor dropped
-    SpooledBatch* to_send_ = nullptr;  // all before it were sent since the last Welcome; null: all were
+    Seq resolvable_;                   // later batches were neither sent nor dropped: a prefix beyond is impossible
+    SpooledBatch* to_send_ = nullptr;  // all before it were sent since the last Welcome; null: all
 
     std::array<ImageTransfer, kImageTransfersMax> transfers_{};
     std::size_t transfer_count_ = 0;
@@ -235,25 +236,25 @@ private:
     std::uint64_t image_bytes_per_second_;
     std::uint64_t image_due_ns_ = 0;  // the next chunk
     std::uint64_t images_wait_ns_;
-    std::uint64_t bye_ready_ns_ = 0;  // since when only images hold it back; 0: it isn't
+    std::uint64_t bye_ready_ns_ = 0;  // since when only images delay it; 0: they don't
     LateImages* late_images_;
-    std::span<const ImageSupply> late_;  // of which the gateway doesn't have what it wants yet
+    std::span<const ImageSupply> late_;  // images of which the gateway still wants something
     bool is_late_offered_ = false;       // since the last Welcome
 
     bool has_final_ = false;
     bool is_rest_unknown_ = false;   // DeliveryState's
-    bool has_ended_itself_ = false;  // the journal says so; not of a session that another process left
+    bool has_ended_itself_ = false;  // as in the journal; false for an orphaned session
     bool has_given_up_ = false;
     bool was_bye_sent_ = false;
     std::uint64_t bye_sent_ns_ = 0;
     ClockPoint end_point_;
-    CountTable final_counts_;  // without what the wire counts
+    CountTable final_counts_;  // without the wire's counts
     CountTable bye_counts_;
     std::span<std::byte> bye_buffer_;
     alignas(8) std::array<std::byte, limits::kReplySizeBytesMax> reply_buffer_{};
 };
 
-// Memory for count tables of so many entries.
+// Memory for count tables of `kEntries` entries.
 template <std::size_t kEntries>
 struct DeliveryMemory {
     std::array<CountEntry, DeliveryCore::kCountTables * kEntries> counts{};

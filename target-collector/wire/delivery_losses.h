@@ -1,5 +1,5 @@
-// What the wire has lost: rows by reason, and the ranges of dropped batches that no acknowledged batch has named yet.
-// It is told to the sealer, which names it in the next batches, and it stands in the Bye.
+// The wire's losses: rows by reason, and ranges of dropped batches that no acknowledged batch has reported yet. They
+// are reported to the sealer, which puts them into the next batches, and in the Bye.
 //
 // Freestanding; one thread.
 #pragma once
@@ -21,42 +21,42 @@ namespace perfleet {
 
 class DeliveryLosses {
 public:
-    // `memory` is shared out to kCountTables books. Borrowed.
+    // `memory` is divided into kCountTables tables. Borrowed.
     static constexpr std::size_t kCountTables = 3;
     explicit DeliveryLosses(std::span<CountEntry> memory);
 
-    // The oldest batch that was kept is dropped. Where limits::kDroppedRangesMax ranges wait already, it is joined to
-    // the one before it, with the acknowledged batches in between: their rows count as lost, too, for whoever makes a
-    // ledger takes the rows of held batches in named ranges off. False (and nothing has happened) when there is nothing
-    // to join it to. `reason`: why its rows are lost.
+    // Drops the oldest kept batch. If limits::kDroppedRangesMax ranges are pending, it is merged with the range before
+    // it, including the acknowledged batches in between: their rows count as lost, too, because ledgers subtract stored
+    // rows in reported ranges. False, without changes, if there is no range to merge with. `reason`: why its rows are
+    // lost.
     [[nodiscard]] bool drop_oldest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows,
                                    CountName reason = CountName::kLostSpoolFull);
 
-    // A batch that could not be kept at all, newer than all that are. False when limits::kDroppedRangesMax ranges wait
-    // to be acknowledged, none of them its neighbour.
+    // Drops a batch that could not be kept, newer than all kept ones. False if limits::kDroppedRangesMax ranges are
+    // pending and none is its neighbour.
     [[nodiscard]] bool drop_newest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows);
 
-    // The oldest batch that was kept is durable.
+    // The oldest kept batch is durable.
     void count_acknowledged(std::span<const SealedRecord::Rows> rows);
 
-    // The gateway can never store the batch.
+    // The gateway has refused the batch for good.
     void count_refused(EpochNumber epoch, std::span<const SealedRecord::Rows> rows);
 
-    // A batch that was sealed after this notice is durable: what the notice named needs no naming any more.
+    // A batch that was sealed after this report is durable: ranges of the report need no further reporting.
     void acknowledge(std::uint64_t report_number);
 
-    // Passes the state on when it has changed. True when it did; a full ring is tried again with the next call.
+    // Reports the state if it has changed. True if it did; with a full ring the next call tries again.
     bool report(SpscRing& losses);
 
     [[nodiscard]] std::span<const CountEntry> counts() const { return counts_.entries(); }
     [[nodiscard]] std::span<const SeqRange> ranges() const { return {ranges_.data(), range_count_}; }
     // Rows of acknowledged batches that no dropped range covers, as kProduced: up to the last drop of an oldest batch,
-    // and since then; and that batch, 0: none.
+    // and since then; and the seq of that batch, 0: none.
     [[nodiscard]] std::span<const CountEntry> acknowledged() const { return acknowledged_.entries(); }
     [[nodiscard]] std::span<const CountEntry> since_drop() const { return since_drop_.entries(); }
     [[nodiscard]] Seq last_dropped() const { return last_dropped_; }
 
-    // Goes on from what another counted; its ranges are named to the end.
+    // Continues from the counts of an earlier process; its ranges are reported until they are acknowledged.
     struct Left {
         std::span<const SeqRange> ranges;
         std::span<const CountEntry> counts;
@@ -75,7 +75,7 @@ private:
     // Index of the first range that ends at `seq` − 1 or later.
     [[nodiscard]] std::size_t range_near(Seq seq) const;
 
-    // Ascending, with a gap between each two. Each with the first notice that tells all of it.
+    // Ascending, not adjacent. Each with the first report that contains all of it.
     std::array<SeqRange, limits::kDroppedRangesMax> ranges_{};
     std::array<std::uint64_t, limits::kDroppedRangesMax> reported_by_{};
     std::size_t range_count_ = 0;

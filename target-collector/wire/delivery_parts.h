@@ -1,8 +1,7 @@
-// Parts of the delivery that a build may leave out, because its collector never uses them: SmallCollector keeps its
-// batches in memory that ends with the process, and offers no images. -DPERFLEET_SMALL_DELIVERY spares their code, some
-// 3 KB.
+// Parts of the delivery that a build may omit: SmallCollector keeps its batches in memory that ends with the process,
+// and offers no images. -DPERFLEET_SMALL_DELIVERY omits their code, about 3 KB.
 //
-// Freestanding. Whoever asks for a part that was left out is stopped: a bug.
+// Freestanding. Using an omitted part stops the program: it is a bug.
 #pragma once
 
 namespace perfleet {
@@ -11,8 +10,8 @@ namespace perfleet {
 inline constexpr bool kHasJournal = false;
 inline constexpr bool kSuppliesImages = false;
 #else
-inline constexpr bool kHasJournal = true;      // a spool that outlives the process, and what an earlier one left there
-inline constexpr bool kSuppliesImages = true;  // bytes of images that the gateway asks for
+inline constexpr bool kHasJournal = true;      // a spool that outlives the process, and orphaned sessions in it
+inline constexpr bool kSuppliesImages = true;  // sends content of images that the gateway requests
 #endif
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// The gateway's requests to the session: each is handed out once, and its answer is said whenever the gateway asks
-// again. A gateway repeats a request until it is answered, and gives the next one only then.
+// The gateway's control requests: each is given to the user once, and its answer is sent whenever the gateway repeats
+// the request. A gateway repeats a request until it is answered, and sends the next one only then.
 //
 // Freestanding; one thread.
 #pragma once
@@ -18,19 +18,19 @@ namespace perfleet {
 
 class DeliveryRequests {
 public:
-    // Who takes requests; without anybody each is refused as soon as it comes.
+    // Who answers requests; kNotAtAll and kEnded: each is refused immediately.
     enum class Taken : std::uint8_t { kNotAtAll, kEnded, kByUser };
 
     explicit DeliveryRequests(Taken taken) : taken_{taken} {}
 
-    // A Control for this session, of the gateway that has welcomed us. False: it is out of turn, and left alone.
+    // Takes a Control for this session from the gateway that has welcomed it. False: out of turn, ignored.
     [[nodiscard]] bool take(const Reply& control);
 
-    // The order that waits for its answer; null: none does.
+    // The request that waits for its answer; null: none.
     [[nodiscard]] const ControlRequest* waiting() const { return is_waiting_ ? &order_ : nullptr; }
     void answer(const ControlAnswer& answer);
 
-    // What has to be said to the gateway of this incarnation, as a frame; empty: nothing.
+    // The frame to send to the gateway of this incarnation; empty: none.
     [[nodiscard]] std::span<const std::byte> due(SessionId session, std::uint64_t incarnation);
     void said() { is_answer_due_ = false; }
 

@@ -1,8 +1,8 @@
 // The batches that a collector keeps until they are acknowledged: a bounded queue in memory of the caller, which may
 // outlive the process (a mapped file).
 //
-// Freestanding; one thread. Records are contiguous, 8-aligned, oldest first; one that doesn't fit before the end of the
-// memory stands at its beginning:
+// Freestanding; one thread. Records are contiguous, 8-aligned, oldest first; a record that doesn't fit before the end
+// of the memory is put at its beginning:
 //
 //   not wrapped   |      | tail … head |        |        wrapped   | … head |      | tail … wrap_end |  |
 //
@@ -14,14 +14,13 @@
 //   byte 24   u32 epoch
 //   byte 28   u32 series_count
 //   byte 32   u32 message_size_bytes
-//   byte 36   u32 content_checksum  crc32c of rows and message as they came from the sealer (oldestRetainedSeq 0, and
-//   the
-//                                 message's own checksum with it)
-//   byte 40   u64 resolved_by     number of the first journal entry that knows it refused; 0: it isn't
-//   byte 48   u64 sent_ns         of this process: nothing that stays
-//   byte 56   u8 was_sent, u8 is_sent, u8 was_repeated, u8[5] 0: the same
+//   byte 36   u32 content_checksum  crc32c of rows and message as sealed (with oldestRetainedSeq 0, and the message's
+//                                  own checksum for that)
+//   byte 40   u64 resolved_by     number of the first journal entry that marks it refused; 0: not refused
+//   byte 48   u64 sent_ns         valid in this process only
+//   byte 56   u8 was_sent, u8 is_sent, u8 was_repeated, u8[5] 0: likewise
 //   byte 64   series_count × { u8 kind, u8 0, u16 event, u32 row_count }
-//   …         the message, filled up to a multiple of 8
+//   …         the message, padded to a multiple of 8
 //
 // Integers little-endian. The layout is part of the spool's format (target-collector/spool/FORMAT.md): it must not
 // change. Checksums are 0 where the memory ends with the process.
@@ -36,7 +35,7 @@
 
 namespace perfleet {
 
-// What stands before each spooled message; its SealedRecord::Rows stand in between.
+// The head of each spooled message; its SealedRecord::Rows are in between.
 struct SpooledBatch {
     static constexpr std::uint32_t kMagic = 0x42534650;
 
@@ -55,7 +54,7 @@ struct SpooledBatch {
     bool was_repeated = false;  // sent more than once
     std::uint8_t reserved[5] = {};
 
-    // Refused: only waits for those before it.
+    // It was refused and only waits for earlier batches.
     [[nodiscard]] bool is_resolved() const { return resolved_by != 0; }
 };
 static_assert(sizeof(SpooledBatch) == 64 && offsetof(SpooledBatch, resolved_by) == 40);
@@ -63,7 +62,7 @@ static_assert(sizeof(SealedRecord::Rows) == 8);
 
 class DeliverySpool {
 public:
-    // Where the records stand in the memory.
+    // The places of the records in the memory.
     struct Places {
         std::uint64_t tail = 0;
         std::uint64_t head = 0;
@@ -76,23 +75,24 @@ public:
     DeliverySpool(const DeliverySpool&) = delete;
     DeliverySpool& operator=(const DeliverySpool&) = delete;
 
-    // Goes on with what another left in the memory: whole records from place to place (spool/spool_reading.h).
+    // Continues with an earlier process's records in the memory: whole records from place to place
+    // (spool/spool_reading.h).
     void restore(const Places& places);
     [[nodiscard]] Places places() const { return {tail_, head_, wrap_end_, used_bytes_, is_wrapped_}; }
 
-    // False when even an empty spool is too small.
+    // False if even an empty spool is too small.
     [[nodiscard]] bool can_hold(const SealedRecord& record, std::size_t message_size_bytes) const;
-    // Whether push() would go well now.
+    // Whether push() has space now.
     [[nodiscard]] bool has_room_for(const SealedRecord& record, std::size_t message_size_bytes) const;
 
-    // Whether push() would write over these bytes. Only when has_room_for().
+    // Whether push() would overwrite these bytes. Requires has_room_for().
     [[nodiscard]] bool would_overwrite(const SealedRecord& record, std::size_t message_size_bytes,
                                        std::span<const std::byte> bytes) const;
 
-    // Copies. Only when has_room_for().
+    // Copies the record. Requires has_room_for().
     SpooledBatch* push(const SealedRecord& record, std::span<const std::byte> message);
 
-    // Null when there is none. Pointers stay valid until that batch is popped.
+    // Null if there is none. Pointers stay valid until that batch is popped.
     [[nodiscard]] SpooledBatch* front();
     [[nodiscard]] SpooledBatch* next(SpooledBatch* batch);
     void pop_front();
@@ -100,7 +100,7 @@ public:
     [[nodiscard]] static std::span<const SealedRecord::Rows> rows_of(const SpooledBatch& batch);
     [[nodiscard]] static std::span<std::byte> message_of(SpooledBatch& batch);
 
-    // Of the record with this head: all of it, and what its checksums ought to be. `content` is what stands behind it.
+    // Size of the whole record with this head, and its expected checksums. `content` is what follows the head.
     [[nodiscard]] static std::uint64_t size_bytes_of(std::uint32_t series_count, std::uint64_t message_size_bytes);
     [[nodiscard]] static std::uint32_t head_checksum_of(const SpooledBatch& batch);
 
@@ -108,7 +108,7 @@ public:
 
 private:
     [[nodiscard]] SpooledBatch* at(std::size_t offset);
-    // Where a record of this size goes next.
+    // The place of the next record of this size.
     [[nodiscard]] std::size_t place_for(std::size_t size_bytes) const;
 
     std::span<std::byte> memory_;

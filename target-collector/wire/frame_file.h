@@ -1,5 +1,5 @@
-// Reads a file of frames as file_driver.h writes it (the byte diagram stands there). The content is untrusted: frames
-// are bounded, and what stands in them is for others to admit.
+// Reads a file of frames (byte diagram in file_driver.h). The content is untrusted: frame sizes are limited here, and
+// callers check the frames' content.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,18 @@ namespace perfleet {
 
 class FrameFile {
 public:
-    // Errors as of open(2); kInvalid (not such a file), kUnsupported (a version that this build doesn't know). All name
-    // the path.
+    // Errors as of open(2); kInvalid (not such a file), kUnsupported (an unknown version). All name the path.
     [[nodiscard]] static Result<std::unique_ptr<FrameFile>> open(const std::string& path);
     FrameFile(const FrameFile&) = delete;
     FrameFile& operator=(const FrameFile&) = delete;
 
-    // The next frame; empty at the end. Errors: kTooLarge, kTruncated (the file was cut short: what came before is
+    // The next frame; empty at the end. Errors: kTooLarge, kTruncated (the file was cut short; earlier frames are
     // whole), kIo.
     [[nodiscard]] Result<std::vector<std::byte>> next();
 
 private:
     FrameFile(std::string path, FileDescriptor fd) : path_{std::move(path)}, fd_{std::move(fd)} {}
-    // Bytes read: fewer than asked for only at the end.
+    // Number of bytes read; fewer than requested only at the end.
     [[nodiscard]] Result<std::size_t> read(std::span<std::byte> into);
 
     std::string path_;

@@ -1,4 +1,4 @@
-// Numbers of the file format that file_driver.h describes. They must never change.
+// Constants of the file format in file_driver.h. They must never change.
 //
 // Freestanding.
 #pragma once

@@ -1,9 +1,9 @@
-// The network driver of targets whose telemetry is kept in a file beside them: frames go out over a byte stream as they
-// stand in a file of frames (file_driver.h has the diagram), nothing comes in, and what was written counts as
-// acknowledged. `perfleet import --format frames` puts the file into a store.
+// A network driver for targets whose rows are stored in a file: writes frames to a byte stream in the format of a file
+// of frames (file_driver.h), receives nothing, and acknowledges what was written. `perfleet import --format frames`
+// puts the file into a store.
 //
-// Freestanding; one thread; nothing waits. A stream that was lost and made again gets a file of its own: its head comes
-// first, and what was under way is lost with the one before.
+// Freestanding; one thread; no function blocks. After a reconnect a new file begins with its head; frames that were
+// being sent are lost with the old connection.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ private:
     std::uint64_t connection_ = 0;
     bool was_made_ = false;  // since reconnected() was asked
 
-    // On its way out: head_, then frame_.
+    // Being sent: head_, then frame_.
     std::array<std::byte, frame_file::kHeaderSizeBytes> head_{};
     std::size_t head_size_bytes_ = 0;
     std::span<const std::byte> frame_;

@@ -1,10 +1,10 @@
-// A line that knows no connections (a UART, a serial cable) as byte stream. ZMTP's own greeting says where one begins:
+// A byte stream over a line without connections (a UART, a serial cable). ZMTP's own greeting marks where one begins:
 //
-//   the host     speaks first: its greeting opens a connection, and what comes before the target's is passed over
-//   the target   waits for the host's greeting, wherever it comes: whoever sends one begins anew
+//   the host     speaks first: its greeting opens a connection; bytes before the target's greeting are skipped
+//   the target   waits for the host's greeting; every greeting begins a new connection
 //
-// So either end may be started again at any time. A greeting within a message is taken for what it seems (its first
-// eight bytes have to be those of libzmq or of ours, which costs the connection and nothing else).
+// So either end may be restarted at any time. Bytes within a message that equal a greeting (the first eight bytes must
+// be those of libzmq or perfleet) are taken for one, which costs the connection and nothing else.
 //
 // Freestanding; one thread.
 #pragma once
@@ -18,18 +18,19 @@
 
 namespace perfleet {
 
-// What a platform supplies: the bytes of the line.
+// The bytes of the line; implemented by a platform.
 class LinePort {
 public:
     LinePort() = default;
     LinePort(const LinePort&) = delete;
     LinePort& operator=(const LinePort&) = delete;
 
-    // How many it takes now.
+    // Returns the number of bytes that it took.
     [[nodiscard]] virtual std::size_t write(std::span<const std::byte> bytes) = 0;
-    // Copies what has come; 0: nothing now.
+    // Copies received bytes and returns how many; 0: none now.
     [[nodiscard]] virtual std::size_t read(std::span<std::byte> into) = 0;
-    // Whether bytes were lost or damaged behind what read() has returned, since the last call: the connection ends.
+    // Whether bytes after those that read() returned were lost or damaged, since the last call: then the connection
+    // ends.
     [[nodiscard]] virtual bool take_damage() { return false; }
 
 protected:
@@ -49,25 +50,26 @@ public:
     [[nodiscard]] bool end_connection() override;
 
 private:
-    // A greeting begins so: ff, 8 bytes of which libzmq sets the last, 7f. It says no more before it has heard us.
+    // A greeting begins with ff, 8 bytes of which libzmq sets the last, and 7f. The peer sends no more until it has our
+    // greeting.
     static constexpr std::size_t kSignatureSizeBytes = 10;
 
     static constexpr std::size_t kPassedOverBytesMax = 1U << 20;  // at once
 
-    // Passes over what comes until a greeting has begun. False: it hasn't.
+    // Skips bytes until a greeting has begun. False: none has.
     [[nodiscard]] bool find_greeting();
     [[nodiscard]] bool refill();
-    // Whether a greeting has begun with this byte as the last of its signature.
+    // Whether this byte is the last one of a greeting's signature.
     [[nodiscard]] bool ends_signature(std::byte byte);
     void open();
 
     LinePort& port_;
     End end_;
     std::uint64_t number_;
-    bool is_open_ = false;      // the peer's greeting has come
-    bool is_new_due_ = false;   // another greeting came: the next connection() tells
-    std::size_t reported_ = 0;  // bytes of the signature that were read, kSignatureSizeBytes: all
-    std::array<std::byte, kSignatureSizeBytes> last_{};  // bytes that came, the newest last
+    bool is_open_ = false;      // the peer's greeting has arrived
+    bool is_new_due_ = false;   // another greeting has arrived: connection() will report it
+    std::size_t reported_ = 0;  // bytes of the signature passed to read(); kSignatureSizeBytes: all
+    std::array<std::byte, kSignatureSizeBytes> last_{};  // received bytes, newest last
     std::array<std::byte, 128> input_{};
     std::size_t input_begin_ = 0;
     std::size_t input_end_ = 0;

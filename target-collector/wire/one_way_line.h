@@ -1,5 +1,5 @@
-// A line that nobody answers on, as byte stream: one connection that never ends. For a file of frames
-// (frame_stream_driver.h) that is written at the line's other end.
+// A byte stream over a line without answers: one connection that never ends. For a file of frames
+// (frame_stream_driver.h) that the line's other end writes.
 //
 // Freestanding; one thread.
 #pragma once

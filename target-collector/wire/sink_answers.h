@@ -1,5 +1,5 @@
-// What a sink answers in a gateway's place, for frames that it has written: it welcomes, and acknowledges. A session
-// that wants to be granted gets protocol::kSessionGivenAtImport, which whoever imports the file replaces.
+// The answers of a sink in place of a gateway, for frames that it has written: Welcome and Ack. A session that requests
+// its id gets protocol::kSessionGivenAtImport, which the import of the file replaces.
 //
 // Freestanding; one thread.
 #pragma once
@@ -17,12 +17,13 @@ namespace perfleet {
 
 class SinkAnswers {
 public:
-    // Takes note of a frame that was written whole, and tells which message it is. Faults: it is none of a collector's.
+    // Records a frame that was written whole, and returns its message type. Faults: not a collector's message.
     [[nodiscard]] Checked<wire_layout::MessageTag> take(std::span<const std::byte> frame);
-    // Everything is as durable as this sink makes it: the Bye that was taken is acknowledged as such.
+    // Everything is as durable as this sink can make it: acknowledges the Bye as finished.
     void finish() { is_finished_ = true; }
 
-    // The next answer that is due; 0: none is. `utc` is the sink's own; 0 where it knows none. Faults: kFull.
+    // Writes the next due answer and returns its size in bytes; 0: none. `utc` is the sink's time; 0: unknown. Faults:
+    // kFull.
     [[nodiscard]] Checked<std::size_t> write_next(std::span<std::byte> into, UtcNs utc);
     [[nodiscard]] bool is_due() const { return is_welcome_due_ || is_ack_due_; }
 

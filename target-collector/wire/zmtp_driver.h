@@ -1,13 +1,13 @@
 // The network driver of targets without libzmq: a ZMTP 3.1 DEALER (mechanism NULL) over any byte stream. Its gateway
 // sees an ordinary ZeroMQ peer.
 //
-// Freestanding; one thread; nothing waits. Bounded: it holds one message that came in, one that goes out (borrowed:
-// sent from where it stands, its header before it), and one answer to a PING. Messages that are larger than
-// limits::kReplySizeBytesMax, empty or of several parts are passed over and counted.
+// Freestanding; one thread; no function blocks. Limits: one incoming message, one outgoing (borrowed: sent from its
+// place, after its header), and one answer to a PING. Messages larger than limits::kReplySizeBytesMax, empty ones and
+// multipart ones are skipped and counted.
 //
-// A peer that breaks the protocol, doesn't finish the handshake, or falls silent though it was pinged, loses its
-// connection. Where the stream has no way to end it (a serial port), the frame under way is finished, and bytes follow
-// that no ZMTP peer takes: it ends the connection.
+// The connection ends if the peer breaks the protocol, doesn't finish the handshake, or doesn't answer a PING. If the
+// stream can't be closed (a serial port), the current frame is completed, followed by bytes that are invalid in ZMTP,
+// so that the peer ends the connection.
 #pragma once
 
 #include <array>
@@ -27,15 +27,15 @@ class ZmtpDriver final : public NetworkDriver {
 public:
     struct Options {
         std::uint64_t handshake_ns_max = 10'000'000'000;
-        // A PING goes out this often; a peer that has sent nothing at all so long after one is gone.
+        // Interval of PINGs; a peer that sends nothing for heartbeat_timeout_ns after one is gone.
         std::uint64_t heartbeat_interval_ns = 5'000'000'000;
         std::uint64_t heartbeat_timeout_ns = 10'000'000'000;
     };
-    // What it has seen; for messages to the user and for tests.
+    // Counters, for messages to the user and for tests.
     struct Counts {
-        std::uint64_t handshakes = 0;         // that went well
-        std::uint64_t connections_lost = 0;   // ended by the other side, or by the stream
-        std::uint64_t connections_ended = 0;  // from here; why: last_fault
+        std::uint64_t handshakes = 0;         // completed
+        std::uint64_t connections_lost = 0;   // ended by the peer or the stream
+        std::uint64_t connections_ended = 0;  // ended by this side; last_fault says why
         std::uint64_t messages_skipped = 0;
         std::uint64_t pings_answered = 0;
         Fault last_fault;  // kUnavailable: silence; others: ZmtpReader::read()
@@ -44,11 +44,11 @@ public:
     // `stream` is borrowed.
     explicit ZmtpDriver(ByteStream& stream) : ZmtpDriver{stream, Options{}} {}
     ZmtpDriver(ByteStream& stream, const Options& options);
-    // For peers that say more than a gateway does: messages are put together in `memory`, instead of
+    // For peers that send larger messages than a gateway does: messages are assembled in `memory` instead of
     // limits::kReplySizeBytesMax bytes of its own. Borrowed.
     ZmtpDriver(ByteStream& stream, std::span<std::byte> memory, const Options& options);
 
-    // Tells the time, moves bytes.
+    // Sets the time and moves bytes.
     void tick(std::uint64_t now_ns) override;
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;
@@ -60,15 +60,15 @@ public:
     [[nodiscard]] const Counts& counts() const { return counts_; }
 
 private:
-    // A peer that never stops talking doesn't keep the loop from the rest of its work.
+    // Limit of a turn, so that a peer that sends without pause doesn't block the loop.
     static constexpr std::size_t kReadBytesMax = 64U << 10;  // at once
 
     enum class State : std::uint8_t {
         kNone,      // no connection
-        kGreeting,  // ours goes out, the peer's is awaited
-        kReady,     // the same of READY
+        kGreeting,  // sending our greeting, waiting for the peer's
+        kReady,     // the same for READY
         kConnected,
-        kEnding,  // nothing more is said or heard until there is another connection
+        kEnding,  // nothing is sent or read until the next connection
     };
 
     void follow_connection();
@@ -78,7 +78,7 @@ private:
     void hear();
     void handle(ZmtpReader::Event event);
     void write_bytes();
-    // Puts the next short bytes into head_, if any are due. False: none are.
+    // Puts the next short bytes into head_, if any are due. False: none.
     [[nodiscard]] bool prepare_head();
     [[nodiscard]] bool is_writing() const { return written_bytes_ < head_.size_bytes + frame_.size(); }
     void end(const Fault& fault);
@@ -96,10 +96,10 @@ private:
     std::uint64_t begun_ns_ = 0;  // the connection
     std::uint64_t heard_ns_ = 0;
     std::uint64_t pinged_ns_ = 0;
-    std::uint64_t unanswered_ns_ = 0;  // the first PING after which nothing came
+    std::uint64_t unanswered_ns_ = 0;  // time of the first PING since which nothing was received
     bool has_unanswered_ping_ = false;
 
-    // On its way out: head_, then frame_.
+    // Being sent: head_, then frame_.
     zmtp_layout::ShortBytes head_;
     std::span<const std::byte> frame_;
     std::size_t written_bytes_ = 0;  // of both
@@ -110,7 +110,7 @@ private:
     bool is_pong_due_ = false;
     zmtp_layout::ShortBytes pong_;
 
-    // Came in: bytes from input_begin_ to input_end_ wait while there is a message that nobody has taken.
+    // Received bytes from input_begin_ to input_end_ wait while a message hasn't been taken.
     std::array<std::byte, 512> input_{};
     std::size_t input_begin_ = 0;
     std::size_t input_end_ = 0;

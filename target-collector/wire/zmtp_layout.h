@@ -41,10 +41,10 @@ inline constexpr std::size_t kFrameHeaderSizeBytesMax = 9;
 inline constexpr std::size_t kPingContextSizeBytesMax = 16;
 inline constexpr std::uint64_t kNsPerTtlUnit = 100'000'000;
 
-// What a peer may send at most, but for parts of messages: longer ones break the protocol here.
+// Limits of a peer's bytes other than message parts; longer ones are protocol errors here.
 inline constexpr std::size_t kCommandSizeBytesMax = 512;
 
-// A few bytes to send that aren't a message.
+// Short bytes to send that aren't a message.
 struct ShortBytes {
     std::array<std::byte, kGreetingSizeBytes> bytes{};
     std::size_t size_bytes = 0;
@@ -53,11 +53,11 @@ struct ShortBytes {
 };
 
 [[nodiscard]] ShortBytes greeting();
-// Of a DEALER that doesn't name itself: its peer chooses a routing id, a new one for each connection.
+// READY of a DEALER without an identity: its peer chooses a new routing id for each connection.
 [[nodiscard]] ShortBytes ready();
 [[nodiscard]] ShortBytes ping(std::uint64_t time_to_live_ns);
 [[nodiscard]] ShortBytes pong(std::span<const std::byte> context);
-// Stands before a message of one part.
+// The header of a message of one part.
 [[nodiscard]] ShortBytes message_header(std::uint64_t size_bytes);
 
 }  // namespace perfleet::zmtp_layout

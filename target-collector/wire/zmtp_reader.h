@@ -1,7 +1,7 @@
-// Reads what a ZMTP 3 peer sends (zmtp_layout.h), in pieces of any size.
+// Parses the bytes of a ZMTP 3 peer (zmtp_layout.h), in pieces of any size.
 //
-// Freestanding; one thread. Works in memory that the caller supplies; its bounds: kCommandSizeBytesMax for a command,
-// that memory for a message that is kept, `skipped_size_bytes_max` for one that is passed over.
+// Freestanding; one thread. Works in memory of the caller. Limits: kCommandSizeBytesMax for a command, that memory for
+// a kept message, `skipped_size_bytes_max` for a skipped one.
 #pragma once
 
 #include <array>
@@ -17,25 +17,25 @@ namespace perfleet {
 class ZmtpReader {
 public:
     enum class Event : std::uint8_t {
-        kNone,            // all bytes were taken, and nothing is whole
-        kGreeting,        // the peer's, of a version and mechanism that we speak
-        kReady,           // messages may go both ways
-        kPing,            // ping_context() wants to go back
-        kMessage,         // message() holds one of a single part
-        kSkippedMessage,  // one that is empty, of several parts, or larger than the memory
+        kNone,            // all bytes were taken, without an event
+        kGreeting,        // the peer's, of a supported version and mechanism
+        kReady,           // messages may be sent in both directions
+        kPing,            // ping_context() must be sent back
+        kMessage,         // message() holds a message of one part
+        kSkippedMessage,  // a message that is empty, multipart, or larger than the memory
     };
     struct Step {
-        std::size_t taken_bytes = 0;  // of those that were given
+        std::size_t taken_bytes = 0;  // of the given bytes
         Event event = Event::kNone;
     };
 
-    // `memory`: where a message is put together. Borrowed.
+    // `memory`: where messages are assembled. Borrowed.
     explicit ZmtpReader(std::span<std::byte> memory, std::uint64_t skipped_size_bytes_max)
         : memory_{memory}, skipped_size_bytes_max_{skipped_size_bytes_max} {}
     ZmtpReader(const ZmtpReader&) = delete;
     ZmtpReader& operator=(const ZmtpReader&) = delete;
 
-    // A new connection: a greeting comes first.
+    // A new connection: expects a greeting.
     void begin();
 
     // Takes bytes up to the end of the next event. Faults, after which nothing but begin() may follow: kInvalid (breaks
@@ -43,12 +43,12 @@ public:
     // value: the byte there), kTooLarge (value: size of the frame), kUnavailable (the peer has sent ERROR).
     [[nodiscard]] Checked<Step> read(std::span<const std::byte> bytes_untrusted);
 
-    // Until the next read().
+    // Valid until the next read().
     [[nodiscard]] std::span<const std::byte> message() const { return memory_.first(message_size_bytes_); }
     [[nodiscard]] std::span<const std::byte> ping_context() const {
         return std::span{ping_context_}.first(ping_context_size_bytes_);
     }
-    // That the last PING has promised, 0: none: the peer sends something at least so often.
+    // The time of the last PING within which the peer sends something; 0: none.
     [[nodiscard]] std::uint64_t time_to_live_ns() const { return time_to_live_ns_; }
 
 private:
@@ -57,7 +57,7 @@ private:
     [[nodiscard]] Checked<Event> take_greeting_byte(std::byte byte);
     [[nodiscard]] Checked<Done> take_flags(std::byte byte);
     [[nodiscard]] Checked<Done> begin_body();
-    // A piece of the body: copies what is kept of it.
+    // Copies the kept part of a piece of the body.
     void take_body(std::span<const std::byte> bytes);
     [[nodiscard]] Checked<Event> end_frame();
     [[nodiscard]] Checked<Event> end_command();
