@@ -1,5 +1,5 @@
-// The Linux collector as a library: source, sealer, ring and delivery wired together.
-// `perfleet-collector` is this and a main; `perfleet record` runs one against a gateway in its own process.
+// The Linux collector as a library: source, sealer, ring and delivery combined. `perfleet-collector` is this with a
+// main(); `perfleet record` runs one against a gateway in its own process.
 #pragma once
 
 #include <cstdint>
@@ -23,109 +23,106 @@
 namespace perfleet {
 
 struct CollectorOptions : GatewayChoice {
-    std::string gateway_name;       // for messages, where there is one; empty: "the gateway at ENDPOINT"
-    std::string output_file;        // instead of a gateway: frames written to a file
-    bool is_output_forced = false;  // it may replace a file
-    // Where to write, at the end, what the gateway hasn't acknowledged within exit_wait_s, as frames; empty: it is
-    // lost.
+    std::string gateway_name;       // for messages; empty: "the gateway at ENDPOINT"
+    std::string output_file;        // write frames to this file instead of a gateway
+    bool is_output_forced = false;  // may replace a file
+    // File for frames that the gateway hasn't acknowledged within exit_wait_s at the end; empty: they are lost.
     std::string unacknowledged_file;
-    std::vector<std::string> events;         // as written after -e; empty: cycles, or cpu-clock where there is none
-    std::vector<std::string> event_filters;  // of each of `events`; shorter where the last have none
+    std::vector<std::string> events;         // as written after -e; empty: cycles, or cpu-clock if the machine has none
+    std::vector<std::string> event_filters;  // of each of `events`; may be shorter
     std::optional<std::uint64_t> frequency_hz;
     std::optional<std::uint64_t> period;
     std::uint32_t jitter_percent = 10;                 // --jitter, of fixed periods; 0: none
-    std::optional<std::uint64_t> jitter_seed;          // default: another for each session
-    std::uint64_t default_frequency_hz = 99;           // where neither is given; of tracepoints each is taken
+    std::optional<std::uint64_t> jitter_seed;          // default: a new one for each session
+    std::uint64_t default_frequency_hz = 99;           // if neither is given; every tracepoint hit is taken
     CallChainMode call_chains = CallChainMode::kNone;  // -g, --call-graph
     std::uint32_t user_stack_bytes = kUserStackBytes;  // --call-graph dwarf: copied with each sample
-    // --cpu-budget, of one core; with all_cpus alone. Empty: whatever it takes.
+    // --cpu-budget, in percent of one core; only with all_cpus. Empty: no limit.
     std::optional<double> cpu_budget_percent;
     bool has_off_cpu = false;          // --off-cpu
     bool all_cpus = false;             // -a
-    std::vector<std::int32_t> pids;    // -p, with threads and children
-    std::vector<std::int32_t> tids;    // -t, these threads alone
+    std::vector<std::int32_t> pids;    // -p, with their threads and children
+    std::vector<std::int32_t> tids;    // -t, only these threads
     std::optional<std::uint32_t> uid;  // --uid, the processes of this user
-    std::vector<std::uint32_t> cpus;   // -C, these alone; empty: all
+    std::vector<std::uint32_t> cpus;   // -C, only these; empty: all
     std::vector<std::string> command;  // after --
-    // What is recorded of `command`, in the place of `events`: a benchmark (probe/perfleet/bench.h).
+    // Records a benchmark (probe/perfleet/bench.h) of `command` instead of `events`.
     struct Benchmark {
         std::string name;
         bool is_circle = false;       // accumulated latencies
         std::string parameters;       // for its environment: "PERFLEET_BENCH=…"
-        std::string overhead;         // the event's format (probe_overhead.h); may be empty
-        std::uint64_t row_count = 0;  // else the run has failed
+        std::string overhead;         // format of the event (probe_overhead.h); may be empty
+        std::uint64_t row_count = 0;  // expected; with another number the run has failed
     };
     std::optional<Benchmark> benchmark;
     std::vector<std::pair<std::string, std::string>> labels;
-    std::string target_name;  // default: the key's name, or the host's where there is no key
+    std::string target_name;  // default: the key's name, or the host's without a key
     bool include_self = false;
     bool keeps_symbols = true;           // offers the symbol tables of sampled files to the gateway
-    std::string reader_program;          // reads files in processes of its own (confined_reader.h); empty: read here
-    std::string unwind_cache_folder;     // where unwind tables are kept for later sessions; empty: nowhere
+    std::string reader_program;          // reads files in its own processes (confined_reader.h); empty: read here
+    std::string unwind_cache_folder;     // keeps unwind tables for later sessions; empty: none
     bool is_symbol_rate_limited = true;  // by DeliveryCore::kImageBytesPerSecond
     bool all_user = false;
     bool all_kernel = false;
     bool is_inherited = true;              // by threads and processes that start later
     bool is_frequency_strict = false;      // a frequency above the kernel's limit is an error
-    std::optional<std::int64_t> delay_ms;  // until sampling begins; -1: until it is told to
-    std::optional<double> duration_s;      // stop after this long; default: with the command, or at a signal
+    std::optional<std::int64_t> delay_ms;  // until sampling begins; -1: until it is requested
+    std::optional<double> duration_s;      // stop after this long; default: at the command's end, or at a signal
     std::uint32_t ring_pages = 0;          // kernel ring per CPU, a power of two; 0: as large as allowed
     std::size_t collector_ring_size_bytes = limits::kCollectorRingSizeBytes;
-    std::string spool_folder;  // where batches wait on disk for their acknowledgement; empty: in memory
-    std::optional<std::size_t> spool_size_bytes;  // default limits::kSpoolSizeBytes, on disk kDiskSpoolSizeBytes
-    std::optional<double> spool_sync_s;           // how often the spool folder is synced; default: never
-    // Whether to report, for a log, to whom it is connected, and every ten minutes how it goes (progress.h).
+    std::string spool_folder;                     // keeps unacknowledged batches on disk; empty: in memory
+    std::optional<std::size_t> spool_size_bytes;  // default: limits::kSpoolSizeBytes, on disk kDiskSpoolSizeBytes
+    std::optional<double> spool_sync_s;           // interval of syncing the spool folder; default: never
+    // Whether to log the gateway on connecting, and the progress every ten minutes (progress.h).
     bool reports_progress = false;
-    double exit_wait_s = 10.0;                  // at the end: how long to wait for the last acknowledgement
+    double exit_wait_s = 10.0;                  // at the end: longest wait for the last acknowledgement
     std::vector<std::string> own_command_line;  // argv, for the session's description
 };
 
-// What one run did. All rows counted here went through the ledger, too.
+// The result of a run. All rows counted here are also in the ledger.
 struct CollectorSummary {
     SessionId session;
     TargetId target;
-    // As a shell shows it; 0 without a command, and for one that was ended because the profile was over.
+    // As in a shell; 0 without a command, and for one that was terminated at the end of the profile.
     int command_exit_status = 0;
     std::uint64_t run_status = 0;     // of a benchmark: protocol::kRunEnded
-    std::uint64_t rows_produced = 0;  // all row series, definitions not counted
+    std::uint64_t rows_produced = 0;  // of all series except definitions
     std::uint64_t rows_lost = 0;
-    std::uint64_t rows_undelivered = 0;  // of rows_lost: nobody acknowledged them in time, though the spool had room
-    std::vector<std::pair<CountName, std::uint64_t>> lost_by_reason;  // the others of rows_lost
+    std::uint64_t rows_undelivered = 0;  // part of rows_lost: not acknowledged in time, though the spool had space
+    std::vector<std::pair<CountName, std::uint64_t>> lost_by_reason;  // the rest of rows_lost
     std::uint64_t batches_sealed = 0;
     std::uint64_t batches_dropped = 0;
-    std::uint64_t batches_kept = 0;         // in the spool folder: the next run delivers them; or in the file
-    bool is_rest_in_file = false;           // what isn't acknowledged is in CollectorOptions::unacknowledged_file
-    std::uint64_t earlier_sessions = 0;     // of earlier runs, still in the spool folder
-    std::uint64_t damaged_spool_files = 0;  // of earlier runs: batches or counts in them are lost
+    std::uint64_t batches_kept = 0;         // in the spool folder for the next run, or in the file
+    bool is_rest_in_file = false;           // unacknowledged batches are in CollectorOptions::unacknowledged_file
+    std::uint64_t earlier_sessions = 0;     // still in the spool folder
+    std::uint64_t damaged_spool_files = 0;  // of earlier runs: some of their batches or counts are lost
     bool everything_acknowledged = false;   // of this session
-    bool is_rest_kept = false;              // what isn't acknowledged is in the spool folder
-    bool session_refused = false;           // the gateway will never take this session
-    std::uint64_t own_cpu_ns = 0;           // of the process since open(), and of its readers
+    bool is_rest_kept = false;              // unacknowledged batches are in the spool folder
+    bool session_refused = false;           // the gateway refuses this session for good
+    std::uint64_t own_cpu_ns = 0;           // of this process since open(), and of its readers
 };
 
 class Collector {
 public:
-    // Opens the events and starts the command stopped at its first instruction. Errors: kUsage (event, named, with what
-    // to try), kPermission (with the way out), kUnsupported, kNotFound (pid, command), kInvalid (a command that
-    // can't be run). `log` is told what a user
-    // should know ("waiting for the gateway at …", "profiling user space only: …").
+    // Opens the events and starts the command stopped at its first instruction. Errors: kUsage (names the event and
+    // alternatives), kPermission (with what to do), kUnsupported, kNotFound (pid, command), kInvalid (a command that
+    // can't be run). `log` gets messages for the user ("waiting for the gateway at …", "profiling user space only: …").
     [[nodiscard]] static Result<std::unique_ptr<Collector>> open(CollectorOptions options, LogSink log);
     virtual ~Collector() = default;
 
     [[nodiscard]] virtual SessionId session() const = 0;
 
-    // From any thread, also while run() runs; a fraction of a second old.
+    // From any thread, also during run(); up to a fraction of a second old.
     [[nodiscard]] virtual CollectorCounts counts() const = 0;
 
-    // Whom it sends to: "the gateway at tcp://…". From any thread.
+    // The receiver: "the gateway at tcp://…". From any thread.
     [[nodiscard]] virtual std::string peer() const = 0;
 
     // Collects until the command or all processes of -p have ended, the duration is over, or stop() was called; then
-    // flushes and says goodbye.
+    // flushes and closes the session.
     [[nodiscard]] virtual Result<CollectorSummary> run() = 0;
 
-    // Signal-safe. The first call ends the collection in order; a second one ends the waiting for acknowledgements,
-    // too.
+    // Signal-safe. The first call ends the collection in order; the second also stops waiting for acknowledgements.
     virtual void stop() = 0;
 };
 

@@ -1,6 +1,6 @@
-// The command that a collector starts and profiles: made at once, run only when the events are open.
+// The command that a collector starts and profiles: forked at once, executed only after the events are open.
 //
-// A resource: a command that was never run is ended; one that runs is left alone.
+// A resource: its destructor ends a command that never ran; a running one continues.
 #pragma once
 
 #include <sys/types.h>
@@ -29,16 +29,16 @@ public:
     ~Command();
 
     [[nodiscard]] pid_t pid() const { return pid_; }
-    // Readable when it has ended; -1 where the kernel has no such descriptor (before Linux 5.3).
+    // Readable when the command has ended; -1 if the kernel lacks pidfds (before Linux 5.3).
     [[nodiscard]] int end_fd() const { return end_fd_.get(); }
 
     // Lets the child run its program. Errors: as find_command(), when the kernel refuses to run it.
     [[nodiscard]] Result<Done> run();
 
-    // How it ended, as a shell shows it; empty while it runs. Doesn't wait.
+    // The exit status as in a shell; empty while it runs. Doesn't wait.
     [[nodiscard]] std::optional<int> exit_status();
 
-    // Asks it to end (SIGTERM).
+    // Requests its end (SIGTERM).
     void terminate();
 
 private:
@@ -47,8 +47,8 @@ private:
     std::string name_;
     pid_t pid_ = -1;
     FileDescriptor end_fd_;
-    FileDescriptor go_fd_;     // a byte lets the child go on; its end makes the child end
-    FileDescriptor error_fd_;  // errno of a failed exec; its end: the program runs
+    FileDescriptor go_fd_;     // a byte starts the program; closing it ends the child
+    FileDescriptor error_fd_;  // errno of a failed exec; closed: the program runs
     std::optional<int> exit_status_;
 };
 

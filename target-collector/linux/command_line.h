@@ -23,13 +23,13 @@ enum class CommandLineForm {
 struct CommandLine {
     CollectorOptions options;
     // kRecord.
-    std::string data_folder;     // empty: not named
+    std::string data_folder;     // empty: not given
     std::string perf_data_file;  // to write at the end; empty: none
     bool is_quiet = false;       // errors only
     bool is_compression_asked = false;
     // kCollector.
     std::optional<double> cpu_budget_percent;  // as written; 0: none
-    // As written; finish_command_line() makes options of them, or does what they say.
+    // As written; finish_command_line() converts them into options, or executes them.
     std::vector<std::string> labels;
     bool has_machine_state = false;
     bool lists_events = false;
@@ -38,14 +38,14 @@ struct CommandLine {
     std::string user;
 };
 
-// Describes `app` and gives it all options of this form; parsing fills `line`, which outlives it.
+// Adds description and options of this form to `app`; parsing fills `line`, which must outlive it.
 void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& line);
 
-// What is left to do after `line` was parsed. Nothing when --list-events was asked for: it was answered on standard
-// output. Errors: kUsage, naming the option and the way out.
+// Completes `line` after parsing. Nothing if --list-events was given: the list was printed to standard output. Errors:
+// kUsage, with the option and what to do.
 [[nodiscard]] Result<std::optional<CommandLine>> finish_command_line(CommandLine line);
 
-// 2 for wrong usage; as a shell 127 and 126 for a command that isn't there or can't be run; else 1.
+// 2 for wrong usage; 127 and 126, as in a shell, if the command doesn't exist or can't be run; else 1.
 [[nodiscard]] int exit_status_of(const Error& error, bool has_command);
 
 // "1000 rows, 3 lost (kernel_ring 3); 2 batches, all acknowledged; session 0123…"

@@ -1,4 +1,4 @@
-// What a collector can be asked for.
+// Validates a collector's options.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace perfleet {
 
-// Bounds that the command line checks, too, so that an error of a config file names its line.
+// Limits that the command line also checks, so that an error names the line of a config file.
 inline constexpr std::size_t kSpoolSizeBytesMin = kSpoolFolderSizeBytesMin;
 inline constexpr std::size_t kMemorySizeBytesMax = std::size_t{1} << 36U;
 inline constexpr double kSpoolSyncSMin = 0.01;
 inline constexpr double kSpoolSyncSMax = 3'600;
 
-// Errors: kUsage, with the option's name and what it may be.
+// Errors: kUsage, with the option's name and its allowed values.
 [[nodiscard]] Result<Done> check_options(const CollectorOptions& options);
 
-// What a size of memory or of a file may be, in words.
+// The allowed range of a size of memory or file, as text.
 [[nodiscard]] std::string size_bounds_text(std::size_t size_bytes_min);
 
-// Room for batches that aren't acknowledged yet: as asked for, else that of memory or of a folder.
+// Size of the spool: as given, else the default for memory or a folder.
 [[nodiscard]] std::size_t spool_size_bytes_of(const CollectorOptions& options);
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// Options of perf that scripts pass and perfleet doesn't have. Those that ask for what is done anyway are accepted; the
-// others are refused with what to use instead. --help shows none of them.
+// Options of perf that scripts pass and perfleet lacks. Those that request the default behaviour are accepted; others
+// are rejected with an alternative. --help shows none of them.
 #pragma once
 
 #include <span>
@@ -13,10 +13,10 @@ namespace perfleet {
 struct PerfOption {
     const char* names;
     bool has_value;
-    const char* instead;  // why it is refused, and what to use; null: it asks for what is done anyway
+    const char* instead;  // why it is rejected, and what to use; null: accepted
 };
 
-// `app` has none of these names yet.
+// `app` must not have these names yet.
 void add_perf_options(CLI::App& app, std::span<const PerfOption> options);
 void add_perf_record_options(CLI::App& app);
 

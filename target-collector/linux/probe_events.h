@@ -1,4 +1,4 @@
-// Events of probes (probe/perfleet/probe.h), as a session describes them.
+// Descriptions of probe events (probe/perfleet/probe.h) for a session.
 //
 // Plain functions; any thread.
 #pragma once
@@ -12,13 +12,13 @@
 
 namespace perfleet {
 
-// With what a pair costs here and now.
+// Adds the overhead of a pair, measured now.
 void describe_probes(std::vector<EventSpec>& probes);
 
-// Probes of the command's program, and of others that its words name: those that a shell, env or taskset starts.
+// Probes of the command's program, and of programs in its arguments: those that a shell, env or taskset starts.
 [[nodiscard]] std::vector<ProbeName> names_in_command(const std::vector<std::string>& command, ImageReader& reader);
 
-// Under the number that no name is given to.
+// The event of a benchmark; its number is that of no probe name.
 [[nodiscard]] EventSpec benchmark_event(const CollectorOptions::Benchmark& benchmark);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// The Linux collector's sink: rows go to the sealer.
+// The Linux collector's sink: passes rows to the sealer.
 #pragma once
 
 #include "target-collector/linux/link/clock_relation.h"

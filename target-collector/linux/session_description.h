@@ -1,4 +1,4 @@
-// What the session says of itself and its machine in its Hello.
+// Describes the session and its machine in the Hello.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct SessionDescription {
     ClockPoint start_point;
 };
 
-// The whole Hello message; `kernel_symbols_size_bytes`: of those that are offered, 0 for none. Errors: kTooLarge
-// (labels, command line or formats past their limits, named).
+// The complete Hello message. `kernel_symbols_size_bytes`: size of offered kernel symbols, 0: none. Errors: kTooLarge
+// (labels, command line or formats above their limits, which the message names).
 [[nodiscard]] Result<std::vector<std::byte>> describe_session(const SessionDescription& session,
                                                               const CollectorOptions& options, const PerfSource& source,
                                                               std::size_t kernel_symbols_size_bytes);

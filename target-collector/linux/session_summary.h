@@ -1,4 +1,4 @@
-// What became of the rows of a session, when it is over.
+// The counts of a session's rows at its end.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace perfleet {
 
-// The fields of rows, of the sealer's counts and of the wire's last report in `losses`, which is emptied.
-// `rows_given_up`: those that were in the spool when the wire stopped waiting for their acknowledgement.
+// Fills the fields about rows from the sealer's counts and the wire's last report in `losses`, which is emptied.
+// `rows_given_up`: rows in the spool when the wire stopped waiting for acknowledgements.
 [[nodiscard]] CollectorSummary rows_of_session(std::span<const CountEntry> counts, SpscRing& losses,
                                                std::uint64_t rows_given_up);
 

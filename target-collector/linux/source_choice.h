@@ -1,4 +1,4 @@
-// What a collector samples: the options of its source, made of those that were given.
+// Derives the options of the source from the collector's.
 #pragma once
 
 #include <functional>
@@ -18,18 +18,18 @@ namespace perfleet {
 struct SourceChoice {
     PerfSourceOptions options;
     std::vector<std::string> environment;             // of the command
-    std::shared_ptr<ConfinedReader> confined_reader;  // of the options' image_reader; null: files are read here
+    std::shared_ptr<ConfinedReader> confined_reader;  // of the options' image_reader; null: none
 };
 
-// Whether programs that run already are recorded, beside or in the place of a command.
+// Whether running programs are recorded, in addition to a command or instead of one.
 [[nodiscard]] bool records_running_programs(const CollectorOptions& options);
 
-// All but how call chains are found, and what concerns the command's process. Errors: kUsage (events), those of
-// --unwind-cache and of the memory for probes.
+// Sets everything except call chains and the command's process. Errors: kUsage (events), those of --unwind-cache and of
+// the memory for probes.
 [[nodiscard]] Result<SourceChoice> choose_source(const CollectorOptions& options, SessionId session);
 
-// How call chains are found, samples' and those off the CPU; `report` is told why, where it isn't the best way. Errors:
-// kUsage, kUnsupported.
+// Chooses how call chains of samples and of off-CPU time are unwound; `report` gets the reason if it isn't the best
+// method. Errors: kUsage, kUnsupported.
 [[nodiscard]] Result<Done> choose_chains(const CollectorOptions& options, PerfSourceOptions& source,
                                          const std::function<void(std::string_view)>& report);
 

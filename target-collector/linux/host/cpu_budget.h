@@ -1,6 +1,6 @@
-// How often to sample so that a collector nobody watches stays within its part of a processor: --cpu-budget.
+// Adapts sampling frequencies so that an unattended collector stays within its CPU budget: --cpu-budget.
 //
-// A value. What was used is measured by its user.
+// A value. The caller measures the CPU time.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace perfleet {
 
 class CpuBudget {
 public:
-    static constexpr double kPercentUnattended = 1;  // of one core, of a collector that a service manager has started
+    static constexpr double kPercentUnattended = 1;  // of one core, if a service manager has started the collector
     static constexpr double kPercentMin = 0.01;
     static constexpr double kPercentMax = 100;
     static constexpr std::uint64_t kEveryNs = 5'000'000'000;
@@ -18,12 +18,12 @@ public:
     CpuBudget(double percent, std::uint64_t now_ns, std::uint64_t used_ns)
         : share_{percent / 100}, at_ns_{now_ns}, used_ns_{used_ns} {}
 
-    // With what was used since the beginning. The part of the wanted frequencies that is sampled from now on; empty: as
-    // before, or it is too early to say.
+    // `used_ns`: CPU time since the beginning. Returns the fraction of the wanted frequencies to sample from now on;
+    // empty: no change, or too early to decide.
     [[nodiscard]] std::optional<double> update(std::uint64_t now_ns, std::uint64_t used_ns);
 
     [[nodiscard]] double scale() const { return scale_; }
-    // Of one core, of the last interval.
+    // Fraction of one core used in the last interval.
     [[nodiscard]] double used_share() const { return used_share_; }
 
 private:

@@ -1,7 +1,6 @@
-// How this machine is set, as far as it decides what measured times mean: governor, turbo, frequency, kernel,
-// processor.
+// Settings of this machine that affect measured times: governor, turbo, frequency, kernel, processor.
 //
-// Reads /sys and /proc; keeps nothing. What a machine doesn't say is left out.
+// Reads /sys and /proc; keeps nothing. Omits unknown settings.
 #pragma once
 
 #include <string>
@@ -17,7 +16,7 @@ namespace perfleet {
 //   kernel         its release
 //   machine        the processor's name
 //   smt, turbo     "on" or "off"
-// `root` stands before /sys and /proc: tests make their own.
+// `root` is prepended to /sys and /proc, for tests.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> machine_state(const std::string& root = "");
 
 }  // namespace perfleet

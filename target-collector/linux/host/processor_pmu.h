@@ -1,7 +1,7 @@
-// What this processor can count, as labels.
+// The counters of this processor, as labels.
 //
-// Of an x86-64 processor from CPUID, which on one with cores of two kinds speaks of the core that this runs on. Of
-// others from /sys, where Linux tells of a PMU its name and little else.
+// For x86-64 from CPUID; on hybrid processors that describes the current core's type. For others from /sys, where Linux
+// gives little more than a PMU's name.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ namespace perfleet {
 
 using CpuidFunction = CpuidRegisters (*)(std::uint32_t leaf);
 
-// This processor's; null where it isn't x86-64.
+// This processor's CPUID; null if it isn't x86-64.
 [[nodiscard]] CpuidFunction own_cpuid();
 
-// Labels by name, ascending: those of PmuLabels (pmu/pmu_description.h), or, where there is no CPUID:
-//   pmu       the PMUs of its CPUs, with commas between, or "none"
-//   pmu_NAME  what stands in the file caps/NAME of the first of them
-// `root` stands before /sys: tests make their own.
+// Labels by name, ascending: those of PmuLabels (pmu/pmu_description.h), or without CPUID:
+//   pmu       the PMUs of its CPUs, separated by commas, or "none"
+//   pmu_NAME  the content of the first one's file caps/NAME
+// `root` is prepended to /sys, for tests.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> processor_pmu(const std::string& root = "",
                                                                              CpuidFunction cpuid = own_cpuid());
 

@@ -1,4 +1,4 @@
-// How a collection goes, in one line.
+// The progress of a collection as one line.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ public:
 
     explicit Progress(std::uint64_t start_ns) : before_ns_{start_ns} {}
 
-    // For a terminal of so many columns: "Ctrl-C ends  99 rows/s  0 lost  spool 12 KiB  to tcp://…". `peer` as
-    // WaitingDriver::peer(). Rows a second since the last call of any of the two.
+    // For a terminal of `column_count` columns: "Ctrl-C ends  99 rows/s  0 lost  spool 12 KiB  to tcp://…". `peer` is
+    // that of WaitingDriver::peer(). The rate is since the last call of either function.
     [[nodiscard]] std::string for_terminal(const CollectorCounts& counts, const std::string& peer, std::uint64_t now_ns,
                                            std::size_t column_count);
     // For a log: "4711 rows, 99 rows/s, 0 lost, spool 12 KiB, connected to the gateway at tcp://…"
     [[nodiscard]] std::string for_log(const CollectorCounts& counts, const std::string& peer, std::uint64_t now_ns);
 
-    // Time for another line in a log.
+    // Whether the next line for a log is due.
     [[nodiscard]] bool is_log_due(std::uint64_t now_ns) const { return now_ns - before_ns_ >= kLogEveryNs; }
 
 private:

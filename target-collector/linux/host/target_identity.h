@@ -1,4 +1,4 @@
-// What a target is called and known by.
+// Name and ids of the target and its session.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace perfleet {
 // gethostname(2); "unknown" when it fails.
 [[nodiscard]] std::string host_name();
 
-// 128 random bits of the kernel, never none.
+// 128 random bits of the kernel, never all zero.
 [[nodiscard]] SessionId new_session_id();
 
 }  // namespace perfleet

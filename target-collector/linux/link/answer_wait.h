@@ -1,7 +1,7 @@
-// How long a peer has owed an answer. Somebody who isn't asked anything may be silent: a gateway repeats its last word
-// less and less often.
+// Measures how long a peer owes an answer. A peer without a pending request may be silent: a gateway repeats its last
+// message at growing intervals.
 //
-// Reported once a turn what happened in it; one thread. Times are monotonic nanoseconds.
+// Updated once in each turn of the loop; one thread. Times are monotonic nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace perfleet {
 
 class AnswerWait {
 public:
-    // Something was said, or would have been if there were a connection.
+    // A request was sent, or would have been if connected.
     void asked() { was_asked_ = true; }
     void heard() { was_heard_ = true; }
 
-    // The end of a turn. Within one, what is heard comes before what is asked.
+    // The end of a turn. Within a turn, answers precede requests.
     void note_time(std::uint64_t now_ns) {
         if (was_heard_) {
             since_ns_.reset();
@@ -30,7 +30,7 @@ public:
 
     [[nodiscard]] std::uint64_t duration_ns() const { return since_ns_.has_value() ? now_ns_ - *since_ns_ : 0; }
 
-    // Somebody else is asked from now on.
+    // Requests go to another peer from now on.
     void restart() { since_ns_ = now_ns_; }
 
 private:

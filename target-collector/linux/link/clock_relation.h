@@ -1,4 +1,4 @@
-// How the session's clock (CLOCK_MONOTONIC) and UTC (CLOCK_REALTIME) relate.
+// The relation of the session's clock (CLOCK_MONOTONIC) and UTC (CLOCK_REALTIME).
 #pragma once
 
 #include <atomic>
@@ -11,16 +11,17 @@ namespace perfleet {
 
 [[nodiscard]] Ticks monotonic_now();
 
-// Reads UTC between two readings of the session's clock, the closest of a few; half their distance is the uncertainty.
+// Reads UTC between two readings of the session's clock; uses the closest of a few attempts. Half their distance is the
+// uncertainty.
 [[nodiscard]] ClockPoint observe_clocks();
 
-// Which observations are worth telling: one a minute, and one whenever UTC was set.
+// Decides which observations to send: one a minute, and one whenever UTC was set.
 class ClockWatch {
 public:
-    // `start` is told already.
+    // `start` has been sent already.
     explicit ClockWatch(const ClockPoint& start) : last_{start} {}
 
-    // An observation to be told now; empty when nothing has changed.
+    // The observation to send now; empty if none is due.
     [[nodiscard]] std::optional<ClockPoint> observe();
 
 private:
@@ -30,8 +31,8 @@ private:
     ClockPoint last_;
 };
 
-// The UTC that buckets count by: the gateway's once it is known, until then our own. Set by the wire's thread, read by
-// the source's.
+// The UTC that decides buckets: the gateway's once it is known, until then the host's. Set by the wire's thread, read
+// by the source's.
 class BucketClock {
 public:
     void set_gateway_utc(UtcNs utc, Ticks at) {

@@ -1,5 +1,4 @@
-// Where an operator's request passes from the wire's thread to the thread that measures, and its answer back. One order
-// at a time.
+// Passes a control request from the wire's thread to the measuring thread, and the answer back. One request at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +13,13 @@ namespace perfleet {
 
 class ControlExecutor {
 public:
-    // A descriptor that is readable while a request lies here.
+    // Owns a descriptor that is readable while a request is pending.
     ControlExecutor();
     ControlExecutor(const ControlExecutor&) = delete;
     ControlExecutor& operator=(const ControlExecutor&) = delete;
     [[nodiscard]] int fd() const { return event_.fd(); }
 
-    // The wire's side. A request that lies here already is the same one.
+    // For the wire's thread. A pending request is the same one, repeated.
     void place(const ControlRequest& order);
     struct Answer {
         protocol::ControlOutcome outcome{};
@@ -28,8 +27,8 @@ public:
     };
     [[nodiscard]] std::optional<Answer> take_answer();
 
-    // The other side: what take() gives has to be answered, unless the executor is closed: then nothing is measured any
-    // more, and the executor says so itself.
+    // For the measuring thread, which must answer what take() returns. Once the executor is closed nothing is measured
+    // any more, and it answers by itself.
     [[nodiscard]] std::optional<ControlRequest> take();
     void answer(const ControlAnswer& answer);
     void close();

@@ -1,7 +1,7 @@
-// The collector's spool on disk as it is run: the folder, the file of the running session, and the delivery of what
-// earlier runs left.
+// The collector's spool on disk: the folder, the file of the running session, and the delivery of orphaned sessions of
+// earlier runs.
 //
-// A resource. Threads: everything is called by the source's, give_up() by any.
+// A resource. Threads: only the source's; give_up() may be called by any.
 #pragma once
 
 #include <cstddef>
@@ -27,39 +27,40 @@ namespace perfleet {
 
 class DiskSpool {
 public:
-    // Errors: SpoolFolder::open()'s. `log` is called from other threads, too, as long as this lives.
+    // Errors: SpoolFolder::open()'s. `log` is also called from other threads during its lifetime.
     [[nodiscard]] static Result<std::unique_ptr<DiskSpool>> open(const std::string& folder, std::size_t size_bytes,
                                                                  LogText log);
     DiskSpool(const DiskSpool&) = delete;
     DiskSpool& operator=(const DiskSpool&) = delete;
-    // Takes the file of a session that never began away.
+    // Removes the file of a session that never began.
     ~DiskSpool();
 
-    // Files of earlier runs with damage.
+    // Damaged files of earlier runs.
     [[nodiscard]] std::uint64_t damaged_count() const { return folder_->damaged_count(); }
     [[nodiscard]] bool has_left() const { return !folder_->orphans().empty(); }
-    // Over this connection; begins with start().
+    // Delivers over this connection, from start() on.
     void deliver_orphans(std::unique_ptr<WaitingDriver> driver);
 
-    // Makes the file of `options.session`, and sets in `options` what a delivery needs to work in it. `counts` are kept
-    // in it from now on. Errors: SpoolFolder::create()'s.
+    // Creates the file of `options.session`, and sets in `options` what a delivery needs to work in it. `counts` are
+    // stored in it from now on. Errors: SpoolFolder::create()'s.
     [[nodiscard]] Result<Done> prepare(const ClockPoint& start_point, std::span<const std::byte> hello,
                                        LiveCounts& counts, Delivery::Options& options);
 
-    // From start() on the file goes to the disk this often.
+    // Syncs the file at this interval from start() on.
     void sync_every(std::uint64_t interval_ns) { sync_interval_ns_ = interval_ns; }
     // The session begins.
     void start();
-    // To be called at every turn: a session that is killed ended when this was last done.
+    // To be called at every turn: the last time is taken as the end of a session that is killed.
     void tick(Ticks now);
     // The source has ended.
     void end(const ClockPoint& end_point);
 
-    // Goes on with what earlier runs left for so long at most.
+    // Continues to deliver orphaned sessions for at most `wait_ns`.
     void finish(std::uint64_t wait_ns);
-    // Signal-safe: no longer.
+    // Signal-safe: stops at once.
     void give_up();
-    // After the running session's delivery has ended; `is_delivered`: everything is acknowledged, and its file can go.
+    // To be called after the running session's delivery has ended; `is_delivered`: everything is acknowledged, and its
+    // file is removed.
     OrphanDelivery::Outcome join(bool is_delivered);
 
     // Any thread.
@@ -76,9 +77,9 @@ private:
     std::unique_ptr<SpoolFile> file_;
     std::unique_ptr<DeliveryJournal> journal_;
     LiveCounts* counts_ = nullptr;
-    std::unique_ptr<OrphanDelivery> orphans_;  // null: earlier runs left nothing
+    std::unique_ptr<OrphanDelivery> orphans_;  // null: no orphaned sessions
     std::uint64_t sync_interval_ns_ = 0;       // 0: never
-    std::unique_ptr<SpoolSync> sync_;          // ends before the file does
+    std::unique_ptr<SpoolSync> sync_;          // must end before the file does
     bool has_started_ = false;
     std::uint64_t last_seen_ns_ = 0;
 };

@@ -1,5 +1,5 @@
-// The way to a gateway, and at the end to a file for what the gateway hasn't acknowledged (wire/file_driver.h). The
-// file has another name until it is finished.
+// Sends to a gateway, and at the end writes to a file what the gateway hasn't acknowledged (wire/file_driver.h). The
+// file gets its name when it is complete.
 //
 // One thread (the wire's).
 #pragma once
@@ -15,11 +15,11 @@ namespace perfleet {
 
 class FallbackLink final : public WaitingDriver {
 public:
-    // The file is made when it is needed, its folder too.
+    // Creates the file and its folder on demand.
     FallbackLink(std::unique_ptr<WaitingDriver> gateway, std::string file)
         : gateway_{std::move(gateway)}, file_path_{std::move(file)} {}
 
-    // Gives a file that was written to its end its name, durably; removes any other.
+    // Gives a completely written file its name, durably; removes an incomplete one.
     [[nodiscard]] static Result<Done> finish(const std::string& file, bool is_whole);
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override { return current().send(frame); }
@@ -40,7 +40,7 @@ private:
 
     std::unique_ptr<WaitingDriver> gateway_;
     std::string file_path_;
-    std::unique_ptr<WaitingDriver> file_;  // null: it isn't needed so far
+    std::unique_ptr<WaitingDriver> file_;  // null: not needed so far
 };
 
 }  // namespace perfleet

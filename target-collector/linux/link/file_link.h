@@ -1,4 +1,4 @@
-// The way to a file instead of a gateway.
+// Writes to a file instead of a gateway.
 //
 // One thread (the wire's).
 #pragma once

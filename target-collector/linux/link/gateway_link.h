@@ -1,6 +1,6 @@
-// The way to the first gateway of a list that answers: one that owes an answer for kTimeoutNs gives way to the next,
-// and the only one gets another connection after kAloneTimeoutNs: its host may have vanished. A gateway may send it to
-// another one, listed or not, whose key is known.
+// Connects to the first gateway of a list that answers. After kTimeoutNs without an answer the next one is tried; a
+// single gateway is reconnected after kAloneTimeoutNs, because its host may be gone. A gateway may redirect to another
+// one with a known key, in the list or not.
 //
 // One thread (the wire's).
 #pragma once
@@ -22,19 +22,19 @@ namespace perfleet {
 class GatewayLink final : public WaitingDriver {
 public:
     static constexpr std::uint64_t kTimeoutNs = 5'000'000'000;
-    // Longer: one that is only busy must not have to shake hands with all of its collectors again.
+    // Longer, so that a busy gateway needn't repeat the handshakes with all of its collectors.
     static constexpr std::uint64_t kAloneTimeoutNs = 30'000'000'000;
     static constexpr std::uint64_t kSentAgainNs =
-        500'000'000;  // sooner it isn't sent on: two may send it to each other
-    static constexpr std::uint64_t kSilentAfterNs = 3'000'000'000;  // a Hello or a batch is answered at once
+        500'000'000;  // a further redirect isn't followed earlier: two gateways may redirect to each other
+    static constexpr std::uint64_t kSilentAfterNs = 3'000'000'000;  // a Hello or a batch is normally answered at once
 
     struct Peer {
         std::vector<std::string> endpoints;  // not empty
-        std::string name;                    // for messages; empty: by its endpoint
-        std::vector<ConnectKeys> keys;       // empty: none; one for all endpoints; or as many as those
+        std::string name;                    // for messages; empty: the endpoint
+        std::vector<ConnectKeys> keys;       // empty: none; one for all endpoints; or one for each
     };
 
-    // Connects to the first endpoint; all of them are checked. Errors: SocketDriver::connect().
+    // Connects to the first endpoint; validates all. Errors: SocketDriver::connect().
     [[nodiscard]] static Result<std::unique_ptr<GatewayLink>> connect(Peer peer);
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override {
@@ -60,7 +60,7 @@ public:
     [[nodiscard]] const std::string& endpoint() const {
         return elsewhere_.empty() ? peer_.endpoints[current_] : elsewhere_;
     }
-    [[nodiscard]] bool is_connected() const { return driver_->is_connected(); }  // as reconnected() saw it last
+    [[nodiscard]] bool is_connected() const { return driver_->is_connected(); }  // as of the last reconnected()
 
 private:
     explicit GatewayLink(Peer peer) : peer_{std::move(peer)} {}
@@ -71,8 +71,8 @@ private:
     Peer peer_;
     std::unique_ptr<SocketDriver> driver_;
     std::size_t current_ = 0;
-    std::string elsewhere_;  // where it was sent to; empty: it is at the current one
-    std::string unknown_;    // where the current one would send it; empty: nowhere, or its key is known
+    std::string elsewhere_;  // target of a redirect; empty: none
+    std::string unknown_;    // redirect to a gateway with an unknown key; empty: none
     std::optional<std::uint64_t> sent_ns_;
     std::uint64_t now_ns_ = 0;
     bool has_switched_ = false;  // since reconnected()

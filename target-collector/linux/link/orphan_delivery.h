@@ -1,5 +1,5 @@
-// The thread that delivers what earlier runs left in the spool folder, session by session, oldest first, beside the
-// running session and over a connection of its own.
+// The thread that delivers orphaned sessions of earlier runs from the spool folder, oldest first, beside the running
+// session and over a connection of its own.
 #pragma once
 
 #include <atomic>
@@ -25,10 +25,10 @@ class OrphanDelivery {
 public:
     // Valid after join().
     struct Outcome {
-        std::uint64_t sessions_left = 0;  // not delivered; their files are still there
+        std::uint64_t sessions_left = 0;  // not delivered; their files remain
     };
 
-    // `files`: SpoolFolder::left(), whose folder stays locked. `log` is borrowed, and called from this thread.
+    // `files`: SpoolFolder::left(), whose folder stays locked. `log` is borrowed and called from this thread.
     OrphanDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, LogText log);
     OrphanDelivery(const OrphanDelivery&) = delete;
     OrphanDelivery& operator=(const OrphanDelivery&) = delete;
@@ -36,14 +36,14 @@ public:
 
     void start();
 
-    // The collector ends: go on for so long at most.
+    // The collector ends: continues for at most `wait_ns`.
     void finish(std::uint64_t wait_ns);
-    // Signal-safe: end now.
+    // Signal-safe: ends at once.
     void give_up();
 
     const Outcome& join();
 
-    // Any thread. Nothing is known before start().
+    // Any thread. All 0 before start().
     [[nodiscard]] OrphanCounts counts() const;
 
 private:
@@ -53,7 +53,7 @@ private:
     };
 
     void run();
-    // Whether it was delivered to its end.
+    // Whether the session was delivered completely.
     [[nodiscard]] bool deliver(std::size_t index);
     void look_at_all();
     void publish(std::size_t index, const Waiting& waiting);

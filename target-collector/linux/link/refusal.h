@@ -1,4 +1,4 @@
-// What a gateway's refusal of a session means, in words for the user.
+// Describes a gateway's refusal of a session for the user.
 #pragma once
 
 #include <cstdint>

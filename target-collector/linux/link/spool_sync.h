@@ -1,5 +1,5 @@
-// Brings the running session's spool file to the disk every so often, on a thread of its own: neither sampling nor
-// sending waits for a disk.
+// Syncs the running session's spool file periodically on a thread of its own, so that neither sampling nor sending
+// waits for a disk.
 #pragma once
 
 #include <condition_variable>
@@ -17,16 +17,16 @@ namespace perfleet {
 
 class SpoolSync {
 public:
-    // `sync` is called on this one's thread. `log` is told of a failure, once until it works again.
+    // `sync` is called on this thread. `log` gets a failure once, until a sync succeeds.
     SpoolSync(std::uint64_t interval_ns, std::function<Result<Done>()> sync, LogText log);
     SpoolSync(const SpoolSync&) = delete;
     SpoolSync& operator=(const SpoolSync&) = delete;
     ~SpoolSync();
 
     void start();
-    // Ends when a sync under way has ended.
+    // Waits for a running sync.
     void stop();
-    // Once now; not while the thread runs.
+    // Syncs once now; must not be called while the thread runs.
     void sync();
 
     // Any thread.

@@ -1,5 +1,5 @@
-// The thread that delivers: takes sealed batches from the ring, speaks with the gateway, and tells the user when it has
-// to wait.
+// The thread of delivery: takes sealed batches from the ring, communicates with the gateway, and reports delays to the
+// user.
 #pragma once
 
 #include <atomic>
@@ -29,17 +29,17 @@ class WireThread {
 public:
     struct Options {
         Delivery::Options delivery;
-        std::uint64_t exit_wait_ns = 0;       // after finish(): how long to wait for the last acknowledgement
-        ControlExecutor* requests = nullptr;  // who takes operators' requests; null: nobody. Borrowed
-        bool reports_connection = false;      // the first one, and one to another gateway
-        bool keeps_rest = false;              // what isn't acknowledged then is in a spool on disk: it isn't lost
+        std::uint64_t exit_wait_ns = 0;       // after finish(): longest wait for the last acknowledgement
+        ControlExecutor* requests = nullptr;  // passes on operators' control requests; null: rejected. Borrowed
+        bool reports_connection = false;      // log the first connection, and each to another gateway
+        bool keeps_rest = false;              // unacknowledged batches are in a spool on disk, not lost
     };
 
-    // What became of everything. Valid after join().
+    // The result of delivery. Valid after join().
     struct Outcome {
-        bool is_finished = false;   // the gateway has acknowledged all, the Bye too
-        bool has_given_up = false;  // some of it wasn't when the time was over
-        bool is_in_file = false;    // what wasn't is in the file that the driver fell back to, the Bye too
+        bool is_finished = false;   // the gateway has acknowledged everything, including the Bye
+        bool has_given_up = false;  // the time was over before that
+        bool is_in_file = false;    // the rest, with the Bye, is in the file that the driver fell back to
         bool session_refused = false;
         std::uint64_t batches_dropped = 0;
         std::uint64_t rows_given_up = 0;  // of those dropped
@@ -58,27 +58,27 @@ public:
 
     // A batch was sealed.
     void wake();
-    // The sealer has finished: deliver what is left, within the time.
+    // The sealer has finished: delivers the rest within the time.
     void finish();
-    // Signal-safe: don't wait any longer.
+    // Signal-safe: stops waiting.
     void give_up();
 
     [[nodiscard]] DurationHistogram acknowledged_after() const { return delivery_.acknowledged_after(); }
 
     [[nodiscard]] bool session_refused() const { return session_refused_.load(std::memory_order_relaxed); }
 
-    // Whom it talks to (WaitingDriver::peer()). Any thread.
+    // The peer (WaitingDriver::peer()). Any thread.
     [[nodiscard]] std::string peer() const;
 
     const Outcome& join();
 
 private:
     void run();
-    // How long there is nothing to do.
+    // Time until there is work.
     [[nodiscard]] std::uint64_t sleep_ns(std::uint64_t now_ns) const;
     void report(std::uint64_t now_ns);
     void report_connected();
-    // True when a request was answered: there is something to say.
+    // True when a request was answered, so that there is something to send.
     [[nodiscard]] bool pass_on_request();
     [[nodiscard]] bool is_over(std::uint64_t now_ns);
 
@@ -99,11 +99,11 @@ private:
     std::uint64_t last_reported_ns_ = 0;
     mutable std::mutex peer_mutex_;
     std::string peer_;
-    std::string connected_reported_;  // to whom
+    std::string connected_reported_;  // the peer that was logged last
     bool is_waiting_reported_ = false;
     bool is_deferral_reported_ = false;
     std::uint64_t deferred_at_ = 0;  // batches acknowledged until then
-    std::string reported_trouble_;   // why nobody answers, as it was told last
+    std::string reported_trouble_;   // the last reported reason for missing answers
     bool has_given_up_ = false;
     bool has_fallen_back_ = false;
     std::uint64_t acknowledged_by_gateway_ = 0;  // batches; of has_fallen_back_

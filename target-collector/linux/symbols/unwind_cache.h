@@ -1,10 +1,10 @@
-// Keeps unwind tables in a folder, by build-id, so that the next session doesn't make them anew.
+// Keeps unwind tables in a folder, by build-id, for later sessions.
 //
 //   BUILD-ID-VERSION.unwind   crc32c u32 of what follows | 0 u32 | table_bytes.h
 //
-// VERSION is of the file (device, inode, size, times of change): a file that says another one's build-id gets no table
-// of it, nor gives it one. What is damaged is made anew. The files that were used longest ago make room for others;
-// other files in the folder are left alone. Files without a build-id aren't kept.
+// VERSION depends on the file (device, inode, size, times of change): a file with a forged build-id can't use another
+// file's table, nor replace it. Damaged tables are made again. The least recently used tables are removed first; other
+// files in the folder are left alone. Files without a build-id aren't cached.
 //
 // A resource. One thread; other collectors may use the folder meanwhile, each within the bound.
 #pragma once
@@ -26,8 +26,8 @@ public:
     static constexpr std::uint64_t kSizeBytesMax = 64U << 20U;  // of all files
     static constexpr std::size_t kFilesMax = 4'096;
 
-    // Makes the folder where it isn't there; `reader` makes what isn't kept. Errors: kPermission where others than this
-    // user may write to it, and as errno says.
+    // Creates the folder if it is missing; `reader` makes missing tables. Errors: kPermission if other users may write
+    // to it, and as errno says.
     [[nodiscard]] static Result<std::unique_ptr<UnwindCache>> open(const std::string& folder,
                                                                    std::shared_ptr<ImageReader> reader);
 
