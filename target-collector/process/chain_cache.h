@@ -1,8 +1,7 @@
-// From a raw call chain to the stack that it became: most samples of a running program repeat one that was seen before.
+// Maps a raw call chain to its stack number: most samples of a running program repeat an earlier chain.
 //
-// A chain is known by 128 bits of a hash whose seeds are drawn when the cache is made: that two of a full cache share
-// them has a chance below 10^-27, and nobody can look for such chains. Memory is taken once; a full cache is emptied
-// and filled anew.
+// The key is a 128-bit hash with random seeds for each cache: a collision in a full cache has a probability below
+// 10^-27, and can't be provoked. Memory is allocated once; a full cache is cleared.
 #pragma once
 
 #include <array>
@@ -17,17 +16,16 @@ namespace perfleet {
 
 struct CachedStack {
     StackNumber stack;
-    std::uint16_t unmapped_count = 0;  // frames that were dropped on the way
+    std::uint16_t unmapped_count = 0;  // frames that were dropped
     std::uint16_t truncated_count : 15 = 0;
-    std::uint16_t has_unnamed : 1 = 0;  // frames of interpreted code without their names
+    std::uint16_t has_unnamed : 1 = 0;  // has frames of interpreted code without names
 };
 
 class ChainCache {
 public:
     explicit ChainCache(std::uint32_t entry_count_max);
 
-    // A chain's words mean something only in its process's mappings, and with the names of the code that it made at run
-    // time (0: none).
+    // A chain's words are only valid for its process's mappings, and for the names of its JIT code (0: none).
     struct Meaning {
         std::uint64_t mappings = 0;  // generations
         std::uint64_t code = 0;
@@ -38,7 +36,7 @@ public:
     };
     [[nodiscard]] Key key_of(Meaning meaning, std::span<const std::uint64_t> words) const;
 
-    // Null when it isn't there. Valid until the next insert().
+    // Null if it isn't cached. Valid until the next insert().
     [[nodiscard]] const CachedStack* find(Key key) const;
     void insert(Key key, const CachedStack& stack);
     void clear();
@@ -49,7 +47,7 @@ private:
         CachedStack stack;
     };
 
-    // The first free slot where it isn't there.
+    // The key's slot, or the first free one.
     [[nodiscard]] std::size_t slot_of(Key key) const;
 
     std::array<std::uint64_t, 4> seeds_;

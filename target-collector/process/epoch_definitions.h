@@ -1,5 +1,5 @@
-// The numbers that an epoch's rows use for strings, images and stack nodes: given in the order of first use, defined by
-// a row in front of the first row that uses them.
+// Numbers strings, images and stack nodes of an epoch in the order of first use; each is defined by a row before the
+// first row that uses it.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,19 @@ namespace perfleet {
 
 class EpochDefinitions {
 public:
-    // All borrowed. `define_present` is called when an epoch has begun: what is there, and goes on, is to be defined.
+    // All borrowed. `define_present` is called at the beginning of an epoch, to define running tasks and their
+    // mappings.
     EpochDefinitions(RowSink& sink, const ImageTable& images, std::uint32_t stack_node_count_max,
                      std::function<void()> define_present);
 
-    // A new epoch, in which nothing is defined. `now` is the time at hand, here and below.
+    // Begins a new epoch without definitions. `now` is the current time, here and below.
     void begin_epoch(Ticks now);
 
-    // Begin another epoch where a table is full. What has no room even then, or beside what is present, is nothing: the
-    // empty string and stack, image 0.
+    // These begin another epoch if a table is full. If there is no space even then, they return the empty string, image
+    // 0 or the empty stack.
     [[nodiscard]] StringNumber string(std::string_view text, Ticks now);
     [[nodiscard]] ImageNumber image(ImageIndex index, Ticks now);
-    // From the leaf to the outermost caller.
+    // `frames`: from the leaf to the outermost caller.
     [[nodiscard]] StackNumber stack(std::span<const ResolvedFrame> frames, Ticks now);
 
 private:

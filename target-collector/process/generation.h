@@ -1,4 +1,4 @@
-// Numbers for states of things that change, compared for equality only: no two states of the program have the same.
+// Generation numbers of changing objects, compared for equality only: every state in the program has its own number.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// From what is mapped (a path, and which file it is) to the session's image.
+// Finds the session's image of a mapping, from its path and file.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ public:
     // Empty when the table is full. May read the file.
     [[nodiscard]] std::optional<ImageIndex> find(const MappedFile& file);
 
-    // Which file an image was found in last, without its path and mapping; inode 0: in none.
+    // The file in which an image was found last, without path and time of mapping; inode 0: none.
     [[nodiscard]] MappedFile file_of(ImageIndex index) const {
         return index < mapped_.size() ? mapped_[index] : MappedFile{};
     }
 
-    // True for memory that no file stands behind: its frames count from the mapping's start.
+    // True for memory without a file: its frames are relative to the mapping's start.
     [[nodiscard]] static bool is_without_file(std::string_view path);
 
-    // The kernel's vdso as it is mapped into this process; empty where it isn't.
+    // The vdso as mapped into this process; empty if there is none.
     [[nodiscard]] static std::span<const std::byte> own_vdso();
 
 private:

@@ -1,6 +1,6 @@
-// The images (executables, libraries, the kernel) that the session has met, each once.
+// The images (executables, libraries, the kernel) of the session, each once.
 //
-// Lives through all epochs; numbers of an epoch are epoch_definitions' business. Bounded by limits::kImagesMax.
+// Persists over epochs; epoch_definitions assigns an epoch's numbers. Bounded by limits::kImagesMax.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace perfleet {
 
-// What names an image's content: a build-id, or a hash of the content where there is none.
+// The identity of an image's content: a build-id, or a hash of the content if there is none.
 struct ImageContentId {
     std::array<std::byte, limits::kBuildIdSizeBytesMax> bytes{};
     std::uint8_t size_bytes = 0;
@@ -25,18 +25,19 @@ struct ImageContentId {
 
     bool operator==(const ImageContentId&) const = default;
     [[nodiscard]] std::span<const std::byte> view() const { return {bytes.data(), size_bytes}; }
-    // At most limits::kBuildIdSizeBytesMax bytes are taken.
+    // Uses at most limits::kBuildIdSizeBytesMax bytes.
     [[nodiscard]] static ImageContentId from(std::span<const std::byte> id, bool is_hash);
 };
 
-// What of a text can be a name in a batch: up to its first NUL, limits::kStringSizeBytesMax at most. Borrowed.
+// The part of a text that can be a name in a batch: up to its first NUL, at most limits::kStringSizeBytesMax bytes.
+// Borrowed.
 [[nodiscard]] std::string_view name_in(std::string_view text);
 
 struct Image {
     std::string name;
     std::uint64_t flags = 0;    // image_flags
-    std::uint64_t address = 0;  // kernel and anonymous memory: where it starts
-    std::uint64_t size = 0;     // kernel: how long it is
+    std::uint64_t address = 0;  // start of kernel or anonymous memory
+    std::uint64_t size = 0;     // of the kernel, in bytes
     ImageContentId content;
 };
 
@@ -45,13 +46,13 @@ using ImageIndex = std::uint32_t;
 
 class ImageTable {
 public:
-    // The image's place, old or new; empty when the table is full. Its name is name_in() of it.
+    // The image's index, existing or new; empty when the table is full. Stores name_in() of its name.
     [[nodiscard]] std::optional<ImageIndex> intern(Image image);
     [[nodiscard]] const Image& at(ImageIndex index) const { return images_[index]; }
     [[nodiscard]] std::size_t place_count() const { return images_.size(); }  // of places, free ones included
     [[nodiscard]] std::size_t image_count() const { return by_key_.size(); }
 
-    // Forgets all images but those whose place is set in `is_used`.
+    // Removes all images except those with `is_used` set.
     void sweep(const std::vector<bool>& is_used);
 
 private:

@@ -1,4 +1,4 @@
-// The running kernel and its modules as images, and the snapshot of its symbols.
+// The running kernel and its modules as images, and a snapshot of their symbols.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ struct KernelSymbol {
     std::string_view module;  // empty: the kernel itself
 };
 
-// One line of /proc/kallsyms; empty when it isn't one. Borrows `line`.
+// One line of /proc/kallsyms; empty if it is malformed. Borrows `line`.
 [[nodiscard]] std::optional<KernelSymbol> parse_kallsyms_line(std::string_view line);
 
-// What /proc/kallsyms says of the kernel itself. Modules and what the kernel made while it ran (BPF programs) lie
-// elsewhere after each start.
+// The kernel's own text and symbols in /proc/kallsyms, without modules and runtime code (BPF programs), whose addresses
+// differ after each boot.
 struct KernelLayout {
     std::uint64_t start = 0;  // _stext; 0: hidden (kptr_restrict)
     std::uint64_t size = 0;   // to _etext
-    std::string symbols;      // as schemas/wire/README.md has kernel symbols; empty when hidden
+    std::string symbols;      // in the form of schemas/wire/README.md; empty when hidden
 };
 [[nodiscard]] KernelLayout read_kernel_layout(std::string_view kallsyms);
 
@@ -38,28 +38,29 @@ struct KernelModule {
     std::uint64_t start = 0;
     std::uint64_t size = 0;
 };
-// From the text of /proc/modules, ascending by start; modules whose place is hidden are left out.
+// From the text of /proc/modules, ascending by start; omits modules with hidden addresses.
 [[nodiscard]] std::vector<KernelModule> read_kernel_modules(std::string_view modules);
 
-// The symbols of each module, by its name, in the same form: their offsets count from where the module begins.
+// The symbols of each module by name, in the same form; offsets are relative to the module's start.
 [[nodiscard]] std::map<std::string, std::string> read_module_symbols(std::string_view kallsyms,
                                                                      const std::vector<KernelModule>& modules);
 
-// Where addresses of the kernel belong.
+// Attributes kernel addresses to images.
 class KernelImages {
 public:
-    // A kernel of which nothing is known. read(): what /proc/kallsyms, /proc/modules, /sys/kernel/notes and
-    // /sys/module/*/notes say.
+    // A kernel of which nothing is known. read() uses /proc/kallsyms, /proc/modules, /sys/kernel/notes and
+    // /sys/module/*/notes.
     KernelImages() = default;
     static KernelImages read();
-    // The running kernel's build-id alone.
+    // Only the running kernel's build-id.
     [[nodiscard]] static ImageContentId own_content();
-    // As another machine had them. What follows its kernel's text isn't its own, if its size is known.
+    // The images of another machine. Addresses after the kernel's text don't count as the kernel's, if its size is
+    // known.
     static KernelImages of(Image kernel, std::vector<Image> modules);
 
     [[nodiscard]] const ImageContentId& kernel_content() const { return kernel_content_; }
     [[nodiscard]] const std::string& symbols() const { return symbols_; }
-    // Of each module that has a build-id and symbols.
+    // Visits each module that has a build-id and symbols.
     template <class Visitor>
     void each_module_symbols(Visitor visitor) const {
         for (const Module& module : modules_) {
@@ -68,19 +69,19 @@ public:
             }
         }
     }
-    // Its text: where it begins, and how much is known of it.
+    // The kernel's text: start, and size if known.
     [[nodiscard]] const Image& kernel() const { return kernel_; }
     [[nodiscard]] bool addresses_hidden() const { return kernel_.address == 0; }
 
-    // Puts its images into the table; to be called again after a sweep that forgot them.
+    // Adds its images to the table; to be repeated after a sweep that removed them.
     void intern(ImageTable& table);
 
     struct Place {
         ImageIndex image = 0;
         std::uint64_t offset = 0;
     };
-    // Empty: below the kernel's text, where no code of it is. What follows its text (BPF programs, trampolines) counts
-    // as the kernel's own.
+    // Empty for addresses below the kernel's text, where it has no code. Addresses after its text (BPF programs,
+    // trampolines) count as the kernel's.
     [[nodiscard]] std::optional<Place> find(std::uint64_t address) const;
 
     template <class Visitor>
@@ -98,7 +99,7 @@ private:
         std::string symbols;
     };
     Image kernel_{"[kernel.kallsyms]", image_flags::kKernel, 0, 0, {}};
-    std::uint64_t kernel_size_bytes_max_ = ~0ULL;  // beyond it no address is the kernel's
+    std::uint64_t kernel_size_bytes_max_ = ~0ULL;  // addresses beyond it aren't the kernel's
     ImageIndex kernel_index_ = 0;
     ImageContentId kernel_content_;
     std::vector<Module> modules_;

@@ -1,4 +1,4 @@
-// Where the executable parts of images are mapped in one address space, and since which change.
+// The executable mappings of one address space, with a generation number.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@ namespace perfleet {
 
 struct Mapping {
     std::uint64_t start = 0;
-    std::uint64_t end = 0;          // the first address behind it
+    std::uint64_t end = 0;          // first address after it
     std::uint64_t file_offset = 0;  // of its start
     ImageIndex image = 0;
     std::uint32_t protection = 0;
     std::uint32_t flags = 0;
 };
 
-// Where the code of a process's program begins: within [start, end). Empty: not known.
+// Start of the code of a process's program: within [start, end). Empty: unknown.
 struct CodeStart {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
 };
 
-// Ordered by address, never overlapping. A change gives it a new generation that no list has had before.
+// Ordered by address, disjoint. Each change sets a new, globally unique generation.
 class MappingList {
 public:
-    static constexpr std::size_t kMappingsMax = 65'536;  // Linux' own default bound of a process (max_map_count)
+    static constexpr std::size_t kMappingsMax = 65'536;  // Linux's default limit of a process (max_map_count)
 
-    // Puts a mapping in the place of what was there. False: the list is full, nothing was changed.
+    // Adds a mapping and replaces what it overlaps. False: the list is full, nothing was changed.
     bool add(const Mapping& mapping);
 
-    // Null when no mapping holds `address`.
+    // Null if no mapping contains `address`.
     [[nodiscard]] const Mapping* find(std::uint64_t address) const;
 
     [[nodiscard]] std::span<const Mapping> mappings() const { return mappings_; }

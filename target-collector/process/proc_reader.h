@@ -1,6 +1,6 @@
-// What /proc knows of running processes: their threads, names and executable mappings.
+// Reads running processes from /proc: their threads, names and executable mappings.
 //
-// Everything in it may change or vanish while it is read; what is gone is left out.
+// Everything may change or vanish while it is read; vanished entries are left out.
 #pragma once
 
 #include <cstdint>
@@ -31,37 +31,37 @@ struct ProcMapping {
 // Process ids, ascending.
 [[nodiscard]] std::vector<std::uint32_t> proc_pids();
 
-// The user that a process belongs to.
+// The user that owns a process.
 [[nodiscard]] std::optional<std::uint32_t> proc_uid(std::uint32_t pid);
 
-// The process that a thread is of.
+// The process of a thread.
 [[nodiscard]] std::optional<std::uint32_t> proc_pid_of_thread(std::uint32_t tid);
 
-// When the process began, in ticks (_SC_CLK_TCK) since the machine did.
+// Start of the process, in ticks (_SC_CLK_TCK) since boot.
 [[nodiscard]] std::optional<std::uint64_t> proc_start_ticks(std::uint32_t pid);
 
-// The address where its program's code begins; empty when we may not know.
+// Start address of the program's code; empty without permission.
 [[nodiscard]] std::optional<std::uint64_t> proc_code_start(std::uint32_t pid);
 
-// `pids` and all processes that descend from them now, each once.
+// `pids` and all their current descendants, each once.
 [[nodiscard]] std::vector<std::uint32_t> proc_with_descendants(const std::vector<std::uint32_t>& pids);
 
 // Its threads, with their names.
 [[nodiscard]] std::vector<ProcThread> proc_threads(std::uint32_t pid);
 
-// Its executable mappings, ascending; none for kernel threads and for processes that we may not look at.
+// Executable mappings, ascending; none for kernel threads and without permission.
 [[nodiscard]] std::vector<ProcMapping> proc_mappings(std::uint32_t pid);
 
-// The mapping that begins there, executable or not; empty when there is none.
+// The mapping that starts there, executable or not; empty if there is none.
 [[nodiscard]] std::optional<ProcMapping> proc_mapping_at(std::uint32_t pid, std::uint64_t start);
 
-// The parent's process id in the text of /proc/PID/stat; empty when there is none.
+// The parent's process id in the text of /proc/PID/stat; empty if there is none.
 [[nodiscard]] std::optional<std::uint32_t> parent_in_stat(std::string_view text);
 
-// The start, in ticks, in the same text.
+// The start time, in ticks, in the same text.
 [[nodiscard]] std::optional<std::uint64_t> start_in_stat(std::string_view text);
 
-// One line of /proc/PID/maps; empty when it isn't one.
+// One line of /proc/PID/maps; empty if it is malformed.
 [[nodiscard]] std::optional<ProcMapping> parse_maps_line(std::string_view line);
 
 }  // namespace perfleet

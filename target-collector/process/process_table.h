@@ -1,9 +1,9 @@
-// The processes of the session with their threads, names and mappings, kept true by the kernel's side-band records.
-// Ends that no record reports (it was lost; a thread that isn't the first runs another program and takes the first
-// one's number) are found by end_missing().
+// The session's processes with their threads, names and mappings, updated from the kernel's side-band records.
+// end_missing() finds ends without a record: the record was lost, or a thread other than the first called exec and took
+// the first one's number.
 //
-// Bounded: beyond kProcessesMax and kThreadsMax newcomers are not remembered (their samples then lie outside any
-// mapping, their rows are written all the same).
+// Limits: beyond kProcessesMax and kThreadsMax new tasks aren't stored (their rows are still written, but their samples
+// then lie outside any mapping).
 #pragma once
 
 #include <array>
@@ -26,23 +26,23 @@ class CodeNames;
 struct Process {
     std::uint32_t pid = 0;
     std::uint32_t thread_count = 0;
-    std::uint64_t exited_at = 0;                  // 0: it runs
-    std::shared_ptr<const MappingList> mappings;  // shared with those that it forked; never null
-    std::shared_ptr<CodeNames> code;              // null until code was met that it made at run time (run_time_code.h)
-    std::shared_ptr<CodeNames> parent_code;       // the same of whom forked it
+    std::uint64_t exited_at = 0;                  // 0: still running
+    std::shared_ptr<const MappingList> mappings;  // shared with forked children; never null
+    std::shared_ptr<CodeNames> code;              // null until JIT code was seen (run_time_code.h)
+    std::shared_ptr<CodeNames> parent_code;       // `code` of the process that forked it
     CodeStart code_start;
-    std::shared_ptr<const std::string> cgroup;  // its path; shared with those that it forked; null: not known
-    std::uint64_t cgroup_id = 0;                // as the kernel's samples name it; 0: they don't
-    std::uint64_t cgroup_read_ns = 0;           // 0: to be read (cgroup_watch.h)
-    std::uint64_t python_runtime = 0;           // where its _PyRuntime is, as far as is known (python_frames.h)
-    bool is_unwound_in_kernel = false;          // its mappings are to be published (bpf/kernel_unwinder.h)
-    bool is_missing = false;                    // without threads, and gone when end_missing() looked last
+    std::shared_ptr<const std::string> cgroup;  // path; shared with forked children; null: unknown
+    std::uint64_t cgroup_id = 0;                // the kernel's id, as in samples; 0: not in samples
+    std::uint64_t cgroup_read_ns = 0;           // 0: must be read (cgroup_watch.h)
+    std::uint64_t python_runtime = 0;           // address of its _PyRuntime, if known (python_frames.h)
+    bool is_unwound_in_kernel = false;          // publish its mappings (bpf/kernel_unwinder.h)
+    bool is_missing = false;                    // had no threads and was gone at the last end_missing()
 };
 
 struct Thread {
     std::uint32_t pid = 0;
     std::string name;
-    bool is_missing = false;  // gone when end_missing() looked last
+    bool is_missing = false;  // was gone at the last end_missing()
 };
 
 class ProcessTable {
@@ -52,21 +52,21 @@ public:
 
     ProcessTable();
 
-    // Null when it isn't known. Valid until the table changes.
+    // Null if it is unknown. Valid until the table changes.
     [[nodiscard]] Process* find(std::uint32_t pid);
 
-    // A thread exists and has this name.
+    // The thread exists and has this name.
     void name_thread(std::uint32_t pid, std::uint32_t tid, std::string_view name);
-    // A thread was made; a new process inherits the mappings.
+    // A new thread; if it begins a new process, that inherits the mappings.
     void fork(std::uint32_t pid, std::uint32_t tid, std::uint32_t parent_pid, std::uint32_t parent_tid);
-    // The process runs another program: no mappings any more.
+    // The process runs another program: clears its mappings.
     void exec(std::uint32_t pid, std::uint32_t tid, std::string_view name);
     void exit(std::uint32_t pid, std::uint32_t tid, std::uint64_t time);
     void add_mapping(std::uint32_t pid, const Mapping& mapping);
     void set_mappings(std::uint32_t pid, MappingList mappings, const CodeStart& code_start = {});
 
-    // Threads and processes that `is_gone` says of now and said of at the call before exit now: the records of their
-    // ends are long overdue. Their numbers.
+    // Ends threads and processes for which `is_gone` is true now and was true at the previous call: records of their
+    // ends are overdue. Returns their numbers.
     struct Ended {
         std::uint32_t pid = 0;
         std::uint32_t tid = 0;
@@ -74,7 +74,7 @@ public:
     std::vector<Ended> end_missing(std::uint64_t time,
                                    const std::function<bool(std::uint32_t pid, std::uint32_t tid)>& is_gone);
 
-    // Forgets processes that exited before `time`: their last samples have come.
+    // Removes processes that exited before `time`: their last samples have arrived.
     void prune(std::uint64_t time);
     void forget(std::uint32_t pid);
 
@@ -114,7 +114,7 @@ private:
         std::uint32_t pid = 0;
     };
     std::deque<Exit> exits_;
-    std::array<Process*, kRecentCount> recent_{};  // by the pid's low bits: spares most samples the map
+    std::array<Process*, kRecentCount> recent_{};  // by the pid's low bits: saves most lookups in the map
     std::shared_ptr<const MappingList> no_mappings_;
 };
 

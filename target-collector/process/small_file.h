@@ -1,4 +1,4 @@
-// Reading the kernel's small text files (/proc, /sys, tracefs), whose size isn't known before, and their folders.
+// Reads small files of the kernel (/proc, /sys, tracefs), whose size isn't known in advance, and lists their folders.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,17 +13,17 @@
 
 namespace perfleet {
 
-// The whole file. Errors: as errno says, naming `path`; kTooLarge beyond `size_bytes_max`.
+// Reads the whole file. Errors: as errno says, naming `path`; kTooLarge beyond `size_bytes_max`.
 [[nodiscard]] Result<std::string> read_small_file(const std::string& path, std::size_t size_bytes_max);
 
-// Opens a regular file for reading; empty for anything else, which isn't even opened: that alone can do something to a
-// device.
+// Opens a regular file for reading; empty for anything else, which isn't opened, because opening a device can have
+// effects.
 [[nodiscard]] FileDescriptor open_regular_file(const std::string& path, struct stat& status);
 
-// Its first integer (decimal, may be negative); empty when the file can't be read or holds none.
+// The file's first integer (decimal, may be negative); empty if it can't be read or has none.
 [[nodiscard]] std::optional<long long> read_integer_file(const std::string& path);
 
-// What is in a folder, ascending; none where it can't be read, and no more than a folder of /sys may hold.
+// Names in a folder, ascending; none if it can't be read. The number is limited to that of a folder of /sys.
 [[nodiscard]] std::vector<std::string> names_in_folder(const std::string& folder);
 
 }  // namespace perfleet

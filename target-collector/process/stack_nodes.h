@@ -1,8 +1,8 @@
 // The epoch's stack tree: (parent, image, offset) -> node number, in the order of first use.
 //
-// Most nodes have one callee, which stands behind its caller: it is looked for there, and only further callees in a
-// hash table, where each look may be a miss of the processor's cache. Address space is taken once, at the start;
-// interning takes none.
+// Most nodes have one callee, which is stored after its caller and looked up there; only further callees are in a hash
+// table, where each lookup may be a cache miss. Address space is allocated at construction; interning allocates
+// nothing.
 #pragma once
 
 #include <cstddef>
@@ -25,14 +25,14 @@ public:
         friend constexpr bool operator==(const Node&, const Node&) = default;
     };
 
-    // At most `node_count_max` nodes, which is at most limits::kStackNodesMax.
+    // `node_count_max` is at most limits::kStackNodesMax.
     explicit StackNodes(std::uint32_t node_count_max);
 
     struct Found {
         StackNumber number;
         bool is_new = false;
     };
-    // Empty when the node is new and there is no room.
+    // Empty if the node is new and the table is full.
     [[nodiscard]] std::optional<Found> intern(const Node& node);
 
     [[nodiscard]] std::uint32_t node_count() const { return count_; }

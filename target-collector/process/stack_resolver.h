@@ -1,8 +1,8 @@
-// From a raw call chain to frames (image, offset), the leaf first.
+// Converts a raw call chain into frames (image, offset), the leaf first.
 //
-// Frames outside any mapping are left out and counted, or kept by their address in the image "[unknown]". A leaf
-// outside any mapping becomes that image in any case, so that every sample keeps a place. Callers are return addresses,
-// as the kernel gives them.
+// Frames outside any mapping are dropped and counted, or kept by address in the image "[unknown]". A leaf outside any
+// mapping always becomes that image, so that every sample keeps a place. Callers are return addresses, as in the
+// kernel's chains.
 #pragma once
 
 #include <array>
@@ -30,21 +30,21 @@ struct ResolvedStack {
     std::uint16_t truncated_count = 0;
 };
 
-// The frame of an interpreter that two words stand for (bpf/python_layout.h). Nothing: it can't be named, and is left
-// out and counted as those outside any mapping.
+// The frame of an interpreter that two words describe (bpf/python_layout.h). Nothing: it can't be named; it is dropped
+// and counted like frames outside any mapping.
 using FindInterpretedFrame = std::function<std::optional<ResolvedFrame>(std::uint64_t code, std::uint64_t detail)>;
 
 enum class UnmappedFrames : std::uint8_t { kDropped, kKept };
 
-// `words`: addresses behind context markers (perf::context). `mappings` of the process that was running. Writes to
-// `stack`, which is large and therefore the caller's. With `find_interpreted` frames of an interpreter stand in the
-// place of the frame before them, which interpreted them; without it there are none among the words.
+// `words`: addresses after context markers (perf::context). `mappings` are those of the running process. Writes to
+// `stack`, which is large and belongs to the caller. With `find_interpreted`, frames of an interpreter replace the
+// native frame before them, which interpreted them; without it `words` has none.
 void resolve_stack(std::span<const std::uint64_t> words, const MappingList& mappings, const KernelImages& kernel,
                    ImageIndex unknown_image, UnmappedFrames unmapped, ResolvedStack& stack,
                    const FindInterpretedFrame& find_interpreted = nullptr);
 
-// Puts `mark`, an image that stands for callers that are left out, at the outer end: in place of the outermost frame,
-// which counts as truncated, where there is no room for it.
+// Adds `mark`, an image for callers that are missing, at the outer end; if there is no space, it replaces the outermost
+// frame, which counts as truncated.
 void mark_outer_end(ResolvedStack& stack, ImageIndex mark);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// Rows of kind `task`: what happened to threads and mappings, and where the kernel lost records.
+// Writes rows of kind `task`: events of threads and mappings, and losses of kernel records.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace perfleet {
 
 inline constexpr Series kTaskSeries{Kind::kTask, kNoEvent};
 
-// One row; what a TaskOp doesn't use stays 0.
+// One row; fields that a TaskOp doesn't use stay 0.
 struct TaskRow {
     Ticks time;
     std::uint32_t cpu = 0;
@@ -33,16 +33,16 @@ struct TaskRow {
     std::uint64_t value = 0;
 };
 
-// `value` of a kLost row when it isn't known which event the records were of.
+// `value` of a kLost row when the event of the lost records is unknown.
 inline constexpr std::uint64_t kLostEventUnknown = ~0ULL;
 
 void append_task_row(RowSink& sink, const TaskRow& row);
 
-// Rows with definitions that they need; `now` is the time at hand. Of a mapping and of a process's cgroup `row` has
-// time, cpu and thread.
+// Write rows with the definitions that they need; `now` is the current time. `row` has time, cpu and thread of a
+// mapping or a process's cgroup.
 void append_mapping_row(RowSink& sink, EpochDefinitions& definitions, TaskRow row, const Mapping& mapping, Ticks now);
 void append_cgroup_row(RowSink& sink, EpochDefinitions& definitions, TaskRow row, const std::string& cgroup, Ticks now);
-// What an epoch begins with: all threads, and the mappings and cgroups of their processes.
+// The initial rows of an epoch: all threads, and the mappings and cgroups of their processes.
 void append_presence(RowSink& sink, EpochDefinitions& definitions, const ProcessTable& processes, Ticks now);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// A fast hash of 64-bit words, for tables in memory: never travels, never stored.
+// A fast hash of 64-bit words, for tables in memory only: never sent, never stored.
 #pragma once
 
 #include <cstdint>

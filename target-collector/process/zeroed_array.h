@@ -1,7 +1,6 @@
-// An array of zero bytes that costs memory only where it was written to: for tables that are as large as their limit
-// says and mostly nearly empty.
+// An array of zero bytes that only uses memory where it is written: for tables of maximal size that are mostly empty.
 //
-// A resource. T is a plain value for which zero bytes are a fit start.
+// A resource. T is a plain value for which zero bytes are a valid initial state.
 #pragma once
 
 #include <sys/mman.h>
@@ -20,7 +19,7 @@ public:
     explicit ZeroedArray(std::size_t count) : count_{count} {
         void* const memory = ::mmap(nullptr, size_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED) {
-            throw std::bad_alloc{};  // only addresses are taken here: there is a limit of them, as below ulimit -v
+            throw std::bad_alloc{};  // only address space is allocated, which ulimit -v limits
         }
         items_ = static_cast<T*>(memory);
     }
@@ -34,7 +33,7 @@ public:
     [[nodiscard]] const T* data() const { return items_; }
     [[nodiscard]] std::size_t size() const { return count_; }
 
-    // All zero again, and its memory given back.
+    // Zeroes everything and returns the memory to the system.
     void clear() { ::madvise(items_, size_bytes(), MADV_DONTNEED); }
 
 private:

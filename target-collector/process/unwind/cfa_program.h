@@ -1,6 +1,6 @@
-// Runs the call frame instructions of a function (DWARF 5, 6.4.2), and gives a rule for each stretch of its code.
+// Executes the call frame instructions of a function (DWARF 5, 6.4.2), and gives a rule for each range of its code.
 //
-// Bounded by the length of the instructions, kRememberedStatesMax and kFunctionRowsMax. They are borrowed, and
+// Limits: the length of the instructions, kRememberedStatesMax and kFunctionRowsMax. The instructions are borrowed and
 // untrusted.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace perfleet {
 inline constexpr std::size_t kRememberedStatesMax = 64;
 inline constexpr std::size_t kFunctionRowsMax = 1U << 16U;
 
-// Where a register of the caller is, as the instructions say it.
+// The place of a caller's register, as the instructions give it.
 struct RegisterPlace {
     enum class Kind : std::uint8_t { kSame, kUndefined, kOffset, kExpression, kOther };
     Kind kind = Kind::kSame;
@@ -29,22 +29,22 @@ struct RegisterPlace {
 struct FrameState {
     std::uint64_t cfa_register = 0;
     std::int64_t cfa_offset = 0;
-    std::span<const std::byte> cfa_expression;  // where it isn't empty: in place of register and offset
+    std::span<const std::byte> cfa_expression;  // not empty: replaces register and offset
     RegisterPlace return_address;
     RegisterPlace frame_pointer;
     RegisterPlace rbx;  // x86-64
 };
 
 struct FrameRow {
-    std::uint64_t address = 0;  // from here on, as linked
+    std::uint64_t address = 0;  // first address of the rule, as linked
     UnwindRule rule;
 };
 
-// What a CIE's instructions set up. Empty: they break their format, or aren't of this machine.
+// The state after a CIE's instructions. Empty: malformed, or not for this machine.
 [[nodiscard]] std::optional<FrameState> initial_frame_state(UnwindMachine machine, const FrameCie& cie);
 
-// The rows of a function, ascending, the first at its beginning; replaces what is in `rows`. False: the instructions
-// break their format; what was taken holds until then, and from there on nothing.
+// Replaces `rows` by those of a function, ascending, the first at its beginning. False: the instructions are malformed;
+// rows up to there are valid, and nothing after them.
 [[nodiscard]] bool frame_rows(UnwindMachine machine, const FrameCie& cie, const FrameState& initial,
                               const FrameFde& fde, std::vector<FrameRow>& rows);
 

@@ -1,5 +1,4 @@
-// Reads numbers of DWARF from untrusted bytes. Past the end, and after a number that is none, it has failed and gives
-// 0.
+// Reads DWARF numbers from untrusted bytes. After the end or a malformed number it has failed and returns 0.
 //
 // Borrows the bytes.
 #pragma once

@@ -1,6 +1,6 @@
-// The parts of an ELF image that say how to unwind it: .eh_frame, .debug_frame, and where its code stands in the file.
+// The parts of an ELF image for unwinding: .eh_frame, .debug_frame, and the file offsets of its code.
 //
-// A small reader with a bound on everything, for it reads whatever programs a host runs. Only 64-bit little-endian
+// A small parser with limits on everything, because it reads any program that a host runs. Only 64-bit little-endian
 // images of x86-64 and AArch64.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace perfleet {
 
 inline constexpr std::size_t kFrameSectionBytesMax = 32U << 20U;
 
-// Fills `into` from an offset of the image; false: it can't. Called with ranges within its size only.
+// Fills `into` from an offset of the image; false: failed. Called only with ranges within its size.
 using ReadImage = std::function<bool(std::uint64_t offset, std::span<std::byte> into)>;
 
 struct CodeSegment {
@@ -36,11 +36,11 @@ struct ElfFrames {
     UnwindMachine machine{};
     std::vector<CodeSegment> code;
     std::vector<FrameSection> sections;
-    std::uint64_t entry = 0;  // where the program begins, as linked; 0: nowhere
+    std::uint64_t entry = 0;  // entry point of the program, as linked; 0: none
 };
 
-// Errors: kInvalid (no ELF image, or a broken one), kUnsupported (of another machine), kTooLarge, kNotFound (it has no
-// unwind information), kIo.
+// Errors: kInvalid (no ELF image, or a broken one), kUnsupported (another machine), kTooLarge, kNotFound (no unwind
+// information), kIo.
 [[nodiscard]] Result<ElfFrames> read_elf_frames(const ReadImage& read, std::uint64_t size_bytes);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// The entries of .eh_frame and .debug_frame: CIEs, which many functions share, and an FDE for each function (DWARF 5,
+// The entries of .eh_frame and .debug_frame: CIEs, shared by many functions, and an FDE for each function (DWARF 5,
 // 6.4.1; Linux Standard Base 5.0, 10.6).
 //
 // Borrows the section's bytes, which are untrusted.
@@ -33,10 +33,10 @@ struct FrameFde {
 struct FrameEntries {
     std::vector<FrameCie> cies;
     std::vector<FrameFde> fdes;
-    std::uint64_t refused_count = 0;  // entries that break their format, or have one that isn't known
+    std::uint64_t refused_count = 0;  // malformed entries, and those of unknown form
 };
 
-// Ends where a length can't be right. At most kFrameSectionBytesMax / 16 entries.
+// Stops at an impossible length. At most kFrameSectionBytesMax / 16 entries.
 [[nodiscard]] FrameEntries read_frame_entries(const FrameSection& section);
 
 }  // namespace perfleet

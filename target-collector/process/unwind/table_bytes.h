@@ -1,4 +1,4 @@
-// An unwind table as bytes: how the process that reads foreign files hands it over, and how it is kept on disk.
+// An unwind table as bytes: passed on by the process that reads untrusted files, and cached on disk.
 //
 //   magic u32 | version u32 | machine u32 | rule_count u32 | row_count u64 | refused_count u64
 //   rules    cfa_base u8 | return_address u8 | frame_pointer u8 | is_signal_frame u8 | rbx u8 | 0 0 0

@@ -1,4 +1,4 @@
-// How the caller's registers are found at one place of an image's code: what a row of an unwind table says.
+// A row of an unwind table: how to find the caller's registers at one place of an image's code.
 //
 // Values only. Offsets are bytes. The CFA (canonical frame address, DWARF 5, 6.4) is the stack pointer of the caller.
 #pragma once
@@ -10,9 +10,9 @@ namespace perfleet {
 
 enum class UnwindMachine : std::uint8_t { kX86_64, kAarch64 };
 
-// What the CFA is computed from.
+// How the CFA is computed.
 enum class CfaBase : std::uint8_t {
-    kNone,           // no table here: compiled code without unwind information, or information that isn't supported
+    kNone,           // code without unwind information, or with an unsupported form
     kOutermost,      // the entry of a program or thread: it has no caller
     kStackPointer,   // CFA = sp + cfa_offset
     kFramePointer,   // CFA = fp + cfa_offset
@@ -22,20 +22,20 @@ enum class CfaBase : std::uint8_t {
     kRbx,            // x86-64: CFA = rbx + cfa_offset (_dl_runtime_resolve)
 };
 
-// Where the caller's value of a register is.
+// The place of the caller's value of a register.
 enum class SavedAt : std::uint8_t {
     kSame,     // still in the register
     kCfa,      // *(CFA + offset)
     kStack,    // *(sp + offset)
     kFrame,    // *(fp + offset)
-    kUnknown,  // of rbx alone
+    kUnknown,  // only for rbx
 };
 
 struct UnwindRule {
     CfaBase cfa_base = CfaBase::kNone;
     SavedAt return_address = SavedAt::kSame;  // kSame: in the link register
     SavedAt frame_pointer = SavedAt::kSame;
-    bool is_signal_frame = false;  // the caller was interrupted: its pc is no return address
+    bool is_signal_frame = false;  // the caller was interrupted: its pc isn't a return address
     std::int32_t cfa_offset = 0;
     std::int32_t cfa_addend = 0;
     std::int32_t return_address_offset = 0;

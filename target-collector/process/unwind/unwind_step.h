@@ -1,6 +1,6 @@
-// One step up the stack: from a frame's registers and its rule to the registers of its caller.
+// One step of unwinding: from a frame's registers and its rule to the registers of its caller.
 //
-// Shared by all that unwind. Everything that comes from the program (registers, stack) is untrusted.
+// Used by all unwinders. Everything from the program (registers, stack) is untrusted.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace perfleet {
 
-// Why a call chain ends where it does.
+// Why a call chain ends.
 enum class UnwindEnd : std::uint8_t {
-    kOutermost,       // at the entry of the program or the thread: it is whole
+    kOutermost,       // entry of the program or thread: the chain is complete
     kNoTable,         // code without unwind information or frame pointer
-    kBadAddress,      // what was found can't be a frame
-    kDepth,           // more frames than are kept
-    kStackNotCopied,  // the next frame is beyond the part of the stack that the kernel has copied
+    kBadAddress,      // not a valid frame
+    kDepth,           // the limit of frames is reached
+    kStackNotCopied,  // the next frame is beyond the copied part of the stack
 };
 
 struct UnwindRegisters {
@@ -26,32 +26,32 @@ struct UnwindRegisters {
     std::uint64_t sp = 0;
     std::uint64_t fp = 0;
     std::uint64_t lr = 0;                             // AArch64
-    bool is_by_frame_pointer = false;                 // the step that found them
-    std::optional<std::uint64_t> rbx = std::nullopt;  // x86-64; empty: it isn't known
+    bool is_by_frame_pointer = false;                 // the step that found them used the frame pointer
+    std::optional<std::uint64_t> rbx = std::nullopt;  // x86-64; empty: unknown
 };
 
-// A copy of a thread's stack from its stack pointer on.
+// A copy of a thread's stack, beginning at its stack pointer.
 struct StackCopy {
     static constexpr std::size_t kWordBytes = 8;
-    static constexpr std::size_t kWordBytes32 = 4;  // of a program of 32 bits
+    static constexpr std::size_t kWordBytes32 = 4;  // of a 32-bit program
 
     std::uint64_t address = 0;
     std::span<const std::byte> bytes;
-    bool is_cut = false;  // the stack goes on behind it
+    bool is_cut = false;  // the stack continues after the copy
     std::size_t word_bytes = kWordBytes;
 
-    // Empty: it isn't in the copy, or not aligned.
+    // Empty: not in the copy, or not aligned.
     [[nodiscard]] std::optional<std::uint64_t> word(std::uint64_t at) const;
-    // Why a word isn't there.
+    // Why a word isn't available.
     [[nodiscard]] UnwindEnd missing(std::uint64_t at) const;
 };
 
-// Moves `registers` to the caller. Otherwise why there is none; they are unchanged then.
+// Moves `registers` to the caller. If there is none, returns the reason and leaves them unchanged.
 [[nodiscard]] std::optional<UnwindEnd> unwind_step(UnwindMachine machine, const UnwindRule& rule,
                                                    const StackCopy& stack, UnwindRegisters& registers);
 
-// The same by the frame record that the frame pointer points to (return address behind the caller's frame pointer).
-// Records end with a frame pointer of 0, as the ABIs ask for.
+// The same by the frame record that the frame pointer points to (frame pointer and return address of the caller). The
+// chain of records ends with a frame pointer of 0, as the ABIs require.
 [[nodiscard]] std::optional<UnwindEnd> unwind_step_by_frame_pointer(UnwindMachine machine, const StackCopy& stack,
                                                                     UnwindRegisters& registers);
 

@@ -1,6 +1,6 @@
-// The unwind table of an image: from a place of its code to the rule that gives the caller. 6 bytes a row.
+// The unwind table of an image: maps places of its code to rules that give the caller. 6 bytes a row.
 //
-// Places are offsets in the file, as frames are. Immutable once it is made.
+// Places are file offsets, like those of frames. Immutable.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ namespace perfleet {
 
 inline constexpr std::size_t kUnwindRowsMax = 1U << 22U;  // of one image; libLLVM has 0.95 million
 inline constexpr std::size_t kUnwindRulesMax = 1U << 16U;
-// Code without a rule that fills up to the next function: nothing runs there, and a row for it would be one in ten.
+// Gaps of up to this size between functions get no row: nothing runs there, and they would be a tenth of all rows.
 inline constexpr std::uint64_t kUnwindPaddingBytesMax = 15;
-inline constexpr std::uint64_t kUnwindEntryBytesMax = 128;  // of code where a program begins, without a rule
+inline constexpr std::uint64_t kUnwindEntryBytesMax = 128;  // of code without a rule at a program's entry point
 
 class UnwindTable {
 public:
@@ -27,20 +27,20 @@ public:
     [[nodiscard]] static Result<UnwindTable> compile(const ElfFrames& frames);
     [[nodiscard]] static Result<UnwindTable> of_image(const ReadImage& read, std::uint64_t size_bytes);
 
-    // kNone where it says nothing.
+    // kNone if no rule covers the offset.
     [[nodiscard]] const UnwindRule& find(std::uint64_t file_offset) const;
 
     [[nodiscard]] UnwindMachine machine() const { return machine_; }
     [[nodiscard]] std::size_t row_count() const { return places_.size(); }
     [[nodiscard]] std::size_t rule_count() const { return rules_.size(); }
     [[nodiscard]] std::size_t size_bytes() const;
-    // Functions whose unwind information breaks its format, or can't be said in a rule at all.
+    // Number of functions whose unwind information is malformed, or can't be expressed by a rule.
     [[nodiscard]] std::uint64_t refused_count() const { return refused_count_; }
 
-    // A row holds from its place to the next one's.
+    // A row is valid from its place to the next one's.
     [[nodiscard]] std::uint64_t place(std::size_t row) const { return places_[row]; }
     [[nodiscard]] const UnwindRule& rule(std::size_t row) const { return rules_[rule_indices_[row]]; }
-    // Rows share rules: the number of a row's, and the rule of a number.
+    // Rows share rules: the number of a row's rule, and the rule with a number.
     [[nodiscard]] std::uint16_t rule_index(std::size_t row) const { return rule_indices_[row]; }
     [[nodiscard]] const UnwindRule& rule_at(std::size_t index) const { return rules_[index]; }
 

@@ -1,4 +1,4 @@
-// Keeps the tables of images by their numbers, within a bound of its own. One thread.
+// Keeps unwind tables of images by number, within a limit of its own. One thread.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ class UnwindTableStore {
 public:
     virtual ~UnwindTableStore() = default;
 
-    // Whether it knows the image, also that it has no table.
+    // Whether the image is known, even if it has no table.
     [[nodiscard]] virtual bool has_table(std::uint32_t image) const = 0;
-    // Null: it has none. The table is copied.
+    // Null: the image has no table. Copies the table.
     virtual void set_table(std::uint32_t image, const UnwindTable* table) = 0;
-    // kNone where the table says nothing, or there is none.
+    // kNone if the table has no rule there, or there is no table.
     [[nodiscard]] virtual UnwindRule rule(std::uint32_t image, std::uint64_t file_offset) = 0;
 };
 
