@@ -1,11 +1,11 @@
-// Which cgroup each process is in: the longest path of two. Samples name a cgroup by its id (Linux 5.7), however short
-// the process lives; the path of an id is that of the kernel's record of a cgroup that was made, or of the folder that
-// the id stands for. /proc/PID/cgroup is read when a process is first seen, when it runs another program, and again
-// while it is sampled: for other hierarchies, for kernels that don't say it, and because samples name the cgroup above
-// where no controller was handed down to the process's.
+// Tracks the cgroup of each process; of two paths the longest is used. Samples name a cgroup by id (Linux 5.7), however
+// short the process lives; the id's path comes from the kernel's record of a new cgroup, or from the folder with this
+// id. /proc/PID/cgroup is read when a process is first seen, after an exec, and again while it is sampled. This covers
+// other hierarchies and kernels without ids, and is needed because samples name the parent cgroup if no controller is
+// delegated to the process's own.
 //
-// A forked process begins in its parent's cgroup without being read. One thread. Bounded: kReadsPerSecondMax; what
-// isn't read then is read at a later sample of the process. kPathsMax; more than that, and all are looked up again.
+// A forked process begins in its parent's cgroup without a read. One thread. Limits: kReadsPerSecondMax; further reads
+// are made at a later sample of the process. kPathsMax; above it all paths are dropped and looked up again.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@
 namespace perfleet {
 
 // The cgroup in the text of /proc/PID/cgroup, which has a line for each hierarchy of version 1 and one for version 2.
-// Where they differ the longest path is the one that a container or service was put in (the others stop above it);
-// of equally long ones version 2's, then systemd's. Empty: there is none.
+// If they differ the longest path is used, because it names the container or service; of equally long ones version 2's,
+// then systemd's. Empty: none.
 [[nodiscard]] std::optional<std::string> cgroup_in_text(std::string_view text);
 
 class CgroupWatch {
@@ -35,11 +35,11 @@ public:
 
     CgroupWatch();
 
-    // A cgroup was made.
+    // Adds a new cgroup.
     void add(std::uint64_t id, std::string_view path);
 
-    // `id`: the kernel's, which the process is in now; 0: it doesn't say. Reads where that is due. True: the process's
-    // cgroup is another one than before.
+    // `id`: the kernel's id of the process's current cgroup; 0: unknown. Reads /proc if that is due. True: the
+    // process's cgroup has changed.
     [[nodiscard]] bool refresh(Process& process, std::uint64_t id, std::uint64_t now_ns) {
         const bool has_moved = id != 0 && id != process.cgroup_id;
         return (has_moved || now_ns - process.cgroup_read_ns >= kReadAgainNs) && process.pid != 0 &&
@@ -50,16 +50,16 @@ private:
     using Path = std::shared_ptr<const std::string>;
 
     bool look(Process& process, std::uint64_t id, std::uint64_t now_ns);
-    // Null: it isn't known.
+    // Null: unknown.
     Path path_of(std::uint64_t id);
     bool may_read(std::uint64_t now_ns);
 
-    std::string root_;        // where the hierarchy of the ids is mounted
-    FileDescriptor root_fd_;  // -1: it isn't
+    std::string root_;        // mount point of the hierarchy with the ids
+    FileDescriptor root_fd_;  // -1: not mounted
     std::unordered_map<std::uint64_t, Path> paths_;
 
     std::uint64_t second_began_ns_ = 0;
-    std::uint32_t read_count_ = 0;  // in this second
+    std::uint32_t read_count_ = 0;  // in the current second
 };
 
 }  // namespace perfleet

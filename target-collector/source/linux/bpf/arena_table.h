@@ -1,4 +1,4 @@
-// Unwind tables in the arena that a BPF program searches (unwind_layout.h): how they are written, and read here.
+// Writes and reads unwind tables in the arena that a BPF program searches (unwind_layout.h).
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace perfleet {
 
-// Sizes of parts of the arena are multiples of an element's, so that no element lies across slabs.
+// Rounds a size up to a multiple of an element's, so that no element crosses slabs.
 [[nodiscard]] std::uint32_t arena_aligned(std::size_t size_bytes);
 
-// What a table with rows takes.
+// Size of a table with rows, in bytes.
 [[nodiscard]] std::uint64_t arena_table_bytes(const UnwindTable& table);
 
-// At `at`, an aligned place with so many bytes behind it, in slabs of UNWIND_SLAB_BYTES. Sets all of `into` but its
-// state and when it was used.
+// Writes the table at `at`, an aligned offset with enough space after it, in slabs of UNWIND_SLAB_BYTES. Sets all of
+// `into` except its state and time of use.
 void write_arena_table(const UnwindTable& table, std::uint32_t at, std::span<std::byte* const> slabs,
                        unwind_table& into);
 
-// As UnwindTable::find() of the table that was written.
+// UnwindTable::find() on the table in the arena.
 [[nodiscard]] UnwindRule rule_in_arena(const unwind_table& table, std::span<std::byte* const> slabs,
                                        std::uint64_t file_offset);
 

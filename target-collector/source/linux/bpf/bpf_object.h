@@ -1,4 +1,4 @@
-// What those that load BPF programs share: objects and maps of libbpf as resources, and its errors.
+// Common parts of loaders of BPF programs: libbpf's objects and maps as resources, and its errors.
 #pragma once
 
 #include <bpf/bpf.h>
@@ -27,14 +27,14 @@ inline Error bpf_error(int error, const std::string& what) {
                                               "); it takes Linux 5.17 with BTF"};
 }
 
-// Of bpf_object__load(). Rights that are missing are EPERM there.
+// The error of bpf_object__load(), which returns EPERM for missing rights.
 inline Error bpf_load_error(int error, const std::string& what) {
     return error == EACCES
                ? Error{ErrorCode::kUnsupported, what + " isn't possible: this kernel's verifier refuses the program"}
                : bpf_error(error, what);
 }
 
-// The PID namespace of this process, as programs compare it.
+// The PID namespace of this process, as BPF programs compare it.
 struct PidNamespace {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -55,11 +55,11 @@ struct BpfObjectCloser {
 using BpfObject = std::unique_ptr<bpf_object, BpfObjectCloser>;
 
 struct BpfRuns {
-    std::uint64_t time_ns = 0;  // as far as the kernel has measured it
-    std::uint64_t not_run = 0;  // times that the kernel didn't run them, within another program or themselves
+    std::uint64_t time_ns = 0;  // as measured by the kernel
+    std::uint64_t not_run = 0;  // runs skipped by the kernel, because another program or the same one was running
 };
 
-// Of its programs.
+// The sum over the object's programs.
 inline BpfRuns bpf_runs(const BpfObject& object) {
     BpfRuns sum;
     bpf_program* program = nullptr;
@@ -90,7 +90,7 @@ public:
             ::munmap(bytes_, size_bytes_);
         }
     }
-    // False: it can't be, errno says why.
+    // False on failure, with errno.
     bool map(int fd, std::size_t size_bytes) {
         void* const bytes = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (bytes == MAP_FAILED) {

@@ -1,7 +1,7 @@
-// How long threads are off the CPU, by stack: BPF programs on the scheduler's tracepoints (off_cpu.bpf.c), which unwind
-// by what a KernelUnwinder knows.
+// Measures off-CPU time of threads by stack: BPF programs on the scheduler's tracepoints (off_cpu.bpf.c), which unwind
+// by the maps of a KernelUnwinder.
 //
-// A resource. One thread. What it shows of a thread goes to the outputs of the CPU that the thread came back to.
+// A resource. One thread. A thread's record goes to the outputs of the CPU on which it continues.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace perfleet {
 
-// What is said where these programs can't run.
+// The message if these programs can't run.
 inline std::string off_cpu_without_bpf(const Error& why) {
     return "--off-cpu without BPF: time blocked includes the wait for a CPU, and who woke whom isn't known (" +
            why.message + ")";
@@ -22,34 +22,34 @@ inline std::string off_cpu_without_bpf(const Error& why) {
 class OffCpuTracer {
 public:
     struct Options {
-        std::uint64_t period_ns = 1'000'000;  // about so much time off the CPU has one record
-        std::uint32_t own_pid = 0;            // never followed; 0: nobody
+        std::uint64_t period_ns = 1'000'000;  // off-CPU time per record, on average
+        std::uint32_t own_pid = 0;            // never traced; 0: none
         bool is_system_wide = false;          // else the targets
         bool by_thread = false;               // targets are threads, else processes
         bool is_inherited = true;             // by processes that targets fork
-        bool is_by_kprobe = false;            // for tests: as on kernels that have nothing of what is preferred
+        bool is_by_kprobe = false;            // for tests: as on kernels without the preferred features
     };
-    // `unwinder` is borrowed until this is gone. Errors: kPermission, kUnsupported, each with what is missing.
+    // `unwinder` is borrowed. Errors: kPermission, kUnsupported; each says what is missing.
     [[nodiscard]] static Result<std::unique_ptr<OffCpuTracer>> open(const KernelUnwinder& unwinder,
                                                                     const Options& options);
 
     virtual ~OffCpuTracer() = default;
 
-    // Events of type BPF output that are open on a CPU: for records with a whole chain, and for those with a copy of
-    // the stack.
+    // Open events of type BPF output on a CPU: for records with a complete chain, and for those with a copy of the
+    // stack.
     [[nodiscard]] virtual Result<Done> set_outputs(std::uint32_t cpu, int whole_fd, int copy_fd) = 0;
 
-    // From now on, or from when it begins another program. Errors: kFull.
+    // Traces the target from now on, or from its next exec. Errors: kFull.
     [[nodiscard]] virtual Result<Done> add_target(std::uint32_t id, bool waits_for_exec) = 0;
 
-    // Whether threads are followed. At first they aren't.
+    // Switches tracing on or off; initially off.
     virtual void enable(bool is_enabled) = 0;
 
     virtual void set_period(std::uint64_t period_ns) = 0;
-    // KernelUnwinder::run_time_ns(), of these programs.
+    // As KernelUnwinder::run_time_ns(), for these programs.
     [[nodiscard]] virtual std::uint64_t run_time_ns() const = 0;
 
-    // Times off the CPU, and forked processes, that weren't followed for want of memory, since the beginning.
+    // Off-CPU times and forked processes that were missed for lack of memory, since the beginning.
     [[nodiscard]] virtual std::uint64_t missed_count() const = 0;
 };
 

@@ -1,6 +1,6 @@
-// Which parts of a range of numbers are taken: first fit, neighbours that are free are one again.
+// Allocates parts of a range of numbers: first fit; free neighbours are merged.
 //
-// A value. The numbers mean what their user says (bytes, elements).
+// A value. The unit of the numbers (bytes, elements) is the caller's.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ public:
         return std::nullopt;
     }
 
-    // Also makes the range larger. The part isn't free yet.
+    // Frees a part, or extends the range. The part must not be free.
     void give(std::uint32_t at, std::uint32_t size) {
         if (size == 0) {
             return;
@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    std::map<std::uint32_t, std::uint32_t> free_;  // where, how much
+    std::map<std::uint32_t, std::uint32_t> free_;  // start, size
 };
 
 }  // namespace perfleet

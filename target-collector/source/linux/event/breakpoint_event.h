@@ -1,5 +1,5 @@
-// Hardware breakpoints: mem:ADDRESS[/LENGTH][:ACCESS][:MODIFIERS], ACCESS being any of r, w, rw, x. Without it both
-// reads and writes are meant, without a length 4 bytes, or of code what the kernel asks for.
+// Hardware breakpoints: mem:ADDRESS[/LENGTH][:ACCESS][:MODIFIERS], ACCESS is r, w, rw or x. The default is rw and a
+// length of 4 bytes, or for x the length that the kernel requires.
 #pragma once
 
 #include <string_view>

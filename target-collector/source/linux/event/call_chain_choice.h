@@ -1,4 +1,4 @@
-// How the call chains of a session are made: --call-graph, and what `auto` stands for on this machine.
+// Chooses how a session's call chains are unwound: --call-graph, and what `auto` means on this machine.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ namespace perfleet {
 
 struct CallChainChoice {
     bool has_chains = false;
-    std::uint32_t user_stack_bytes = 0;               // 0: none is copied, the kernel follows frame pointers
-    std::shared_ptr<KernelUnwinder> kernel_unwinder;  // null: no BPF program unwinds
-    std::string reason;                               // of `auto`: what was chosen and why, a line; else empty
+    std::uint32_t user_stack_bytes = 0;               // 0: no copies, the kernel follows frame pointers
+    std::shared_ptr<KernelUnwinder> kernel_unwinder;  // null: no unwinding by BPF
+    std::string reason;                               // of `auto`: the choice and its reason, a line; else empty
 };
 
 struct CallChainWish {
     CallChainMode mode = CallChainMode::kNone;
     std::uint32_t user_stack_bytes = kUserStackBytes;  // of kDwarf
     KernelUnwinder::Options kernel_unwinder;
-    std::vector<std::string> programs;    // that are sampled, as far as it is known; none: any of the machine
-    ImageReader* image_reader = nullptr;  // borrowed; null: programs are read here
+    std::vector<std::string> programs;    // sampled programs, as far as known; empty: any
+    ImageReader* image_reader = nullptr;  // borrowed; null: programs are read in this process
 };
-// Errors: those of KernelUnwinder::open(), of kBpf alone.
+// Errors: those of KernelUnwinder::open(), only for kBpf.
 [[nodiscard]] Result<CallChainChoice> choose_call_chains(const CallChainWish& wish);
 
-// Whether most of a program's code keeps a frame pointer, as its unwind information says; empty: it says nothing.
+// Whether most of a program's code keeps a frame pointer, by its unwind information; empty: unknown.
 [[nodiscard]] std::optional<bool> keeps_frame_pointers(const std::string& path, ImageReader& reader);
 
 }  // namespace perfleet

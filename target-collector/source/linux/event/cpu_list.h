@@ -7,7 +7,7 @@
 
 namespace perfleet {
 
-// Empty when the text is no such list.
+// Empty if the text isn't such a list.
 [[nodiscard]] std::vector<std::uint32_t> parse_cpu_list(std::string_view text);
 
 [[nodiscard]] std::vector<std::uint32_t> online_cpus();

@@ -1,4 +1,4 @@
-// What can be counted and sampled on this machine: for somebody who chooses events.
+// Lists the events that can be counted and sampled on this machine, for users.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace perfleet {
 
 struct ListedEvent {
     const NamedEvent* event = nullptr;
-    std::string trouble;  // why it can't be counted here; empty: it can
+    std::string trouble;  // why it can't be counted here; empty: countable
 };
 
-// Every event of the table, in its order, each opened once for this process.
+// Tries every event of the table, in its order, by opening it once for this process.
 [[nodiscard]] std::vector<ListedEvent> try_named_events();
 
-// The same as text, by category, with what else there is: tracepoints, raw events, modifiers.
+// The same as text, by category, with tracepoints, raw events and modifiers.
 [[nodiscard]] std::string list_events(const std::vector<ListedEvent>& events, const EventPlaces& places = {});
 
 }  // namespace perfleet

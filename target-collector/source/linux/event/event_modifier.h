@@ -1,5 +1,5 @@
-// The letters behind an event: what it counts (u k h I G H), how precisely it samples (p P), how it is scheduled (D e).
-// As perf's.
+// The modifiers of an event, as in perf: what it counts (u k h I G H), how precisely it samples (p P), how it is
+// scheduled (D e).
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@
 
 namespace perfleet {
 
-// True for letters that perf has. Whether they go together is another question.
+// True for letters that perf has, even if their combination is invalid.
 [[nodiscard]] bool is_modifier(std::string_view letters);
 
-// Why these letters can't stand together, or can't be had; empty: they can.
+// Why these letters can't be combined, or aren't supported; empty: valid.
 [[nodiscard]] std::string modifier_trouble(std::string_view letters);
 
-// Replaces all that modifiers say in `spec`. `letters` are free of trouble; W and S, which are a group's, are ignored.
+// Sets all fields of `spec` that modifiers decide. `letters` must be valid; W and S, which belong to groups, are
+// ignored.
 void apply_modifiers(std::string_view letters, EventSpec& spec);
 
-// An event's own letters with those that its group adds to each of its events, in perf's order.
+// An event's own letters combined with its group's, in perf's order.
 [[nodiscard]] std::string merge_modifiers(std::string_view own, std::string_view group);
 
 }  // namespace perfleet

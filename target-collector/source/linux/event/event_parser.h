@@ -1,4 +1,4 @@
-// From what a user writes after -e to events, in perf's spelling (README.md has examples):
+// Parses events as written after -e, in perf's syntax (README.md has examples):
 //
 //   list    := item (',' item)*
 //   item    := event | group
@@ -19,9 +19,9 @@ namespace perfleet {
 
 inline constexpr std::size_t kGroupEventsMax = 32;  // no PMU has more counters
 
-// `lists`: each one -e. `filters`: that of each list, for its tracepoints; shorter where the last ones have none.
-// Errors: kUsage naming the event, or the character, and what may have been meant; kUnsupported where this machine has
-// no such PMU; kPermission or kUnavailable when tracefs can't be read; each with the way out.
+// `lists`: one for each -e. `filters`: for the tracepoints of each list; may be shorter. Errors: kUsage, which names
+// the event or the character, and alternatives; kUnsupported if this machine has no such PMU; kPermission or
+// kUnavailable if tracefs can't be read; each says what to do.
 [[nodiscard]] Result<std::vector<EventSpec>> parse_events(const std::vector<std::string>& lists,
                                                           const EventPlaces& places,
                                                           const std::vector<std::string>& filters = {});

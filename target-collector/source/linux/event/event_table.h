@@ -1,4 +1,4 @@
-// The events that have a name of their own: one row of the table each; and cache events, whose names have parts.
+// The table of named events, one row each; and cache events, whose names are composed.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ struct NamedEvent {
 
 [[nodiscard]] std::span<const NamedEvent> named_events();
 
-// What events are about, in the order in which they are listed; each event is of one of them.
+// The categories of events, in the order of listing; each event has one.
 [[nodiscard]] std::span<const std::string_view> event_categories();
 
-// By name or alias; null when there is none.
+// By name or alias; null if there is none.
 [[nodiscard]] const NamedEvent* find_named_event(std::string_view name);
 
-// As it is opened, without modifiers.
+// The event without modifiers.
 [[nodiscard]] EventSpec spec_of(const NamedEvent& named);
 
 // perf_event_attr.config of a cache event, CACHE[-OPERATION][-RESULT] in either order: L1-dcache-load-misses, LLC,
-// dTLB-store. Without them loads and all accesses are meant. Empty: the name is none.
+// dTLB-store. Defaults are loads and all accesses. Empty: not such a name.
 [[nodiscard]] std::optional<std::uint64_t> parse_cache_event(std::string_view name);
 
 // Every name and alias of the table.

@@ -1,5 +1,5 @@
-// What stands between an event's slashes: period=1000,name=mine,config1=0x3. The terms that every event takes; those of
-// a PMU are pmu_event's.
+// The terms between an event's slashes: period=1000,name=mine,config1=0x3. Only terms that every event accepts;
+// pmu_event.h has those of PMUs.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ struct EventTerm {
 // Splits at the commas outside quotes. Borrows `text`.
 [[nodiscard]] std::vector<EventTerm> split_terms(std::string_view text);
 
-// Decimal, or hexadecimal behind 0x; nothing else, and nothing behind it.
+// A whole text that is a decimal number, or a hexadecimal one after 0x.
 [[nodiscard]] std::optional<std::uint64_t> parse_number(std::string_view text);
 
 // "r1a8" or "r0x1a8".
 [[nodiscard]] std::optional<std::uint64_t> parse_raw_config(std::string_view text);
 
-// Takes the term into `spec`; false: every event has no such term. Errors: kUsage, about `event`.
+// Applies the term to `spec`; false: not a common term. Errors: kUsage, about `event`.
 [[nodiscard]] Result<bool> take_common_term(std::string_view event, const EventTerm& term, EventSpec& spec);
 
-// The same for all of them: nothing else is known here.
+// The same for all terms; others are errors.
 [[nodiscard]] Result<Done> take_common_terms(std::string_view event, std::string_view terms, EventSpec& spec);
 
-// Those that take_common_term() takes, for messages.
+// The names of common terms, for messages.
 [[nodiscard]] std::vector<std::string> common_term_names();
 
 }  // namespace perfleet

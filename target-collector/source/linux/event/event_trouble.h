@@ -1,4 +1,4 @@
-// Why the kernel opened no event, in words: each with the way out.
+// Errors for events that the kernel didn't open; each says what to do.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace perfleet {
 
 [[nodiscard]] Error permission_error(const std::string& what);
 
-// `wanted`: how many, where it is known; else 0.
+// `wanted`: number of needed descriptors; 0: unknown.
 [[nodiscard]] Error descriptors_error(std::uint64_t wanted);
 
 [[nodiscard]] Error process_ended();
@@ -24,13 +24,13 @@ namespace perfleet {
 // `error`: the errno of perf_event_open().
 [[nodiscard]] Error open_error(const EventSpec& event, int error);
 
-// Of a tracepoint's filter: the errno of PERF_EVENT_IOC_SET_FILTER.
+// For a tracepoint's filter: the errno of PERF_EVENT_IOC_SET_FILTER.
 [[nodiscard]] Error filter_error(const EventSpec& event, int error);
 
-// True for those of a PMU that only sysfs describes: a bus, a socket, a core of another kind.
+// True for events of PMUs that only sysfs describes: a bus, a socket, a core of another type.
 [[nodiscard]] bool is_pmu_event(const EventSpec& event);
 
-// Of an event that the kernel has by itself, but not in the group of `leader`.
+// For an event that the kernel accepts alone, but not in the group of `leader`.
 [[nodiscard]] Error group_error(const EventSpec& leader, const EventSpec& event, int error);
 
 }  // namespace perfleet

@@ -1,5 +1,5 @@
-// Fixed periods that differ from each other, so that no loop of a program is in step with all of them: a period as long
-// as a loop, or a multiple or part of it, sees the same places of it again and again.
+// Varies fixed periods, so that they aren't in step with a program's loops: a fixed period that is a multiple or
+// fraction of a loop's length hits the same places again and again.
 //
 // A value. The same seed gives the same periods.
 #pragma once
@@ -15,7 +15,7 @@ namespace perfleet {
 class PeriodJitter {
 public:
     static constexpr std::uint32_t kPercentMax = 50;
-    static constexpr std::uint64_t kPeriodMin = 100;  // shorter ones stay: each event, or every few, is meant
+    static constexpr std::uint64_t kPeriodMin = 100;  // shorter ones aren't varied: each event, or every few, is wanted
 
     PeriodJitter() = default;
     PeriodJitter(std::uint32_t percent, std::uint64_t seed) : percent_{percent}, seed_{seed} {}
@@ -25,8 +25,8 @@ public:
                !event.is_breakpoint() && event.is_opened();
     }
 
-    // Off by between a quarter of the percent and all of them: at least so much, for then a loop as long as the period
-    // is met a little later, or earlier, each time.
+    // Deviates by between a quarter of the percentage and all of it, in either direction: at least a quarter, so that a
+    // loop as long as the period is hit elsewhere each time.
     [[nodiscard]] std::uint64_t next(std::uint64_t period) {
         constexpr double kHashMax = 18446744073709551616.0;
         const std::uint64_t bits = hash_words(seed_, ++drawn_count_);
@@ -37,7 +37,7 @@ public:
     }
 
 private:
-    std::uint32_t percent_ = 0;  // 0: none
+    std::uint32_t percent_ = 0;  // 0: no jitter
     std::uint64_t seed_ = 0;
     std::uint64_t drawn_count_ = 0;
 };

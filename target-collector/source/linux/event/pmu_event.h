@@ -1,10 +1,10 @@
-// The PMUs that the kernel describes in sysfs, their events and the terms that their events are made of:
+// The PMUs in sysfs, with their events and the terms of these:
 //
 //   NAME/type            perf_event_attr.type
 //   NAME/format/TERM     "config:0-7,32-35": the bits that a term's value fills
 //   NAME/events/ALIAS    "event=0x3c,umask=0x00": an event's name, and the terms that it stands for
-//   NAME/events/ALIAS.scale, .unit      one count is so many of a unit
-//   NAME/cpumask, NAME/cpus             the CPUs on which its events are opened; all where neither is there
+//   NAME/events/ALIAS.scale, .unit      value of one count, in a unit
+//   NAME/cpumask, NAME/cpus             the CPUs on which its events are opened; all if neither exists
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct Pmu {
     std::string folder;
     std::uint32_t type = 0;
     std::vector<std::uint32_t> cpus;  // empty: all
-    bool is_processor = false;        // counts for threads, too; false: a bus, a memory controller and the like
+    bool is_processor = false;        // counts for threads; false: a bus, a memory controller and the like
 };
 
-// By name; as perf, "uncore_imc" and "imc" also stand for uncore_imc_0, uncore_imc_1 …, and * and ? for any name.
+// By name; as in perf, "uncore_imc" and "imc" also match uncore_imc_0, uncore_imc_1 …, and * and ? are wildcards.
 [[nodiscard]] std::vector<Pmu> find_pmus(const EventPlaces& places, std::string_view pattern);
 
 // Those that have an event of this name.
@@ -33,18 +33,18 @@ struct Pmu {
 
 [[nodiscard]] std::vector<std::string> pmu_names(const EventPlaces& places);
 
-// Of one PMU, or of all: "cache-misses".
+// Names of events, such as "cache-misses", of one PMU or of all.
 [[nodiscard]] std::vector<std::string> pmu_event_names(const EventPlaces& places, const std::string& pmu);
 [[nodiscard]] std::vector<std::string> pmu_event_names(const EventPlaces& places);
 
-// What stands between the slashes of `event`. Errors: kUsage with the terms and events that this PMU has, kInvalid
-// where sysfs isn't as described.
+// The event with the terms between its slashes. Errors: kUsage with this PMU's terms and events, kInvalid if sysfs is
+// malformed.
 [[nodiscard]] Result<EventSpec> make_pmu_event(const Pmu& pmu, std::string_view event, std::string_view terms);
 
-// Why none of the PMUs is called so, and what to do.
+// The error for an unknown PMU, with what to do.
 [[nodiscard]] Error no_such_pmu(const EventPlaces& places, std::string_view event, std::string_view name);
 
-// Why events of this PMU can't be had from anybody, though the kernel may have it; empty: they can.
+// Why this PMU's events are never supported, even if the kernel has it; empty: supported.
 [[nodiscard]] std::string pmu_trouble(std::string_view name);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// One event of a list, whatever it is spelled like, before its modifiers are put to use: a group may add to them.
+// One event of a list, in any spelling, before modifiers are applied, because a group may add some.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ struct SingleEvent {
     EventSpec spec;
     std::string base;             // its spelling without modifiers
     std::string modifiers;        // letters
-    bool ends_in_slash = false;   // so no colon stands before them
-    bool is_one_of_many = false;  // that a pattern stands for
+    bool ends_in_slash = false;   // modifiers follow without a colon
+    bool is_one_of_many = false;  // from a pattern
 };
 
-// More than one where `text` is a pattern of tracepoints, or names several PMUs. Errors: parse_events().
+// Several events if `text` is a pattern of tracepoints, or names several PMUs. Errors: parse_events().
 [[nodiscard]] Result<std::vector<SingleEvent>> parse_single_event(std::string_view text, const EventPlaces& places);
 
 }  // namespace perfleet

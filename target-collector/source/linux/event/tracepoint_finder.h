@@ -1,4 +1,4 @@
-// Tracepoints of the kernel and of its probes, as tracefs lists them.
+// Finds tracepoints of the kernel and of its probes in tracefs.
 #pragma once
 
 #include <string>
@@ -11,25 +11,25 @@
 
 namespace perfleet {
 
-// The root of tracefs that can be read; empty when none.
+// The first readable root of tracefs; empty if there is none.
 [[nodiscard]] std::string find_tracefs(const EventPlaces& places);
 
-// True for text that stands for several names: * ? [
+// True for text with wildcards: * ? [
 [[nodiscard]] bool is_pattern(std::string_view text);
 
-// One tracepoint, or all that match, in the order of their names; limits::kEventsMax at most. `event` is what the user
-// wrote. Each has its name, "system:name". Errors: kUsage with what may have been meant, kPermission or kUnavailable
-// when tracefs can't be read, with the way out.
+// One tracepoint, or all that match, ordered by name; limits::kEventsMax at most, each named "system:name". `event` is
+// the user's text. Errors: kUsage with alternatives, kPermission or kUnavailable if tracefs can't be read, with what to
+// do.
 [[nodiscard]] Result<std::vector<EventSpec>> find_tracepoints(std::string_view event, std::string_view system,
                                                               std::string_view name, const EventPlaces& places);
 
-// Whether there is a system of tracepoints of this name.
+// Whether tracefs has a system of tracepoints with this name.
 [[nodiscard]] bool has_tracepoint_system(std::string_view system, const EventPlaces& places);
 
 // "sched:sched_switch" for "sched_switch": all tracepoints of this name.
 [[nodiscard]] std::vector<std::string> tracepoints_named(std::string_view name, const EventPlaces& places);
 
-// The fields of a tracepoint's format, those that all tracepoints have left out.
+// The fields of a tracepoint's format, without those that all tracepoints have.
 [[nodiscard]] std::vector<std::string> tracepoint_fields(std::string_view format);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// The separate debug file of a stripped program: where distributions put it, seen from the process that runs it.
+// Finds the separate debug file of a stripped program in the usual folders, as seen by the process that runs it.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 namespace perfleet {
 
 struct DebugFilePlace {
-    std::uint32_t pid = 0;  // below whose root it is looked for first; 0, or one that is gone: nobody's
+    std::uint32_t pid = 0;  // its root is searched first; 0 or an ended process: none
     std::string path;       // of the program
     std::span<const std::byte> build_id;
-    std::string debug_link;  // what the program's .gnu_debuglink says; empty: nothing
+    std::string debug_link;  // the program's .gnu_debuglink; empty: none
 };
 
 // Opens it by the program's build-id below `debug_folder`, or by its debug link: beside the program, in .debug there,
-// or below `debug_folder`. Empty: there is none. Whether a file is of this program its build-id says.
+// or below `debug_folder`. Empty: none. The caller must check the file's build-id.
 [[nodiscard]] FileDescriptor open_debug_file(const DebugFilePlace& place,
                                              const std::string& debug_folder = "/usr/lib/debug");
 

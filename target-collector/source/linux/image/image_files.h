@@ -1,4 +1,4 @@
-// Reads what is wanted of the files that images are mapped from, by an ImageReader, which may be another process.
+// Reads data from the files of mapped images, by an ImageReader, which may be another process.
 //
 // One thread.
 #pragma once
@@ -26,24 +26,24 @@ public:
     // Borrowed. `on_sampled_file` may be empty.
     ImageFiles(const ImageTable& images, const ImageFinder& finder, ImageReader& reader, OnSampledFile on_sampled_file);
 
-    // Of an image as a process has mapped it. Nothing: its file can't be reached any more, or isn't what was mapped; or
-    // there is none in it.
+    // The table of an image as mapped by a process. Nothing: its file isn't reachable any more, isn't the mapped one,
+    // or has no such data.
     [[nodiscard]] std::optional<UnwindTable> unwind_table(ImageIndex index, std::uint32_t pid, const Mapping& mapping);
     [[nodiscard]] std::optional<PythonSymbols> python_symbols(ImageIndex index, std::uint32_t pid,
                                                               const Mapping& mapping);
     [[nodiscard]] std::optional<ProbeDoorPlace> probe_door(std::uint32_t pid, const Mapping& mapping);
 
-    // Tells of the files that frames of a sample lie in, of each content once.
+    // Reports the files with frames of a sample, once for each content.
     void note_sampled(std::span<const ResolvedFrame> frames, std::uint32_t pid, const MappingList& mappings);
-    // Images have new numbers from now on.
+    // Images get new numbers from now on.
     void forget_images() { is_noted_.clear(); }
 
-    // Of the process that reads; 0: this one, or none runs.
+    // Process id of the reader; 0: this process, or not running.
     [[nodiscard]] std::uint32_t reader_pid() const { return reader_pid_; }
 
 private:
     [[nodiscard]] MappedFile file_of(ImageIndex index, std::uint32_t pid, const Mapping& mapping) const;
-    // `read` of the open file; nothing where it can't be opened.
+    // Calls `read` with the open file; nothing if it can't be opened.
     template <class Read>
     [[nodiscard]] auto read_of(ImageIndex index, std::uint32_t pid, const Mapping& mapping, Read read);
 

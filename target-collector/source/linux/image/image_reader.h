@@ -1,5 +1,4 @@
-// What the source reads of the files that programs are mapped from, which nobody vouches for: tables that say how to
-// unwind them, where Python keeps its state, and what the library of probes left in them.
+// Reads untrusted files of programs: unwind tables, where Python keeps its state, and the data of the probe library.
 //
 // One thread.
 #pragma once
@@ -21,19 +20,20 @@ class ImageReader {
 public:
     virtual ~ImageReader() = default;
 
-    // Of an open regular file, which stays the caller's. Errors: those of UnwindTable::of_image(), and of the reader.
+    // From an open regular file, which remains the caller's. Errors: those of UnwindTable::of_image(), and of the
+    // reader.
     [[nodiscard]] virtual Result<UnwindTable> unwind_table(int fd) = 0;
-    // Nothing: it isn't Python's, or the reader failed at it.
+    // Nothing: not Python, or the reader failed.
     [[nodiscard]] virtual std::optional<PythonSymbols> python_symbols(int fd) = 0;
-    // As probe_entries_of() and probe_door_of(); nothing where the reader failed at it.
+    // As probe_entries_of() and probe_door_of(); nothing if the reader failed.
     [[nodiscard]] virtual std::vector<perfleet_probe_name> probe_entries(int fd) = 0;
     [[nodiscard]] virtual std::optional<ProbeDoorPlace> probe_door(int fd, std::uint64_t file_offset) = 0;
 
-    // Of the process that reads, where it is another one that runs; else 0.
+    // Process id of the reader if it is another running process; else 0.
     [[nodiscard]] virtual pid_t pid() const { return 0; }
 };
 
-// Reads them in this process, within the bounds of the parsers.
+// Reads in this process, within the parsers' limits.
 class DirectImageReader final : public ImageReader {
 public:
     [[nodiscard]] Result<UnwindTable> unwind_table(int fd) override;

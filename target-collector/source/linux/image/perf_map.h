@@ -1,8 +1,8 @@
-// The functions that a run-time has made in memory, as it tells them: text of `/tmp/perf-PID.map`, which node, Java and
-// Python write for profilers (Linux: tools/perf/Documentation/jit-interface.txt).
+// Functions of JIT code from the text of `/tmp/perf-PID.map`, which node, Java and Python write for profilers (Linux:
+// tools/perf/Documentation/jit-interface.txt).
 //
-// A line is "START SIZE NAME", both numbers hexadecimal; the name may hold spaces. Code is thrown away and its memory
-// used again without a word: a later line takes the place of all that it overlaps.
+// A line is "START SIZE NAME", both numbers hexadecimal; the name may contain spaces. Freed code isn't reported: a
+// later line replaces all functions that it overlaps.
 #pragma once
 
 #include <cstddef>
@@ -26,23 +26,23 @@ public:
         std::string_view name;  // valid until the map changes
     };
 
-    // Takes whole lines, oldest first; what isn't such a line is skipped. What is beyond the limits is left out.
+    // Adds whole lines, oldest first; skips malformed lines and those above the limits.
     void add(std::string_view text);
-    // The same of one function; what has no size, no name, or goes beyond the last address is skipped.
+    // Adds one function; skips those without size or name, or beyond the last address.
     void add_function(std::uint64_t start, std::uint64_t size_bytes, std::string_view name);
     void clear();
 
-    // The function that holds `address`; empty when none does.
+    // The function that contains `address`; empty if there is none.
     [[nodiscard]] std::optional<Function> find(std::uint64_t address) const;
     [[nodiscard]] std::size_t function_count() const { return functions_.size(); }
 
 private:
     struct Code {
-        std::uint64_t end = 0;  // the first address behind it
+        std::uint64_t end = 0;  // first address after it
         std::string name;
     };
 
-    std::map<std::uint64_t, Code> functions_;  // by start, never overlapping
+    std::map<std::uint64_t, Code> functions_;  // by start, disjoint
     std::size_t names_size_bytes_ = 0;
 };
 

@@ -1,7 +1,7 @@
-// The file in which a process tells what code it makes at run time: found, and read as it grows.
+// Finds the file in which a process describes its JIT code, and reads it as it grows.
 //
-// It is `/tmp/perf-PID.map` as the process sees it, by its number in its own pid namespace. Once open it is read to its
-// end, also when the process has ended.
+// The path is `/tmp/perf-PID.map` in the process's root, with its pid in its own namespace. Once open, the file is read
+// to its end, even after the process has ended.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +16,27 @@ namespace perfleet {
 
 class PerfMapFile {
 public:
-    static constexpr std::size_t kReadSizeBytesMax = 1U << 20U;  // at a time: the caller has samples to take
+    static constexpr std::size_t kReadSizeBytesMax = 1U << 20U;  // at a time, because samples are waiting
 
     explicit PerfMapFile(std::uint32_t pid);
 
     struct News {
-        bool is_anew = false;   // another file, or written anew: what was read before no longer holds
+        bool is_anew = false;   // another file, or rewritten: drop earlier content
         std::string_view text;  // whole lines; valid until the next call
     };
-    // What was written since the last call; empty when nothing was, or there is no such file.
+    // The text written since the last call; empty if there is none, or no such file.
     [[nodiscard]] std::optional<News> read();
 
 private:
-    [[nodiscard]] bool open_what_is_there();  // true when it is another file than before, or was written anew
+    [[nodiscard]] bool open_what_is_there();  // true if it is another file, or was rewritten
 
     ProcessFile file_;
     FileDescriptor open_;
     std::uint64_t device_ = 0;
     std::uint64_t inode_ = 0;
-    std::uint64_t offset_ = 0;  // of what wasn't read yet
+    std::uint64_t offset_ = 0;  // of unread data
     std::string buffer_;
-    std::size_t given_size_bytes_ = 0;  // at the buffer's front, given to the caller
+    std::size_t given_size_bytes_ = 0;  // at the buffer's front, passed to the caller
 };
 
 // The number of a process in the innermost of its pid namespaces, from the text of /proc/PID/status.

@@ -1,7 +1,7 @@
-// What the library of probes (probe/perfleet/probe.h) leaves in the ELF file of a program: the names of its probes, and
-// where its door is.
+// Data of the probe library (probe/perfleet/probe.h) in a program's ELF file: the names of its probes, and the address
+// of its door, the switch for probes.
 //
-// A small reader with a bound on everything, for it reads whatever programs a host runs.
+// A small parser with limits on everything, because it reads any program that a host runs.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,18 @@
 
 namespace perfleet {
 
-// Of one file: names of an id may differ from source to source.
+// Of one file: source files may name an id differently.
 inline constexpr std::size_t kProbeEntriesMax = 256;
 
-// Each PERFLEET_TRACE_NAME as it stands in the file, where anything may stand (probe_name_of()). None in any other
-// file.
+// All PERFLEET_TRACE_NAME entries of the file, unchecked (probe_name_of()). None in other files.
 [[nodiscard]] std::vector<perfleet_probe_name> probe_entries_of(const ReadFile& read);
 
-// Where a file has its perfleet_probe_door.
+// The place of perfleet_probe_door in a file.
 struct ProbeDoorPlace {
-    std::uint64_t distance = 0;  // behind the begin of the code's mapping
-    bool has_names = false;      // the file names probes: it isn't only linked with their library
+    std::uint64_t distance = 0;  // from the start of the code's mapping
+    bool has_names = false;      // the file names probes, and isn't only linked with their library
 };
-// Of code that is mapped from `file_offset` of this file; empty: the file has none.
+// For code mapped from `file_offset` of this file; empty: none.
 [[nodiscard]] std::optional<ProbeDoorPlace> probe_door_of(const ReadFile& read, std::uint64_t file_offset);
 
 }  // namespace perfleet

@@ -1,8 +1,7 @@
-// A file that a process has written for profilers, opened without harm.
+// Safely opens a file that a process has written for profilers.
 //
-// It is found by its path as the process sees it, within its root. Opened only where it is a regular file, the
-// process's own user's or root's, and written since the process began: numbers of processes are used again, and files
-// stay.
+// The path is relative to the process's root. The file is opened only if it is a regular file of the process's user or
+// root, and was written after the process began: pids are reused, and files remain.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,10 +19,10 @@ public:
     ProcessFile() = default;
     ProcessFile(std::uint32_t pid, std::string_view path);
 
-    // Empty: there is no such process.
+    // Empty: no such process.
     [[nodiscard]] const std::string& path() const { return path_; }
 
-    // None: it isn't there, or isn't such a file. `status` is that of the open file.
+    // None: it doesn't exist, or fails these checks. `status` is that of the open file.
     [[nodiscard]] FileDescriptor open(struct stat& status) const;
 
 private:

@@ -1,11 +1,11 @@
-// Names for the frames of Python 3.11: where a process has its interpreter's state, for the BPF program that follows it
-// (bpf/python_layout.h), and from the code objects that this program names to functions and lines. The program reads
-// each where it meets it first. Those that it couldn't read, or that were forgotten since, are read from the process's
+// Names frames of Python 3.11. Finds a process's interpreter state, for the BPF program that walks it
+// (bpf/python_layout.h), and maps the code objects of that program to functions and lines. The program reads each code
+// object when it first sees it. Others, which it couldn't read or that were dropped, are read from the process's
 // memory.
 //
-// A function is an image of its own: kAnonymous with a size, its name `qualified_name (file:first_line)`; offsets of
-// frames are lines. Code objects are read once, and again when another one stands there by now. All that is read is
-// untrusted. One thread; bounded.
+// A function is an image of its own: kAnonymous with a size, named `qualified_name (file:first_line)`; frame offsets
+// are lines. Code objects are read once, and again if another one has replaced it. All data is untrusted. One thread;
+// bounded.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,12 @@ namespace perfleet {
 
 class PythonFrames {
 public:
-    static constexpr std::size_t kCodesSizeBytesMax = 16U << 20;  // of all code objects that are remembered
+    static constexpr std::size_t kCodesSizeBytesMax = 16U << 20;  // of all cached code objects
     static constexpr std::size_t kTextSizeMax = 1'024;            // characters of a name
     static constexpr std::size_t kLineTableSizeMax = 65'536;      // bytes of one code object
     static constexpr std::uint64_t kLineMax = 1U << 24;
 
-    // The file of an image that a process has mapped.
+    // Finds the symbols in the file of a mapped image.
     using FindSymbols =
         std::function<std::optional<PythonSymbols>(ImageIndex image, std::uint32_t pid, const Mapping& mapping)>;
 
@@ -40,21 +40,21 @@ public:
     PythonFrames(ImageTable& images, RunTimeCode& code, FindSymbols find_symbols)
         : images_{images}, code_{code}, find_symbols_{std::move(find_symbols)} {}
 
-    // Where the process has its _PyRuntime; 0: nowhere. Files are looked at whose name has `python` in it.
+    // Address of the process's _PyRuntime; 0: none. Only files with `python` in their names are searched.
     [[nodiscard]] std::uint64_t runtime_of(const Process& process);
 
-    // The frame that these two words of a sample name; nothing: it can't be read.
+    // The frame that two words of a sample describe; nothing: unreadable.
     [[nodiscard]] std::optional<ResolvedFrame> find(const Process& process, std::uint64_t code_word,
                                                     std::uint64_t detail);
 
-    // An unwind_code (bpf/unwind_layout.h) of a BPF program. It replaces what is known of that code object.
+    // Adds an unwind_code (bpf/unwind_layout.h) of a BPF program; replaces an earlier entry of that code object.
     void keep(std::span<const std::byte> read);
 
-    // Images have new numbers from now on.
+    // Images get new numbers from now on.
     void forget_images() { symbols_.clear(); }
 
     [[nodiscard]] std::uint64_t read_count() const { return read_count_; }  // of code objects
-    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }    // of those that are remembered
+    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }    // of the cached ones
 
 private:
     struct Line {
@@ -65,17 +65,17 @@ private:
         std::uint64_t key = 0;
         std::uint32_t check = 0;
         std::uint32_t pid = 0;
-        std::string name;  // empty: it can't be read
+        std::string name;  // empty: unreadable
         std::uint32_t first_line = 0;
         std::vector<Line> lines;  // ascending
 
-        // Its place in the list and the table, and what malloc adds, included.
+        // Includes its place in list and table, and malloc's overhead.
         [[nodiscard]] std::size_t size_bytes() const {
             return sizeof(Code) + 128 + name.capacity() + lines.capacity() * sizeof(Line);
         }
     };
 
-    // At the front of codes_; replaces the one of the same key. It is counted once it is whole.
+    // Inserts at the front of codes_; replaces an entry with the same key. Call count() when it is complete.
     Code& make_code(std::uint32_t pid, std::uint64_t address, std::uint32_t check);
     void count(const Code& code);
     [[nodiscard]] static std::uint64_t key_of(std::uint32_t pid, std::uint64_t address, std::uint32_t check);
@@ -88,13 +88,13 @@ private:
     RunTimeCode& code_;
     FindSymbols find_symbols_;
     std::unordered_map<ImageIndex, std::optional<PythonSymbols>> symbols_;
-    std::list<Code> codes_;  // the last used first
+    std::list<Code> codes_;  // most recently used first
     std::unordered_map<std::uint64_t, std::list<Code>::iterator> code_by_key_;
     std::size_t size_bytes_ = 0;
     std::uint64_t read_count_ = 0;
 };
 
-// Lines of a code object (PEP 626, as 3.11 packs them: Objects/locations.md), where one begins. For tests.
+// Starts of lines in a code object (PEP 626, in 3.11's encoding: Objects/locations.md). For tests.
 [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> python_lines(std::span<const std::byte> table,
                                                                                 std::uint32_t first_line);
 

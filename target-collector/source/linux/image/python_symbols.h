@@ -1,6 +1,6 @@
-// Where an ELF file of Python 3.11 has the interpreter's state.
+// Finds the interpreter's state in an ELF file of Python 3.11.
 //
-// A small reader with a bound on everything, for it reads whatever programs a host runs.
+// A small parser with limits on everything, because it reads any program that a host runs.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace perfleet {
 
-// Addresses are the file's; its code is mapped at other ones, all as far away.
+// Addresses are the file's; all of its mapping is shifted by the same distance.
 struct PythonSymbols {
     std::uint64_t runtime = 0;       // _PyRuntime
-    std::uint64_t code_offset = 0;   // of its segment of code, in the file
-    std::uint64_t code_address = 0;  // and in memory
+    std::uint64_t code_offset = 0;   // file offset of its code segment
+    std::uint64_t code_address = 0;  // address of that segment
 };
 
-// Nothing where it isn't one of Python 3.11 for 64 bits.
+// Nothing unless it is Python 3.11 for 64 bits.
 [[nodiscard]] std::optional<PythonSymbols> python_symbols_of(const ReadFile& read);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// How small readers of files get their bytes: from a file or from memory.
+// Reads bytes for small file parsers, from a file or from memory.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace perfleet {
 
-// Fills `into` from an offset of the file; false: it has fewer bytes.
+// Fills `into` from an offset of the file; false: the file is too short.
 using ReadFile = std::function<bool(std::uint64_t offset, std::span<std::byte> into)>;
 
 }  // namespace perfleet

@@ -1,9 +1,8 @@
-// Names for code that processes make at run time (node, Java, Python): a frame in memory without a file becomes a frame
-// of the function that stands there by the process's own word (perf_map_file.h, jit_dump.h).
+// Names JIT code (node, Java, Python): a frame in memory without a file becomes a frame of the function that the
+// process has reported there (perf_map_file.h, jit_dump.h).
 //
-// Such a function is an image of its own: kAnonymous with a size, its name the function's, its address where it stood
-// when the sample was taken up. Function images are at most kFunctionImagesMax at a time; frames beyond keep their
-// place in `//anon`.
+// Such a function is an image of its own: kAnonymous with a size, the function's name, and its address when the sample
+// was processed. At most kFunctionImagesMax exist at a time; further frames stay in `//anon`.
 #pragma once
 
 #include <cstddef>
@@ -22,25 +21,25 @@
 
 namespace perfleet {
 
-// What one process told of its code so far. A forked process goes on with the code of its parent, beside its own.
+// What one process has reported of its code. A forked process also uses its parent's.
 class CodeNames {
 public:
     CodeNames(std::uint32_t pid, std::shared_ptr<const CodeNames> parent);
 
-    // Reads what is new, unless it was looked for a moment ago.
+    // Reads new data, unless it did so a moment ago.
     void refresh(std::uint64_t now_ns);
 
-    // Whether the process has mapped a jitdump file: functions are read from there, too.
+    // Checks for a mapped jitdump file, and reads functions from it, too.
     void look_for_dump(const MappingList& mappings, const ImageTable& images);
 
     [[nodiscard]] std::optional<PerfMap::Function> find(std::uint64_t address) const;
-    // Changes with the names; no other process ever has the same.
+    // Changes with the names; globally unique.
     [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
 private:
     std::uint32_t pid_;
     PerfMapFile file_;
-    std::unique_ptr<JitDump> dump_;  // null: none was found yet
+    std::unique_ptr<JitDump> dump_;  // null: none found yet
     std::uint64_t searched_mappings_ = 0;
     PerfMap functions_;
     std::shared_ptr<const CodeNames> parent_;  // may be null
@@ -53,21 +52,21 @@ private:
 class RunTimeCode {
 public:
     static constexpr std::size_t kFunctionImagesMax = limits::kImagesMax / 4;
-    static constexpr std::size_t kFollowedMax = 1'024;  // processes; each has a file or two open
+    static constexpr std::size_t kFollowedMax = 1'024;  // processes; each has one or two open files
 
     // Borrowed.
     explicit RunTimeCode(ImageTable& images) : images_{images} {}
 
-    // Puts functions in the place of frames without a file. The process is followed from its first such frame on.
+    // Replaces frames without a file by functions. The process is followed from its first such frame on.
     void name_frames(Process& process, ResolvedStack& stack, std::uint64_t now_ns);
 
-    // The image of a function; nothing where there are too many.
+    // The image of a function; nothing if there are too many.
     [[nodiscard]] std::optional<ImageIndex> intern_function(Image function);
 
-    // Takes up what followed processes have told since. Cheap when nothing was.
+    // Reads new reports of followed processes. Cheap if there are none.
     void refresh(std::uint64_t now_ns);
 
-    // Function images may be forgotten: frames make them anew.
+    // True: function images may be dropped; frames create them again.
     [[nodiscard]] bool is_full() const { return function_image_count_ >= kFunctionImagesMax; }
     void forget_images() { function_image_count_ = 0; }
 
