@@ -1,9 +1,9 @@
-// The Linux source: perf_event records of all CPUs in the order of time, as rows of samples, tracepoints, tasks and
-// counters.
+// The Linux source: converts perf_event records of all CPUs, in order of time, into rows of samples, tracepoints, tasks
+// and counters.
 //
-// One thread, and one of its own that empties the kernel's rings. begin(), then drain() whenever the wake descriptor is
-// readable or some time has passed, read_counters() about once a second, and finish() at the end. No memory is taken
-// for a sample.
+// One thread, and one of its own that empties the kernel's rings. Call begin(), then drain() whenever the wake
+// descriptor is readable or wait_ms_max() has passed, read_counters() about once a second, and finish() at the end.
+// Samples allocate no memory.
 #pragma once
 
 #include <cstdint>
@@ -40,27 +40,27 @@ namespace perfleet {
 
 struct PerfSourceOptions {
     EventSetOptions events;
-    bool include_self = false;  // system-wide: this process and its helpers, too
+    bool include_self = false;  // system-wide: also record this process and its helpers
     std::uint32_t helper_pid = 0;
-    // Reads the files that programs are mapped from. Null: they are read here.
+    // Reads the files of mapped images. Null: read in this process.
     std::shared_ptr<ImageReader> image_reader = nullptr;
-    // By BPF programs, with copies of the stack (events.user_stack_bytes) where they can't. Null: none does.
+    // Unwinds by BPF programs; where they can't, from stack copies (events.user_stack_bytes). Null: no BPF.
     std::shared_ptr<KernelUnwinder> kernel_unwinder = nullptr;
-    bool unwinds_samples = true;  // it; else only the stacks of threads that are off the CPU
-    // Frame pointers are followed instead once the kernel drops too many samples that it would unwind (--call-graph
-    // auto): programs of perf_event don't run while another BPF program does.
+    bool unwinds_samples = true;  // unwinds samples, too; else only stacks of off-CPU times
+    // Switch to frame pointers when the kernel drops too many samples that BPF programs unwind (--call-graph auto):
+    // perf_event programs don't run while another BPF program does.
     bool may_follow_frame_pointers = false;
-    // Threads are followed off the CPU, with about a row for so much time: by BPF where there is a kernel_unwinder and
-    // it can, else by the kernel's switches (switch_times.h). 0: they aren't.
+    // Off-CPU time per row, on average, in ns; 0: not recorded. Measured by BPF with a working kernel_unwinder, else
+    // from the kernel's switches (switch_times.h).
     std::uint64_t off_cpu_period_ns = 0;
     bool off_cpu_by_kprobe = false;  // for tests: OffCpuTracer::Options::is_by_kprobe
-    // Where programs write the rows of events.probes; null: there are none.
+    // Where programs write rows of events.probes; null: there are none.
     std::shared_ptr<ProbeArea> probe_area = nullptr;
-    // Rows of programs that run already, or that others start, too (probe_programs.h).
+    // Also take rows of running programs, or those started by others (probe_programs.h).
     bool finds_probe_programs = false;
     std::uint32_t stack_node_count_max = 1U << 19;
-    // Called with each file that a frame of a sample lies in, once for each of its contents while it is mapped. The
-    // path is borrowed until it returns.
+    // Called with each file that has frames of a sample, once for each content while it is mapped. The path is
+    // borrowed.
     ImageFiles::OnSampledFile on_sampled_file = nullptr;
 };
 
@@ -73,42 +73,42 @@ public:
 
     [[nodiscard]] const EventSet& events() const { return *events_; }
     [[nodiscard]] const KernelImages& kernel() const { return kernel_; }
-    [[nodiscard]] bool sees_kernel() const;  // frames of the kernel are among what is recorded
+    [[nodiscard]] bool sees_kernel() const;  // whether frames of the kernel are recorded
 
-    // Readable (EPOLLIN) when much waits to be drained.
+    // Readable when many records wait to be drained.
     [[nodiscard]] int wake_fd() const { return reader_.wake_fd(); }
 
-    // Starts recording. `sink` has an epoch open and is borrowed from now on. Begins with the tasks that run.
+    // Starts recording; first writes the running tasks. `sink` has an open epoch and is borrowed from now on.
     void begin(RowSink& sink);
 
-    // Takes what has come.
+    // Processes the available records.
     void drain();
-    // So soon what has come should be taken: BPF programs wait for what it tells, rings of probes are full soon.
+    // Longest time in ms until the next drain(): BPF programs wait for tables made from records, rings of probes fill
+    // quickly.
     [[nodiscard]] std::uint64_t wait_ms_max() const;
-    // May open the events anew (PerfSourceOptions::may_follow_frame_pointers).
+    // May reopen the events (PerfSourceOptions::may_follow_frame_pointers).
     void read_counters();
 
-    // True when none of the processes that were asked for is left, nor any that they forked. Never system-wide.
+    // True when all requested processes and their children have ended. Never true system-wide.
     [[nodiscard]] bool all_processes_ended() const;
 
-    // Between begin() and finish(), on the same thread as drain(). What is done stands as a row in the sink.
+    // To be called between begin() and finish(), on drain()'s thread. Applied requests are written as rows.
     [[nodiscard]] ControlAnswer take_request(const ControlRequest& order) override;
 
-    // Of the frequencies that were chosen, or requested since, so much is sampled from now on: what is measured
-    // system-wide, and no group. Time off the CPU likewise. A row of the sink says so for each event.
+    // Samples with this fraction of the chosen or requested frequencies, for system-wide events without a group, and
+    // for off-CPU time. Writes a row for each event.
     void scale_frequencies(double scale);
-    // What BPF programs take is measured from now on: that they have taken, 0 where none is there or it can't be known.
+    // Starts measuring the CPU time of BPF programs; bpf_run_ns() returns it in ns, 0 without BPF or if it is unknown.
     void measure_bpf();
     [[nodiscard]] std::uint64_t bpf_run_ns() const;
 
-    // Stops recording, and takes the rest.
+    // Stops recording, and processes the remaining records.
     void finish();
-    // Rows of probes, or of a benchmark.
+    // Number of rows of probes, or of a benchmark.
     [[nodiscard]] std::uint64_t probe_row_count() const { return probes_ != nullptr ? probes_->row_count() : 0; }
-    // Behind finish(): what the user should know of samples that the kernel didn't deliver, or that lack names; a
-    // sentence each.
+    // After finish(): warnings about samples that the kernel didn't deliver, or that lack names; a sentence each.
     [[nodiscard]] std::vector<std::string> missing_samples() const;
-    // Behind finish(): a row that says how the benchmark of the session has ended (protocol::kRunEnded).
+    // After finish(): writes a row with the status of the session's benchmark (protocol::kRunEnded).
     void append_run_end(std::uint64_t status);
 
     // CLOCK_MONOTONIC, the clock of all rows.
@@ -122,15 +122,15 @@ private:
     [[nodiscard]] bool is_behind() const;
     void take(std::size_t ring_index, std::span<const std::byte> record);
     void take_sample(const RecordBytes& record, std::size_t cpu_index);
-    // By the kernel's switches: a thread leaves its CPU, with its stack, and it is back.
+    // From the kernel's switches: a thread leaves its CPU, with its stack, and returns.
     void take_leaving(const SourceSample& sample, StackNumber stack);
     void take_switch(const RecordBytes& record, std::uint32_t cpu);
     void append_sample(Series series, const SourceSample& sample, std::uint32_t cpu, StackNumber stack,
                        std::uint64_t weight);
-    // What the other events of its group have counted since the last sample: a sample of each. Own: taken off, too.
+    // Makes a sample for each other event of the group from its counts since the last sample.
     void take_group_counts(const RecordOrigin& origin, const SourceSample& sample, std::uint32_t cpu,
                            std::optional<StackNumber> stack);
-    // Rows of a thread that was off the CPU: blocked, runnable, and who woke it.
+    // Rows of a thread's off-CPU time: blocked, runnable, and its waker.
     void append_off_cpu(const SourceSample& sample, std::uint32_t cpu, StackNumber stack);
     Result<Done> follow_targets();
     [[nodiscard]] Result<Done> set_rate(std::optional<std::uint32_t> event_index, const SamplingRate& rate);
@@ -150,25 +150,25 @@ private:
 
     void note_changed(std::uint32_t pid);
 
-    // When an epoch has begun.
+    // To be called when an epoch has begun.
     void define_present();
     void read_processes();
-    // Writes which cgroup the process is in where it is another one: `cgroup_id` is the kernel's, 0: it doesn't say.
+    // Writes the process's cgroup if it has changed. `cgroup_id` is the kernel's; 0: unknown.
     void watch_cgroup(std::uint32_t pid, std::uint64_t cgroup_id, std::uint32_t cpu);
     void end_missing(std::uint64_t time);
     void sweep_images();
 
     PerfSourceOptions options_;
-    std::shared_ptr<KernelUnwinder> kernel_unwinder_;  // null: no BPF program unwinds
-    std::unique_ptr<OffCpuTracer> off_cpu_;            // null: threads aren't followed
+    std::shared_ptr<KernelUnwinder> kernel_unwinder_;  // null: no unwinding by BPF
+    std::unique_ptr<OffCpuTracer> off_cpu_;            // null: no off-CPU time by BPF
     std::unique_ptr<ProbeReader> probes_;              // null: no program writes rows
-    std::unique_ptr<ProbePrograms> probe_programs_;    // null: only those of the command may
+    std::unique_ptr<ProbePrograms> probe_programs_;    // null: only the command's programs may
     std::unique_ptr<EventSet> events_;
     RingReader reader_;
     SampleReader samples_;
     KernelImages kernel_;
     std::uint64_t missed_count_ = 0;
-    std::vector<std::uint64_t> wanted_hz_;  // by event; 0: it has no frequency
+    std::vector<std::uint64_t> wanted_hz_;  // by event; 0: no frequency
     ImageTable images_;
     ImageIndex unknown_image_;
     ImageFinder finder_;
@@ -177,9 +177,9 @@ private:
     SampleStacks stacks_;
     CgroupWatch cgroups_;
     TimeMerge<KernelRing> merge_;
-    std::optional<SwitchTimes> switches_;  // empty: nobody follows them
+    std::optional<SwitchTimes> switches_;  // empty: not used
     std::uint64_t epoch_count_ = 0;
-    std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // by the id of an event that its leader samples
+    std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // by event id; of events that their leader samples
     KernelLosses losses_;
     SampleBalance balance_;
     std::vector<EventSet::Reading> held_readings_;  // the last ones
@@ -199,11 +199,11 @@ private:
     std::vector<SeenFork>* seen_forks_ = nullptr;  // within follow_frame_pointers()
     LogText log_;
 
-    std::string refusal_;  // why the last request wasn't done
+    std::string refusal_;  // why the last request was rejected
 
     std::uint32_t own_pid_ = 0;
     bool skips_own_ = false;
-    std::uint64_t time_ = 0;  // of the record at hand, never going back
+    std::uint64_t time_ = 0;  // of the current record, never decreasing
     std::uint64_t epoch_began_ = 0;
     std::uint32_t short_epochs_ = 0;  // in a row
 };

@@ -1,8 +1,8 @@
-// The memory that a collector shares with programs that have probes (probe/perfleet/probe.h): a file without a name, of
-// fixed size. The collector's own is found by the programs that it starts in their environment; one that runs already
-// makes its own, which the collector takes.
+// Memory that a collector shares with programs with probes (probe/perfleet/probe.h): an unnamed file of fixed size.
+// Programs that the collector starts find its file through their environment; running programs create their own, which
+// the collector opens.
 //
-// A resource. The collector never trusts what stands there, and only grows what is touched: a thread's ring.
+// A resource. The collector never trusts its content. Only touched pages, such as a thread's ring, use memory.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class ProbeArea {
 public:
     // Errors: as errno says.
     [[nodiscard]] static Result<std::unique_ptr<ProbeArea>> create();
-    // A process's, by its descriptor there. Errors: as errno says; kInvalid, where it isn't memory of this size that
-    // nobody can shorten.
+    // Opens a process's area, by its descriptor there. Errors: as errno says; kInvalid if it isn't memory of this size
+    // that is sealed against shrinking.
     [[nodiscard]] static Result<std::unique_ptr<ProbeArea>> take(std::uint32_t pid, int its_fd);
     ProbeArea(const ProbeArea&) = delete;
     ProbeArea& operator=(const ProbeArea&) = delete;
@@ -28,7 +28,7 @@ public:
 
     // For a program's environment: "PERFLEET_PROBES=/proc/PID/fd/FD".
     [[nodiscard]] std::string variable() const;
-    // No other memory has it while this exists.
+    // Unique among areas while this exists.
     [[nodiscard]] std::uint64_t inode() const { return inode_; }
 
     [[nodiscard]] perfleet_probe_area& head() const { return *head_; }

@@ -1,11 +1,11 @@
-// Programs with probes (probe/perfleet/probe.h) that run already, or that nobody started for this collector: their
-// probes are switched on, and the memory that they make is given to the reader.
+// Finds programs with probes (probe/perfleet/probe.h) that this collector didn't start: switches their probes on, and
+// gives their memory to the reader.
 //
-// One thread: the source's. A program is found by the section perfleet_door of a file that it has mapped as code. What
-// is read there, and of the memory, is hostile input; the only things that are written are the flag of the door and
-// what the memory's layout gives to the collector. It takes the right to trace the process (its user, CAP_SYS_PTRACE).
-// Left alone, with a message: programs that another collector records, that are in another PID namespace, or that
-// filter system calls, for the memory is made by one.
+// One thread: the source's. A program is recognised by the section perfleet_door of a file that it has mapped as code.
+// Everything read there and from the memory is hostile input; only the door's flag and the collector's fields in the
+// memory are written. Needs the right to trace the process (same user, or CAP_SYS_PTRACE). Skipped with a message:
+// programs that another collector records, that are in another PID namespace, or that filter system calls, because
+// creating the memory needs one.
 #pragma once
 
 #include <cstddef>
@@ -29,26 +29,26 @@ namespace perfleet {
 class ProbePrograms {
 public:
     static constexpr std::size_t kAreasMax = 64;
-    // Where the file that a process has mapped has its door; empty: nowhere, or it can't be read.
+    // The place of the door in a mapped file; empty: none, or unreadable.
     using FindDoor = std::function<std::optional<ProbeDoorPlace>(std::uint32_t pid, const Mapping& mapping)>;
 
     // `reader` is borrowed.
     ProbePrograms(ProbeReader& reader, FindDoor find_door, std::function<void(std::string_view)> log);
-    // Switches off what close() has not.
+    // Switches off probes that close() has not.
     ~ProbePrograms();
     ProbePrograms(const ProbePrograms&) = delete;
     ProbePrograms& operator=(const ProbePrograms&) = delete;
 
-    // The process is new, runs another program, mapped a file or has ended: visit() looks at it.
+    // To be called when the process is new, has executed a program, mapped a file or ended; visit() checks it.
     void note(std::uint32_t pid) { noted_.push_back(pid); }
-    // Some times a second: switches probes on, takes memory, and gives back that of processes that have ended.
+    // To be called several times a second: switches probes on, opens memory, and releases that of ended processes.
     void visit(ProcessTable& processes, std::uint64_t now_ns);
-    // Images have other indexes from now on.
+    // Images get new indexes from now on.
     void forget_images() { doors_.clear(); }
-    // Programs write no more: before the reader's last drain. A log says so where no program had probes.
+    // Switches probes off; to be called before the reader's last drain. Logs if no program had probes.
     void close();
 
-    // Of programs that are recorded now: one of a program and what it forked.
+    // Number of recorded areas; a program shares one with its forked children.
     [[nodiscard]] std::size_t area_count() const { return areas_.size(); }
 
 private:
@@ -59,11 +59,11 @@ private:
         int area_fd = -1;
         unsigned knock_count = 0;
         bool has_names = false;
-        std::shared_ptr<ProbeArea> area;  // shared with what it forked
+        std::shared_ptr<ProbeArea> area;  // shared with forked children
     };
 
     void look_at(std::uint32_t pid, ProcessTable& processes);
-    // Its address 0: the process has none.
+    // `door` is 0 if the process has none.
     [[nodiscard]] Program program_of(const Process& process);
     void serve(std::uint32_t pid, Program& program);
     void take(std::uint32_t pid, Program& program, int area_fd);
@@ -76,10 +76,10 @@ private:
     std::vector<std::uint32_t> noted_;
     std::uint64_t visited_ns_ = 0;
     std::size_t report_count_ = 0;
-    bool has_found_ = false;  // a program that has names of probes
+    bool has_found_ = false;  // a program with names of probes was found
     std::map<std::uint32_t, Program> programs_;
     std::vector<std::shared_ptr<ProbeArea>> areas_;
-    // By image and file offset; empty: there is none.
+    // By image and file offset; empty: none.
     std::map<std::pair<ImageIndex, std::uint64_t>, std::optional<ProbeDoorPlace>> doors_;
 };
 

@@ -1,8 +1,8 @@
-// Takes the rows that programs write with probes (probe/perfleet/probe.h) out of their rings, in the order of time.
+// Reads the rows that programs write with probes (probe/perfleet/probe.h) from their rings, in order of time.
 //
-// One thread: the source's. Everything in the areas is hostile input: a record whose id, kind or time can't be is
-// counted as malformed, a ring whose head can't be is given up, and nothing is trusted twice. Rings of threads that
-// have ended are emptied and freed. Beyond kRingsMax rings rows are counted and not read.
+// One thread: the source's. Everything in the areas is hostile input: a record with an impossible id, kind or time
+// counts as malformed, a ring with an impossible head is abandoned, and values are read only once. Rings of ended
+// threads are emptied and freed. Rows of more than kRingsMax rings are counted but not read.
 #pragma once
 
 #include <array>
@@ -29,13 +29,13 @@ namespace perfleet {
 struct ProbeEvent {
     std::string name;  // without "perfleet:"
     bool is_value = false;
-    Series series;  // of kind tracepoint, or latency: accumulated ones of a benchmark (probe/perfleet/bench.h)
+    Series series;  // of kind tracepoint, or latency (accumulated, of a benchmark: probe/perfleet/bench.h)
 };
 
 class ProbeReader {
 public:
-    // So many threads' pages are touched at most: of one collector's own memory, and as many of programs that ran
-    // before.
+    // Limit of rings whose pages are touched: those of the collector's own area, and as many of programs that were
+    // running.
     static constexpr std::size_t kRingsMax = 2 * PERFLEET_PROBE_SLOTS;
 
     // `events`: at least one.
@@ -46,25 +46,25 @@ public:
     ProbeReader(const ProbeReader&) = delete;
     ProbeReader& operator=(const ProbeReader&) = delete;
 
-    // `area` is borrowed until it is removed. What another collector's time has left in its rings is skipped where
-    // `is_taken_over`: rows, losses, and operations that began before.
+    // `area` is borrowed until it is removed. With `is_taken_over`, data of an earlier collector in its rings is
+    // skipped: rows, losses, and operations that began before.
     void add_area(ProbeArea& area, bool is_taken_over);
-    // Rows that are still there are lost.
+    // Rows still in the area are lost.
     void remove_area(const ProbeArea& area);
-    // None of its rings is used.
+    // Whether no ring of it is used.
     [[nodiscard]] bool is_idle(const ProbeArea& area) const;
 
-    // Rows up to the limit go into the sink. `now_ns`: CLOCK_MONOTONIC.
+    // Passes rows up to the time limit to the sink. `now_ns`: CLOCK_MONOTONIC.
     void drain(std::uint64_t time_limit_ns, std::uint64_t now_ns, RowSink& sink);
-    // The last time: programs write no more.
+    // The last drain: programs write no more.
     void finish(std::uint64_t now_ns, RowSink& sink);
 
-    // While it is stopped, rows are thrown away.
+    // If off, rows are dropped.
     void record(bool is_on) { is_recording_ = is_on; }
 
-    // Rings fill so quickly, or there are so few left, that they should be looked at soon.
+    // Rings fill so quickly, or so few are free, that they should be drained soon.
     [[nodiscard]] bool is_filling() const { return is_filling_; }
-    // Rows that the sink got.
+    // Rows passed to the sink.
     [[nodiscard]] std::uint64_t row_count() const { return row_count_; }
     [[nodiscard]] std::size_t used_count() const { return rings_.size(); }
 
@@ -72,9 +72,9 @@ private:
     class Ring;
     struct SharedArea {
         ProbeArea* area = nullptr;
-        std::uint64_t began_ns = 0;  // nothing of before is of the session
+        std::uint64_t began_ns = 0;  // earlier rows don't belong to the session
         bool is_taken_over = false;
-        std::uint64_t without_ring = 0;  // as was counted
+        std::uint64_t without_ring = 0;  // already counted
         std::bitset<PERFLEET_PROBE_SLOTS> is_used;
     };
 
@@ -83,17 +83,17 @@ private:
     // False: the ring is free again.
     bool look_after(Ring& ring, std::uint64_t now_ns, bool looks_for_ends);
     void count_without_ring(SharedArea& shared);
-    // Rows that found no ring, or one that isn't read.
+    // Counts rows without a ring, or in one that isn't read.
     void count_unread(std::uint64_t count);
     void count_malformed(std::uint64_t count);
-    // Of a ring's id; null: it isn't recorded.
+    // The event of an id in a ring; null: not recorded.
     const ProbeEvent* event_of(Ring& ring, std::uint64_t id);
     const ProbeEvent* find_event(const ProbeName& name);
 
     std::vector<ProbeEvent> events_;
     std::function<void(std::string_view)> log_;
     std::vector<std::unique_ptr<SharedArea>> areas_;
-    std::vector<std::unique_ptr<Ring>> rings_;  // those that threads have
+    std::vector<std::unique_ptr<Ring>> rings_;  // used by threads
     TimeMerge<Ring> merge_;
     RowSink* sink_ = nullptr;
     std::uint64_t began_ns_;
@@ -104,7 +104,7 @@ private:
     bool is_filling_ = false;
     bool is_recording_ = true;
     bool has_reported_full_ = false;
-    std::set<std::string> others_;  // reported
+    std::set<std::string> others_;  // already reported
 };
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// Reads the processes that run now, with their threads, names and mappings, from /proc into the table.
+// Reads running processes, with their threads, names and mappings, from /proc into the table.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace perfleet {
 
 struct ProcessScan {
     ImageFinder& finder;
-    ImageIndex unknown_image = 0;              // of mappings whose image can't be had
-    std::optional<std::uint32_t> skipped_pid;  // ourselves
+    ImageIndex unknown_image = 0;              // for mappings whose image is unavailable
+    std::optional<std::uint32_t> skipped_pid;  // this process
 
-    // These processes.
+    // Reads these processes.
     void read(std::span<const std::uint32_t> pids, ProcessTable& into) const;
-    // All of the machine.
+    // Reads all processes of the machine.
     void read_all(ProcessTable& into) const;
 };
 

@@ -1,10 +1,9 @@
-// Holds each sampling event against itself: what it counted against the weights of its samples. A sample that the
-// kernel makes no record of is in no other count: one that hits while another BPF program runs on its CPU (programs of
-// perf_event don't nest), one whose timer comes a period late, one of an event that the kernel throttles.
+// Detects samples that the kernel never recorded, by comparing each event's count with the weights of its samples. No
+// other count includes them: samples that hit while another BPF program runs on the CPU (perf_event programs don't
+// nest), whose timer is a period late, or that are throttled.
 //
-// What is counted as lost is certain, in whole periods: less where it isn't known. Each descriptor, and each thread
-// that inherits it, may end within a period: that is no loss, and is counted as kBelowPeriod, as rows that it would
-// have been.
+// Counts only certain losses, in whole periods; less in case of doubt. Each descriptor, and each thread that inherits
+// it, may end within a period: that is no loss and is counted as kBelowPeriod, in rows.
 //
 // One thread. Amounts are in the event's own unit.
 #pragma once
@@ -25,10 +24,10 @@ public:
     // Borrowed.
     explicit SampleBalance(const EventSet& events);
 
-    // Names the events that can't be held against themselves: clocks that count more than they sample (:u, :k, :I).
+    // Names the events that can't be compared: clocks that count more than they sample (:u, :k, :I).
     void begin(RowSink& sink) const;
 
-    // A sample came out of the ring of this CPU, whatever becomes of it.
+    // Counts a sample from the ring of this CPU, whatever happens to it later.
     void take(std::uint32_t event_index, std::size_t cpu_index, std::uint64_t time, std::uint64_t weight) {
         Cell& cell = cells_[(event_index * cpu_count_) + cpu_index];
         cell.weight += weight;
@@ -45,30 +44,29 @@ public:
             cell.last_time = time;
         }
     }
-    // The kernel says that so many records found no room in the ring of this CPU: kernels that don't count them by
-    // event.
+    // Counts records that had no space in the ring of this CPU, for kernels that don't count them by event.
     void take_lost(std::size_t cpu_index, std::uint64_t record_count);
     void take_throttle(std::uint32_t event_index, std::size_t cpu_index, std::uint64_t time, bool is_start);
     // A thread has inherited the events.
     void take_fork() { ++fork_count_; }
 
-    // Counts what is missing and wasn't counted before. All records that were written before `readings` have been
-    // taken. `later`: the same, or others behind them; what is lost while `readings` are read is among their losses.
+    // Counts new missing samples. All records written before `readings` must have been processed. `later`: the same
+    // readings, or later ones, whose losses include those during `readings`.
     void count(const std::vector<EventSet::Reading>& readings, const std::vector<EventSet::Reading>& later,
                RowSink& sink);
 
-    // Of the samples that BPF programs unwind, the part that was dropped since this was asked last; 0 while there are
-    // too few to say. The answer is of a window that begins anew with each one that isn't 0.
+    // The dropped fraction of samples that BPF programs unwind, since the last result above 0; 0 while there are too
+    // few samples.
     [[nodiscard]] double take_dropped_share();
 
-    // No BPF program unwinds from now on: what was missing before has been counted.
+    // BPF unwinding has ended; missing samples must have been counted.
     void forget_unwinder() { unwound_.assign(unwound_.size(), 0); }
 
-    // A sentence for each event of which so many samples are missing that shares may be wrong.
+    // A warning for each event that misses so many samples that shares may be wrong.
     [[nodiscard]] std::vector<std::string> warnings() const;
 
 private:
-    static constexpr std::uint64_t kOnTimeParts = 8;  // of a period: a sample so little off is on time
+    static constexpr std::uint64_t kOnTimeParts = 8;  // fraction of a period within which a sample is on time
 
     struct Cell {  // of an event on a CPU
         std::uint64_t weight = 0;
@@ -76,7 +74,7 @@ private:
         std::uint64_t period_max = 0;
         std::uint64_t lost_count = 0;  // take_lost()
         std::uint64_t last_time = 0;   // of a sample
-        std::uint64_t late_count = 0;  // periods that the timer skipped; of events of CPUs alone
+        std::uint64_t late_count = 0;  // periods skipped by the timer; only for events of CPUs
         std::uint64_t throttled_since = 0;
         std::uint64_t throttled_ns = 0;
     };
@@ -84,7 +82,7 @@ private:
         std::uint64_t rows = 0;
         std::uint64_t throttled = 0;  // of them, at most
         std::uint64_t late = 0;
-        std::uint64_t below_period = 0;  // not of them
+        std::uint64_t below_period = 0;  // not among them
         std::uint64_t ring_lost = 0;     // likewise
     };
     struct Counted {
@@ -113,7 +111,7 @@ private:
     std::vector<Counted> counted_;       // by event
     std::vector<std::uint8_t> unwound_;  // by event: whether a BPF program unwinds its samples
     std::uint64_t fork_count_ = 0;
-    bool has_met_programs_ = false;  // of others, which keep those that unwind from being run
+    bool has_met_programs_ = false;  // other users' BPF programs, which prevent runs of those that unwind
     Window window_began_;
 };
 

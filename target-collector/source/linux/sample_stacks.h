@@ -1,8 +1,8 @@
-// From the call chain of a sample to the number of its stack in the epoch, however the chain was recorded: by the
-// kernel alone, unwound by BPF programs, or with a copy of the user's stack. A chain that isn't whole ends in a frame
-// that says why.
+// Converts the call chain of a sample into its stack number in the epoch, for all kinds of chains: from the kernel
+// alone, unwound by BPF programs, or with a copy of the user stack. An incomplete chain ends in a frame with the
+// reason.
 //
-// Also keeps BPF programs informed of processes. One thread. No memory is taken for a chain that was seen before.
+// Also updates BPF programs about processes. One thread. Chains that were seen before allocate no memory.
 #pragma once
 
 #include <cstdint>
@@ -37,32 +37,32 @@ public:
         ImageFiles& files;
         ProcessTable& processes;
         KernelUnwinder* kernel_unwinder;  // null: no BPF program unwinds
-        bool unwinds_samples;             // it; else only the stacks of threads that are off the CPU
+        bool unwinds_samples;             // unwinds samples, too; else only stacks of off-CPU times
     };
     explicit SampleStacks(const Parts& parts);
 
-    // Samples without names of interpreted functions that were called.
+    // Number of samples with unnamed interpreted functions.
     [[nodiscard]] std::uint64_t names_not_read() const { return names_not_read_; }
 
-    // Before stack_of(): of a thread that was off the CPU, its kernel part begins with what called the scheduler.
+    // To be called before stack_of() for off-CPU samples: the kernel part then begins with the scheduler's caller.
     void leave_out_scheduler(SourceSample& sample);
     // May begin another epoch.
     [[nodiscard]] StackNumber stack_of(const SourceSample& sample, std::uint32_t event_index,
                                        EpochDefinitions& definitions, RowSink& sink, std::uint64_t time);
 
-    // Behind the samples that are shown: what BPF programs have read of interpreted code that samples name.
+    // Takes the code objects that BPF programs have read for samples; to be called after these samples were shown.
     void take_codes();
-    // Names of JIT code that have come since.
+    // Reads new names of JIT code.
     void refresh_code(std::uint64_t now_ns) { code_.refresh(now_ns); }
 
-    // What BPF programs know of a process is brought up to date by publish_changed(), where they unwind it.
-    // `is_wanted`: from now on.
+    // Marks a process whose data for BPF programs is outdated; publish_changed() updates it if they unwind it.
+    // `is_wanted`: unwind it from now on.
     void note_changed(std::uint32_t pid, bool is_wanted = false);
     void publish_changed(std::uint64_t time);
 
-    // Numbers of stacks have another meaning from now on.
+    // Stack numbers get a new meaning from now on.
     void forget_stacks() { chains_.clear(); }
-    // Images have, which are many: true where it would help.
+    // Whether forget_images() would free many images.
     [[nodiscard]] bool has_many_images() const { return code_.is_full(); }
     void forget_images();
 
@@ -77,19 +77,20 @@ private:
             }
         }
     };
-    // The kernel's part of the chain, and behind it what is unwound from the copy of the user's stack.
+    // The kernel's part of the chain, then the part unwound from the copy of the user stack.
     std::span<const std::uint64_t> unwound_words(const SourceSample& sample, const MappingList& mappings,
                                                  const Count& count);
-    // The kernel's part of the chain, and behind it the user's.
+    // The kernel's part of the chain, then the user's.
     std::span<const std::uint64_t> join_words(const SourceSample& sample, std::span<const std::uint64_t> user_chain,
                                               UnwindEnd end);
-    // Of the kernel's chain: marked where it is cut.
+    // The kernel's chain, marked if it is cut.
     [[nodiscard]] std::span<const std::uint64_t> callchain_words(const SourceSample& sample, std::uint32_t event_index,
                                                                  const Count& count);
     [[nodiscard]] bool is_cut(std::span<const std::uint64_t> callchain, std::uint32_t event_index) const;
-    // Marks a chain that isn't whole by an outermost frame that says why.
+    // Ends an incomplete chain with an outermost frame that gives the reason.
     void mark_truncated(std::span<const std::uint64_t> words);
-    // Of all images of a process: a walk in the kernel may go on, on another stack, where one of a copy ends.
+    // Makes the tables of all images of a process: a walk in the kernel may continue on another stack than the copied
+    // one.
     void make_tables(std::uint32_t pid, const MappingList& mappings);
     [[nodiscard]] bool is_interpreted(std::uint32_t pid);
     static void count_end(UnwindEnd end, const Count& count);
@@ -101,12 +102,12 @@ private:
     PythonFrames python_;
     ChainCache chains_;
     StackUnwinder unwinder_;
-    std::uint64_t tables_made_generation_ = 0;  // of the mappings whose tables were made last (make_tables)
+    std::uint64_t tables_made_generation_ = 0;  // of mappings handled by the last make_tables()
     StackUnwinder::Chain unwound_;
-    std::vector<std::uint64_t> words_;  // of the sample at hand
+    std::vector<std::uint64_t> words_;  // of the current sample
     std::vector<std::uint64_t> kernel_words_;
     std::unique_ptr<ResolvedStack> resolved_;
-    std::vector<std::size_t> callchain_depths_;  // by event: frames that the kernel gives at most
+    std::vector<std::size_t> callchain_depths_;  // by event: the kernel's limit of frames
     std::vector<std::uint32_t> changed_pids_;
     std::uint64_t names_not_read_ = 0;
     std::uint64_t unwinder_ticked_ns_ = 0;

@@ -1,5 +1,5 @@
-// The frames at the leaf of a kernel chain that are the scheduler's own: what a thread that left its CPU waits for
-// stands behind them.
+// Recognises the scheduler's own frames at the leaf of a kernel chain; their caller is what an off-CPU thread waits
+// for.
 //
 // A value.
 #pragma once
@@ -14,10 +14,10 @@ namespace perfleet {
 
 class SchedulerFrames {
 public:
-    // None where the kernel's symbols are hidden.
+    // Recognises none if the kernel's symbols are hidden.
     explicit SchedulerFrames(const KernelImages& kernel);
 
-    // How many of the chain's first frames are the scheduler's, or of BPF programs that it has called.
+    // Number of leading frames that belong to the scheduler, or to BPF programs that it has called.
     [[nodiscard]] std::size_t count(std::span<const std::uint64_t> addresses) const;
 
 private:
@@ -26,7 +26,7 @@ private:
         std::uint64_t end = 0;
     };
     std::vector<Function> functions_;
-    Function text_;  // beyond it are BPF programs and trampolines, and modules
+    Function text_;  // beyond it are BPF programs, trampolines and modules
 };
 
 }  // namespace perfleet

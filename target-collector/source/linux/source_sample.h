@@ -1,4 +1,4 @@
-// A sample of the Linux source: a record, and what a BPF program says of it in its raw data (bpf/unwind_layout.h).
+// A sample of the Linux source: a record, with data of a BPF program in its raw part (bpf/unwind_layout.h).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace perfleet {
 
-// What all records of the source have in the same place: perf_attr.h.
+// The fields at the same place in all records of the source (perf_attr.h).
 inline constexpr RecordLayout kCommonLayout{.sample_type = perf::sample_type::kIdentifier | perf::sample_type::kIp |
                                                            perf::sample_type::kTid | perf::sample_type::kTime |
                                                            perf::sample_type::kCpu};
 
-// What an OffCpuTracer says of a thread that has come back to a CPU.
+// An OffCpuTracer's data about a thread that is back on a CPU.
 struct OffCpuTime {
     std::uint64_t blocked_ns = 0;  // 0: no row
     std::uint64_t runnable_ns = 0;
@@ -29,7 +29,7 @@ struct SourceSample : SampleRecord {
     OffCpuTime off_cpu;
 };
 
-// Takes what a BPF program has emitted from the raw data, the period too. False: the data break their format.
+// Parses a BPF program's raw data, including the period. False: malformed.
 [[nodiscard]] bool take_unwound(SourceSample& sample, bool is_off_cpu);
 
 }  // namespace perfleet

@@ -1,6 +1,6 @@
-// How long threads are off the CPU by the switches that perf_event tells of: for machines where no BPF program may
-// follow them (bpf/off_cpu_tracer.h). Blocked and runnable can't be told apart but for a thread that was preempted: the
-// time until a thread that has blocked is back on a CPU counts as blocked.
+// Measures off-CPU time from perf_event's switch records, for machines without BPF programs for it
+// (bpf/off_cpu_tracer.h). Blocked and runnable time are only separated for preempted threads: otherwise the whole time
+// until the thread is back on a CPU counts as blocked.
 //
 // A value. One thread; bounded: kThreadsMax.
 #pragma once
@@ -19,32 +19,32 @@ class SwitchTimes {
 public:
     static constexpr std::size_t kThreadsMax = 65'536;
 
-    // About so much time off the CPU has one row; periods vary by a half to either side.
+    // `period_ns`: average off-CPU time per row; each period varies by up to half in either direction.
     explicit SwitchTimes(std::uint64_t period_ns) : period_ns_{period_ns} {}
     void set_period(std::uint64_t period_ns) { period_ns_ = period_ns; }
 
     struct Left {
         std::uint64_t time_ns = 0;
         StackNumber stack;
-        std::uint64_t epoch = 0;  // whose number it is
+        std::uint64_t epoch = 0;  // epoch of its stack number
     };
-    // The thread leaves its CPU. False: there are too many of them.
+    // The thread leaves its CPU. False: too many threads.
     bool leave(std::uint32_t tid, const Left& left);
-    // It was still runnable when it left.
+    // It was preempted: still runnable when it left.
     void note_preempted(std::uint32_t tid);
 
     struct Back {
         Left left;
-        std::uint64_t blocked_ns = 0;  // what a row weighs now; 0: there is none
+        std::uint64_t blocked_ns = 0;  // weight of the row; 0: no row
         std::uint64_t runnable_ns = 0;
     };
-    // It is back. Nothing: no row is due.
+    // It is back on a CPU. Nothing: no row is due.
     [[nodiscard]] std::optional<Back> come(std::uint32_t tid, std::uint64_t time_ns);
 
     void forget(std::uint32_t tid) { threads_.erase(tid); }
 
 private:
-    // Time that has no row yet, and how much of it has the next one.
+    // Off-CPU time without a row so far, and the sum at which the next row is due.
     struct Sum {
         std::uint64_t time_ns = 0;
         std::uint64_t due_ns = 0;

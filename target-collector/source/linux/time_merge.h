@@ -1,7 +1,7 @@
-// Puts the records of all rings in the order of their times.
+// Merges the records of all rings in order of time.
 //
-// Each ring is nearly sorted; the merge always takes the ring whose oldest record is the oldest of all. Records younger
-// than the limit stay in their rings: something older may still be on its way on another CPU.
+// Each ring is nearly sorted; the merge takes the ring whose first record is the oldest. Records younger than the limit
+// remain in their rings: older ones may still arrive on another CPU.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +17,14 @@
 
 namespace perfleet {
 
-// `Ring` has front(), pop(), and front_time_ns() where its records aren't perf's.
+// `Ring` has front() and pop(), and front_time_ns() if its records aren't perf's.
 template <class Ring>
 class TimeMerge {
 public:
     explicit TimeMerge(std::span<const std::unique_ptr<Ring>> rings) : rings_{rings} { heap_.reserve(rings.size()); }
 
-    // Visits (ring index, record) of all records up to `time_limit`, oldest first. A record that doesn't say its time
-    // is visited at once. The visitor borrows the record.
+    // Visits (ring index, record) of all records up to `time_limit`, oldest first. A record without a time is visited
+    // at once. The visitor borrows the record.
     template <class Visitor>
     void pass_until(std::uint64_t time_limit, Visitor visitor) {
         heap_.clear();
@@ -35,7 +35,7 @@ public:
         while (!heap_.empty()) {
             const std::size_t ring_index = heap_.front().ring_index;
             Ring& ring = *rings_[ring_index];
-            // As long as this ring has the oldest record the heap needs no care.
+            // While this ring has the oldest record the heap needs no update.
             const std::uint64_t second_time = time_of_second();
             bool has_more = true;
             do {
@@ -62,7 +62,7 @@ private:
         return a.time != b.time ? a.time > b.time : a.ring_index > b.ring_index;
     }
 
-    // Puts a front that has become younger where it belongs.
+    // Restores the heap after its front has become younger.
     void sift_down() {
         std::size_t at = 0;
         for (std::size_t child = 1; child < heap_.size(); child = (2 * at) + 1) {

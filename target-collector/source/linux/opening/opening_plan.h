@@ -1,9 +1,9 @@
-// What is opened for each thread on each CPU, and in which order.
+// The descriptors to open for each thread on each CPU, in this order:
 //
 //   side-band · an event by itself · … · a group: its leader, its other events, a reader of the whole group · …
 //
-// A group is switched on and off by its leader alone: all others are enabled from the beginning, and count while it
-// does. So times enabled and running are the same for all of them.
+// A group is enabled and disabled by its leader alone: other members are always enabled and count while the leader
+// does. So times enabled and running are equal in the group.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -29,10 +29,10 @@ struct OpenEvent {
 enum class OpeningRole : std::uint8_t {
     kSideBand,
     kAlone,
-    kLeader,  // opens a group: the openings behind it get its descriptor as group_fd
+    kLeader,  // opens a group: later openings use its descriptor as group_fd
     kMember,
     kReader,
-    kOutput,  // what a BPF program emits an event's samples through, on a CPU; in no plan
+    kOutput,  // through which a BPF program emits samples, on a CPU; not planned
 };
 
 [[nodiscard]] constexpr bool joins_group(OpeningRole role) {
@@ -42,18 +42,18 @@ enum class OpeningRole : std::uint8_t {
 struct Opening {
     perf_event_attr attr{};
     OpeningRole role = OpeningRole::kAlone;
-    std::uint32_t event_index = 0;  // of a reader that of its leader; of the side-band kSideBandIndex
+    std::uint32_t event_index = 0;  // for a reader that of its leader; for the side-band kSideBandIndex
 };
 inline constexpr std::uint32_t kSideBandIndex = 0xffff'ffff;
 
-// `options` are those of events; the side-band never waits for an exec.
+// `options` apply to events; the side-band never waits for an exec.
 [[nodiscard]] std::vector<Opening> plan_openings(std::span<const OpenEvent> events, const AttrOptions& options,
                                                  const PerfFeatures& features);
 
-// Of the group that this event is in; itself when it is in none.
+// The leader of this event's group; the event itself if it has none.
 [[nodiscard]] std::uint32_t leader_of(std::span<const OpenEvent> events, std::uint32_t event_index);
 
-// How many of them a thread and CPU need.
+// Number of openings for a thread and CPU.
 [[nodiscard]] std::size_t opening_count(std::span<const OpenEvent> events);
 
 }  // namespace perfleet

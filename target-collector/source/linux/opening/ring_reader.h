@@ -1,11 +1,11 @@
-// Empties the kernel's rings on a thread of its own, as often as they call: a small ring is full in a fraction of the
-// time that a batch takes to be sealed.
+// Empties the kernel's rings on a thread of its own when they signal: a small ring fills much faster than a batch is
+// sealed.
 //
-// The thread only copies. Where the system allows it, it runs before all ordinary threads (SCHED_FIFO): who waits for
-// the end of another thread's time slice, some milliseconds, finds a small ring full. It goes back to ordinary
-// scheduling when it needs more than a quarter of a processor.
+// The thread only copies. If permitted it runs with real-time priority (SCHED_FIFO), because waiting some milliseconds
+// for another thread's time slice would fill a small ring. It returns to ordinary scheduling if it uses more than a
+// quarter of a CPU.
 //
-// A resource: its thread ends with it. The rings are borrowed; nobody else fetches from them or shows what was fetched.
+// A resource: the destructor ends the thread. The rings are borrowed; only this class calls their fetch() and show().
 #pragma once
 
 #include <pthread.h>
@@ -26,25 +26,25 @@ namespace perfleet {
 
 class RingReader {
 public:
-    // With `calls_at_once` each wake-up by the kernel goes on to who takes the records.
+    // `calls_at_once`: each wake-up by the kernel also wakes the thread that processes records.
     explicit RingReader(std::span<const std::unique_ptr<KernelRing>> rings, bool calls_at_once = false);
     ~RingReader();
     RingReader(const RingReader&) = delete;
     RingReader& operator=(const RingReader&) = delete;
 
-    // Starts the thread. Errors: kFull and the like, when the system has no descriptors left.
+    // Starts the thread. Errors: kFull and the like, if the system has no descriptors left.
     [[nodiscard]] Result<Done> start();
-    // Ends it. Rings are emptied by show() alone from now on.
+    // Ends the thread. From now on only show() empties the rings.
     void stop();
 
-    // Readable (EPOLLIN) when the records that wait should be taken soon.
+    // Readable (EPOLLIN) when waiting records should be processed soon.
     [[nodiscard]] int wake_fd() const { return wake_event_.fd(); }
 
-    // Fetches and shows what is in the rings, in their order. The thread that takes the records.
+    // Fetches and shows the rings' records, in order. For the thread that processes records.
     void show();
 
 private:
-    // Whoever holds it runs with the priority of the one that waits for it.
+    // A mutex with priority inheritance.
     class Mutex {
     public:
         Mutex();

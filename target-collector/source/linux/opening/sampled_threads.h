@@ -1,4 +1,4 @@
-// The threads that a session opens its events on, as they are when it begins.
+// The threads on which a session opens its events at its beginning.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 namespace perfleet {
 
 struct SampledThread {
-    std::int32_t tid = -1;    // -1: everything that runs
-    bool is_required = true;  // without it there is no point in going on
-    bool is_sampled = true;   // else only its mappings and names are of interest
+    std::int32_t tid = -1;    // -1: the whole machine
+    bool is_required = true;  // an error if it can't be opened
+    bool is_sampled = true;   // else only its mappings and names are recorded
 };
 
 struct SampledThreads {
     std::vector<SampledThread> threads;
-    std::vector<std::uint32_t> pids;  // their processes; none where everything is recorded
+    std::vector<std::uint32_t> pids;  // their processes; empty if everything is recorded
 
-    // Errors: kNotFound, with the option that names what isn't there.
+    // Errors: kNotFound, with the option that names a missing task.
     [[nodiscard]] static Result<SampledThreads> find(const EventSetOptions& options);
 
-    // All threads of a process that may end, or may not be profiled; nothing of this one, or where there is none.
+    // Adds all threads of a process that may end, or may not be profiled; ignores this process and unknown ones.
     void add_optional(std::uint32_t pid);
 
 private:
