@@ -68,7 +68,7 @@ public:
     };
 
 private:
-    // State after the last resolve(): the number of places, and those that were dropped.
+    // State after each resolve(): the numbers of places and of dropped ones so far.
     struct ResolvedTable {
         std::size_t place_count = 0;
         std::size_t dropped_count = 0;

@@ -55,8 +55,8 @@ public:
     void count(const std::vector<EventSet::Reading>& readings, const std::vector<EventSet::Reading>& later,
                RowSink& sink);
 
-    // The dropped fraction of samples that BPF programs unwind, since the last result above 0; 0 while there are too
-    // few samples.
+    // The dropped fraction of samples that BPF programs unwind, since the last call with enough samples; 0 while
+    // there are too few.
     [[nodiscard]] double take_dropped_share();
 
     // BPF unwinding has ended; missing samples must have been counted.
