@@ -58,13 +58,13 @@ inline constexpr std::uint64_t kRequestTimeoutNsMax = 3'600'000'000'000;
 // Strikes of one kind after which a peer is disconnected; half of them decay each acknowledgement interval. A collector
 // may legally send a whole window of batches at once, and again later, if the gateway was restarted and forgot its
 // credit.
-inline constexpr std::uint32_t kMisdeedsMax = 4 * limits::kSendWindowBatches;
-inline constexpr std::size_t kMisdeedsSizeBytesMax = 64U << 20;
+inline constexpr std::uint32_t kStrikesMax = 4 * limits::kSendWindowBatches;
+inline constexpr std::size_t kStrikesSizeBytesMax = 64U << 20;
 inline constexpr std::uint32_t kPeersWatchedMax = 65'536;
 // A collector repeats its Hello once per acknowledgement interval at most, or when it is asked to. If a peer with a
 // Welcome sends more Hellos than this, less what decays, the gateway decodes them but doesn't answer.
 inline constexpr std::uint32_t kHellosRepeatedMax = 8;
-static_assert(kHellosRepeatedMax < kMisdeedsMax);
+static_assert(kHellosRepeatedMax < kStrikesMax);
 
 // -- cardinality ------------------------------------------------------------------------------------------------------
 inline constexpr std::uint64_t kCardinalityWindowNs = 3'600'000'000'000;
@@ -89,6 +89,6 @@ inline constexpr std::uint32_t kImageChecksOfOwnerMax = 4;  // waiting or runnin
 inline constexpr std::uint32_t kImageOwnersMax = 65'536;    // with a budget that isn't full
 // A refused image counts as this many bytes plus those that it unpacked to, as a strike and in its owner's budget: the
 // fifth within a second closes the connection, or an earlier one.
-inline constexpr std::uint64_t kImageRefusedBytes = kMisdeedsSizeBytesMax / 4;
+inline constexpr std::uint64_t kImageRefusedBytes = kStrikesSizeBytesMax / 4;
 
 }  // namespace perfleet::intake_limits

@@ -36,7 +36,7 @@ ControlServer::Incoming ControlServer::take() {
     for (int i = 0; i < count; ++i) {
         const int fd = events[static_cast<std::size_t>(i)].data.fd;
         if (fd == listen_fd_.get()) {
-            let_in();
+            accept_operators();
             continue;
         }
         const auto one = operators_.find(fd);
@@ -48,13 +48,13 @@ ControlServer::Incoming ControlServer::take() {
         if (is_there && write_to(one->second) && read_from(one->second, incoming)) {
             watch(one->second);
         } else {
-            show_out(one, incoming);
+            disconnect(one, incoming);
         }
     }
     return incoming;
 }
 
-void ControlServer::let_in() {
+void ControlServer::accept_operators() {
     for (;;) {
         FileDescriptor fd{::accept4(listen_fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
         if (!fd) {
@@ -132,7 +132,7 @@ void ControlServer::watch(Operator& one) const {
     ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_MOD, one.fd.get(), &event);
 }
 
-void ControlServer::show_out(Operators::iterator one, Incoming& into) {
+void ControlServer::disconnect(Operators::iterator one, Incoming& into) {
     for (const auto& [ticket, id] : one->second.unanswered) {
         into.withdrawn.push_back(ticket);
         owners_.erase(ticket);

@@ -43,12 +43,12 @@ private:
     using Operators = std::unordered_map<int, Operator>;  // by descriptor
 
     ControlServer(std::string folder, FileDescriptor listen_fd, FileDescriptor epoll_fd);
-    void let_in();
+    void accept_operators();
     // False: the operator has disconnected, or must be disconnected.
     [[nodiscard]] bool read_from(Operator& from, Incoming& into);
     [[nodiscard]] bool write_to(Operator& to);
     void watch(Operator& one) const;
-    void show_out(Operators::iterator one, Incoming& into);
+    void disconnect(Operators::iterator one, Incoming& into);
 
     std::string folder_;
     FileDescriptor listen_fd_;

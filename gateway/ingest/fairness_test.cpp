@@ -206,13 +206,13 @@ TEST_F(FairnessTest, ASpoolThatTurnsOverFastIsNotCutOffForIt) {
 
 TEST_F(FairnessTest, WhoGoesOnSendingNonsenseIsCutOff) {
     say_hello();
-    for (std::uint32_t i = 0; i < intake_limits::kMisdeedsMax; ++i) {
+    for (std::uint32_t i = 0; i < intake_limits::kStrikesMax; ++i) {
         take("vandal", sample::Frame(24, std::byte{0xff}));
     }
     EXPECT_TRUE(link_.cut_off.empty());
     // Some of it is forgiven with time.
     pass(limits::kAckIntervalNs);
-    for (std::uint32_t i = 0; i < intake_limits::kMisdeedsMax / 2; ++i) {
+    for (std::uint32_t i = 0; i < intake_limits::kStrikesMax / 2; ++i) {
         take("vandal", sample::Frame(24, std::byte{0xff}));
     }
     EXPECT_TRUE(link_.cut_off.empty());
@@ -223,7 +223,7 @@ TEST_F(FairnessTest, WhoGoesOnSendingNonsenseIsCutOff) {
 }
 
 TEST_F(FairnessTest, WhoGoesOnSendingAGatewaysOwnMessagesIsCutOff) {
-    for (std::uint32_t i = 0; i < intake_limits::kMisdeedsMax; ++i) {
+    for (std::uint32_t i = 0; i < intake_limits::kStrikesMax; ++i) {
         take("vandal", encode_ack({}));
     }
     EXPECT_TRUE(link_.cut_off.empty());
@@ -238,7 +238,7 @@ TEST_F(FairnessTest, WhoGoesOnSendingWithoutASessionIsCutOff) {
         sample::batch(sample_batch(kTarget, kSession, Seq{1}).build()),
     };
     for (std::uint32_t round = 1; round <= frames.size(); ++round) {
-        for (std::uint32_t i = 0; i < intake_limits::kMisdeedsMax; ++i) {
+        for (std::uint32_t i = 0; i < intake_limits::kStrikesMax; ++i) {
             take("vandal", frames[round - 1]);
         }
         EXPECT_EQ(ingest_->counts().peers_cut.total(), round - 1);
@@ -254,7 +254,7 @@ TEST_F(FairnessTest, WhoGoesOnSayingHelloGetsNoAnswerAndIsCutOff) {
         return replies("vandal").size();
     };
     std::size_t answers = 0;
-    for (std::uint32_t i = 0; i <= intake_limits::kMisdeedsMax; ++i) {
+    for (std::uint32_t i = 0; i <= intake_limits::kStrikesMax; ++i) {
         answers += greet(i);
     }
     EXPECT_EQ(answers, 1 + intake_limits::kHellosRepeatedMax);
@@ -265,7 +265,7 @@ TEST_F(FairnessTest, WhoGoesOnSayingHelloGetsNoAnswerAndIsCutOff) {
 }
 
 TEST_F(FairnessTest, ACollectorThatRepeatsItsHelloIsAnswered) {
-    for (std::uint32_t i = 0; i < 2 * intake_limits::kMisdeedsMax; ++i) {
+    for (std::uint32_t i = 0; i < 2 * intake_limits::kStrikesMax; ++i) {
         say_hello();
         EXPECT_EQ(reply().type, ReplyType::kWelcome) << i;
         pass(limits::kAckIntervalNs);

@@ -85,8 +85,8 @@ void Ingest::State::warn(std::string text) {
     log(text);
 }
 
-bool Ingest::State::misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes) {
-    static_assert(kReasonCount<PeerCut> <= AbuseLimiter::kSortsMax);
+bool Ingest::State::add_strike(const std::string& routing_id, PeerCut reason, std::size_t size_bytes) {
+    static_assert(kReasonCount<PeerCut> <= AbuseLimiter::kKindsMax);
     if (abuse_limiter.is_enough(routing_id, static_cast<std::size_t>(reason), size_bytes)) {
         counts.peers_cut.add(reason);
         warn("a peer was cut off: " + std::string{reason_name(reason)});
@@ -108,7 +108,7 @@ void Ingest::State::refuse_session(const std::string& routing_id, SessionId sess
     counts.sessions_refused.add(why);
     warn("a collector was refused: " + message);
     send(routing_id, encode_refused({session, Seq{0}, reason, message}));
-    misbehaved(routing_id, PeerCut::kRefused, frame_size_bytes);
+    add_strike(routing_id, PeerCut::kRefused, frame_size_bytes);
 }
 
 void Ingest::State::refuse_batch(Session& session, Seq seq, RefusedReason reason, const std::string& message) {
@@ -193,7 +193,7 @@ void Ingest::State::store_again() {
 void Ingest::State::ask_again() {
     std::vector<SessionPtr> sessions;
     table.for_each_peer([&](const SessionPtr& session) {
-        if (std::exchange(session->was_passed_over, false)) {
+        if (std::exchange(session->was_ignored_while_stuck, false)) {
             sessions.push_back(session);
         }
     });
@@ -339,7 +339,7 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
     auto message = state.decoder.decode(frame_untrusted);
     if (!message) {
         state.counts.messages_malformed.add(malformed_of(message.error().code));
-        state.misbehaved(id, PeerCut::kMalformed, frame_untrusted.size());
+        state.add_strike(id, PeerCut::kMalformed, frame_untrusted.size());
         return;
     }
     const bool was_empty = state.group.is_empty();
@@ -355,7 +355,7 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
                        if (state.table.find_peer(id) == nullptr) {
                            state.send(id, encode_hello_again(state.options.incarnation));
                        }
-                       state.misbehaved(id, PeerCut::kMalformed, frame_untrusted.size());
+                       state.add_strike(id, PeerCut::kMalformed, frame_untrusted.size());
                    },
                },
                *message);

@@ -32,7 +32,7 @@ SessionPtr Ingest::State::session_of(const std::string& routing_id, const Sessio
     const bool is_its_own = speaker == nullptr || session == nullptr || session->record.target == speaker->target;
     if (session == nullptr || session->record.session != named || !is_its_own) {
         send(routing_id, encode_hello_again(options.incarnation));
-        misbehaved(routing_id, PeerCut::kNoSession, frame_size_bytes);
+        add_strike(routing_id, PeerCut::kNoSession, frame_size_bytes);
         return nullptr;
     }
     table.touch(session);
@@ -125,7 +125,7 @@ bool Ingest::State::is_hello_ignored(const std::string& routing_id, const Sessio
     if (speaking == nullptr || (speaking->finished && speaking->record.session != session)) {
         return false;
     }
-    return misbehaved(routing_id, PeerCut::kHello, frame_size_bytes) ||
+    return add_strike(routing_id, PeerCut::kHello, frame_size_bytes) ||
            abuse_limiter.count_of(routing_id, static_cast<std::size_t>(PeerCut::kHello)) >
                intake_limits::kHellosRepeatedMax;
 }
@@ -205,7 +205,7 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
     move_into_session(batch, session->record);
     if (seq.value == 0) {
         counts.messages_malformed.add(MessageMalformed::kSeq);
-        misbehaved(routing_id, PeerCut::kMalformed, batch.size_bytes);
+        add_strike(routing_id, PeerCut::kMalformed, batch.size_bytes);
         return;
     }
     const Seq oldest_retained{batch.oldest_retained_seq};
@@ -221,7 +221,7 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
     }
     if (is_stuck()) {
         counts.batches_ignored.add(BatchIgnored::kStoreStuck);
-        session->was_passed_over = true;
+        session->was_ignored_while_stuck = true;
         return;
     }
     if (session->progress.is_beyond(seq, oldest_retained)) {
@@ -245,7 +245,7 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
         // No prefix passes over it before the collector says that it has let it go: the reply may get lost.
         counts.batches_refused.add(admission.refusal());
         refuse_batch(*session, seq, reason_of(admitted.error().code), admitted.error().message);
-        misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
+        add_strike(routing_id, PeerCut::kRefused, batch.size_bytes);
         return;
     }
     if (lies_ahead(admitted->record.bucket, now.utc)) {
@@ -276,7 +276,7 @@ void Ingest::State::on_batch_ahead(const std::string& routing_id, Session& sessi
         counts.batches_refused.add(BatchRefusal::kFuture);
         refuse_batch(session, batch.header.seq, RefusedReason::kAhead,
                      "it is " + std::to_string(hours) + " hours in the future, by this machine's clock");
-        misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
+        add_strike(routing_id, PeerCut::kRefused, batch.size_bytes);
         return;
     }
     if (!std::exchange(session.is_deferred, true)) {
@@ -299,7 +299,7 @@ std::optional<Partition> Ingest::State::partition_for(Session& session, BucketNu
 
 void Ingest::State::ignore(const std::string& routing_id, BatchIgnored reason, const BatchUntrusted& batch) {
     counts.batches_ignored.add(reason);
-    misbehaved(routing_id, PeerCut::kCredit, batch.size_bytes);
+    add_strike(routing_id, PeerCut::kCredit, batch.size_bytes);
 }
 
 void Ingest::State::take_oldest_retained(const SessionPtr& session, Seq oldest) {
@@ -346,7 +346,7 @@ void Ingest::State::on_bye(const std::string& routing_id, const ByeUntrusted& by
         return;
     }
     if (is_stuck()) {
-        session->was_passed_over = true;
+        session->was_ignored_while_stuck = true;
         return;
     }
     if (session->finished) {
@@ -380,7 +380,7 @@ void Ingest::State::on_image(const std::string& routing_id, const ImageUntrusted
         return;
     }
     if (is_stuck()) {
-        session->was_passed_over = true;
+        session->was_ignored_while_stuck = true;
         return;
     }
     ImageIntake::Taken taken = images.take(routing_id, image_untrusted, now.monotonic_ns);
@@ -418,7 +418,7 @@ void Ingest::State::refuse_image(const std::string& routing_id, ImageRefusal ref
          " sent of an image are not stored: " + std::string{reason_name(refusal)});
     // A newer collector has other types.
     if (session != nullptr && refusal != ImageRefusal::kType) {
-        misbehaved(routing_id, PeerCut::kImages, unpacked_bytes);
+        add_strike(routing_id, PeerCut::kImages, unpacked_bytes);
     }
 }
 

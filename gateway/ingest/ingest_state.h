@@ -38,7 +38,7 @@ struct Ingest::State {
     SessionTable table;
     Acknowledger acknowledger;
     AbuseLimiter abuse_limiter{
-        {intake_limits::kMisdeedsMax, intake_limits::kMisdeedsSizeBytesMax, intake_limits::kPeersWatchedMax}};
+        {intake_limits::kStrikesMax, intake_limits::kStrikesSizeBytesMax, intake_limits::kPeersWatchedMax}};
     Cardinality cardinality;
     CommitGroup group;
     ImageIntake images;
@@ -63,7 +63,7 @@ struct Ingest::State {
     [[nodiscard]] bool is_stuck() const { return retry_after_ns != 0; }
     void send(const std::string& routing_id, const Frame& frame) const { link.send(routing_id, frame); }
     // Adds a strike to the peer for `reason`. True: it was one too many, and the peer was disconnected.
-    bool misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes);
+    bool add_strike(const std::string& routing_id, PeerCut reason, std::size_t size_bytes);
     void forget_peer(const std::string& routing_id);
     void refuse_session(const std::string& routing_id, SessionId session, SessionRefusal why,
                         protocol::RefusedReason reason, const std::string& message);

@@ -60,8 +60,8 @@ struct Session {
     bool is_touched = false;
     bool has_end = false;
 
-    bool was_passed_over = false;      // sent a message while the store was stuck; the peer sends it again
-    bool is_deferred = false;          // since its last Hello
+    bool was_ignored_while_stuck = false;  // sent a message while the store was stuck; the peer sends it again
+    bool is_deferred = false;              // since its last Hello
     std::uint64_t ahead_since_ns = 0;  // when the first of its batches ahead of the gateway's clock came; 0: none did
     std::uint64_t ahead_last_ns = 0;
     bool needs_ack = false;

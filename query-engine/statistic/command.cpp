@@ -60,7 +60,7 @@ QueryCommand inventory(std::string name, std::string summary, std::string rows, 
     QueryCommand made =
         command(std::move(name), std::move(summary), std::move(rows), no_options(),
                 [make](const Scan& scan, Symbolizer&, const NoOptions&) -> Result<Answer> { return make(scan); });
-    made.lists_what_there_is = true;
+    made.is_inventory = true;
     made.filters = QueryFilters::kNone;
     made.has_event = has_event;
     return made;
@@ -137,7 +137,7 @@ std::vector<QueryCommand> make_commands() {
         "latency", "What measured latencies say: percentiles, intervals, validity warnings", "measured values",
         latency_options(),
         [](const Scan& scan, Symbolizer&, const LatencyOptions& options) { return make_latency(scan, options); }));
-    commands.back().way_out =
+    commands.back().empty_hint =
         "they come from perfleet import, and from programs that measure themselves; --function IMAGE:FUNCTION measures "
         "here and now, --pair START,STOP takes the time between two tracepoints; for where the time goes: perfleet "
         "top";
@@ -171,11 +171,11 @@ void warn_of_no_rows(const QueryCommand& query, Answer& answer) {
     if (!answer.rows.empty() || query.rows.empty()) {
         return;
     }
-    if (!query.way_out.empty()) {
-        answer.warnings.push_back("no " + query.rows + " are in the selection: " + query.way_out);
+    if (!query.empty_hint.empty()) {
+        answer.warnings.push_back("no " + query.rows + " are in the selection: " + query.empty_hint);
     } else if (answer.warnings.empty()) {
         answer.warnings.push_back("no " + query.rows + " are in the selection" +
-                                  (query.lists_what_there_is ? "" : " (perfleet losses lists what there is)"));
+                                  (query.is_inventory ? "" : " (perfleet losses lists what there is)"));
     }
 }
 
@@ -188,7 +188,7 @@ Result<Selection> check(const QueryCommand& query, const OptionValues& values, U
         }
     }
     auto selection = PERFLEET_TRY(read_selection(values, now));
-    selection.reads_large_texts = !query.lists_what_there_is;
+    selection.reads_large_texts = !query.is_inventory;
     PERFLEET_TRY(query.check(values, selection, now));
     return selection;
 }

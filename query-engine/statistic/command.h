@@ -40,9 +40,9 @@ struct QueryCommand {
     std::string footer;               // below the help of its options
     std::vector<OptionSpec> options;  // in addition to those of every command (selection_options)
     std::string rows;                 // the noun in "no ROWS are in the selection", for empty answers
-    std::string way_out;              // hint what to do about an empty answer
+    std::string empty_hint;           // hint what to do about an empty answer
     QuerySessions sessions = QuerySessions::kAll;
-    bool lists_what_there_is = false;  // an inventory: its empty answer needs no hint at an inventory
+    bool is_inventory = false;  // an inventory: its empty answer needs no hint at an inventory
     QueryFilters filters = QueryFilters::kRows;
     bool has_event = true;  // whether an event may be selected
     std::function<Result<Done>(const OptionValues&, const Selection&, UtcNs now)> check;

@@ -337,7 +337,7 @@ private:
     Outbox outbox_;
     std::string endpoint_;
     std::unique_ptr<zmtp::Server> server_;
-    AbuseLimiter abuse_limiter_{kGarbageLimits};
+    AbuseLimiter abuse_limiter_{kStrikeLimits};
     std::uint64_t garbage_count_ = 0;
     QueryQueue queue_;
     Clock::time_point next_end_stalled_;

@@ -41,7 +41,7 @@ public:
     static constexpr std::uint64_t kCountsEveryNs = 250'000'000;
     // Strikes of one client; half of them decay every second. A client of another release sends one such message and
     // reads the error.
-    static constexpr AbuseLimiter::Limits kGarbageLimits{16, 256U << 10, 1'024};
+    static constexpr AbuseLimiter::Limits kStrikeLimits{16, 256U << 10, 1'024};
 
     // Binds; serve() answers. With `keys` only clients whose public key is in the folder may query. Errors: kUsage (no
     // endpoint, or a remote one without keys), kBusy (address in use), kPermission, kIo, and those of reading keys.

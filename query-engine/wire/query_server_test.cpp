@@ -432,7 +432,7 @@ TEST_F(QueryServerTest, WhoGoesOnSendingGarbageIsCountedAndCutOff) {
         }
     }
     EXPECT_GE(cut_count_, 1U);
-    EXPECT_GT(malformed_count_, std::uint64_t{QueryServer::kGarbageLimits.count_max});
+    EXPECT_GT(malformed_count_, std::uint64_t{QueryServer::kStrikeLimits.count_max});
     ASSERT_TRUE(decent->send("another"));
     EXPECT_TRUE(next(*decent).ok()) << "one mistake in a while is forgiven";
     EXPECT_TRUE(client()->ask_table("table", {{"rows", std::uint64_t{3}}}).ok());

@@ -12,10 +12,10 @@ bool AbuseLimiter::is_enough(std::string_view routing_id, std::size_t type, std:
         }
         found = peers_.emplace(routing_id, Record{}).first;
     }
-    Deeds& deeds = found->second.at(type);
-    ++deeds.count;
-    deeds.size_bytes += size_bytes;
-    if (deeds.count <= limits_.count_max && deeds.size_bytes <= limits_.size_bytes_max) {
+    Strikes& strikes = found->second.at(type);
+    ++strikes.count;
+    strikes.size_bytes += size_bytes;
+    if (strikes.count <= limits_.count_max && strikes.size_bytes <= limits_.size_bytes_max) {
         return false;
     }
     peers_.erase(found);
@@ -35,13 +35,14 @@ void AbuseLimiter::forget(std::string_view routing_id) {
 
 void AbuseLimiter::decay() {
     for (auto& [routing_id, record] : peers_) {
-        for (Deeds& deeds : record) {
-            deeds.count /= 2;
-            deeds.size_bytes /= 2;
+        for (Strikes& strikes : record) {
+            strikes.count /= 2;
+            strikes.size_bytes /= 2;
         }
     }
     std::erase_if(peers_, [](const auto& peer) {
-        return std::all_of(peer.second.begin(), peer.second.end(), [](const Deeds& deeds) { return deeds.count == 0; });
+        return std::all_of(peer.second.begin(), peer.second.end(),
+                           [](const Strikes& strikes) { return strikes.count == 0; });
     });
 }
 

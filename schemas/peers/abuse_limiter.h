@@ -14,7 +14,7 @@ namespace perfleet {
 
 class AbuseLimiter {
 public:
-    static constexpr std::size_t kSortsMax = 8;
+    static constexpr std::size_t kKindsMax = 8;
 
     // Limits of one peer's strikes of one kind.
     struct Limits {
@@ -25,7 +25,7 @@ public:
 
     explicit AbuseLimiter(const Limits& limits) : limits_{limits} {}
 
-    // Adds a strike of a kind below kSortsMax. True: the limit is passed, and the peer is forgotten here.
+    // Adds a strike of a kind below kKindsMax. True: the limit is passed, and the peer is forgotten here.
     [[nodiscard]] bool is_enough(std::string_view routing_id, std::size_t type, std::size_t size_bytes);
 
     // The strikes of this kind that haven't decayed.
@@ -37,7 +37,7 @@ public:
     void decay();
 
 private:
-    struct Deeds {
+    struct Strikes {
         std::uint32_t count = 0;
         std::uint64_t size_bytes = 0;
     };
@@ -45,7 +45,7 @@ private:
         using is_transparent = void;
         std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
     };
-    using Record = std::array<Deeds, kSortsMax>;
+    using Record = std::array<Strikes, kKindsMax>;
 
     Limits limits_;
     std::unordered_map<std::string, Record, TextHash, std::equal_to<>> peers_;

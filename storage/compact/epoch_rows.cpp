@@ -44,8 +44,8 @@ Result<SessionBatches> read_session_batches(const KeyedReads& reads, const Parti
                 meaning_rows += gives_meaning(rows.series.kind) ? rows.row_count : 0;
                 definition_rows += defines_stacks(rows.series.kind) ? rows.row_count : 0;
                 if (rows.row_count != 0) {
-                    const bool is_passed_over = batch.seq > watermark || rows.last_ticks.value == ~0ULL;
-                    epoch.series[rows.series].push_back({batch.seq, rows.row_count, is_passed_over});
+                    const bool is_skipped = batch.seq > watermark || rows.last_ticks.value == ~0ULL;
+                    epoch.series[rows.series].push_back({batch.seq, rows.row_count, is_skipped});
                 }
             }
             const RowCover& meaning = epoch.meaning;
@@ -68,7 +68,7 @@ std::vector<BatchPart> parts_of(const BlockView& block, std::span<const BatchRow
         const std::size_t first = std::exchange(row, row + part.row_count);
         const auto at =
             std::lower_bound(batches.begin() + static_cast<std::ptrdiff_t>(begin), batches.end(), part.seq, is_before);
-        if (at != batches.end() && at->seq == part.seq && at->row_count == part.row_count && !at->is_passed_over) {
+        if (at != batches.end() && at->seq == part.seq && at->row_count == part.row_count && !at->is_skipped) {
             parts.push_back({static_cast<std::size_t>(at - batches.begin()), first, row});
         }
     }

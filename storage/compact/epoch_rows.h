@@ -21,7 +21,7 @@ namespace perfleet {
 struct BatchRows {
     Seq seq;
     std::uint32_t row_count = 0;
-    bool is_passed_over = false;  // above the watermark, or with a row at the greatest tick, which no range has
+    bool is_skipped = false;  // above the watermark, or with a row at the greatest tick, which no range has
 };
 
 // The rows of an epoch's batches in one partition.

@@ -170,6 +170,7 @@ GIVEN_UP_NAMES = [
     (re.compile(r"\b\w*(?:[Aa]sk[e]rs?)\b"), "client"),
     (re.compile(r"\bN[o]tice\b|\bn[o]tice_|Loss[N]otice"), "LogText, LogSink, LossReport"),
     (re.compile(r"\b(?:t[e]ll_\w*|t[o]ld_\w*)|\bl[e]ft_\b"), "report_, log_, print_; rest_, orphans_"),
+    (re.compile(r"\bk?M[i]sdeeds\w*|\bDe[e]ds\b"), "strikes"),
     (re.compile(r"\bk?[Ss]ettl[e][sd]?(?:_\w+|[A-Z]\w*|\()|\w_settl[e]d?\b"), "resolve, flush, recount, converge"),
 ]
 # Of production code alone.

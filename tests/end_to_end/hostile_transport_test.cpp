@@ -198,7 +198,7 @@ TEST_F(HostileTransport, WhoHasSentTooMuchNonsenseIsCutOffThoughNothingMoreComes
     // All that is borne, then the one that is too much and the last of it; once more where some was forgiven meanwhile.
     while (gateway_->counts().peers_cut.total() == 0 && !HasFatalFailure()) {
         ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing is too much";
-        send_and_wait(intake_limits::kMisdeedsMax);
+        send_and_wait(intake_limits::kStrikesMax);
         send_and_wait(1);
         expect_good_peer_is_served();  // so whatever the last one led to is done
     }

@@ -36,7 +36,7 @@ void GatewayLink::go_to(std::string_view endpoint, std::string_view public_key) 
         unknown_ = endpoint;
         return;
     }
-    if (sent_ns_.has_value() && now_ns_ - *sent_ns_ < kSentAgainNs) {
+    if (sent_ns_.has_value() && now_ns_ - *sent_ns_ < kRedirectIntervalNsMin) {
         return;
     }
     auto driver = SocketDriver::connect(std::string{endpoint}, known);

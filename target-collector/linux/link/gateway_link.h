@@ -24,7 +24,7 @@ public:
     static constexpr std::uint64_t kTimeoutNs = 5'000'000'000;
     // Longer, so that a busy gateway needn't repeat the handshakes with all of its collectors.
     static constexpr std::uint64_t kAloneTimeoutNs = 30'000'000'000;
-    static constexpr std::uint64_t kSentAgainNs =
+    static constexpr std::uint64_t kRedirectIntervalNsMin =
         500'000'000;  // a further redirect isn't followed earlier: two gateways may redirect to each other
     static constexpr std::uint64_t kSilentAfterNs = 3'000'000'000;  // a Hello or a batch is normally answered at once
 
