@@ -19,7 +19,7 @@ std::span<const std::byte> as_bytes(std::string_view text) {
     return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-// Fields are appended in the order of the diagram; each says where it believes to stand.
+// Appends fields in the order of the diagram; asserts that each is written at its offset.
 template <class Field>
 void append(std::string& bytes, std::size_t start, typename Field::integer value) {
     PERFLEET_ASSERT(bytes.size() == start + Field::kOffset);
@@ -99,7 +99,7 @@ std::string encode(const BlockHeader& header, std::span<const ColumnView> column
     return bytes;
 }
 
-// A column with a value for each part.
+// A column with one value per part.
 ColumnView encode_part_column(std::uint16_t id, std::span<const std::uint64_t> values, std::vector<std::byte>& bytes) {
     bytes.resize(encoded_size_bytes_max(values.size()));
     const auto encoded = encode_integers(values, bytes);
@@ -125,7 +125,7 @@ bool is_part_column(ColumnId id) {
     return id == static_cast<ColumnId>(layout::kPartSeqs) || id == static_cast<ColumnId>(layout::kPartRows);
 }
 
-// Takes the two columns of the parts out of the view.
+// Moves the two columns that describe the parts out of the view.
 Result<Done> read_parts(BlockView& view, std::size_t part_count) {
     std::array<std::vector<std::uint64_t>, 2> values;
     constexpr std::array kIds{layout::kPartSeqs, layout::kPartRows};

@@ -7,7 +7,7 @@
 namespace perfleet {
 namespace {
 
-// The whole of a byte column: what stands between the first row's begin and the last one's end.
+// The bytes of all rows of a byte column: from the start of the first row to the end of the last.
 std::string_view all_bytes(const DecodedRows& rows, ColumnId id) {
     if (rows.row_count() == 0) {
         return {};

@@ -19,7 +19,7 @@ auto* find_column(Columns& columns, ColumnId id) {
     return found == columns.end() ? nullptr : &*found;
 }
 
-// The entry of this id, which may have been made for another one: keeps its capacity.
+// The next entry, for column `id`; reuses the memory of an earlier column.
 template <class Columns>
 auto& take_column(Columns& columns, std::size_t& used, ColumnId id) {
     if (used == columns.size()) {
@@ -102,7 +102,7 @@ Result<Done> DecodedRows::decode_integer_column(const ColumnView& column, const 
     if (auto done = decode_integers(column.codec, column.bytes, decoded.values); !done.ok()) {
         return error_from_fault(done.error(), "block: column " + std::string{column_name(rule.id)});
     }
-    // Most columns are well below their limit, and the bits of all values together tell so, without a compare for each.
+    // If the OR of all values is within the limit, every value is; this saves a comparison per value.
     std::uint64_t bits = 0;
     for (const std::uint64_t value : decoded.values) {
         bits |= value;

@@ -10,8 +10,8 @@
 namespace perfleet {
 namespace {
 
-// Visits the column's values; on_values gives the bits of its values together. Gives those of all: most columns are
-// well below their limit, and these tell so without a compare for each.
+// Visits the column's values; on_values returns the OR of its values. Returns the OR of all: if it is within the
+// column's limit, as mostly, every value is.
 template <class OnValues, class OnRun>
 Result<std::uint32_t> visit(const BlockView& block, ColumnId id, const OnValues& on_values, const OnRun& on_run) {
     const ColumnRule* rule = column_rule(block.header.series.kind, id);
@@ -29,7 +29,7 @@ Result<std::uint32_t> visit(const BlockView& block, ColumnId id, const OnValues&
     if (!visited.ok()) {
         return error_from_fault(visited.error(), "block: column " + std::string{column_name(id)});
     }
-    if (bits > rule->max) {  // though each value may not be
+    if (bits > rule->max) {  // although each value may be within it
         DecodedRows rows;
         PERFLEET_TRY(rows.decode(block, std::span{&id, 1}));
     }

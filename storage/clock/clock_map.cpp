@@ -69,7 +69,7 @@ UtcNs ClockMap::utc_of(Ticks ticks) const {
                                         [](Ticks value, const ClockPoint& point) { return value < point.ticks; });
     if (after == points_.begin()) {
         const Uint128 before_ticks = after->ticks.value - ticks.value;
-        // Rounded up, so that the result is rounded down as everywhere else.
+        // Rounded up because it is subtracted: the result is rounded down as everywhere else.
         const Uint128 before_ns = (before_ticks * kNs + ticks_per_second_ - 1) / ticks_per_second_;
         return saturated(Int128{after->utc_ns.value} - static_cast<Int128>(before_ns));
     }
@@ -78,7 +78,7 @@ UtcNs ClockMap::utc_of(Ticks ticks) const {
     if (after == points_.end() || jumps_behind(static_cast<std::size_t>(after - points_.begin()) - 1)) {
         return saturated(Int128{start.utc_ns.value} + static_cast<Int128>(since_ticks * kNs / ticks_per_second_));
     }
-    // At most (2^64 - 1)^2: fits. The difference is not negative, for UTC doesn't decrease from point to point.
+    // At most (2^64 - 1)^2: fits. The difference is not negative: UTC doesn't decrease from point to point.
     const auto span_ns = static_cast<Uint128>(Int128{after->utc_ns.value} - Int128{start.utc_ns.value});
     const Uint128 span_ticks = after->ticks.value - start.ticks.value;
     return saturated(Int128{start.utc_ns.value} + static_cast<Int128>(since_ticks * span_ns / span_ticks));
@@ -93,7 +93,7 @@ Ticks ClockMap::ticks_of(UtcNs utc) const {
         const bool is_at_zero = before_ticks >= end->ticks.value || utc == UtcNs{kUtcMin};
         return Ticks{is_at_zero ? 0 : end->ticks.value - static_cast<std::uint64_t>(before_ticks)};
     }
-    // utc_of rounds down, so this rounds up. The span isn't 0: only its end is not before `utc`.
+    // utc_of rounds down, so this rounds up. The span isn't 0: its end is after `utc`, its start isn't.
     const ClockPoint& start = *(end - 1);
     const bool is_last = end == points_.end();
     const bool is_nominal = is_last || jumps_behind(static_cast<std::size_t>(end - points_.begin()) - 1);

@@ -10,7 +10,7 @@
 namespace perfleet {
 namespace {
 
-// Until a partition with batches above their watermark is looked at again.
+// Seconds until a partition with batches above their watermark is tried again.
 constexpr std::int64_t kAgainS = 3'600;
 
 std::int64_t seconds(UtcNs utc) { return utc.value / kNsPerSecond; }
@@ -47,7 +47,7 @@ bool CompactionBacklog::knows(const Partition& partition) const {
     return partitions_.contains(partition);
 }
 
-// A session that isn't counted any more, for there are too many, is compacted when its bucket is over.
+// If too many sessions are counted already, this one is compacted when its bucket ends.
 void CompactionBacklog::add_stored(const Partition& partition, const SessionName& session) {
     const std::lock_guard lock{mutex_};
     Waiting& waiting = partitions_[partition];

@@ -10,7 +10,7 @@
 namespace perfleet {
 namespace {
 
-// A block that is half full already gains little, and would cost as much to write again.
+// Compacting a block that is more than half full saves little and costs a whole rewrite.
 constexpr std::uint32_t kSmallBlockRowsMax = limits::kBlockRowsMax / 2;
 
 }  // namespace
@@ -50,11 +50,11 @@ Result<Compactor::Outcome> Compactor::compact_session(const SessionName& session
     }
 }
 
-// From `next` on, which moves behind what was read.
+// Reads from `next` on, and moves `next` past the last batch that was read.
 Result<Compactor::Segment> Compactor::read_segment(const SessionName& session, Seq watermark, Seq& next,
                                                    bool& has_leftover) const {
     Segment segment;
-    bool is_broken = false;  // something that stays as it is stands behind the segment
+    bool is_broken = false;  // a gap, a list or a damaged record follows the segment's last batch
     ReadableCursor at = undamaged(session_batches_range(partition_, session.target, session.session, next));
     for (;;) {
         const auto step = PERFLEET_TRY(at.next());
@@ -85,7 +85,7 @@ Result<Compactor::Segment> Compactor::read_segment(const SessionName& session, S
     return segment;
 }
 
-// False when the work has ended.
+// Returns false if compaction must stop.
 Result<bool> Compactor::compact_segment(const SessionName& session, const Segment& segment) {
     std::map<Series, std::vector<Named>> series;
     for (const BatchRecord& batch : segment.batches) {
@@ -103,7 +103,7 @@ Result<bool> Compactor::compact_segment(const SessionName& session, const Segmen
     const Seq last = segment.batches.back().seq;
     const auto back = decode_batches_untrusted(list, last, partition_.bucket);
     if (!back.ok() || *back != segment.batches) {
-        return true;  // they stay as they are
+        return true;  // the list doesn't decode to the same batches: the single records stay
     }
     Changes changes;
     const auto key_of = [&](Seq seq) {
@@ -141,8 +141,8 @@ Result<bool> Compactor::compact_series(const SessionName& session, Series series
     return true;
 }
 
-// The blocks from `next` on that make one compacted block: they stand one behind the other, as the batches name them,
-// and nothing that stays as it is stands between them. `next` moves behind what was looked at.
+// The blocks from `next` on that fit into one compacted block: consecutive batches of the series, without a missing,
+// damaged or large block between them. Moves `next` past the last block that was examined.
 Result<Compactor::Run> Compactor::read_run(const SessionName& session, Series series, const std::vector<Named>& named,
                                            Seq& next) {
     Run run;

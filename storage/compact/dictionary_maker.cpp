@@ -9,7 +9,7 @@
 namespace perfleet {
 namespace {
 
-// Of maps that are written together: the writer waits for no more.
+// Size of the maps in one write: bounds how long the writer waits for it.
 constexpr std::size_t kMapsSizeBytes = 256U << 10;
 
 }  // namespace
@@ -58,7 +58,7 @@ Result<bool> DictionaryMaker::add_session(const SessionName& session) {
     return steps_.report(step);
 }
 
-// Another one than before: with the same write the maps into that go.
+// Replaces the dictionary if it has changed, and deletes its old maps in the same write.
 Result<bool> DictionaryMaker::write_dictionary(const std::string& bytes) {
     Changes changes;
     const std::string key = dictionary_key(partition_);

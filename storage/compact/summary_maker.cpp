@@ -14,7 +14,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint32_t kBlocksAStep = 16;  // until somebody else gets a turn
+constexpr std::uint32_t kBlocksAStep = 16;  // blocks read before other work gets a turn
 constexpr std::array kMeanings{Kind::kString, Kind::kImage, Kind::kStack, Kind::kTask};
 
 }  // namespace
@@ -58,7 +58,7 @@ Result<bool> SummaryMaker::add_partition(const SessionName& session, const Parti
 }
 
 Result<bool> SummaryMaker::add_epoch(const EpochPlace& place, const EpochBatches& batches) {
-    std::optional<Meaning> meaning;  // read when it is wanted first
+    std::optional<Meaning> meaning;  // read at first use
     for (const auto& [series, rows] : batches.series) {
         if (!traits_of(series.kind).has_call_chain) {
             continue;
@@ -74,7 +74,7 @@ Result<bool> SummaryMaker::add_epoch(const EpochPlace& place, const EpochBatches
             meaning = PERFLEET_TRY(read_meaning(place, batches.meaning.row_count));
         }
         if (!meaning) {
-            return true;  // nothing of it can be told by names
+            return true;  // without its definitions no row of the epoch can be resolved
         }
         day->second.has_begun = false;
         auto added = add_series({place, batches, *meaning}, series, day->second);
@@ -88,7 +88,7 @@ Result<bool> SummaryMaker::add_epoch(const EpochPlace& place, const EpochBatches
 Result<bool> SummaryMaker::add_series(const Hour& hour, Series series, SeriesDay& day) {
     const std::vector<BatchRows>& batches = hour.batches.series.at(series);
     DecodedRows rows;
-    std::size_t next = 0;  // batches before were added or can't be
+    std::size_t next = 0;  // earlier batches are added, or can't be
     std::uint32_t block_count = 0;
     EpochBlockCursor blocks = epoch_blocks(hour.place, series);
     while (const BlockView* const block = PERFLEET_TRY(blocks.next())) {
@@ -115,7 +115,7 @@ Result<bool> SummaryMaker::add_series(const Hour& hour, Series series, SeriesDay
     return true;
 }
 
-// All summaries that are under way take no more than a few.
+// Bounds the memory of all unfinished summaries together.
 Result<bool> SummaryMaker::make_room(const Hour& hour, Series series, SeriesDay& day) {
     const DaySums& sums = day.sums;
     const std::size_t more_stacks = day.has_begun ? 0 : hour.meaning.dictionary.stack_count();

@@ -17,7 +17,7 @@
 namespace perfleet {
 namespace {
 
-// What is written at once.
+// Size of one write.
 constexpr std::size_t kPieceSizeBytesMax = 8U << 20;
 
 KeyRange records_of(const SessionPart& part) {
@@ -32,7 +32,7 @@ std::uint32_t add_to_checksum(std::uint32_t checksum, std::string_view bytes) {
     return crc32c(checksum, std::as_bytes(std::span{bytes}));
 }
 
-// Changes that are written whenever enough of them have gathered.
+// Gathers changes and writes them whenever kPieceSizeBytesMax is reached.
 class Pieces {
 public:
     Pieces(Engine& to, const Partition& partition) : to_{to}, domain_{domain_of(partition)} {}
@@ -42,7 +42,7 @@ public:
         changes_.put(std::string{key}, std::string{value});
         return size_bytes_ < kPieceSizeBytesMax ? Result<Done>{Done{}} : write();
     }
-    // Not before everything that was put before.
+    // Deletes the key with the next write(), so not before earlier puts.
     void erase(std::string key) { changes_.changes.deletes.push_back(std::move(key)); }
 
     [[nodiscard]] Result<Done> write() {
@@ -60,7 +60,7 @@ private:
 
 using SeriesSeq = std::pair<Series, Seq>;
 
-// Whose rows are in the block; nothing where it can't be read.
+// Adds the batches whose rows the block holds; none if it can't be read.
 void add_present(std::string_view key, std::string_view value, std::set<SeriesSeq>& present) {
     const auto name = decode_block_key(key);
     const auto block = parse_block_untrusted(value);
@@ -75,7 +75,7 @@ void add_present(std::string_view key, std::string_view value, std::set<SeriesSe
     }
 }
 
-// A batch that lost rows can't have its seal any more, so what is left of it stands as it does in a compacted block.
+// A batch that lost rows no longer fits its seal, so its other blocks are stored in compacted form, which isn't sealed.
 Result<Done> unseal(const Engine& to, const SessionPart& part, const BatchRecord& record, OwnedChanges& changes) {
     for (const BatchRecord::Rows& rows : record.rows) {
         const std::string key =
@@ -90,7 +90,7 @@ Result<Done> unseal(const Engine& to, const SessionPart& part, const BatchRecord
     return Done{};
 }
 
-// Takes rows that aren't present out of the records of one value. True if there were any.
+// Removes rows that aren't present from the records of one value. Returns true if there were any.
 bool take_out_lost(std::vector<BatchRecord>& batches, const std::set<SeriesSeq>& present, PartCopy& copy) {
     bool is_changed = false;
     for (BatchRecord& batch : batches) {
@@ -137,7 +137,7 @@ Result<std::vector<std::string>> keys_in(const Engine& engine, const KeyRange& r
     return keys;
 }
 
-// Single records of those that hold several: the latter count.
+// Removes single records of batches that this list holds, too: the list wins.
 void drop_repeated(const SessionPart& part, std::string_view key, std::string_view value, OwnedChanges& records) {
     const auto name = decode_partition_batch_key(key);
     if (!name.ok() || !is_batch_list_untrusted(value)) {
@@ -151,8 +151,8 @@ void drop_repeated(const SessionPart& part, std::string_view key, std::string_vi
     std::erase_if(records.changes.puts, [&](const Changes::Put& put) { return keys.contains(put.key); });
 }
 
-// The part's blocks, those of batches in `without` left out, each with the rows of one batch. What can't be read is
-// left out, too, and the first is named.
+// Copies the part's blocks as blocks of one batch each, without those of the batches in `without`. Skips unreadable
+// blocks; `damage` names the first.
 Result<Done> put_single_blocks(const Engine& engine, const SessionPart& part, std::uint16_t shard_there,
                                const std::set<Seq>& without, OwnedChanges& changes, std::string& damage) {
     RepeatedBlocks repeated{engine};
@@ -314,7 +314,7 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
         return copied.error();
     }
     records.changes.deletes.assign(stale.begin(), stale.end());
-    records.changes.deletes.push_back(compacted_key(part_there.partition));  // something may wait to be compacted again
+    records.changes.deletes.push_back(compacted_key(part_there.partition));  // so that the partition is compacted again
     PERFLEET_TRY(to.write(domain_of(part_there.partition), 0, records.changes));
     return copy;
 }

@@ -78,7 +78,7 @@ private:
         return domain.ok() ? to_.write(*domain, 0, changes.changes) : domain.error();
     }
 
-    // As put_absent, of every readable key of the range.
+    // Calls put_absent() for every readable key of the range.
     [[nodiscard]] Result<Done> put_absent(const KeyRange& range, CopyCount* count = nullptr) {
         std::optional<Error> failure;
         auto visited = visit_readable(
@@ -225,7 +225,7 @@ private:
         return Done{};
     }
 
-    // The target has dropped the hour, or removed the session.
+    // Counts the part's rows as expired: the target has dropped the hour, or removed the session.
     [[nodiscard]] Result<Done> count_expired(const SessionPart& part) {
         auto from = PERFLEET_TRY(read_source(part));
         report_.row_count_expired += from.row_count();
@@ -237,7 +237,7 @@ private:
         return Done{};
     }
 
-    // What the source has dropped, as far as the target hasn't got it still.
+    // Copies the counts of rows that the source has dropped, except those that the target still has.
     [[nodiscard]] Result<Done> copy_dropped() {
         std::map<std::string, std::string> counts;
         for (const SessionName& session : sessions_) {
@@ -268,7 +268,7 @@ private:
         return copy_marks();
     }
 
-    // A mark would hide what others have in the partition.
+    // Copies a drop mark only if the target has no keys in the partition: the mark would hide them.
     [[nodiscard]] Result<Done> copy_marks() {
         const auto there = PERFLEET_TRY(to_reads_.partitions());
         std::set<Partition> marked;
@@ -295,12 +295,12 @@ private:
         return Done{};
     }
 
-    // A target's shards on both sides are the same modulo this, and say nothing else of each other.
+    // Shards of one target in source and target store are equal modulo this; nothing else relates them.
     [[nodiscard]] std::uint32_t shared_shards() const {
         return std::gcd(std::uint32_t{from_shards_.value}, std::uint32_t{to_shards_.value});
     }
 
-    // Whether all shards of the source are marked that can have targets of the same shard there.
+    // Whether all shards of the source are marked whose targets can be in the same shard of the target store.
     [[nodiscard]] bool is_all_marked(const std::set<Partition>& marked, Partition partition) const {
         for (std::uint32_t shard = partition.shard % shared_shards(); shard < from_shards_.value;
              shard += shared_shards()) {
@@ -312,7 +312,7 @@ private:
         return true;
     }
 
-    // That a session was removed would hide the rows that the target has.
+    // A note that the session was removed isn't copied if the target has rows of it: the note would hide them.
     [[nodiscard]] Result<Done> copy_notes() {
         auto notes = PERFLEET_TRY(from_reads_.session_notes());
         for (const auto& [session, note] : notes) {
@@ -326,7 +326,7 @@ private:
         return Done{};
     }
 
-    // Behind the rows that they speak of.
+    // Runs after the rows are copied that the ends and watermarks count.
     [[nodiscard]] Result<Done> copy_ends() {
         for (const SessionName& session : sessions_) {
             const std::string end_key = session_key(Table::kSessionEnd, session.target, session.session);
@@ -350,10 +350,10 @@ private:
         return to_.sync();
     }
 
-    // Of each part its bytes; where they differ, because it was compacted on one side, or has more batches there, the
-    // batches' seals.
+    // Compares the checksums of each part; where they differ, because one side is compacted or the target has more
+    // batches, the seals of the batches.
     [[nodiscard]] Result<Done> compare() {
-        // The same order whatever the number of shards.
+        // An order that doesn't depend on the number of shards.
         std::sort(compared_.begin(), compared_.end(),
                   [](const SessionPart& a, const SessionPart& b) { return a.in(ShardCount{1}) < b.in(ShardCount{1}); });
         for (const SessionPart& part : compared_) {
@@ -387,12 +387,12 @@ private:
     DamageNotes notes_;
     KeyedReads from_reads_;
     KeyedReads to_reads_;
-    std::set<SessionName> sessions_;  // that don't contradict those of the target
+    std::set<SessionName> sessions_;  // without those that contradict the target's
     std::vector<SessionPart> compared_;
     CopyReport report_;
     const ProgressReport& progress_;
-    std::uint64_t part_count_ = 0;  // of sessions in partitions, all of them
-    std::uint64_t parts_done_ = 0;  // twice: copied, and compared
+    std::uint64_t part_count_ = 0;  // all pairs of session and partition
+    std::uint64_t parts_done_ = 0;  // each part counts twice: copied, and compared
 };
 
 }  // namespace

@@ -21,8 +21,8 @@ Error refusal(std::string_view what, std::uint64_t number, std::string_view why)
                  "dictionary: " + std::string{what} + " " + std::to_string(number) + " " + std::string{why}};
 }
 
-// Numbers are checked against their ColumnRule when rows are decoded, which bounds the size. Whether it is the first
-// definition of the number, or says the same as the first.
+// Stores a definition. Returns whether it is the first of its number, or equals the first. Decoding has checked the
+// number against its ColumnRule, which bounds the vector.
 template <class Definition>
 bool define(std::vector<Definition>& definitions, std::vector<bool>& defined, std::uint64_t number,
             Definition definition) {
@@ -130,10 +130,10 @@ Result<Done> EpochDictionary::add_strings() {
     return Done{};
 }
 
-// Callers have smaller numbers, so one walk meets each node behind its caller.
+// Callers have smaller numbers than their callees, so one walk visits callers first.
 DefinitionFaults EpochDictionary::finish() {
     DefinitionFaults faults{conflicting_count_, 0};
-    std::vector<std::uint16_t> depths(stacks_.size(), 1);  // nodes from here to the root; one that isn't defined is one
+    std::vector<std::uint16_t> depths(stacks_.size(), 1);  // nodes from here to the root; 1 if undefined
     static_assert(limits::kStackChainMax < UINT16_MAX);
     const auto node_count = static_cast<std::uint32_t>(stacks_.size());
     for (std::uint32_t number = 1; number < node_count; ++number) {

@@ -47,10 +47,10 @@ void read_partition_images(RecordReader& reader, std::vector<PartitionDictionary
     });
 }
 
-// The chain from the root to the last node, and how the next one is told: by the steps up from there to its caller.
+// The chain from the root to the last node. The next node is encoded as the number of steps up to its caller.
 class NodePath {
 public:
-    // The caller is `step_count` above the last node. False when there aren't so many.
+    // Makes the node `step_count` above the last one the caller. False if the path is shorter.
     [[nodiscard]] bool go_up(std::uint64_t step_count) {
         if (step_count >= path_.size()) {
             return false;
@@ -59,7 +59,7 @@ public:
         path_.resize(path_.size() - static_cast<std::size_t>(step_count));
         return true;
     }
-    // To one of the nodes on the path. Gives the steps.
+    // Goes up to a caller on the path, and returns the number of steps.
     [[nodiscard]] std::uint64_t go_up_to(std::uint32_t caller) {
         std::uint64_t step_count = 0;
         while (step_count + 1 < path_.size() &&
@@ -71,7 +71,7 @@ public:
     void add(std::uint32_t number) { path_.push_back(number); }
 
     [[nodiscard]] std::uint32_t caller() const { return path_.back(); }
-    [[nodiscard]] std::uint32_t sibling() const { return sibling_; }  // before the next node; 0: none
+    [[nodiscard]] std::uint32_t sibling() const { return sibling_; }  // the caller's last callee so far; 0: none
 
 private:
     std::vector<std::uint32_t> path_{0};
@@ -141,7 +141,7 @@ Result<PartitionDictionary> decode_dictionary_untrusted(std::string_view bytes_u
 
 std::uint64_t peek_node_count_untrusted(std::string_view bytes_untrusted) {
     std::uint64_t count = 0;
-    for (std::size_t i = 1; i < bytes_untrusted.size() && i <= 5; ++i) {  // behind the version
+    for (std::size_t i = 1; i < bytes_untrusted.size() && i <= 5; ++i) {  // after the version byte
         const auto byte = static_cast<unsigned char>(bytes_untrusted[i]);
         count |= std::uint64_t{byte & 0x7fU} << (7 * (i - 1));
         if (byte < 0x80) {

@@ -124,7 +124,7 @@ bool PartitionNodes::add(const EpochDictionary& epoch) {
     return true;
 }
 
-// Callers have smaller numbers.
+// Callers have smaller numbers than their callees.
 std::vector<bool> PartitionNodes::used_nodes() const {
     std::vector<bool> used(tree_.nodes().size() + 1, false);
     for (const std::vector<std::uint32_t>& map : maps_) {
@@ -136,7 +136,7 @@ std::vector<bool> PartitionNodes::used_nodes() const {
     return used;
 }
 
-// And the kernels of modules that are used.
+// Orders the images of used nodes, and the kernels of used modules.
 std::vector<std::uint32_t> PartitionNodes::order_images(const std::vector<bool>& used_nodes,
                                                         PartitionDictionary& dictionary) const {
     std::vector<bool> used(images_.size(), false);
@@ -171,7 +171,7 @@ std::vector<std::uint32_t> PartitionNodes::order_images(const std::vector<bool>&
     return ranks;
 }
 
-// By (caller, image, offset), then each behind its caller: those still to come are on a stack, the next on top.
+// Orders nodes by (caller, image, offset), each after its caller. Pending nodes are on a stack, the next one on top.
 std::vector<std::uint32_t> PartitionNodes::order_nodes(const std::vector<bool>& used_nodes,
                                                        const std::vector<std::uint32_t>& image_ranks,
                                                        PartitionDictionary& dictionary) const {
@@ -187,7 +187,7 @@ std::vector<std::uint32_t> PartitionNodes::order_nodes(const std::vector<bool>& 
         return std::tuple{node.parent, image_ranks[node.image], node.offset};
     };
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return place(a) < place(b); });
-    std::vector<std::uint32_t> first_called(nodes.size() + 2, 0);  // by caller: where its callees begin in `order`
+    std::vector<std::uint32_t> first_called(nodes.size() + 2, 0);  // by caller: index of its first callee in `order`
     for (const std::uint32_t number : order) {
         ++first_called[std::size_t{nodes[number - 1].parent} + 1];
     }

@@ -10,10 +10,10 @@
 namespace perfleet {
 namespace {
 
-// Longer than any key of a partition; what is left out of longer ones is passed over with the damage.
+// Longer than any key of a partition; longer keys next to damage are skipped with it.
 constexpr std::size_t kSearchKeySizeBytes = 64;
 
-// How many files are left out at most where they are damaged in the same place.
+// Most files that are left out because they are damaged in the same place.
 constexpr std::size_t kFilesLeftOutMax = 16;
 
 using Files = std::set<EngineFile>;
@@ -23,10 +23,10 @@ bool is_readable(const Engine& engine, const Files& without, const std::string& 
     return begin >= end || engine.cursor({begin, end}, without)->next().ok();
 }
 
-// The first key behind `begin`, which can't be read, from which on something can: of keys as numbers of
-// kSearchKeySizeBytes digits. Each look that fails reads a whole block, which may be an image of megabytes, so they are
-// few: blocks end at short keys, whose digits are found from the first to the last that matters. From `begin` on they
-// go in growing steps, so that what stands before the next damage isn't passed over.
+// The first readable key after the damage at `begin`: a search over keys as numbers of kSearchKeySizeBytes digits. A
+// failed probe reads a whole block, maybe an image of megabytes, so probes must be few: blocks end at short keys, so
+// the digits are searched from the first one. Steps begin small at `begin` and grow, so that no readable stretch before
+// the next damage is skipped.
 std::string first_readable(const Engine& engine, const Files& without, const std::string& begin,
                            const std::string& end) {
     constexpr unsigned kDigits = 0x100;
@@ -44,7 +44,7 @@ std::string first_readable(const Engine& engine, const Files& without, const std
             break;
         }
     }
-    // The digits before `at` are those of `low`, unless `high` is it.
+    // Digits before `at` equal those of `low`, unless the result is `high` already.
     for (bool is_between = true; is_between && at < kSearchKeySizeBytes; ++at) {
         unsigned below = static_cast<unsigned char>(low[at]);
         unsigned above = kDigits;
@@ -68,7 +68,7 @@ std::string first_readable(const Engine& engine, const Files& without, const std
 
 ReadableCursor::ReadableCursor(const Engine& engine, const KeyRange& range, InGaps in_gaps)
     : engine_{&engine}, in_gaps_{in_gaps} {
-    const auto known = engine.damage();  // held: a refresh may put others in their place
+    const auto known = engine.damage();  // held: a refresh may replace it meanwhile
     for (auto lost = known->lost.rbegin(); lost != known->lost.rend(); ++lost) {
         const KeyRange both{std::max(range.begin, lost->keys.begin), std::min(range.end, lost->keys.end)};
         if (both.begin < both.end) {
@@ -132,7 +132,7 @@ void ReadableCursor::seek(std::string_view first) {
     }
 }
 
-// The part goes on where something can be read again; what other files hold of the gap comes before that.
+// Continues the part at the next readable key; first comes what other files hold of the gap.
 void ReadableCursor::pass_damage(const Error& error) {
     Part& part = parts_.back();
     const std::string begin = part.cursor->key().empty() ? part.rest.begin : std::string{part.cursor->key()} + '\0';

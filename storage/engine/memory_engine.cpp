@@ -16,7 +16,7 @@ public:
         at_ = values_->lower_bound(range.begin);
     }
     ~Cursor() override {
-        const std::lock_guard lock{engine_.mutex_};  // whoever writes next sees that this one is done with them
+        const std::lock_guard lock{engine_.mutex_};  // the next writer must see that the cursor has released the values
         values_.reset();
     }
 

@@ -25,9 +25,9 @@ Result<std::optional<std::uint64_t>> decode_version(const Result<std::optional<s
     return std::optional{*version};
 }
 
-// The default if it agrees with all of them, else the least number that does.
+// The default if it agrees with all targets, else the smallest number that does.
 Result<ShardCount> infer_shards(const Engine& engine) {
-    std::uint64_t common_divisor = 0;  // of what is left of the targets without their shards
+    std::uint64_t common_divisor = 0;  // of all differences between a target id and its shard
     std::uint16_t shard_max = 0;
     PERFLEET_TRY(visit_readable(
         engine, all_session_partitions_range(),
@@ -82,8 +82,8 @@ Result<Done> check_format(const Engine& engine, const std::string& where) {
     bool is_damaged = false;
     const auto bytes = get_readable(engine, format_key(), [&](const DamagedRange&) { is_damaged = true; });
     auto version = decode_version(bytes);
-    // It is the first key of the file that it stands in, or in a log of which something is lost. Records and blocks of
-    // another version say so themselves.
+    // The version is the first key of a lost file, or in a log with losses. Records and blocks of another version are
+    // recognised by themselves.
     if (version.ok() && !version->has_value() &&
         (is_damaged || begins_lost_file(engine, format_key()) || !engine.damage()->at_open.empty())) {
         return Done{};

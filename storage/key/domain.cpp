@@ -25,7 +25,7 @@ Result<Domain> domain_of_key(std::string_view key, ShardCount shards) {
         case Table::kSessionNote: break;
         default: return Error{ErrorCode::kInvalid, describe_key(key) + " is in no table"};
     }
-    // All begin with the target.
+    // All keys of these tables begin with the target.
     if (key.size() < 1 + sizeof(std::uint64_t)) {
         return Error{ErrorCode::kInvalid, describe_key(key) + " names no target"};
     }

@@ -43,7 +43,7 @@ public:
 
     std::string take() { return std::move(bytes_); }
 
-    // Everything that starts with what was written so far.
+    // The range of all keys that start with the bytes so far.
     KeyRange range() {
         KeyRange range{bytes_, bytes_};
         while (!range.end.empty() && static_cast<unsigned char>(range.end.back()) == 0xff) {
@@ -53,7 +53,7 @@ public:
         return range;
     }
 
-    // The same from `first` on.
+    // The same range, from `first` on.
     KeyRange range_from(Seq first) {
         KeyRange range = this->range();
         integer(first.value);
@@ -77,7 +77,7 @@ KeyWriter outside(Table table, TargetId target, SessionId session) {
     return key;
 }
 
-// Whether a session is all that the table's keys name.
+// Whether keys of the table consist of a session only.
 bool is_by_session(Table table) {
     return table == Table::kSession || table == Table::kSessionEnd || table == Table::kWatermark ||
            table == Table::kSessionNote;
@@ -161,7 +161,7 @@ std::string words(Series series) {
     return "series " + std::string{kind_name(series.kind)} + "/" + std::to_string(series.event.value);
 }
 
-// A table before its first key.
+// Describes the beginning of a table.
 std::string beginning_of(std::string_view key) {
     constexpr std::array<std::string_view, 11> kTables{
         "everything",         "the partitions",      "the sessions",
@@ -457,7 +457,7 @@ Result<BatchKey> decode_expired_batch_key(std::string_view key) {
 }
 
 std::string describe_key(std::string_view key) {
-    if (key.size() <= 1) {  // where a range begins or ends
+    if (key.size() <= 1) {  // the bound of a range
         return beginning_of(key);
     }
     if (const auto block = decode_block_key(key); block.ok()) {

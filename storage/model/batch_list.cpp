@@ -1,5 +1,5 @@
-// Several batch records in one value: what repeats from batch to batch is said once, what grows as its difference.
-// All differences are modulo 2^64, so every record comes back exactly.
+// Several batch records in one value: repeated fields are stored once, growing ones as differences. All differences are
+// modulo 2^64, so every record is restored exactly.
 #include <algorithm>
 
 #include "schemas/vocabulary/batch_limits.h"
@@ -15,11 +15,11 @@ std::uint64_t sum(std::uint64_t before, std::int64_t difference) {
     return before + static_cast<std::uint64_t>(difference);
 }
 
-// What the next batch is told against. The same steps on both sides.
+// State of the previous batch, against which the next is encoded. Encoder and decoder take the same steps.
 struct Before {
     std::vector<BatchRecord::Rows> rows;
     std::vector<CountEntry> counts;
-    std::uint64_t ticks = 0;  // the last that was told
+    std::uint64_t ticks = 0;  // last ticks that were encoded
     ClockPoint point;
     std::uint64_t oldest_retained_seq = 0;
     std::uint32_t epoch = 0;
@@ -31,7 +31,7 @@ struct Before {
         epoch = batch.epoch.value;
     }
 
-    // As it is when nothing was lost: what was produced has grown by the rows of the batch.
+    // The count if nothing was lost: the produced count grows by the rows of the batch.
     [[nodiscard]] std::uint64_t expected_count(std::size_t index, const CountEntry& entry,
                                                const BatchRecord& batch) const {
         std::uint64_t expected = 0;
@@ -58,7 +58,7 @@ bool has_same_names(const std::vector<CountEntry>& a, const std::vector<CountEnt
     });
 }
 
-// Lists whose shape may repeat: 0 when it does, else 1 + the count and the shape.
+// Encodes a list: 0 if it has the shape of the list before, else 1 + its size, then the shape.
 constexpr std::uint64_t kSameShape = 0;
 
 void write_rows(RecordWriter& writer, const BatchRecord& batch, Before& before) {
@@ -89,7 +89,7 @@ void read_rows(RecordReader& reader, BatchRecord& batch, Before& before) {
     }
 }
 
-// Of the values only those that aren't as expected, each with the number of others before it.
+// Encodes only values that differ from expected_count(), each with the number of entries skipped before it.
 void write_counts(RecordWriter& writer, const BatchRecord& batch, const Before& before) {
     const bool is_same = has_same_names(batch.counts, before.counts);
     writer.varint(is_same ? kSameShape : 1 + batch.counts.size());
@@ -167,14 +167,14 @@ void read_clock_points(RecordReader& reader, BatchRecord& batch, Before& before)
 
 namespace {
 
-// Stands for the count of the one batch of a value that isn't a list.
+// In place of the batch count, in a value that holds one batch and isn't a list.
 constexpr std::uint64_t kNoList = 0;
-constexpr std::size_t kCountOffset = 1;  // behind the version
+constexpr std::size_t kCountOffset = 1;  // after the version byte
 
 std::string encode_batches(std::span<const BatchRecord> batches, std::uint64_t count) {
     RecordWriter writer;
     writer.varint(count);
-    // The first seq as its distance from the last, which stands in the key.
+    // Encodes the first seq as its distance from the last, which is in the key.
     std::uint64_t seq_before = batches.front().seq.value - (batches.back().seq.value - batches.front().seq.value);
     Before before;
     for (const BatchRecord& batch : batches) {

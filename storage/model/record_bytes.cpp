@@ -142,7 +142,7 @@ std::int64_t RecordReader::signed_varint() {
 
 std::string_view RecordReader::sized_bytes() {
     const auto size_bytes = static_cast<std::size_t>(varint(rest_.size()));
-    if (size_bytes > rest_.size()) {  // the size itself took up some of what was left
+    if (size_bytes > rest_.size()) {  // the varint of the size used up some bytes
         fail(ErrorCode::kTruncated, "ends inside a text");
         return {};
     }
@@ -170,7 +170,7 @@ std::vector<std::uint64_t> RecordReader::column(std::size_t row_count) {
     return values;
 }
 
-// The kind may be one that this build doesn't know: such rows are refused by name when they are read.
+// The kind may be unknown to this build: reading such rows fails and names the kind.
 Series RecordReader::series() {
     Series value;
     value.kind = static_cast<Kind>(fixed_u8());

@@ -17,7 +17,7 @@ void Moments::add(std::uint64_t value, std::uint64_t times) {
 }
 
 void Moments::add(std::span<const std::uint64_t> values) {
-    // Short runs in 128 bits where no sum can overflow: a wide sum for each value costs five times as much.
+    // Sums short runs in 128 bits if nothing can overflow: a wide sum for each value costs five times as much.
     constexpr std::size_t kRun = 256;
     for (std::size_t start = 0; start < values.size(); start += kRun) {
         const auto run = values.subspan(start, std::min(kRun, values.size() - start));
@@ -49,7 +49,7 @@ void Moments::add(std::span<const std::uint64_t> values) {
     }
 }
 
-// Great values that lie near each other, by their distances d from the least: Σx² = Σd² + 2 low Σd + n low².
+// Adds large values that are close together by their distances d from the smallest: Σx² = Σd² + 2 low Σd + n low².
 void Moments::add_near(std::span<const std::uint64_t> values, std::uint64_t low) {
     std::uint64_t sum = 0;
     Uint128 squares = 0;
@@ -138,7 +138,7 @@ std::optional<long double> Moments::second_moment_about(std::uint64_t centre) co
     if (count_ == 0) {
         return std::nullopt;
     }
-    // Σx² + n c² − 2 c Σx; the first two are at least as much as the last.
+    // Σx² + n c² − 2 c Σx; never negative, provided that the subtraction comes last.
     Uint256 difference = sum_of_squares_;
     difference += Uint256{Uint128{centre} * centre}.times(count_);
     Uint256 mixed = Uint256::product(sum_, centre);

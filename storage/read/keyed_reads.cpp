@@ -14,7 +14,7 @@
 namespace perfleet {
 namespace {
 
-// Bytes that were found under a key, decoded.
+// Decodes the bytes found under a key.
 template <class Value, class Decode>
 Result<std::optional<Value>> decoded(const std::string& key, const Result<std::optional<std::string>>& bytes,
                                      Decode decode) {
@@ -38,7 +38,7 @@ Result<std::optional<Value>> get_decoded(const Engine& engine, const std::string
 
 enum class LostFiles : std::uint8_t { kGaps, kPassedOver };
 
-// `passed`: before the first. `is_repeated` is asked of each, in their order, whether it is left out.
+// `passed` sorts before the first key. `is_repeated` is called for each key in order; true skips the key.
 template <class Key, class IsRepeated>
 SeqCursor<Key> cursor_of(const Engine& engine, const KeyRange& range, LostFiles lost, Key passed,
                          std::string (*bytes_of)(const Key&), Result<Key> (*decode)(std::string_view),
@@ -72,7 +72,7 @@ SeqCursor<Key> cursor_of(const Engine& engine, const KeyRange& range, LostFiles 
 
 }  // namespace
 
-// What a writer does without: it is noted.
+// Skips an item that can't be decoded, and notes it.
 template <class Decode>
 auto KeyedReads::next_noting(ReadableCursor& at, const Decode& decode, bool* is_damaged) const {
     const auto decode_item = [&] {
@@ -101,7 +101,7 @@ auto KeyedReads::next_noting(ReadableCursor& at, const Decode& decode, bool* is_
     }();
 }
 
-// What an unfinished drop left is hidden, for its rows are counted as expired already.
+// Partitions of an unfinished drop are hidden: their rows count as expired already.
 Result<std::vector<Partition>> KeyedReads::partitions() const {
     auto found = PERFLEET_TRY(partitions_with_keys());
     auto dropped = PERFLEET_TRY(dropped_partitions());
@@ -129,7 +129,7 @@ Result<std::vector<Partition>> KeyedReads::dropped_partitions() const {
     return dropped;
 }
 
-// One that can't be read at all is known from the sessions that were defined in it.
+// A partition whose keys are all unreadable is found through its sessions.
 Result<std::vector<Partition>> KeyedReads::partitions_with_keys() const {
     if (auto listed = engine_->listed_partitions()) {
         return std::move(*listed);
@@ -193,7 +193,7 @@ Result<std::uint64_t> KeyedReads::session_size_bytes(const SessionName& session)
     return sum;
 }
 
-// One that comes twice, alone and in a value of several, is told once.
+// A batch that is stored twice, by itself and in a list, is visited once.
 Result<Done> KeyedReads::visit_records(const KeyRange& range, const Partition& partition,
                                        const std::function<Visit(const BatchKey&, const BatchRecord&)>& visitor) const {
     RepeatedRecords repeated;
@@ -227,7 +227,7 @@ BlockCursor KeyedReads::blocks(const Partition& partition, TargetId target, Sess
                      });
 }
 
-// What is lost of them is lost of what they sum, too, or read from there.
+// Unreadable summaries are skipped: either the rows they sum are lost too, or queries read these rows instead.
 SummaryCursor KeyedReads::summaries(const Partition& partition, TargetId target, SessionId session,
                                     Series series) const {
     return cursor_of(*engine_, series_summaries_range(partition, target, session, series), LostFiles::kPassedOver,
@@ -235,7 +235,7 @@ SummaryCursor KeyedReads::summaries(const Partition& partition, TargetId target,
                      [](const SummaryKey&, std::string_view) { return Result<bool>{false}; });
 }
 
-// Everything that can be read; then the first of what can't be is the error.
+// Visits everything readable, then returns the first error.
 Result<Done> KeyedReads::visit_decodable(
     const KeyRange& range,
     const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const {
@@ -339,8 +339,8 @@ Result<std::vector<Partition>> KeyedReads::session_partitions(TargetId target, S
     return partitions;
 }
 
-// Of a dropped partition the session's expired rows tell it. They are many in the end, so they are looked through only
-// where something of that bucket was dropped.
+// For a dropped partition the class is in the expired rows of the session. They become many over time, so they are
+// searched only if something of this bucket was dropped.
 Result<std::optional<std::uint8_t>> KeyedReads::retention_class(TargetId target, SessionId session,
                                                                 BucketNumber bucket) const {
     using Found = std::optional<std::uint8_t>;
@@ -361,7 +361,7 @@ Result<std::optional<std::uint8_t>> KeyedReads::retention_class(TargetId target,
     return Found{};
 }
 
-// A record of its own stands under its seq; one of a list in the first value behind it.
+// Single records have their own seq as key, lists that of their last batch: the first key from `seq` on is it.
 Result<std::optional<BatchRecord>> KeyedReads::batch(const Partition& partition, const BatchKey& key) const {
     using Found = std::optional<BatchRecord>;
     const KeyRange range = session_batches_range(partition, key.target, key.session, key.seq);

@@ -1,4 +1,4 @@
-// Which sessions there are: KeyedReads' lists of them, also where damage has made holes in them.
+// KeyedReads' lists of sessions, also if damage hides some of them.
 #include <map>
 #include <optional>
 #include <set>
@@ -12,7 +12,7 @@
 
 namespace perfleet {
 
-// What is damaged of them is noted and left out; false when something was.
+// Skips and notes damaged records; returns false if there were any.
 Result<bool> KeyedReads::visit_session_records(const KeyRange& range,
                                                const std::function<Visit(SessionRecord&&)>& visitor) const {
     bool is_whole = true;
@@ -34,7 +34,7 @@ Result<bool> KeyedReads::visit_session_records(const KeyRange& range,
     return visited.ok() ? Result<bool>{is_whole} : visited.error();
 }
 
-// Of which the partition has a batch record that can be read: one look for each.
+// Sessions with a readable batch record in the partition: one seek for each.
 Result<std::vector<SessionName>> KeyedReads::sessions_with_batches(const Partition& partition) const {
     std::vector<SessionName> names;
     ReadableCursor at{*engine_, partition_batches_range(partition)};
@@ -47,7 +47,7 @@ Result<std::vector<SessionName>> KeyedReads::sessions_with_batches(const Partiti
     return names;
 }
 
-// Where the list has a hole, sessions are told by their batches, too.
+// If session records are damaged, sessions are also found through their batches.
 Result<std::vector<SessionRecord>> KeyedReads::sessions(const Partition& partition) const {
     std::map<SessionName, SessionRecord> records;
     const auto is_whole =
@@ -76,7 +76,7 @@ Result<std::vector<SessionRecord>> KeyedReads::sessions(const Partition& partiti
     return values;
 }
 
-// A session's record stands in each of its partitions, too; a session with batches and no record anywhere is noted.
+// Each partition of a session has a copy of its record; a session with batches and without any record is noted.
 Result<Done> KeyedReads::visit_sessions(const std::function<Visit(SessionRecord&&)>& visitor) const {
     bool is_stopped = false;
     const auto visit = [&](SessionRecord&& record) {
@@ -87,7 +87,7 @@ Result<Done> KeyedReads::visit_sessions(const std::function<Visit(SessionRecord&
     if (is_whole || is_stopped) {
         return Done{};
     }
-    // By name, so that memory holds no more of them than are damaged: whether a record was found in a partition.
+    // Damaged sessions only, to bound memory. True: a partition has a readable copy of the record.
     std::map<SessionName, bool> damaged;
     std::optional<Error> failure;
     const auto is_damaged = [&](const SessionName& name) {

@@ -1,7 +1,6 @@
 // Labels, matchers and their regular expressions.
 //
-// Patterns come from strangers, so they are RE2's: time linear in the value, memory within a bound, whatever the
-// pattern.
+// Patterns are untrusted, so RE2 matches them: in linear time and bounded memory, whatever the pattern.
 #include "storage/select/matcher.h"
 
 #include <re2/re2.h>
@@ -78,7 +77,7 @@ private:
                 return error("missing closing quote");
             }
             if (take('\\')) {
-                // \" and \\ are the quote and the backslash; any other pair stands as written (\. in a pattern).
+                // \" and \\ stand for the quote and the backslash; other pairs are kept as they are (\. in a pattern).
                 if (peek() != '"' && peek() != '\\') {
                     matcher.value += '\\';
                     continue;
@@ -168,7 +167,7 @@ Result<std::vector<Matcher>> parse_matchers(std::string_view text, std::string_v
     }
     Result<std::vector<Matcher>> matchers = MatcherParser{text, where}.parse();
     if (matchers.ok()) {
-        // A pattern that can't be used is an error even where no session is there to be matched.
+        // An invalid pattern is an error even if there is no session to match.
         for (const Matcher& matcher : *matchers) {
             if (has_pattern(matcher)) {
                 PERFLEET_TRY(compiled_pattern(matcher.value, where));
@@ -194,7 +193,7 @@ std::size_t end_of_matchers(std::string_view text) {
 
 struct SessionFilter::Condition {
     Matcher matcher;
-    std::unique_ptr<RE2> pattern;  // of has_pattern()
+    std::unique_ptr<RE2> pattern;  // if has_pattern()
 };
 
 Result<SessionFilter> SessionFilter::make(const std::vector<Matcher>& matchers) {

@@ -28,7 +28,7 @@
 namespace perfleet {
 namespace {
 
-// The last one holds the writer up, so that a partition that fills without end can be dropped, too.
+// The last count blocks the writer, so that a partition that receives rows all the time can be dropped, too.
 constexpr int kCountsOfADropMax = 3;
 
 class KeyedStore final : public ReaderOver<Store>, private ShardLeases {
@@ -56,14 +56,14 @@ public:
         }
         auto dropped = PERFLEET_TRY(reads().is_dropped(partition));
         const bool is_changed = !before.has_value() || *before != session;
-        // Once more by each writer: table files that it fills can so be understood without those of before.
+        // Each writer puts the record again, so that table files it fills can be understood without older ones.
         const bool is_expired = dropped || known->is_removed;
         const bool is_new_here = !is_expired && !known->defined.contains(partition);
         if (!is_changed && !is_new_here) {
             return Done{};
         }
-        // The shard lists the partition before anything is there: what is listed and isn't there does no harm, but what
-        // isn't listed would be overlooked by whoever removes the session.
+        // Lists the partition before it has keys: a listed partition without keys does no harm, but session removal
+        // would miss an unlisted one.
         const std::string bytes = encode_record(session);
         const std::string nothing = encode_record(0);
         Changes listed;
@@ -110,7 +110,7 @@ public:
         if (!call.changes().empty()) {
             disturb_count(partition);
         }
-        // Each batch is in one of them; the caller puts all of them again when one fails.
+        // Each batch is in one of the two; if a write fails, the caller puts all of them again.
         PERFLEET_TRY(write(shard_domain(partition.shard), call.expired()));
         PERFLEET_TRY(write(domain_of(partition), call.changes()));
         call.keep();
@@ -197,7 +197,7 @@ public:
         std::vector<std::uint64_t> row_counts(partitions.size());
         auto dropped = try_drop(partitions, is_stopping, row_counts);
         if (!dropped.ok() && dropped.error().code == ErrorCode::kFull) {
-            dropped = try_drop(partitions, is_stopping, row_counts);  // it goes on with what is kept for that
+            dropped = try_drop(partitions, is_stopping, row_counts);  // uses the space reserved for drops
         }
         if (!dropped.ok()) {
             return dropped.error();
@@ -211,7 +211,7 @@ public:
         std::set<Partition> partitions;
         auto removed = try_remove(sessions, row_count, partitions);
         if (!removed.ok() && removed.error().code == ErrorCode::kFull) {
-            removed = try_remove(sessions, row_count, partitions);  // it goes on with what is kept for drops
+            removed = try_remove(sessions, row_count, partitions);  // uses the space reserved for drops
         }
         if (!removed.ok()) {
             return removed.error();
@@ -254,9 +254,9 @@ public:
 
     [[nodiscard]] Result<Done> compact(UtcNs now, const std::function<Visit(const CompactionStep&)>& on_step) override {
         if (!engine().damage()->lost.empty()) {
-            return Done{};  // what would be compacted may be compacted in a file that can be put back
+            return Done{};  // lost files may be put back, and compaction could have replaced their contents
         }
-        while (!backlog_.is_loaded()) {  // again only if a session was removed, or the engine recovered, meanwhile
+        while (!backlog_.is_loaded()) {  // repeats only if meanwhile a session was removed or the engine recovered
             PERFLEET_TRY(load_backlog());
         }
         while (const auto work = backlog_.take(now)) {
@@ -284,15 +284,15 @@ public:
                 backlog_.await_day(work->partition);
             }
         }
-        // Once for all partitions of an hour, which are due together: so that readers beside have no small blocks left.
-        // What is compacted in open buckets waits.
+        // One flush for all partitions of an hour, which are due together, so that readers find no small blocks in
+        // them. Compaction in open buckets is flushed later.
         return has_compacted_partition_ ? flush_compacted() : Done{};
     }
 
     [[nodiscard]] std::size_t partitions_to_compact() const override { return backlog_.partition_count(); }
 
 private:
-    // -- shards: what is remembered of those that come and go is worth nothing ----------------------------------------
+    // -- shards: gaining or losing one clears all caches --------------------------------------------------------------
     [[nodiscard]] Result<Done> join(const GatewayAddress& own) override { return leases_->join(own); }
     [[nodiscard]] News take_news() override {
         const std::lock_guard lock{writing_};
@@ -300,7 +300,7 @@ private:
         if (!news.taken.empty() || !news.lost.empty()) {
             forget_all();
         }
-        // What an interrupted drop left is hidden, and is erased with the next one if it can't be now.
+        // Leftovers of an interrupted drop are hidden; if they can't be erased now, the next drop erases them.
         (void)(news.taken.empty() ? Done{} : finish_drops(engine()));
         return news;
     }
@@ -333,8 +333,8 @@ private:
         return synced;
     }
 
-    // Before every change. What this remembers of changes that weren't synced is worth nothing once the engine had to
-    // go on from what is on disk, and a writer who doesn't know that yet must not go on to a sync.
+    // Runs before every change. If the engine had to restart from what is on disk, cached state of unsynced changes is
+    // invalid, and a writer that doesn't know of the loss must not proceed to a sync.
     [[nodiscard]] Result<Done> recover(GoOn purpose) {
         auto recovered = PERFLEET_TRY(engine().recover(purpose));
         if (recovered) {
@@ -352,7 +352,7 @@ private:
         return Done{};
     }
 
-    // For a change by the writer.
+    // Runs before each change by the writer.
     [[nodiscard]] Result<Done> be_ready() {
         PERFLEET_TRY(recover(GoOn::kToStore));
         PERFLEET_TRY(report_loss());
@@ -365,7 +365,7 @@ private:
             return Done{};
         }
         auto written = engine().write(domain, guard_, changes);
-        is_owing_ = written.ok();  // after an error the caller knows
+        is_owing_ = written.ok();  // an error goes to the caller at once
         return written;
     }
 
@@ -381,9 +381,9 @@ private:
     }
 
     // -- dropping: on any thread --------------------------------------------------------------------------------------
-    // What the writer owes its caller stays as it is: a failure here is met again with the writer's next change.
+    // is_owing_ doesn't change: the writer's next change meets the same failure.
 
-    // Row counts are set where a partition is hidden now.
+    // Sets the row count of each partition that it hides.
     [[nodiscard]] Result<Done> try_drop(std::span<const Partition> partitions, std::atomic<bool>* is_stopping,
                                         std::span<std::uint64_t> row_counts) {
         for (std::size_t i = 0; i < partitions.size(); ++i) {
@@ -397,8 +397,8 @@ private:
         return Done{};
     }
 
-    // The mark and the counts: from then on the partition is hidden, and its rows count as expired, once. They are
-    // counted beside the writer, and again when it has put a batch there meanwhile.
+    // Writes mark and counts: from then on the partition is hidden, and its rows count as expired, once. Counts while
+    // the writer goes on, and again if it has put a batch there meanwhile.
     [[nodiscard]] Result<std::uint64_t> hide(const Partition& partition) {
         std::unique_lock lock{writing_};
         PERFLEET_TRY(recover(GoOn::kToDrop));
@@ -431,7 +431,7 @@ private:
         }
     }
 
-    // Nothing may be erased whose mark a failure has taken meanwhile.
+    // Refuses to erase if a failure has undone a mark meanwhile.
     [[nodiscard]] Result<Done> sync_drop(std::span<const Partition> partitions) {
         const std::lock_guard lock{writing_};
         PERFLEET_TRY(recover(GoOn::kToDrop));
@@ -445,10 +445,10 @@ private:
         return sync_beside();
     }
 
-    // First the mark and the counts of a session, in one write: from then on its rows count as expired, and no query
-    // looks for them. Then what partitions have of it; each one's changes go into a table file of their own, for one
-    // with those of several would overlap, and have rewritten, all that stands between them. What is left of that after
-    // an error or a crash costs space only, and is found by the list of the session's partitions, which ends last.
+    // First writes the note and counts of each session together: from then on its rows count as expired, and queries
+    // ignore them. Then deletes its keys; each partition's deletions get a table file of their own, because a file for
+    // several would overlap everything between them, which compaction would rewrite. Leftovers of an error or a crash
+    // cost only space, and are found by the session's list of partitions, which is deleted last.
     [[nodiscard]] Result<Done> try_remove(std::span<const SessionName> sessions, std::uint64_t& row_count,
                                           std::set<Partition>& partitions) {
         const std::lock_guard lock{writing_};
@@ -485,7 +485,7 @@ private:
             for (const SessionName& session : theirs) {
                 auto removal = PERFLEET_TRY(make_session_removal(engine(), reads(), partition, session));
                 PERFLEET_TRY(write_drop(domain_of(partition), removal.changes));
-                ++generation_;  // what compaction has read of it until now is gone
+                ++generation_;  // compaction must not write what it has read of the session
                 if (removal.is_partition_empty) {
                     backlog_.forget_partition(partition);
                 }
@@ -516,7 +516,7 @@ private:
         return synced;
     }
 
-    // Elsewhere nobody would look for them.
+    // Queries look for a target only in its own shard.
     [[nodiscard]] Result<Done> check_shard(const Partition& partition, TargetId target) const {
         return partition.shard == shard_of(target, shards())
                    ? Result<Done>{Done{}}
@@ -525,20 +525,19 @@ private:
                                                     std::to_string(shards().value)};
     }
 
-    // A count of the partition's rows that is under way is worth nothing.
+    // Makes a running count of the partition's rows invalid.
     void disturb_count(const Partition& partition) {
         if (counted_ == partition) {
             counted_.reset();
         }
     }
 
-    // -- compaction: on a thread of its own
-    // ------------------------------------------------------------------------------
+    // -- compaction: on a thread of its own ---------------------------------------------------------------------------
     [[nodiscard]] Result<Done> load_backlog() {
         const std::uint64_t generation = generation_;
         auto partitions = PERFLEET_TRY(reads().partitions());
         std::vector<Partition> unmarked;
-        std::vector<Partition> compacted;  // without summaries of their days
+        std::vector<Partition> compacted;  // day summaries are still to be made
         for (const Partition& partition : partitions) {
             auto mark = reads().compaction_mark(partition);
             if (!mark.ok() && !is_damage(mark.error())) {
@@ -557,7 +556,7 @@ private:
         return Done{};
     }
 
-    // Whether nothing has happened since that makes what was read there worthless. The writer is held up.
+    // Whether what was read of the partition is still valid. Call with writing_ locked.
     [[nodiscard]] Result<bool> is_as_it_was(std::uint64_t generation, const Partition& partition) const {
         if (generation != generation_) {
             return false;
@@ -566,7 +565,7 @@ private:
         return !dropped;
     }
 
-    // What the writer owes its caller stays as it is: a failure here is met again with the writer's next change.
+    // is_owing_ doesn't change: the writer's next change meets the same failure.
     [[nodiscard]] Result<bool> compact_now(std::uint64_t generation, const Partition& partition,
                                            const Changes& changes) {
         const std::lock_guard lock{writing_};
@@ -599,7 +598,7 @@ private:
         return written;
     }
 
-    // Where nothing has come there meanwhile, which would have taken the mark away.
+    // Marks the day, unless new batches have removed the partition's mark meanwhile.
     [[nodiscard]] Result<Done> mark_day(std::uint64_t generation, const CompactionBacklog::Work& work) {
         const std::lock_guard lock{writing_};
         auto valid = is_as_it_was(generation, work.partition);
@@ -621,16 +620,16 @@ private:
 
     Guard guard_;
     ShardLeases* leases_;  // the engine's
-    std::mutex writing_;   // between the writer and the threads that compact and drop
+    std::mutex writing_;   // guards writes of the writer and of the threads that compact and drop
     KnownSeqs known_;
-    bool is_owing_ = false;             // something was written and neither synced nor said to have failed
-    bool has_unreported_loss_ = false;  // what was owed may be gone, and the writer doesn't know it
-    std::optional<Partition> counted_;  // whose rows are being counted, as long as no batch comes there
+    bool is_owing_ = false;             // a change was written, and neither synced nor reported as failed
+    bool has_unreported_loss_ = false;  // unsynced changes may be lost, and the writer wasn't told
+    std::optional<Partition> counted_;  // being counted; reset when a batch is put there
     CompactionBacklog backlog_;
     CompactionMakers makers_;
-    bool has_compacted_ = false;                // since it was flushed; of the thread that compacts
-    bool has_compacted_partition_ = false;      // a whole one
-    std::atomic<std::uint64_t> generation_{0};  // another after a failure, and for each part that is removed
+    bool has_compacted_ = false;                // since the last flush; compaction thread only
+    bool has_compacted_partition_ = false;      // a whole partition
+    std::atomic<std::uint64_t> generation_{0};  // grows after a failure and with each removed part
 };
 
 class KeyedReader final : public ReaderOver<StoreReader> {

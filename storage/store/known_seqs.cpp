@@ -6,7 +6,7 @@
 namespace perfleet {
 namespace {
 
-// Counting visits every session, so it is done now and then only; a call adds a batch group at most.
+// Counting visits every session, so it is rare; a call adds at most one batch group.
 constexpr std::uint64_t kCallsBetweenCounts = 1024;
 
 }  // namespace
@@ -33,7 +33,7 @@ Result<KnownSession*> KnownSeqs::session(TargetId target, SessionId session) {
                 known.seals.emplace(batch.seq.value, batch.seal);
                 return Visit::kContinue;
             });
-            // A batch whose record is damaged is put again where it comes again, and so is whole again.
+            // A batch with a damaged record is stored again if it is sent again.
             if (!visited.ok() && !is_damage(visited.error())) {
                 return visited.error();
             }

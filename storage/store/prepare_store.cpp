@@ -1,4 +1,4 @@
-// What is done to an engine before it is a store: begun when it is empty, and rid of what interrupted drops left.
+// Prepares an engine as a store: writes the format if it is empty, and erases what interrupted drops left.
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/store_format.h"
 #include "storage/key/key_bytes.h"
@@ -10,7 +10,7 @@
 namespace perfleet {
 namespace {
 
-// The format's version is the first thing that is written, so a database with other content but without it is foreign.
+// The version is the first key that is written, so a non-empty database without it is foreign.
 Result<Done> start_store(Engine& engine, const std::string& where, ShardCount shards, Guard guard) {
     bool is_empty = true;
     PERFLEET_TRY(engine.visit(everything(), [&](std::string_view, std::string_view) {
@@ -29,7 +29,7 @@ Result<Done> start_store(Engine& engine, const std::string& where, ShardCount sh
     return engine.sync();
 }
 
-// Where damage hides the version it is taken for this build's, and so it is written; the number of shards likewise.
+// If damage hides the version or the number of shards, this build's version and the inferred number are written.
 Result<Done> write_lost_format(Engine& engine, ShardCount shards, Guard guard) {
     const StoreFormat format = encode_format(shards);
     Changes changes;

@@ -59,13 +59,13 @@ Result<PutOutcome> PutCall::judge(const AdmittedBatch& batch) {
     return is_expired ? PutOutcome::kExpired : PutOutcome::kStored;
 }
 
-// At or below the watermark: stored, expired, refused or dropped by the collector, once and for all. What comes
-// again is mostly of the newest partition.
+// At or below the watermark a batch is resolved for good: stored, expired, refused, or dropped by the collector. A
+// batch that is sent again is mostly in the newest partition.
 Result<PutOutcome> PutCall::judge_resolved(const AdmittedBatch& batch, const KnownSession& known) {
     for (auto at = known.partitions.rbegin(); at != known.partitions.rend(); ++at) {
         auto record = reads_->batch(*at, batch.key);
         if (!record.ok() && is_damage(record.error())) {
-            continue;  // resolved all the same
+            continue;  // resolved even if its record is damaged
         }
         if (!record.ok()) {
             return record.error();

@@ -45,8 +45,8 @@ Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedRea
                                             const SessionName& session) {
     SessionRemoval removal;
     std::vector<std::string>& deletes = removal.changes.deletes;
-    // Each batch's own record and blocks, whether they were compacted or not: a crash may undo compaction, and what it
-    // brings back must be deleted, too.
+    // Deletes each batch's own record and blocks, even if compacted: a crash may undo the compaction and so restore
+    // them.
     auto visited =
         reads.visit_batches(partition, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
             const BatchKey key{session.target, session.session, batch.seq};

@@ -9,7 +9,7 @@
 namespace perfleet {
 namespace {
 
-// By key, with the size of key and value.
+// By key: the size of key and value.
 using Images = std::map<std::string, std::uint64_t>;
 
 Result<Images> stored_images(const Engine& engine) {
@@ -24,7 +24,7 @@ Result<Images> stored_images(const Engine& engine) {
     return visited.ok() ? Result<Images>{std::move(images)} : visited.error();
 }
 
-// False when the block can't be read.
+// False if the block can't be read.
 bool forget_named(std::string_view block_untrusted, Images& images) {
     EpochDictionary dictionary;
     const auto block = parse_block_untrusted(block_untrusted);

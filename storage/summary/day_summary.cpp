@@ -35,7 +35,7 @@ DayHour read_hour(RecordReader& reader) {
     return hour;
 }
 
-// A RecordWriter or a RecordReader.
+// Io is a RecordWriter or a RecordReader.
 template <class Io, class Nodes>
 void node_columns(Io& io, Nodes& nodes) {
     io.rows(nodes, limits::kStackNodesMax);

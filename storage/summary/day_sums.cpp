@@ -19,7 +19,7 @@ void for_each_image(const EpochDictionary& dictionary, Function function) {
 
 }  // namespace
 
-// Names of a module's frames need its kernel, of which a dictionary has one.
+// Naming a module's frames needs its kernel, and a dictionary has only one.
 bool DaySums::has_known_kernel() const {
     bool is_known = true;
     for_each_image(*dictionary_, [&](ImageNumber, const ImageDefinition& image) {
@@ -39,7 +39,7 @@ void DaySums::begin(const Epoch& epoch) {
     known_.images.clear();
 }
 
-// When it is known that it has rows.
+// Called when the hour is known to have rows.
 bool DaySums::begin_hour() {
     if (hour_.rows.row_count != 0) {
         return true;
@@ -73,7 +73,7 @@ std::uint32_t DaySums::image_of(ImageNumber number) {
     return here;
 }
 
-// Gives 1 + the node's index, 0 for a chain without frames.
+// Returns 1 + the node's index, or 0 for a chain without frames.
 std::uint32_t DaySums::node_of(StackNumber number) {
     std::vector<StackNumber>& path = known_.path;
     path.clear();
@@ -146,12 +146,12 @@ bool DaySums::add_rows(const DecodedRows& rows, std::size_t first, std::size_t l
     return true;
 }
 
-// By the most that columns of such numbers take.
+// An upper bound, from the largest encoding of each column.
 std::size_t DaySums::size_bytes_max() const {
     constexpr std::size_t kNodeSizeBytes = 14;  // callers ascend, so their differences are small
     constexpr std::size_t kSumSizeBytes = 12;
     constexpr std::size_t kImageSizeBytes = 32;
-    constexpr std::size_t kColumnsSizeBytes = 128;  // what they begin with
+    constexpr std::size_t kColumnsSizeBytes = 128;  // headers of the columns
     constexpr std::size_t kRangeSizeBytes = 8;
     std::size_t range_count = 8 * hours_.size() + hour_.rows.seqs.size() + hour_.meaning.seqs.size() + 8;
     for (const DayHour& hour : hours_) {
@@ -161,7 +161,7 @@ std::size_t DaySums::size_bytes_max() const {
            images_.size() * kImageSizeBytes + kColumnsSizeBytes + range_count * kRangeSizeBytes;
 }
 
-// Callers first, level by level: then those of one caller stand side by side.
+// Ranks level by level, callers first, so that callees of one caller are neighbours.
 std::vector<std::uint32_t> DaySums::node_ranks(const std::vector<std::uint32_t>& image_ranks) const {
     const std::vector<FrameTree::Node>& nodes = tree_.nodes();
     std::vector<std::uint32_t> order(nodes.size());

@@ -5,7 +5,7 @@
 namespace perfleet {
 namespace {
 
-// The weight that all rows have, if they do; 0 when they differ.
+// The weight per row if all rows have the same; else 0.
 std::uint64_t weight_of_each(std::span<const StackSum> sums) {
     std::uint64_t each = 0;
     for (const StackSum& sum : sums) {

@@ -31,10 +31,10 @@
 namespace perfleet {
 namespace {
 
-// As blocks are ordered: a session's of one series side by side.
+// In the order of blocks: those of one session and series are neighbours.
 using NamedRows = std::tuple<TargetId, SessionId, Series, Seq>;
 
-// What a batch says of the rows of one series.
+// A batch's record about its rows of one series.
 struct Named {
     EpochNumber epoch;
     std::uint32_t row_count = 0;
@@ -50,10 +50,10 @@ std::uint64_t rows_in(const BatchRecord& record) {
     return row_count;
 }
 
-// One walk over all keys in their order; within a partition its records come before its blocks.
+// Walks over all keys in order; the records of a partition precede its blocks.
 class Walk {
 public:
-    // `read` is told how many bytes of keys and values were read so far.
+    // `read` gets the number of bytes of keys and values read so far.
     Walk(const Engine& engine, bool verify, StoreCheck& check, std::function<void(std::uint64_t)> read)
         : engine_{engine}, verify_{verify}, check_{check}, read_{std::move(read)} {}
 
@@ -215,7 +215,7 @@ private:
         }
     }
 
-    // All definitions of the partition were met before. One of others than these is passed over by readers.
+    // All definitions of the partition precede its stack maps. Readers ignore a map made from other definitions.
     void on_stack_map(std::string_view key, const StackMapKey& name, std::string_view value) {
         if (!verify_) {
             return;
@@ -258,12 +258,12 @@ private:
         }
     }
 
-    // Those of its blocks that stand alone, in full, and its seal over all of them if they all do. Compacted blocks
-    // can't give back the bytes that were sealed; they, damaged and missing ones are met later, in the order of blocks.
+    // Checks the batch's own blocks in full, and its seal if it has all of them. Compacted blocks can't restore the
+    // sealed bytes; they, and damaged or missing blocks, are checked when the walk reaches the blocks.
     void check_batch(std::string_view key, const PartitionBatch& name, const BatchRecord& record) {
         std::vector<std::string> bytes(record.rows.size());
         std::vector<BlockView> blocks;
-        blocks.reserve(record.rows.size());  // for the series look into them
+        blocks.reserve(record.rows.size());  // series view these blocks
         std::vector<SeriesView> series;
         for (std::size_t i = 0; i < record.rows.size(); ++i) {
             const BatchRecord::Rows& rows = record.rows[i];
@@ -290,7 +290,7 @@ private:
             series.push_back(
                 {rows.series, view.header.row_count, view.header.first_ticks, view.header.last_ticks, view.columns});
         }
-        // A copy leaves out rows that couldn't be read, all of a batch's at the most.
+        // A copy leaves out unreadable rows, maybe all of a batch.
         if (!series.empty() && series.size() == record.rows.size() &&
             seal_of({name.key.session, name.key.seq, record.epoch, record.bucket}, series, record.counts,
                     record.dropped, record.clock_points) != record.seal) {
@@ -307,13 +307,13 @@ private:
              is_defining ? 0 : row_count});
     }
 
-    // Else it is compacted or damaged.
+    // False for compacted and damaged blocks.
     [[nodiscard]] static bool is_as_sealed(std::string_view bytes) {
         const auto block = parse_block_untrusted(bytes);
         return block.ok() && block->parts.empty();
     }
 
-    // One that is as it was sealed.
+    // Checks a block as it was sealed.
     [[nodiscard]] Result<BlockView> check_block(const BlockKey& key, const Named& named, const std::string& bytes) {
         auto block = PERFLEET_TRY(parse_block_untrusted(bytes));
         const BlockHeader& header = block.header;
@@ -347,7 +347,7 @@ private:
         }
     }
 
-    // Each part is what its batch names, and its rows lie where the batch says.
+    // Checks that each part and its ticks agree with the record of its batch.
     [[nodiscard]] Result<Done> check_compacted_block(const BlockKey& key, std::string_view bytes) {
         auto block = PERFLEET_TRY(parse_block_untrusted(bytes));
         if (block.header.series != key.series || block.header.first_seq != key.first_seq) {
@@ -358,7 +358,7 @@ private:
         for (const BlockPart& part : block.parts) {
             const auto found = named_.find({key.target, key.session, key.series, part.seq});
             if (found == named_.end() && checked_.contains({key.target, key.session, key.series, part.seq})) {
-                row += part.row_count;  // it stands alone, too, and was checked there
+                row += part.row_count;  // the batch has its own block, which was checked with it
                 continue;
             }
             if (found == named_.end() || found->second.epoch != block.header.epoch ||
@@ -374,7 +374,7 @@ private:
         return Done{};
     }
 
-    // Of the rows that were decoded last. Definitions have no time of their own.
+    // Checks the ticks of the rows decoded last. Definitions have no time.
     [[nodiscard]] bool has_its_ticks(Series series, const Named& named, std::size_t first_row) const {
         if (is_definition(series.kind) || named.row_count == 0) {
             return true;
@@ -384,7 +384,7 @@ private:
         return Ticks{*least} == named.first_ticks && Ticks{*greatest} == named.last_ticks;
     }
 
-    // What a damaged block held is what its batches name up to the next block of the series.
+    // A damaged block held the rows that batches name up to the next block of the series.
     void finish_damaged_block(const BlockKey* next) {
         if (!damaged_block_) {
             return;
@@ -408,7 +408,7 @@ private:
         add_lost_block(block, what, epoch, row_count);
     }
 
-    // What no block held: one entry for all of a series and epoch, for a compacted block may have held them.
+    // Adds rows without any block: one entry per series and epoch, since one compacted block may have held them.
     void add_missing_blocks() {
         for (auto at = named_.begin(); at != named_.end();) {
             const auto [target, session, series, seq] = at->first;
@@ -430,7 +430,7 @@ private:
         }
     }
 
-    // Epochs lie within one partition.
+    // Epochs don't cross partitions.
     void finish_partition() {
         finish_damaged_block(nullptr);
         add_missing_blocks();
@@ -448,17 +448,17 @@ private:
     std::function<void(std::uint64_t)> read_;
     std::uint64_t read_size_bytes_ = 0;
     DecodedRows rows_;
-    std::map<NamedRows, Named> named_;  // by the partition's batches; those whose block wasn't met yet
-    std::set<NamedRows> checked_;       // those whose block was checked with its batch
+    std::map<NamedRows, Named> named_;  // named by the partition's batches; their block wasn't reached yet
+    std::set<NamedRows> checked_;       // their block was checked with the batch
     std::optional<std::pair<BlockKey, std::string>> damaged_block_;
     std::map<std::tuple<TargetId, SessionId, EpochNumber>, EpochDictionary> dictionaries_;
-    // Of the partition, by its checksum; empty where it is damaged.
+    // The partition's, with its checksum; empty if it is damaged.
     std::optional<std::pair<std::uint32_t, PartitionDictionary>> partition_dictionary_;
     RepeatedBlocks repeated_blocks_{engine_};
     RepeatedRecords repeated_records_;
 };
 
-// The size of all. Errors: no folder of a store.
+// Returns the size of all files. Errors: the folder isn't a store.
 Result<std::uint64_t> check_files(const std::string& directory, bool verify, const ProgressReport& progress,
                                   StoreCheck& check) {
     PERFLEET_TRY(check_reader_folder(directory));

@@ -17,7 +17,7 @@ const std::string kCommon = "common";
 
 std::string image_object(std::string_view key) {
     std::string object = "image.";
-    for (const char byte : key.substr(1)) {  // behind the table
+    for (const char byte : key.substr(1)) {  // after the byte of the table
         object += fmt::format("{:02x}", static_cast<unsigned char>(byte));
     }
     return object;
@@ -63,14 +63,14 @@ Result<DomainIndex> read_common(RadosPool& pool) {
 Result<Done> begin_common(RadosPool& pool, ShardCount shards) {
     const StoreFormat format = encode_format(shards);
     RadosChange change;
-    change.head = encode_head(RadosHead{});  // which nobody compares
+    change.head = encode_head(RadosHead{});  // no change compares this head
     change.index[format_key()] = encode_entry({RadosEntry::Type::kInline, 0, format.version, 0, 0});
     change.index[shards_key()] = encode_entry({RadosEntry::Type::kInline, 0, format.shards, 0, 0});
     auto begun = pool.change(kCommon, change);
     return !begun.ok() && begun.error().code == ErrorCode::kConflict ? Result<Done>{Done{}} : std::move(begun);
 }
 
-// The object comes first, so that what is listed is there. One that a crash left unlisted is found by find_image().
+// Writes the object before its index entry, so that entries name existing objects. find_image() finds unlisted ones.
 Result<IndexValue> put_common(RadosPool& pool, std::string_view key, std::string_view value) {
     if (!is_image(key)) {
         auto listed = list(pool, key, {RadosEntry::Type::kInline, 0, value, 0, 0});

@@ -14,14 +14,14 @@ namespace {
 constexpr std::string_view kSegment = "segment ";
 constexpr std::string_view kUnused = "unused ";
 constexpr std::string_view kSealed = " sealed";
-constexpr int kReadsMax = 8;  // while it is being changed
+constexpr int kReadsMax = 8;  // reads of a directory that is being changed
 
-// "00075300.01.000f" of a partition: as their keys are ordered.
+// "00075300.01.000f" for a partition: sorts as its keys do.
 std::string domain_text(const Domain& domain) {
     const Partition& partition = domain.partition;
     switch (domain.type) {
         case Domain::Type::kStore:
-        case Domain::Type::kImage: break;  // of no directory
+        case Domain::Type::kImage: break;  // not in a directory
         case Domain::Type::kShard: return "sessions";
         case Domain::Type::kPartition: break;
     }
@@ -29,7 +29,7 @@ std::string domain_text(const Domain& domain) {
                        partition.shard);
 }
 
-// What segment_key() and encode_segment() gave.
+// The inverse of segment_key() and encode_segment().
 std::optional<std::pair<Domain, Segment>> decode_segment(std::string_view key, std::string_view value,
                                                          std::size_t directory) {
     std::string_view name = take_part(key, ' ');

@@ -16,11 +16,11 @@ namespace {
 const std::string kTable = "gateways";
 constexpr std::string_view kAlone = "alone";
 constexpr std::string_view kMeasured = "= ";
-// Keys of requests and answers; names of gateways have no blank.
+// Prefixes of the keys of requests and answers; names of gateways contain no space.
 constexpr std::string_view kRequest = "request ";
 constexpr std::string_view kAnswer = "answer ";
 
-// As NUMBER:NUMBER, with blanks between them.
+// Pairs NUMBER:NUMBER, separated by spaces.
 template <class Key>
 bool take_pairs(std::string_view text, std::map<Key, std::uint64_t>& pairs) {
     while (!text.empty()) {

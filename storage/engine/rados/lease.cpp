@@ -7,13 +7,13 @@
 namespace perfleet {
 namespace {
 
-constexpr int kTriesMax = 100;  // beside one that still writes
+constexpr int kTriesMax = 100;  // while another process still writes
 
 Error taken(const RadosPool& pool, const std::string& object) {
     return {ErrorCode::kBusy, pool.where() + ": another gateway has taken " + object + " over meanwhile"};
 }
 
-// Nothing where there is no such object.
+// Nothing if the object doesn't exist.
 Result<std::optional<RadosHead>> read_head(RadosPool& pool, const std::string& object) {
     auto bytes = PERFLEET_TRY(pool.head(object));
     if (!bytes.has_value()) {
@@ -24,7 +24,7 @@ Result<std::optional<RadosHead>> read_head(RadosPool& pool, const std::string& o
                 : Error{ErrorCode::kCorrupt, pool.where() + ": the head of " + object + " is damaged"};
 }
 
-// Changes nothing but the lease of the head; makes the object where there is none.
+// Raises only the lease in the head; creates the object if it doesn't exist.
 Result<Done> fence_object(RadosPool& pool, const std::string& object, std::uint64_t lease) {
     for (int tries = 1;; ++tries) {
         auto before = PERFLEET_TRY(read_head(pool, object));
@@ -45,7 +45,7 @@ Result<Done> fence_object(RadosPool& pool, const std::string& object, std::uint6
     }
 }
 
-// Under a lease that the directory's head has.
+// Fences the open segments with `lease`, which the directory's head must have.
 Result<Directory> fence_segments(RadosPool& pool, std::size_t number, std::uint64_t lease) {
     auto directory = PERFLEET_TRY(read_directory(pool, number));
     if (!directory.has_value()) {
@@ -82,7 +82,7 @@ Result<Directory> take_directory(RadosPool& pool, std::size_t directory) {
         if (changed.error().code != ErrorCode::kConflict) {
             return changed.error();
         }
-        // Its holder has written there, or somebody else was quicker.
+        // The lease holder has written there, or another process took the lease first.
         auto now = PERFLEET_TRY(read_head(pool, object));
         if (now.value_or(RadosHead{}).lease >= head.lease || tries == kTriesMax) {
             return taken(pool, object);

@@ -8,7 +8,7 @@ namespace perfleet {
 namespace {
 
 std::optional<Librados> load() {
-    void* const file = ::dlopen(kLibradosFile, RTLD_NOW | RTLD_LOCAL);  // never unloaded: it has threads
+    void* const file = ::dlopen(kLibradosFile, RTLD_NOW | RTLD_LOCAL);  // never unloaded: its threads run on
     Librados functions;
     bool has_all = file != nullptr;
 #define PERFLEET_LIBRADOS_LOAD(name)                                                                       \

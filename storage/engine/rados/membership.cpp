@@ -14,8 +14,8 @@ namespace perfleet {
 namespace {
 
 constexpr std::chrono::seconds kLookInterval{1};
-constexpr int kLooksOfABeat = 2;                       // a beat is written on three disks, a look is read from one
-constexpr std::uint64_t kCountedLookNs = 900'000'000;  // at least between two looks that count
+constexpr int kLooksOfABeat = 2;  // looks per beat: a beat is written to three disks, a look reads one
+constexpr std::uint64_t kCountedLookNs = 900'000'000;  // shortest time between two looks that count
 
 std::string new_name() {
     std::random_device random;
@@ -41,7 +41,7 @@ Result<std::unique_ptr<Membership>> Membership::join(RadosPool& pool, ShardCount
 Result<Done> Membership::begin() {
     const auto table = PERFLEET_TRY(read_gateway_table(pool_));
     for (const GatewayEntry& former : table.gateways) {
-        // This one, before it was killed: nobody else can listen there.
+        // An earlier run of this gateway that was killed: no other process can listen at its endpoint.
         if (!own_.address.endpoint.empty() && former.address.endpoint == own_.address.endpoint) {
             PERFLEET_TRY(remove(former.name));
         }
@@ -54,7 +54,7 @@ Result<Done> Membership::begin() {
     beating_ = std::thread{[this] { run_beats(); }};
     const bool is_first = with_own.gateways.size() == 1;
     for (std::uint16_t shard = 0; (is_alone_ || is_first) && shard < shards_.value; ++shard) {
-        // Several may begin at the same time: who gets what is then seen in the table.
+        // Several gateways may begin at the same time; the table then shows which one got the shard.
         if (auto taken = take(shard); !taken.ok() && (is_alone_ || taken.error().code != ErrorCode::kBusy)) {
             return taken;
         }
@@ -65,7 +65,7 @@ Result<Done> Membership::begin() {
     return Done{};
 }
 
-// Until they are known to be dead; their entries go.
+// Waits until the others are known to be dead, and removes their entries.
 Result<Done> Membership::await_end(std::vector<GatewayEntry> others) {
     GatewayBeats beats;
     beats.see(others, true);
@@ -101,7 +101,7 @@ Membership::~Membership() {
             thread->join();
         }
     }
-    (void)remove(own_.name);  // otherwise the others see that it doesn't beat any more
+    (void)remove(own_.name);  // if it fails, the others notice that the beat stopped
 }
 
 Result<Done> Membership::remove(const std::string& name) {
@@ -130,7 +130,7 @@ Result<Done> Membership::beat() {
 }
 
 void Membership::run_beats() {
-    bool has_beaten = true;  // nobody is looked at by one that can't write, as in a full cluster
+    bool has_beaten = true;  // without a beat, as on a full cluster, it doesn't judge others
     for (int looks = 1;; ++looks) {
         bool is_due = false;
         {
@@ -198,7 +198,7 @@ void Membership::look() {
     }
 }
 
-// Those of shards that are held; and what nobody took in time goes.
+// Takes requests for shards that this gateway holds; removes old requests and answers that nobody fetched.
 void Membership::collect_requests(const GatewayTable& table) {
     const std::uint64_t now_s = utc_now_s();
     const auto is_old = [&](const OperatorEntry& entry) {
@@ -242,7 +242,7 @@ void Membership::answer(ShardLeases::Message answer) {
 
 void Membership::publish_sizes(const ShardLeases::ClassSizes& held, std::size_t shard_count) {
     const std::lock_guard lock{mutex_};
-    if (own_.leases.size() == shard_count) {  // else one is about to come
+    if (own_.leases.size() == shard_count) {  // otherwise a shard is about to be added
         own_.sizes = held;
     }
 }
@@ -284,7 +284,7 @@ void Membership::run_takes() {
                 continue;
             }
         }
-        (void)take(shard);  // if it can't be had now, the next look says whether it is still free
+        (void)take(shard);  // after a failure the next look checks whether the shard is still free
     }
 }
 
@@ -294,7 +294,7 @@ Result<Done> Membership::take(std::uint16_t shard) {
     own_.leases[shard] = directory.head.lease;
     own_.sizes.reset();
     news_.taken.emplace_back(shard, std::move(directory));
-    is_beat_due_ = true;  // so that the others know
+    is_beat_due_ = true;  // so that the other gateways see it
     changed_.notify_all();
     return Done{};
 }

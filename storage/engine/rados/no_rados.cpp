@@ -1,4 +1,4 @@
-// The engine of a build without librados.
+// Stands in for the RADOS engine in builds without librados.
 #include "storage/engine/rados/rados_engine.h"
 
 namespace perfleet {

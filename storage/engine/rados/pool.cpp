@@ -13,8 +13,8 @@ namespace perfleet {
 namespace {
 
 constexpr const char* kHead = "head";
-constexpr std::uint64_t kPageKeysMax = 1'024;  // as an OSD gives at once by default
-constexpr const char* kOpTimeoutS = "30";      // without it calls wait for ever below min_size
+constexpr std::uint64_t kPageKeysMax = 1'024;  // the default of an OSD
+constexpr const char* kOpTimeoutS = "30";      // otherwise calls block forever below min_size
 constexpr const char* kConnectTimeoutS = "30";
 constexpr std::chrono::milliseconds kLookForStop{100};
 
@@ -36,8 +36,8 @@ struct ReadOp {
     ~ReadOp() { librados()->rados_release_read_op(op); }
 };
 
-// Names end at a NUL where a page begins, and keys are full of them: 0 becomes 1 1, 1 becomes 1 2, which keeps the
-// order.
+// A page begins after a name that librados cuts at a NUL, and keys contain many: 0 becomes 1 1, and 1 becomes 1 2,
+// which keeps the order.
 std::string escaped(std::string_view key) {
     std::string bytes;
     bytes.reserve(key.size() * 2);
@@ -60,7 +60,7 @@ std::string unescaped(std::string_view bytes) {
     return key;
 }
 
-// Of attributes that were read; ends them.
+// The head among the attributes; closes the iterator.
 std::string take_head(rados_xattrs_iter_t attributes) {
     std::string head;
     if (attributes == nullptr) {
@@ -99,7 +99,7 @@ Error connect_error(const RadosPlace& place, int result) {
 
 }  // namespace
 
-// What is under way: its memory must be there until it has ended.
+// An asynchronous operation: its buffers must outlive it.
 class RadosPool::Operation {
 public:
     explicit Operation(RadosPool& pool) : pool_{pool} {
@@ -114,7 +114,7 @@ public:
         librados()->rados_aio_release(completion_);
     }
 
-    // `begun` is what librados said of it.
+    // `begun` is the return value of the librados call that started it.
     void begin(int begun) {
         is_begun_ = begun >= 0;
         result_ = begun;
@@ -132,7 +132,7 @@ private:
 
     RadosPool& pool_;
     rados_completion_t completion_ = nullptr;
-    bool is_begun_ = false;  // and not awaited
+    bool is_begun_ = false;  // started and not awaited yet
     int result_ = 0;
     std::mutex mutex_;
     std::condition_variable ended_;
@@ -190,7 +190,7 @@ int RadosPool::await(Operation& operation) {
     (void)librados()->rados_aio_wait_for_complete_and_cb(operation.completion_);
     operation.result_ = librados()->rados_aio_get_return_value(operation.completion_);
     if (is_given_up && operation.result_ == -ECANCELED) {
-        operation.result_ = -ETIMEDOUT;  // not a comparison that failed
+        operation.result_ = -ETIMEDOUT;  // not a failed comparison
     }
     return operation.result_;
 }
@@ -249,7 +249,7 @@ Result<std::unique_ptr<RadosPool>> RadosPool::connect(const RadosPlace& place, c
                    : error_from_errno(-opened, where + ": opening the pool");
     }
     librados()->rados_ioctx_set_namespace(pool->io_, place.name_space.c_str());
-    librados()->rados_set_pool_full_try(pool->io_);  // an error, where a write would wait until the cluster has room
+    librados()->rados_set_pool_full_try(pool->io_);  // makes a write on a full cluster fail instead of blocking
     return pool;
 }
 
@@ -412,7 +412,7 @@ Result<Done> RadosPool::read(std::span<RadosRead> reads) {
         ReadOp read;
         std::vector<std::size_t> sizes;
         std::vector<int> results;
-        Operation operation;  // last: it ends before its memory
+        Operation operation;  // last member: ends before its buffers are destroyed
     };
     std::vector<std::unique_ptr<Running>> running;
     for (RadosRead& one : reads) {

@@ -5,13 +5,13 @@
 
 namespace perfleet {
 
-// Kept here until it is flushed: then the whole domain is written to new segments.
+// Keeps changes in memory until the flush, which writes the whole domain to new segments.
 Result<Done> RadosWriter::write_unlogged(const Domain& domain, Guard guard, const Changes& changes) {
     bool must_flush = false;
     {
         const std::lock_guard lock{writing_};
         PERFLEET_TRY(check(domain, guard));
-        // Whatever is undone by a crash, everything since is undone, too.
+        // If a crash undoes one unlogged write, it must undo all later ones, too.
         must_flush = pending_size_bytes_ > limits::kRadosPendingSizeBytesMax ||
                      (!pending_.empty() && pending_.back() != domain &&
                       std::find(pending_.begin(), pending_.end(), domain) != pending_.end());
@@ -21,7 +21,7 @@ Result<Done> RadosWriter::write_unlogged(const Domain& domain, Guard guard, cons
     }
     const std::lock_guard lock{writing_};
     PERFLEET_TRY(check(domain, guard));
-    auto index = index_of(domain);  // read, if it wasn't
+    auto index = index_of(domain);  // loads it if necessary
     if (!index.ok()) {
         return index.error();
     }
@@ -71,13 +71,13 @@ Result<Done> RadosWriter::reclaim(const KeyRange& range, std::atomic<bool>* is_s
             break;
         }
         if (auto compacted = compact(domain); !compacted.ok() && compacted.error().code != ErrorCode::kFull) {
-            return compacted;  // on a full cluster that space comes later
+            return compacted;  // a full cluster: the space is given back later
         }
     }
     return Done{};
 }
 
-// Writes what the domain has now to new segments, beside the writer, who goes on in one behind them.
+// Writes the domain's present contents to new segments, while the writer continues in a segment after them.
 Result<Done> RadosWriter::compact(const Domain& domain) {
     const std::lock_guard one{compacting_one_};
     std::shared_ptr<const DomainIndex> snapshot;
@@ -153,7 +153,7 @@ Result<Done> RadosWriter::switch_over(const Domain& domain, const SegmentList& b
         const auto known = domains_.find(domain);
         if (era != era_ || known == domains_.end() || known->second.segments.size() < before.size() ||
             !std::equal(before.begin(), before.end(), known->second.segments.begin())) {
-            return Done{};  // dropped, or read again, meanwhile: what was made stays unused
+            return Done{};  // the domain was dropped or read again meanwhile; the new segments stay unused
         }
     }
     std::map<std::string, std::string> entries;
@@ -274,7 +274,7 @@ Result<Done> RadosWriter::remove_unused(std::size_t directory, std::uint64_t unt
     const std::lock_guard lock{writing_};
     auto known = held(directory);
     if (failure_ || !known.ok()) {
-        return Done{};  // entered as unused still: it is tried again
+        return Done{};  // still listed as unused: tried again later
     }
     std::vector<std::string> keys;
     for (const std::string& object : removed) {

@@ -13,14 +13,14 @@
 namespace perfleet {
 namespace {
 
-// What is read at a time: little at first, for many visits stop at their first key.
+// Size of one fetch: small at first, since many visits stop at their first key.
 constexpr std::uint64_t kFetchSizeBytesFirst = 64U << 10;
 constexpr std::uint64_t kFetchSizeBytesMax = 4U << 20;
 constexpr std::size_t kFetchValuesMax = 4'096;
-constexpr std::uint64_t kGapSizeBytesMax = 16U << 10;  // read along, instead of in an extent of its own
-constexpr int kLoadsMax = 4;  // of an index that is written meanwhile, before it is cut off at one moment
+constexpr std::uint64_t kGapSizeBytesMax = 16U << 10;  // a gap up to this is read with its neighbours, not skipped
+constexpr int kLoadsMax = 4;  // of an index that is written meanwhile, before later writes are filtered out
 constexpr int kReloadsMax = 8;
-constexpr std::size_t kLookupSegmentsMax = 4;  // that are asked for one key, before the index is read
+constexpr std::size_t kLookupSegmentsMax = 4;  // segments that are searched for one key before the index is loaded
 constexpr std::size_t kTargetPrefixSize = 1 + sizeof(std::uint64_t);
 
 KeyRange clip(const KeyRange& range, const KeyRange& to) {
@@ -46,7 +46,7 @@ bool is_one_target(const KeyRange& range) {
            range.end.starts_with(begin.substr(0, kTargetPrefixSize));
 }
 
-// What an index says of a key in this segment; nothing: it was deleted.
+// The index value for an entry of this segment; nothing if the key was deleted.
 std::optional<IndexValue> index_value_of(const std::optional<RadosEntry>& entry,
                                          const std::shared_ptr<const Segment>& segment) {
     if (entry && entry->type == RadosEntry::Type::kDeleted) {
@@ -63,7 +63,7 @@ std::optional<IndexValue> index_value_of(const std::optional<RadosEntry>& entry,
 Result<std::optional<std::string>> RadosReads::get(std::string_view key) const {
     auto domain = domain_of_key(key, shards_);
     if (!domain.ok()) {
-        return std::optional<std::string>{};  // such a key was never written
+        return std::optional<std::string>{};  // no such key was ever written
     }
     auto index = PERFLEET_TRY(index_with(*domain, key));
     std::string end{key};
@@ -73,8 +73,8 @@ Result<std::optional<std::string>> RadosReads::get(std::string_view key) const {
     return is_there ? std::optional{std::string{at->value()}} : std::nullopt;
 }
 
-// The index, or what it would have of this key: of an hour that nobody reads otherwise (is it compacted?) that is an
-// operation or two, where the index may be a hundred thousand keys.
+// The index, or only its entry for this key. For an hour that is otherwise unread (is it compacted?) one entry costs an
+// operation or two; the whole index may have a hundred thousand keys.
 Result<std::shared_ptr<const DomainIndex>> RadosReads::index_with(const Domain& domain, std::string_view key) const {
     SegmentList segments;
     {
@@ -91,7 +91,7 @@ Result<std::shared_ptr<const DomainIndex>> RadosReads::index_with(const Domain& 
     for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
         auto bytes = pool_->index_value((*segment)->object, key);
         if (!bytes.ok()) {
-            // One that isn't written yet, or was compacted meanwhile.
+            // The segment isn't written yet, or was compacted meanwhile.
             return bytes.error().code == ErrorCode::kNotFound
                        ? index_of(domain)
                        : Result<std::shared_ptr<const DomainIndex>>{bytes.error()};
@@ -119,13 +119,13 @@ std::vector<Domain> RadosReads::domains_in(const KeyRange& range) const {
     return domains;
 }
 
-// Domains whose keys lie between each other are read together, each as it was when the cursor came to it.
+// Domains with interleaved keys are read together, each in its state when the cursor reached the group.
 class RadosReads::Cursor final : public EngineCursor {
 public:
     struct Group {
         KeyRange keys;
         std::vector<Domain> domains;
-        Indexes indexes;  // those that were read already
+        Indexes indexes;  // already loaded
     };
 
     Cursor(const RadosReads& reads, std::vector<Group> groups) : reads_{reads}, groups_{std::move(groups)} {}
@@ -144,7 +144,7 @@ public:
             value_ = *value.value;
         } else if (fetched_.ok()) {
             value_ = (*fetched_)[at_];
-        } else {  // one that can't be read takes no other with it
+        } else {  // alone, so that an unreadable value doesn't hide others
             alone_ = reads_.fetch({&value});
             if (!alone_.ok()) {
                 return Error{alone_.error().code, alone_.error().message + ": " + describe_key(key)};
@@ -190,7 +190,7 @@ private:
         return true;
     }
 
-    // Of the group at hand, if there is one yet.
+    // Begins the current group, if there is one.
     void begin_parts() {
         parts_.clear();
         for (const auto& index : indexes_) {
@@ -226,9 +226,9 @@ private:
     const RadosReads& reads_;
     std::vector<Group> groups_;
     std::size_t next_group_ = 0;
-    Indexes indexes_;                       // of the group at hand, as what follows
-    std::vector<std::pair<At, At>> parts_;  // what isn't fetched yet
-    std::vector<const std::string*> keys_;  // of what is
+    Indexes indexes_;                       // of the current group, as are the members below
+    std::vector<std::pair<At, At>> parts_;  // not fetched yet
+    std::vector<const std::string*> keys_;  // fetched
     std::vector<const IndexValue*> values_;
     std::size_t at_ = 0;
     std::uint64_t fetch_size_bytes_ = kFetchSizeBytesFirst;
@@ -269,7 +269,7 @@ std::unique_ptr<EngineCursor> RadosReads::cursor(const KeyRange& range, const st
     return std::make_unique<Cursor>(*this, std::move(groups));
 }
 
-// Those that aren't here already, by body: neighbours in one extent, all bodies at a time.
+// Fetches values that aren't in memory, by object: neighbours in one extent, all objects at once.
 Result<std::vector<std::string>> RadosReads::fetch(const std::vector<const IndexValue*>& values) const {
     std::vector<std::string> bytes(values.size());
     std::vector<std::size_t> order;
@@ -387,8 +387,8 @@ Result<RadosReads::LoadedIndex> RadosReads::load(const Domain& domain, const Seg
     return loaded;
 }
 
-// A writer may write there meanwhile. What it writes into a partition are mostly new keys, so that one moment is all
-// that isn't younger; elsewhere each key stands for itself.
+// A writer may change the segment meanwhile. In a partition it mostly adds keys, so entries later than the head are
+// filtered out to get one consistent state; in other domains each key is independent.
 Result<bool> RadosReads::load_segment(const Domain& domain, const std::shared_ptr<const Segment>& segment,
                                       LoadedIndex& loaded) const {
     for (int loads = 1;; ++loads) {
@@ -525,7 +525,7 @@ Result<std::uint64_t> RadosReads::segment_size_bytes(const Domain& domain) const
         known = found->second.sizes;
     }
     std::uint64_t sum = 0;
-    std::map<std::string, std::uint64_t> sizes;  // without those that were replaced
+    std::map<std::string, std::uint64_t> sizes;  // without replaced segments
     for (const auto& segment : segments) {
         const auto before = known.find(segment->object);
         std::uint64_t size_bytes = before != known.end() ? before->second : 0;

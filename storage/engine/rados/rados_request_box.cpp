@@ -46,7 +46,7 @@ public:
             }
         }
         if (!answers.empty()) {
-            (void)change_gateway_table(*pool_, change);  // else a gateway removes it later
+            (void)change_gateway_table(*pool_, change);  // if it fails, a gateway removes it later
         }
         return answers;
     }

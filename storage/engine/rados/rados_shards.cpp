@@ -27,7 +27,7 @@ ShardLeases::News RadosWriter::take_news() {
     return news;
 }
 
-// What was compacted there and isn't flushed is undone.
+// Forgets the shard; unflushed compaction is undone.
 void RadosWriter::let_go(std::size_t number) {
     under_way_[number].reset();
     const std::lock_guard lock{mutex_};
@@ -47,7 +47,7 @@ void RadosWriter::let_go(std::size_t number) {
     doubtful_.erase(number);
 }
 
-// Once a change was refused or its outcome isn't known, only what RADOS has counts.
+// After a refused change or an unknown outcome, only the state in RADOS counts.
 Error RadosWriter::fail(std::size_t directory, Error error) {
     if (error.code == ErrorCode::kConflict || error.code == ErrorCode::kNotFound) {
         error.code = ErrorCode::kUnavailable;

@@ -13,7 +13,7 @@ Result<std::optional<std::string>> RadosWriter::get(std::string_view key) const 
     if (!value.ok() || value->has_value() || !domain.ok() || domain->type != Domain::Type::kImage) {
         return value;
     }
-    auto image = find_image(pool(), key);  // another gateway may have put it
+    auto image = find_image(pool(), key);  // another gateway may have stored it
     if (!image.ok() || !image->has_value()) {
         return image.ok() ? std::move(value) : image.error();
     }
@@ -88,7 +88,7 @@ Result<std::shared_ptr<const Segment>> RadosWriter::open_segment(const Domain& d
     return std::shared_ptr<const Segment>{std::move(segment)};
 }
 
-// A cursor keeps the one that it began with.
+// The index to be changed; copied first if a cursor still uses it.
 DomainIndex& RadosWriter::own_index(DomainState& state) {
     if (state.index.use_count() != 1) {
         state.index = std::make_shared<DomainIndex>(*state.index);
@@ -96,7 +96,7 @@ DomainIndex& RadosWriter::own_index(DomainState& state) {
     return *state.index;
 }
 
-// Of the keys that are put, those that the index has already.
+// The keys to be put that the index already has.
 std::set<std::string> RadosWriter::present(const Domain& domain, const Changes& changes) const {
     std::set<std::string> keys;
     const std::lock_guard lock{mutex_};

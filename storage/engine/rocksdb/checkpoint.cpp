@@ -25,11 +25,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint32_t kAttemptsMax = 20;
-// So often the same table file is missing until it is taken for missing in the source.
+// A table file that is missing this many times in a row is taken for missing in the source.
 constexpr std::uint32_t kDamagedAttempts = 4;
 constexpr std::size_t kCopySizeBytes = 1U << 20;
 
-// Up to the end that the file has now; onto the disk. kNotFound: there is none.
+// Copies the file up to its present end, and syncs the copy. kNotFound: there is no such file.
 Result<std::uint64_t> copy_to_disk(const fs::path& from, const fs::path& to,
                                    const std::function<void(std::uint64_t)>& add_copied) {
     const FileDescriptor source = open_regular_file(from);
@@ -61,7 +61,7 @@ Result<std::uint64_t> copy_to_disk(const fs::path& from, const fs::path& to,
 
 struct Listing {
     std::set<std::string> tables;
-    std::set<std::string> logs;  // in the order of writing
+    std::set<std::string> logs;  // by number, that is in the order of writing
     std::string manifest;
 };
 
@@ -82,7 +82,7 @@ Result<Listing> list(const fs::path& folder) {
     return listing;
 }
 
-// A log was deleted, or the manifest is another one.
+// True if a log was deleted or the manifest was replaced.
 bool has_moved_on(const Listing& before, const Listing& after) {
     return before.manifest != after.manifest ||
            !std::includes(after.logs.begin(), after.logs.end(), before.logs.begin(), before.logs.end());
@@ -126,7 +126,7 @@ public:
     }
 
 private:
-    // False: the writer has deleted what belongs to it.
+    // False: the writer has deleted a file that the checkpoint needs.
     [[nodiscard]] Result<bool> take() {
         std::error_code error;
         fs::remove_all(to_, error);
@@ -150,7 +150,7 @@ private:
         if (has_moved_on(before, with_manifest)) {
             return false;
         }
-        for (const char* name : {"SYNCED", "LOST-LOGS"}) {  // what was on disk of the logs, or is known to be lost
+        for (const char* name : {"SYNCED", "LOST-LOGS"}) {  // how far logs were synced, and which are known to be lost
             PERFLEET_TRY(copy(name));
         }
         count_total(with_manifest);
@@ -178,7 +178,7 @@ private:
         return true;
     }
 
-    // One that is gone may have been of no use any more; if it was, opening finds it missing.
+    // A file that is gone may have been obsolete; if it wasn't, opening finds that it is missing.
     [[nodiscard]] Result<Done> link(const std::string& name) {
         if (::link((from_ / name).c_str(), (to_ / name).c_str()) == 0) {
             std::error_code error;
@@ -190,11 +190,11 @@ private:
         if (errno == ENOENT) {
             return Done{};
         }
-        auto copied = copy(name);  // another file system, or no right to link
+        auto copied = copy(name);  // on another file system, or without the right to link
         return copied.ok() ? Result<Done>{Done{}} : copied.error();
     }
 
-    // As a writer: the logs become table files, what isn't needed goes. What is damaged or missing.
+    // Opens the copy as a writer, which turns logs into table files and deletes obsolete files. Returns the damage.
     [[nodiscard]] Result<std::string> open() {
         auto engine = PERFLEET_TRY(open_rocksdb_writer_engine(to_.string()));
         std::string damage = manifest_damage_;
@@ -212,7 +212,7 @@ private:
         auto listing = list(to_);
         checkpoint_.table_file_count = listing.ok() ? listing->tables.size() : 0;
         for (std::size_t at = 0; (at = damage.find(to_.string(), at)) != std::string::npos;) {
-            damage.replace(at, to_.string().size(), from_.string());  // where it comes from
+            damage.replace(at, to_.string().size(), from_.string());  // names the source
         }
         return damage;
     }
@@ -245,7 +245,7 @@ private:
     std::uint64_t total_size_bytes_ = 0;
 };
 
-// Not there, or empty.
+// The target must not exist, or must be an empty folder.
 Result<Done> check_target(const fs::path& to) {
     std::error_code error;
     const fs::file_status status = fs::symlink_status(to, error);
@@ -289,7 +289,7 @@ Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& t
     }
     struct ::stat before {};
     if (::stat(named.c_str(), &before) == 0) {
-        (void)!::chown(incomplete.c_str(), before.st_uid, before.st_gid);  // as far as the user may
+        (void)!::chown(incomplete.c_str(), before.st_uid, before.st_gid);  // if the user is permitted to
         (void)::chmod(incomplete.c_str(), before.st_mode & 07777U);
     }
     PERFLEET_TRY(sync_folder(incomplete));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kWriteSizeBytes = 1U << 20;
 
-// On file systems that can't allocate.
+// For file systems without fallocate().
 rocksdb::Status write_zeros(rocksdb::WritableFile& file, std::uint64_t size_bytes) {
     const std::string zeros(kWriteSizeBytes, '\0');
     rocksdb::Status status;
@@ -25,7 +25,7 @@ rocksdb::Status write_zeros(rocksdb::WritableFile& file, std::uint64_t size_byte
 rocksdb::Status allocate(rocksdb::WritableFile& file, std::uint64_t size_bytes) {
     rocksdb::Status status = file.Allocate(0, size_bytes);
     if (status.ok()) {
-        return file.Truncate(size_bytes);  // the size that it is known by
+        return file.Truncate(size_bytes);  // the size that marks a complete reserve
     }
     return status.IsNoSpace() ? status : write_zeros(file, size_bytes);
 }
@@ -42,7 +42,7 @@ Result<Done> DiskReserve::make(std::uint64_t more_size_bytes) {
     if (size_bytes_ != 0 && is_there_) {
         return Done{};
     }
-    if (env_.FileExists(path_).ok()) {  // of another size, half made, or not wanted any more
+    if (env_.FileExists(path_).ok()) {  // of another size, incomplete, or not wanted any more
         (void)env_.DeleteFile(path_);
     }
     std::uint64_t free_size_bytes = 0;

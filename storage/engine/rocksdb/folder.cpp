@@ -30,13 +30,13 @@ namespace fs = std::filesystem;
 
 constexpr std::time_t kAbandonedAgeMinS = 60;
 constexpr std::string_view kDatabaseMarker = "CURRENT";  // every RocksDB database has this file
-constexpr std::string_view kLockFile = "LOCK";           // and its writer holds the lock of this one
-constexpr std::string_view kIdentityFile = "IDENTITY";   // and this one tells it from all others
+constexpr std::string_view kLockFile = "LOCK";           // locked by the writer of the database
+constexpr std::string_view kIdentityFile = "IDENTITY";   // tells the database from all others
 
 // storage/engine/rocksdb/manifest_copy.h
 bool is_manifest_copy(std::string_view name) { return name.starts_with("MANIFEST-") && name.ends_with(".copy"); }
 
-// What an interrupted creation of a database may leave behind.
+// Files that an interrupted creation of a database may leave.
 bool is_database_file(std::string_view name) {
     constexpr std::array<std::string_view, 5> kStarts{"LOCK", "LOG", "IDENTITY", "MANIFEST-", "OPTIONS-"};
     constexpr std::array<std::string_view, 3> kEnds{".dbtmp", ".log", "lost+found"};
@@ -53,7 +53,7 @@ Result<Done> create_folder(const fs::path& directory) {
     }
     std::vector<fs::path> missing;
     for (fs::path at = named.lexically_normal(); !at.empty(); at = at.parent_path()) {
-        if (!at.has_filename()) {  // a trailing slash
+        if (!at.has_filename()) {  // the path ends in a slash
             if (at == at.root_path()) {
                 break;
             }
@@ -93,7 +93,7 @@ Result<bool> has_database(const std::string& directory) {
     std::error_code error;
     bool has = fs::exists(fs::path{directory} / kDatabaseMarker, error);
     for (fs::directory_iterator at{directory, error}, end; !has && !error && at != end; at.increment(error)) {
-        has = is_manifest_copy(at->path().filename().string());  // which brings the other one back
+        has = is_manifest_copy(at->path().filename().string());  // the manifest can be restored from it
     }
     if (error) {
         return error_from_errno(error.value(), directory);
@@ -101,7 +101,7 @@ Result<bool> has_database(const std::string& directory) {
     return has;
 }
 
-// The same after its disk was mounted again; another of a copy.
+// Stays the same when the disk is mounted again; a copy of the store has another.
 std::string identity_of(const std::string& directory) {
     struct stat there {};
     const std::string file = read_regular_file(fs::path{directory} / kIdentityFile).value_or("");
@@ -109,7 +109,7 @@ std::string identity_of(const std::string& directory) {
     return ::stat(directory.c_str(), &there) == 0 ? identity + " in " + std::to_string(there.st_ino) : "";
 }
 
-// Not kNotFound, which says that there is no store.
+// Never kNotFound, which callers take for "no store".
 Error no_temporary_folder(int number, std::string what) {
     Error error = error_from_errno(number, std::move(what));
     error.code = error.code == ErrorCode::kNotFound ? ErrorCode::kIo : error.code;
@@ -206,7 +206,7 @@ Result<Done> prepare_writer_folder(const std::string& directory) {
             stranger = std::move(name);
         }
     }
-    // Another process may have made the database meanwhile.
+    // Another process may have created the store meanwhile.
     if (has = has_database(directory); !stranger.empty() && has.ok() && !*has) {
         return Error{ErrorCode::kInvalid, directory + ": holds " + stranger +
                                               " but no perfleet store; give an empty or a new folder (--data)"};

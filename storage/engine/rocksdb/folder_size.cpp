@@ -8,7 +8,7 @@
 namespace perfleet {
 
 std::optional<FolderSize> size_of_folder(const std::string& path) {
-    constexpr std::uint64_t kBlockSizeBytes = 512;  // of st_blocks, whatever the file system's own are
+    constexpr std::uint64_t kBlockSizeBytes = 512;  // unit of st_blocks on every file system
     FolderSize size;
     struct statvfs system {};
     if (statvfs(path.c_str(), &system) != 0) {

@@ -9,7 +9,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kGroupHeaderSizeBytes = 12;
-constexpr char kLogDataTag = 3;  // of a write batch: bytes that are no key's
+constexpr char kLogDataTag = 3;  // marks bytes in a write batch that belong to no key
 constexpr std::string_view kMarkName = "synced ";
 constexpr std::size_t kMarkSizeBytes = kMarkName.size() + 2 * sizeof(std::uint64_t);
 

@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLogSizeBytesMax = std::size_t{1} << 40U;         // no log is as large
-constexpr std::size_t kMarkRecordSizeBytes = kLogHeaderSizeBytes + 37;  // of a group without changes
+constexpr std::size_t kLogSizeBytesMax = std::size_t{1} << 40U;         // larger than any log
+constexpr std::size_t kMarkRecordSizeBytes = kLogHeaderSizeBytes + 37;  // record of a group that has only a sync mark
 
-// Reads what is readable, in order, and says what it met.
+// Reads the readable records in order, and keeps the first damage.
 class LogScan {
 public:
     void read(const std::string& name, std::string_view log) {
@@ -41,7 +41,7 @@ public:
     [[nodiscard]] std::optional<LogDamage> damage() const {
         std::optional<LogDamage> damage = damage_;
         if (damage && !has_marks_ && has_records_after_) {
-            damage->was_synced = true;  // nothing tells that it wasn't
+            damage->was_synced = true;  // without marks nothing shows that it wasn't synced
         }
         return damage;
     }
@@ -66,7 +66,7 @@ private:
 
     void on_fragment(Fragment type, std::uint64_t offset_bytes, std::string_view payload) {
         const bool is_first = type == Fragment::kFull || type == Fragment::kFirst;
-        if (is_first == is_joining_) {  // an end without its beginning, or a beginning without its end
+        if (is_first == is_joining_) {  // a fragment without its first one, or a first one within a record
             on_damage(is_joining_ ? record_offset_ : offset_bytes);
         }
         if (is_first) {
@@ -97,7 +97,7 @@ private:
         if (damage_) {
             if (!has_records_after_) {
                 logged_before_resume_ = logged_before;
-                // Where a mark alone is lost nothing is.
+                // A lost mark by itself loses no changes.
                 is_more_than_a_mark_ =
                     damage_->file != name_ || record_offset_ - damage_->offset_bytes > kMarkRecordSizeBytes;
             }
@@ -110,15 +110,14 @@ private:
         }
     }
 
-    // As far as it is known: of a log that begins with the damage and whose predecessors are gone only the end of it
-    // is.
+    // If known: of a log that begins with the damage, and whose predecessors are deleted, only the last number of the
+    // damage is known.
     [[nodiscard]] std::uint64_t first_sequence_of_damage() const {
         return next_sequence_ != 0 ? next_sequence_ : logged_before_resume_ + (is_more_than_a_mark_ ? 0 : 1);
     }
 
-    // A writer that opened the store after a damage went on with what was logged before it; its first log was obsolete
-    // from then on. Something that was logged and isn't there is an end of the log before that got lost, all of a
-    // record or more.
+    // A writer that opened the store after the damage continued after the changes before it, so it does no harm
+    // any more. If logged changes are missing between two logs, whole records at the end of the earlier log are lost.
     void begin_log(std::uint64_t logged_before, const std::optional<SyncMark>& mark) {
         if (damage_ && damage_->file != name_ && !damage_->was_synced &&
             (next_sequence_ == 0 || logged_before < next_sequence_)) {
@@ -144,15 +143,15 @@ private:
     std::string joined_;
     bool is_joining_ = false;
     std::uint64_t record_offset_ = 0;
-    std::uint64_t next_sequence_ = 0;         // after the last change before the damage; 0: none was read
-    std::uint64_t logged_before_resume_ = 0;  // the last number in a log before the first record after the damage
+    std::uint64_t next_sequence_ = 0;         // number after the last change before the damage; 0: none was read
+    std::uint64_t logged_before_resume_ = 0;  // last number logged before the first record after the damage
     bool is_more_than_a_mark_ = false;
     std::optional<LogDamage> damage_;
     bool has_marks_ = false;
     bool has_records_after_ = false;  // after the damage
 };
 
-// Their numbers tell the order of writing.
+// Ascending by number, that is in the order of writing.
 Result<std::vector<fs::path>> logs_of(const std::string& directory) {
     std::vector<std::pair<std::uint64_t, fs::path>> numbered;
     std::error_code error;
@@ -192,7 +191,7 @@ Result<std::optional<LogDamage>> find_log_damage(const std::string& directory) {
         }
     }
     const std::vector<SyncedLog> shorter = find_log_faults(directory).logs;
-    // Where a whole log is gone, the one before it seems to lack its end.
+    // If a whole log is missing, the one before it seems to be cut at its end.
     std::error_code error;
     if (!shorter.empty() && (!damage || !damage->was_synced ||
                              damage->offset_bytes == fs::file_size(fs::path{directory} / damage->file, error))) {
@@ -221,7 +220,7 @@ Result<bool> cut_log_tail(const std::string& directory) {
         PERFLEET_TRY(record_log_loss(directory, faults.gap));
     }
     for (const SyncedLog& log : faults.logs) {
-        if (log.is_another) {  // nothing of it is the store's
+        if (log.is_another) {  // the log isn't of this store
             const std::string name = log_file_name(log.number);
             PERFLEET_TRY(set_aside(directory, name));
             PERFLEET_TRY(record_log_loss(directory, describe_log_loss(directory, {name, 0, true})));
@@ -242,7 +241,7 @@ Result<bool> cut_log_tail(const std::string& directory) {
         for (const LogDamage& loss : losses) {
             PERFLEET_TRY(record_log_loss(directory, describe_log_loss(directory, loss)));
         }
-        std::error_code error;  // it is kept for salvage, as far as that can be done
+        std::error_code error;  // kept for salvage, if the file system can
         fs::create_hard_link(fs::path{directory} / at.file, fs::path{directory} / (at.file + ".damaged"), error);
         return true;
     }

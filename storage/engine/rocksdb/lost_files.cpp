@@ -21,8 +21,7 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using rocksdb::Slice;
 
-// The last bytes of a table, which say where its parts stand (rocksdb/table/format.h:
-// Footer::kNewVersionsEncodedLength).
+// The last bytes of a table, which locate its parts (rocksdb/table/format.h: Footer::kNewVersionsEncodedLength).
 constexpr std::size_t kFooterSizeBytes = 53;
 
 std::string name_of(const std::string& path) { return std::filesystem::path{path}.filename().string(); }
@@ -31,7 +30,7 @@ Error table_error(const rocksdb::Status& status) {
     return {ErrorCode::kIo, "an empty table can't be made: " + status.ToString()};
 }
 
-// A table can't be without any entry. This one has a deletion of keys that nobody has.
+// A table needs at least one entry: this one deletes a range of keys that never exist.
 Result<std::string> make_empty_table() {
     constexpr const char* kPath = "/empty.sst";
     const std::unique_ptr<rocksdb::Env> memory{rocksdb::NewMemEnv(rocksdb::Env::Default())};
@@ -56,7 +55,7 @@ Result<std::string> make_empty_table() {
     return status.ok() ? Result<std::string>{std::move(bytes)} : table_error(status);
 }
 
-// A table's parts stand where its footer says, so there may be a hole between them and the footer.
+// The footer locates the parts of a table, so there may be a hole between them and the footer.
 class StretchedTable final : public FSRandomAccessFile {
 public:
     StretchedTable(std::shared_ptr<const std::string> table, std::uint64_t size_bytes)
@@ -76,7 +75,7 @@ public:
     }
 
 private:
-    // The part of `bytes`, which stand at `at` in the file, that lies in what is read.
+    // Copies the part of `bytes`, which are at offset `at` of the file, that the read covers.
     static void copy(std::uint64_t at, std::string_view bytes, std::uint64_t offset, std::size_t count, char* scratch) {
         const std::uint64_t first = std::max(at, offset);
         const std::uint64_t last = std::min(at + bytes.size(), offset + count);

@@ -10,7 +10,7 @@
 namespace perfleet {
 namespace {
 
-// rocksdb/db/version_edit.h: fixed for good. What isn't named here is of features that the store doesn't use.
+// rocksdb/db/version_edit.h: these numbers never change. Others belong to features that the store doesn't use.
 enum class Tag : std::uint32_t {
     kComparator = 1,
     kLogNumber = 2,
@@ -25,15 +25,15 @@ enum class Tag : std::uint32_t {
     kColumnFamilyAdd = 201,
     kMaxColumnFamily = 203,
 };
-constexpr std::uint32_t kIgnorableTag = 1U << 13;  // and what follows it is a sized text
-constexpr std::uint64_t kFieldsEnd = 1;            // of a new file
+constexpr std::uint32_t kIgnorableTag = 1U << 13;  // tags with this bit have a sized text
+constexpr std::uint64_t kFieldsEnd = 1;            // ends the fields of a new file
 constexpr std::uint64_t kMinLogNumberField = 3;
 constexpr std::uint64_t kUniqueIdField = 12;
-constexpr std::size_t kSequenceAndTypeSizeBytes = 8;  // behind a key, in RocksDB's own form of it
+constexpr std::size_t kSequenceAndTypeSizeBytes = 8;  // after a key in RocksDB's internal form
 
 constexpr std::size_t kSessionIdDigits = 20;
 constexpr std::size_t kSessionIdLowerDigits = 12;
-constexpr unsigned kSessionIdLowerBits = 62;  // which these have; the others are the last ones of the upper digits
+constexpr unsigned kSessionIdLowerBits = 62;  // from these digits; the other 2 bits come from the upper digits
 
 class EditReader {
 public:
@@ -79,7 +79,7 @@ private:
     bool has_failed_ = false;
 };
 
-// Of one edit: first what it removes, then what it adds, for a file that only changes its level is both.
+// Applies one edit: removals before additions, because a file that changes its level is both.
 class Edits {
 public:
     [[nodiscard]] bool apply(std::string_view bytes) {
@@ -126,12 +126,12 @@ private:
 
     std::pair<std::uint64_t, ManifestTable> new_file(EditReader& edit) {
         ManifestTable table;
-        (void)edit.varint();  // its level
+        (void)edit.varint();  // level
         const std::uint64_t number = edit.varint();
         table.size_bytes = edit.varint();
         table.first_key = edit.key();
         table.last_key = edit.key();
-        (void)edit.varint();  // the first sequence number in it
+        (void)edit.varint();  // smallest sequence number
         raise(manifest_.tables_sequence, edit.varint());
         while (edit.has_more()) {
             const std::uint64_t field = edit.varint();
@@ -152,7 +152,7 @@ private:
     Manifest manifest_;
 };
 
-// The size of what was read as a whole; the visitor ends it with false.
+// Returns the size of the whole records read; the visitor returns false to stop.
 std::size_t visit_edits(std::string_view bytes, const std::function<bool(std::string_view)>& visitor) {
     std::string joined;
     bool is_joining = false;

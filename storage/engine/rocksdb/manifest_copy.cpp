@@ -27,10 +27,10 @@ constexpr const char* kCurrentFile = "CURRENT";
 constexpr std::string_view kManifestPrefix = "MANIFEST-";
 constexpr std::string_view kCopySuffix = ".copy";
 constexpr const char* kDamagedSuffix = ".damaged";
-// More than a manifest may have, since its last edit may be a large one.
+// Much larger than a manifest should be, since its last edit may be a large one.
 static_assert(kReadFileSizeBytesMax >= 8 * kManifestSizeBytesMax);
 constexpr std::size_t kChunkSizeBytes = 64U << 10;
-constexpr int kLooks = 8;  // while writers take over from each other
+constexpr int kLooks = 8;  // retries while another writer takes over
 
 std::string copy_name(const std::string& manifest) { return manifest + std::string{kCopySuffix}; }
 
@@ -40,7 +40,7 @@ std::optional<std::string> read_whole(const std::string& directory, const std::s
     return read_regular_file(fs::path{directory} / name);
 }
 
-// 0 where it is no such name; RocksDB begins with 1.
+// 0 if the name has another form; RocksDB's numbers begin with 1.
 std::uint64_t number_in(std::string_view name, std::string_view suffix) {
     if (!name.starts_with(kManifestPrefix) || !name.ends_with(suffix)) {
         return 0;
@@ -63,14 +63,14 @@ std::vector<std::uint64_t> copies_in(const std::string& directory) {
     return numbers;
 }
 
-// Record by record, what one of the two has; both are the same bytes where neither is damaged.
+// Record by record, takes what either of the two has; undamaged, both have the same bytes.
 struct Merge {
     std::string bytes;
-    bool is_conflict = false;  // both have a record there, and not the same
-    bool is_damaged = false;   // neither has the record there, and one of them goes on
+    bool is_conflict = false;  // the two have different records at one place
+    bool is_damaged = false;   // neither has the next record, and one of them continues after it
 };
 
-// Behind the last whole record of a file that was being written, or of one that a power loss left.
+// True for the rest of a file that was being written, or that a power loss has cut or zeroed.
 bool is_unfinished(std::string_view rest) {
     const bool is_zero = rest.find_first_not_of('\0') == std::string_view::npos;
     return is_zero || rest.size() < kLogHeaderSizeBytes ||
@@ -102,7 +102,7 @@ Merge merge(std::string_view file, std::string_view copy) {
     }
 }
 
-// How many of its table files are there. Of two manifests the store's own has more.
+// Counts the manifest's table files that exist: of two manifests, the store's own has more.
 std::size_t count_tables(const std::string& directory, const Manifest& manifest) {
     std::size_t count = 0;
     for (const auto& [number, table] : manifest.tables) {
@@ -144,7 +144,7 @@ Error untold(const std::string& directory, const std::string& file, const std::s
                 "put the file back, or restore the store from a backup (perfleet restore --help)"};
 }
 
-// Of a file without a copy, or longer than it.
+// Reads a manifest that has no copy, or is longer than its copy.
 Result<FoundManifest> manifest_alone(const std::string& directory, const std::string& name,
                                      const std::optional<std::string>& file) {
     FoundManifest found = manifest_from(name, file.value_or(""));
@@ -155,7 +155,7 @@ Result<FoundManifest> manifest_alone(const std::string& directory, const std::st
     return found;
 }
 
-// Of the newest manifest that has a copy.
+// Compares the newest manifest that has a copy with that copy.
 Result<FoundManifest> hold_against_copy(const std::string& directory, const std::string& name,
                                         const std::string& copy) {
     const std::optional<std::string> file = read_whole(directory, name);
@@ -190,7 +190,7 @@ Result<FoundManifest> find_once(const std::string& directory, const std::optiona
                                      ? number_in(std::string_view{*current}.substr(0, current->size() - 1), "")
                                      : 0;
     const std::vector<std::uint64_t> copies = copies_in(directory);
-    // Before the manifest, which grows first.
+    // The copy is read before the manifest, because the manifest grows first.
     const std::string copy =
         copies.empty() ? "" : read_whole(directory, copy_name(manifest_name(copies.back()))).value_or("");
     const bool has_copy = !copies.empty() && whole_edits_size_bytes(copy) != 0;
@@ -205,7 +205,7 @@ Result<FoundManifest> find_once(const std::string& directory, const std::optiona
         }
     } else if (!current && copies.empty()) {
         return FoundManifest{};  // no store
-    } else if (!has_copy) {      // RocksDB would begin another store, and delete the files of this one
+    } else if (!has_copy) {      // RocksDB would create a new store, and delete this one's files
         return untold(directory, "CURRENT", "is missing or damaged, and no manifest has a copy that can be read");
     }
     const std::string name = manifest_name(copies.back());
@@ -218,10 +218,10 @@ Result<FoundManifest> find_once(const std::string& directory, const std::optiona
     return found;
 }
 
-// Keeps what it replaces under its name with a suffix.
+// Keeps the replaced file under its name with kDamagedSuffix.
 Result<Done> replace_file(const std::string& directory, const std::string& name, std::string_view bytes) {
     const fs::path path = fs::path{directory} / name;
-    const fs::path made = fs::path{directory} / "000000.dbtmp";  // RocksDB deletes those
+    const fs::path made = fs::path{directory} / "000000.dbtmp";  // RocksDB deletes files with this suffix
     {
         const FileDescriptor file{::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kStoreFileMode)};
         if (!file || !write_all(file.get(), std::as_bytes(std::span{bytes})) || ::fsync(file.get()) != 0) {

@@ -39,11 +39,11 @@ private:
 
 constexpr const char* kReaderFolderPrefix = "perfleet-reader-";
 
-// A reader may look at the moment at which the writer replaces a file; then it looks again.
+// A reader may meet the writer while it replaces a file; then the reader tries again.
 constexpr int kReaderAttempts = 8;
 
-// The system's, but what is made is its owner's alone, whatever the umask (Env::SetAllowNonOwnerAccess does nothing in
-// RocksDB 7.8), and what is read is a regular file: a pipe would block.
+// The system's file system, but files are created for their owner alone, whatever the umask
+// (Env::SetAllowNonOwnerAccess does nothing in RocksDB 7.8), and only regular files are read: a pipe would block.
 class OwnersFiles final : public rocksdb::FileSystemWrapper {
 public:
     using rocksdb::FileSystemWrapper::FileSystemWrapper;
@@ -94,7 +94,7 @@ Error busy(const std::string& directory) {
                                   "stop it, or name another folder"};
 }
 
-// What RocksDB says; of a missing table file it tells the name that such files had long ago, which it tries last.
+// RocksDB's text. For a missing table file RocksDB reports the old suffix, which it tries last; restores ".sst".
 std::string text_of(const rocksdb::Status& status) {
     constexpr std::string_view kNameOfBefore = ".ldb";
     std::string text = status.ToString();
@@ -108,10 +108,10 @@ bool says_locked(const rocksdb::Status& status) {
     return says(status, "lock hold by current process") || says(status, "While lock file");
 }
 
-// What a writer does before RocksDB opens the folder, which may then delete what it doesn't know.
+// The outcome of a writer's preparation, before RocksDB opens the folder and may delete files it doesn't know.
 struct Prepared {
-    bool has_lost_logs = false;  // then RocksDB must skip what it can't read
-    std::string damage;          // of the manifest, which was mended
+    bool has_lost_logs = false;  // if so, RocksDB must skip unreadable records
+    std::string damage;          // of the manifest, which was restored
 };
 
 Result<Done> set_other_tables_aside(const std::string& directory, const Manifest& manifest) {
@@ -129,7 +129,7 @@ Result<Done> set_other_tables_aside(const std::string& directory, const Manifest
     return Done{};
 }
 
-// The manifest has everything again that its copy has, and the last writer's logs are without what nobody was promised.
+// Restores the manifest from its copy, and cuts unacknowledged records off the last writer's logs.
 Result<Prepared> prepare_files(const std::string& directory) {
     Prepared prepared;
     const auto manifest = PERFLEET_TRY(find_manifest(directory));
@@ -138,20 +138,20 @@ Result<Prepared> prepare_files(const std::string& directory) {
         prepared.damage = directory + "/" + manifest.file + " " + manifest.damage +
                           ": it is restored from its copy, with all table files that it named";
     }
-    if (manifest.content && !find_log_faults(directory).gap.empty()) {  // it is an older one, which doesn't name them
+    if (manifest.content && !find_log_faults(directory).gap.empty()) {  // an older manifest names fewer table files
         PERFLEET_TRY(set_other_tables_aside(directory, *manifest.content));
     }
-    if (is_no_regular_file(directory + "/IDENTITY")) {  // RocksDB makes another one
+    if (is_no_regular_file(directory + "/IDENTITY")) {  // RocksDB creates a new one
         PERFLEET_TRY(set_aside(directory, "IDENTITY"));
     }
     prepared.has_lost_logs = PERFLEET_TRY(cut_log_tail(directory));
-    PERFLEET_TRY(forget_synced_logs(directory));  // opening deletes the log that it names
+    PERFLEET_TRY(forget_synced_logs(directory));  // opening deletes the logs that it lists
     return prepared;
 }
 
 Result<Prepared> prepare_files_locked(const std::string& directory, rocksdb::Env& env) {
     if (!check_reader_folder(directory).ok()) {
-        return Prepared{};  // nothing there yet
+        return Prepared{};  // no store yet
     }
     rocksdb::FileLock* lock = nullptr;
     if (const rocksdb::Status status = env.LockFile(directory + "/LOCK", &lock); !status.ok()) {
@@ -162,21 +162,21 @@ Result<Prepared> prepare_files_locked(const std::string& directory, rocksdb::Env
     return prepared;
 }
 
-// The name of the current manifest: each writer begins a new one.
+// The name of the current manifest identifies a writer: each one begins a new manifest.
 std::string generation_of(const std::string& directory) {
     return read_regular_file(directory + "/CURRENT").value_or("");
 }
 
-// A reader keeps every table file open, which the usual soft limit of 1,024 is soon too small for.
+// A reader keeps every table file open; the usual soft limit of 1,024 is soon too small.
 void raise_open_files_limit() {
     ::rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;
-        (void)::setrlimit(RLIMIT_NOFILE, &limit);  // opening says so if it isn't enough
+        (void)::setrlimit(RLIMIT_NOFILE, &limit);  // if it isn't enough, opening reports it
     }
 }
 
-// Not everything of the store because a table file is damaged or missing.
+// True if something of the store isn't readable because a table file is damaged or missing.
 bool shows_less(const std::string& directory, rocksdb::DB& db) {
     std::vector<rocksdb::LiveFileMetaData> live;
     db.GetLiveFilesMetaData(&live);
@@ -187,8 +187,8 @@ bool shows_less(const std::string& directory, rocksdb::DB& db) {
     return misses_table_files(directory, known);
 }
 
-// So that a store opens in which these files can't be opened, or others are damaged: they are left out. `others` as in
-// env_with_empty_tables().
+// Prepares options so that the store opens although these files can't be opened, or others are damaged: all of them are
+// left out. `others` as in env_with_empty_tables().
 Result<Done> prepare_damaged(const std::string& directory, const std::vector<TableFileCheck>& lost,
                              std::map<std::string, std::string> others, rocksdb::Options& options,
                              RocksdbDatabase& opened) {
@@ -208,11 +208,11 @@ Result<Done> prepare_damaged(const std::string& directory, const std::vector<Tab
         opened.known.at_open.push_back(range.error.message);
     }
     options.env = opened.over_env.get();
-    options.verify_sst_unique_id_in_manifest = false;  // of tables that stand in for others
+    options.verify_sst_unique_id_in_manifest = false;  // stand-in tables have other ids
     return Done{};
 }
 
-// Of a store with a damaged or missing file: what is there now.
+// Opens a store with damaged or missing files read-only, in its present state.
 Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Options options, RocksdbDatabase& opened) {
     opened.known.at_open.clear();
     std::map<std::string, std::string> others;
@@ -226,14 +226,13 @@ Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Opti
                                        ": its copy is read in its place; the gateway restores it at its next start");
     }
     const auto lost = PERFLEET_TRY(lost_table_files(directory));
-    for (const std::string& log : other_logs(directory)) {  // RocksDB's assertions end the program at such a one
+    for (const std::string& log : other_logs(directory)) {  // RocksDB's assertions would abort on such a log
         const std::string empty = opened.folder->path() + "/" + log + ".empty";
         std::ofstream{empty}.close();
         others.emplace(log, empty);
     }
     PERFLEET_TRY(prepare_damaged(directory, lost, std::move(others), options, opened));
-    options.max_open_files =
-        kWriterFilesMax;  // with all of them open RocksDB has another way of reading, which stops here
+    options.max_open_files = kWriterFilesMax;  // with all files open, RocksDB reads in another way, which fails here
     rocksdb::DB* db = nullptr;
     rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &db);
     opened.db.reset(db);
@@ -247,7 +246,7 @@ void add_log_losses(const std::string& directory, const std::vector<std::string>
     }
 }
 
-// What no writer has seen yet; only `is_damaged`, after RocksDB has said so, is worth reading the logs for.
+// Recorded losses, and new ones. Logs are searched for damage only if `is_damaged`: if RocksDB reported damage.
 std::vector<std::string> log_losses(const std::string& directory, bool is_damaged) {
     std::vector<std::string> losses = recorded_log_losses(directory);
     const LogFaults faults = find_log_faults(directory);
@@ -270,8 +269,8 @@ bool includes_all(const std::set<std::string>& names, const std::set<std::string
     return std::includes(names.begin(), names.end(), some.begin(), some.end());
 }
 
-// A log that is deleted between the secondary's look at the manifest and its look at the logs was in a table file by
-// then, which it doesn't know: it would show neither, without a word. A second look shows it.
+// If a log is deleted after the secondary read the manifest and before it reads the logs, its changes are in a table
+// file that the secondary doesn't know: it would silently miss them. A second catch-up finds them.
 rocksdb::Status catch_up_once(const std::string& directory, rocksdb::DB& db) {
     for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
         const std::set<std::string> before = log_files(directory);
@@ -348,9 +347,9 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
     if (!prepared.damage.empty()) {
         opened->known.at_open.push_back(prepared.damage);
     }
-    // Where a table file is damaged, missing or another one the others are there, and what comes can be stored; reads
-    // of that file fail and name it, or are told what it held. (The logs have been checked above, for without these
-    // checks RocksDB would pass over damage in them.)
+    // If a table file is damaged, missing or foreign, the other files stay readable and new rows can be stored; reads
+    // of that file fail and name it, or learn which range it held. (The logs are checked above: without these checks
+    // RocksDB would skip damage in them.)
     const auto lost = PERFLEET_TRY(lost_table_files(directory));
     if (!lost.empty()) {
         PERFLEET_TRY(prepare_damaged(directory, lost, {}, options, *opened));
@@ -412,11 +411,11 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
         if (!damage.ok() || !damage->has_value()) {
             continue;
         }
-        if (!(*damage)->was_synced) {  // the next writer cuts it off; until then a reader stops there
+        if (!(*damage)->was_synced) {  // unacknowledged: the next writer cuts it off; until then a reader stops there
             options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
             continue;
         }
-        // A secondary instance stops at damage; what follows it is read without.
+        // A secondary instance stops at damage, so records after it are read without a secondary.
         rocksdb::Options skipping = options;
         skipping.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
         auto skipped = open_damaged(directory, skipping, *opened);

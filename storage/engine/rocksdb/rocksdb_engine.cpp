@@ -25,7 +25,7 @@
 namespace perfleet {
 namespace {
 
-// Behind every table: a change of it overlaps nothing.
+// After all tables: writing it overlaps no table file.
 constexpr const char* kNobodysKey = "\xff";
 constexpr std::size_t kKeptBatchSizeBytes = 4U << 20;
 
@@ -33,7 +33,7 @@ Error closed(const std::string& directory) {
     return {ErrorCode::kUnavailable, directory + ": is closed after a failure and can't be opened yet"};
 }
 
-// Holds the database, so that a reader may take up another one meanwhile. What RocksDB's iterator shows stays the same,
+// Holds the database, so that a reader may switch to a newly opened one meanwhile. RocksDB's iterator shows one state,
 // also when a secondary instance catches up.
 class RocksdbCursor final : public EngineCursor {
 public:
@@ -42,7 +42,7 @@ public:
         : directory_{directory}, held_{std::move(held)}, range_{range}, end_{slice(range_.end)}, without_{without} {
         rocksdb::ReadOptions options;
         options.iterate_upper_bound = &end_;
-        options.fill_cache = false;  // a scan reads each block once
+        options.fill_cache = false;  // a scan reads each block only once
         if (!without_.empty()) {
             options.table_filter = [this](const rocksdb::TableProperties& table) {
                 return !without_.contains(table.orig_file_number);
@@ -89,7 +89,7 @@ private:
     bool is_begun_ = false;
 };
 
-// What writer and reader share. The database is held while it is read, so that a reader may take up another one.
+// The common part of writer and reader. Reads hold the database, so that a reader may switch to a new one meanwhile.
 class RocksdbEngine : public Engine {
 public:
     RocksdbEngine(std::string directory, std::shared_ptr<RocksdbDatabase> opened)
@@ -175,9 +175,9 @@ public:
 
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
 
-    // RocksDB can go on by itself after some failures, but not after all, and a log of which a sync has failed may
-    // never get to the disk, whatever later syncs say. Opened anew, everything that can still be read of it goes into a
-    // table file, durably.
+    // RocksDB can resume by itself after some failures, but not after all; and after a failed sync a log may never
+    // reach the disk, even if later syncs succeed. Reopening writes everything still readable of it to a table file,
+    // durably.
     [[nodiscard]] Result<bool> recover(GoOn purpose) override {
         const std::optional<Error> before = failure();
         if (!before) {
@@ -200,7 +200,7 @@ public:
         auto anew = open_to_write(directory(), env, memory_size_bytes, compacts_);
         if (!anew.ok()) {
             folder_.let_go();
-            if (anew.error().code != ErrorCode::kBusy) {  // whoever reads or erases still holds the one before
+            if (anew.error().code != ErrorCode::kBusy) {  // reads or erase() still hold the previous database
                 set_failure(anew.error());
             }
             return anew.error();
@@ -211,17 +211,17 @@ public:
         begin_logs();
         set_failure(std::nullopt);
         if (purpose == GoOn::kToStore && reserve_.is_missing()) {
-            (void)reserve_.make(0);  // room was there for it; if it is gone again, the next call says so
+            (void)reserve_.make(0);  // there was space for it; if that is gone again, the next call reports it
         }
         return true;
     }
 
-    // Whatever the domain: the folder's lock keeps others out, and all of it is one database.
+    // Ignores domain and guard: the folder's lock keeps other writers out, and the whole store is one database.
     [[nodiscard]] Result<Done> write(const Domain&, Guard, const Changes& changes) override {
         return write_changes(changes, true);
     }
 
-    // Not to the log: it is in a table file sooner or later, behind everything before.
+    // Writes to the memtable only: a later flush puts it into a table file, after everything before it.
     [[nodiscard]] Result<Done> write_unlogged(const Domain&, Guard, const Changes& changes) override {
         if (reserve_.is_missing()) {
             return Error{ErrorCode::kFull, "the disk is full, and what is kept for dropping isn't free again"};
@@ -233,7 +233,7 @@ public:
         if (auto before = failure()) {
             return Error{*std::move(before)};
         }
-        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits for it
+        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits until it is released
         return held->db == nullptr ? closed(directory()) : changed(held->db->Flush(rocksdb::FlushOptions{}), "writing");
     }
 
@@ -242,7 +242,7 @@ public:
             return Error{*std::move(before)};
         }
         const std::uint64_t sequence = logged_sequence();
-        std::unique_ptr<rocksdb::LogFile> log;  // what it holds before the sync is on disk after it
+        std::unique_ptr<rocksdb::LogFile> log;  // what it holds before the sync is durable afterwards
         const bool knows_log = db().GetCurrentWalFile(&log).ok();
         if (const rocksdb::Status status = db().SyncWAL(); !status.ok()) {
             return changed(status, "syncing the write-ahead log");
@@ -262,19 +262,19 @@ public:
             if (status.ok()) {
                 status = db().Write(rocksdb::WriteOptions{}, &batch);
             }
-            (void)changed(status, "writing");  // what was asked for is durable: the next change is told
+            (void)changed(status, "writing");  // what was asked for is durable; the next change reports this failure
         }
         return Done{};
     }
 
-    // Whole files are unlinked. What is left stands in files that other keys share: the deletion of it goes into a
-    // table file of its own, because one that shared its file with newer keys would overlap, and have rewritten,
-    // everything between.
+    // Unlinks whole files. Other keys share the files of the remaining keys: their deletion goes into a table file of
+    // its own, because in a file with newer keys it would overlap everything between, which compaction would then
+    // rewrite.
     [[nodiscard]] Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
         if (auto before = failure()) {
             return Error{*std::move(before)};
         }
-        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits for it
+        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits until it is released
         if (held->db == nullptr) {
             return closed(directory());
         }
@@ -299,12 +299,12 @@ public:
             if (status.IsIncomplete() || status.IsCompactionTooLarge()) {
                 return Done{};
             }
-            if (status.IsCorruption()) {  // it is gone all the same; only its space isn't given back
+            if (status.IsCorruption()) {  // the keys are deleted; only their space isn't given back
                 (void)changed(status, "deleting " + describe_key(range.begin));
                 return Done{};
             }
         }
-        // Readers forget what they had from the old log only when there is something in the new one.
+        // Readers drop what they had from the old log only when the new log has an entry.
         if (status.ok()) {
             const std::lock_guard lock{logging_};
             status = db.Delete(rocksdb::WriteOptions{}, kNobodysKey);
@@ -317,7 +317,7 @@ public:
         if (auto before = failure()) {
             return Error{*std::move(before)};
         }
-        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits for it
+        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits until it is released
         if (held->db == nullptr) {
             return closed(directory());
         }
@@ -335,8 +335,8 @@ public:
 private:
     [[nodiscard]] rocksdb::DB& db() { return *opened()->db; }
 
-    // Where there is room for it. What stands in for a lost file would be merged away, and with it what brings the file
-    // back.
+    // Compacts if there is space for it. Not with lost files: compaction would merge their stand-ins away, and so the
+    // way to bring the files back.
     [[nodiscard]] rocksdb::Status compact(const RocksdbDatabase& held, const KeyRange& range,
                                           std::atomic<bool>* is_stopping) const {
         if (!held.known.lost.empty() || !has_room_to_compact(held, range)) {
@@ -385,7 +385,7 @@ private:
             return Done{};
         }
         Error error = rocksdb_error(status, directory() + ": " + what);
-        // A compaction has met a damaged table file, and would again. What is there stays readable without it.
+        // Compaction has met a damaged table file, and would meet it again; the store is readable without it.
         if (error.code == ErrorCode::kCorrupt) {
             compacts_ = false;
             error.code = ErrorCode::kIo;
@@ -403,7 +403,7 @@ private:
         failure_ = std::move(failure);
     }
 
-    // Files that are deleted beneath RocksDB take writes and syncs as before, and nobody finds them again.
+    // RocksDB can write and sync deleted files without an error, but their contents can't be opened again.
     [[nodiscard]] Result<Done> check_folder() const {
         if (folder_.is_still_at(directory())) {
             return Done{};
@@ -417,8 +417,8 @@ private:
                                     "writer; put it back, or start the gateway again for a new one"};
     }
 
-    // A compaction writes what it keeps of these files before it deletes them. On a disk that is too full for that it
-    // would take what else can be dropped with; later ones give the space back.
+    // Compaction writes the remaining keys of these files before it deletes the files. On a nearly full disk that would
+    // use up the space that drops need; later compactions give the space back.
     [[nodiscard]] bool has_room_to_compact(const RocksdbDatabase& held, const KeyRange& range) const {
         std::vector<rocksdb::LiveFileMetaData> files;
         held.db->GetLiveFilesMetaData(&files);
@@ -436,13 +436,13 @@ private:
         return has_room(env, 0) || (reserve_.give_up() && has_room(env, 0));
     }
 
-    // Opening writes what the logs hold into a table file. A store that can't be opened answers nobody, so it stays as
-    // it is until it can.
+    // Reopening writes the contents of the logs to a table file. A store that can't be reopened answers no queries, so
+    // the open one is kept until there is space.
     [[nodiscard]] bool has_room(rocksdb::Env& env, std::uint64_t more_size_bytes) const {
         return has_free(env, directory(), kRecoverRoomSizeBytes + more_size_bytes + logs_size_bytes(directory()));
     }
 
-    // What logs of before hold is in table files.
+    // Earlier logs are in table files already.
     void begin_logs() {
         std::unique_ptr<rocksdb::LogFile> log;
         synced_logs_.clear();
@@ -456,14 +456,14 @@ private:
         return logged_sequence_;
     }
 
-    std::uint64_t synced_sequence_;  // opening makes durable what it finds
+    std::uint64_t synced_sequence_;  // opening makes everything it finds durable
     std::vector<SyncedLog> synced_logs_;
-    mutable std::mutex logging_;     // of all that is written, by erase() too
-    rocksdb::WriteBatch batch_;      // empty between writes; its memory is kept, for the kernel clears each new page
-    std::uint64_t logged_sequence_;  // of the last change that went to the log
+    mutable std::mutex logging_;     // guards writes, also those of erase()
+    rocksdb::WriteBatch batch_;      // empty between writes; keeps its memory, since the kernel clears new pages
+    std::uint64_t logged_sequence_;  // of the last logged change
     HeldFolder folder_;
-    mutable std::mutex failing_;    // between erase() and the others
-    std::optional<Error> failure_;  // since which nothing is written
+    mutable std::mutex failing_;    // guards failure_: erase() runs on another thread
+    std::optional<Error> failure_;  // while set, nothing is written
     std::atomic<bool> compacts_ = true;
     DiskReserve reserve_;
 };
@@ -472,8 +472,8 @@ class RocksdbReader final : public RocksdbEngine {
 public:
     using RocksdbEngine::RocksdbEngine;
 
-    // A secondary keeps values from the log of a writer that is gone, even when a later writer has replaced them, so
-    // after a change of writers it is opened anew.
+    // A secondary keeps values from the log of an ended writer, even if a later writer has replaced them, so it is
+    // reopened after a change of writers.
     [[nodiscard]] Result<Done> refresh() override {
         const std::lock_guard lock{refresh_mutex_};
         const std::shared_ptr<RocksdbDatabase> held = opened();
@@ -509,7 +509,7 @@ Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& di
     DiskReserve reserve{env_of(env), directory, reserve_size_bytes};
     auto opened = open_to_write(directory, env, memory_size_bytes);
     if (opened.ok()) {
-        (void)reserve.make(kRecoverRoomSizeBytes);  // without it nothing is stored, and that says why
+        (void)reserve.make(kRecoverRoomSizeBytes);  // without it nothing is stored, and that error says why
     } else if (opened.error().code == ErrorCode::kFull && reserve.give_up()) {
         opened = open_to_write(directory, env, memory_size_bytes);
     }

@@ -20,13 +20,13 @@ namespace perfleet {
 namespace {
 
 // -- memory and files -------------------------------------------------------------------------------------------------
-// Each a part of the memory: the memtable being filled and two being flushed, then puts wait; and the block cache.
+// Memory in equal parts: the memtable being filled, two being flushed (then writes wait), and the block cache.
 constexpr int kMemtablesMax = 3;
 constexpr std::size_t kMemoryParts = kMemtablesMax + 1;
 constexpr std::uint64_t kFirstLevelSizeBytes = 512U << 20;
 
-// Compaction writes no table file with keys of two days or two tables, so that an old day's files are moved rather than
-// rewritten while newer ones come in, and that a drop rewrites little. Days, because a reader keeps every file open.
+// Compaction never mixes keys of two days or two tables in one table file: files of old days are moved, not rewritten,
+// while newer rows come in, and a drop rewrites little. Days, not hours, because a reader keeps every file open.
 class DayPartitioner final : public rocksdb::SstPartitioner {
 public:
     const char* Name() const override { return "perfleet.DayPartitioner"; }
@@ -62,22 +62,22 @@ public:
 
 rocksdb::Options common_options(std::size_t memory_size_bytes) {
     rocksdb::Options options;
-    options.compression = rocksdb::kNoCompression;  // columns are packed by the collector
+    options.compression = rocksdb::kNoCompression;  // the collector has compressed the columns
     options.paranoid_checks = true;
-    // Only an unfinished last record, which nobody was promised, is dropped; damage before that is an error, not a
-    // silent loss of what was acknowledged.
+    // Only an unfinished last record, which wasn't acknowledged, is dropped; damage before it is an error, not a silent
+    // loss of acknowledged rows.
     options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
     options.write_buffer_size = memory_size_bytes / kMemoryParts;
     options.max_write_buffer_number = kMemtablesMax;
-    options.info_log = make_silent_log();  // RocksDB's own ends the program when it can't be written
+    options.info_log = make_silent_log();  // RocksDB's own logger aborts if it can't be written
     options.stats_dump_period_sec = 0;
 
     rocksdb::BlockBasedTableOptions table;
     table.checksum = rocksdb::kXXH3;
     table.block_size = 16U << 10;
-    table.block_size_deviation = 99;  // a value that doesn't fit begins a block, which damage in it then costs alone
+    table.block_size_deviation = 99;  // a value that doesn't fit begins a block: damage then affects no others
     table.block_cache = rocksdb::NewLRUCache(memory_size_bytes / kMemoryParts);
-    table.cache_index_and_filter_blocks = true;  // so that they count towards the cache's bound
+    table.cache_index_and_filter_blocks = true;  // so that they count towards the cache limit
     table.pin_l0_filter_and_index_blocks_in_cache = true;
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
@@ -92,9 +92,9 @@ rocksdb::Options writer_options(std::size_t memory_size_bytes) {
     options.max_open_files = kWriterFilesMax;
     options.compaction_style = rocksdb::kCompactionStyleLevel;
     options.sst_partitioner_factory = std::make_shared<DayPartitionerFactory>();
-    // What is in no log can be made again, and a disk that has failed isn't tried once more on the way out.
+    // Unlogged changes can be made again, and a failed disk isn't tried once more during shutdown.
     options.avoid_flush_during_shutdown = true;
-    options.max_bgerror_resume_count = 0;  // recover() does it, and knows what may be lost
+    options.max_bgerror_resume_count = 0;  // recover() resumes, and knows what may be lost
     options.level_compaction_dynamic_level_bytes = true;
     options.target_file_size_base = kTableFileSizeBytes;
     options.max_bytes_for_level_base = kFirstLevelSizeBytes;
@@ -105,7 +105,7 @@ rocksdb::Options writer_options(std::size_t memory_size_bytes) {
 
 rocksdb::Options reader_options() {
     rocksdb::Options options = common_options(limits::kStoreMemorySizeBytes);
-    options.max_open_files = -1;  // keeps files readable that the writer has deleted
+    options.max_open_files = -1;  // files stay readable after the writer has deleted them
     return options;
 }
 
@@ -113,8 +113,8 @@ std::uint64_t log_size_bytes_max(std::size_t memory_size_bytes) {
     return memory_size_bytes / kMemoryParts * kMemtablesMax;
 }
 
-// Going on writes what the logs hold into table files before they are deleted; erasing rewrites a table file that other
-// hours share.
+// Recovery writes the contents of the logs to table files before it deletes the logs; erasing rewrites a table file
+// that other hours share.
 std::uint64_t disk_reserve_size_bytes(std::size_t memory_size_bytes) {
     return log_size_bytes_max(memory_size_bytes) + kTableFileSizeBytes + kRecoverRoomSizeBytes;
 }

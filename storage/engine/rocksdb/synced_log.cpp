@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 constexpr const char* kSyncedFile = "SYNCED";
 constexpr const char* kLossesFile = "LOST-LOGS";
 
-constexpr std::size_t kFieldDigits = 20;  // so that each line has the size of the one before it
+constexpr std::size_t kFieldDigits = 20;  // so that all lines have the same size
 
 std::string padded(std::uint64_t number) {
     std::string text = std::to_string(number);
@@ -49,12 +49,12 @@ std::string hexadecimal(std::uint32_t number) {
     return digits;
 }
 
-// What ends a line, so that one that was written in part, or is damaged, counts for nothing.
+// Ends each line, so that a partly written or damaged line is ignored.
 std::string line_checksum(std::string_view line) {
     return hexadecimal(crc32c(0, std::as_bytes(std::span{line.data(), line.size()})));
 }
 
-// Of a file with a log's name.
+// A directory entry with the name of a log.
 struct LogFile {
     bool is_file = false;
     std::uint64_t size_bytes = 0;
@@ -94,7 +94,7 @@ std::string utc_now() {
     return time.data();
 }
 
-// By number; what isn't a file, too.
+// By number; includes entries that aren't regular files.
 std::map<std::uint64_t, LogFile> logs_in(const std::string& directory) {
     std::map<std::uint64_t, LogFile> logs;
     std::error_code error;
@@ -120,7 +120,7 @@ std::string log_file_name(std::uint64_t number) { return file_number_text(number
 
 void write_synced_logs(const std::string& directory, std::uint64_t number, std::uint64_t size_bytes,
                        std::vector<SyncedLog>& logs) {
-    if (logs.empty() || logs.back().number != number) {  // each of this writer that is still there
+    if (logs.empty() || logs.back().number != number) {  // lists this writer's logs that still exist
         const std::uint64_t first = logs.empty() ? number : logs.front().number;
         logs.clear();
         for (const std::string& name : log_files(directory)) {
@@ -175,7 +175,7 @@ Result<Done> forget_synced_logs(const std::string& directory) {
     return sync_folder(directory);
 }
 
-// The manifest is read after the logs: what a live writer has deleted by then is in its table files.
+// Reads the manifest after the logs: logs that a live writer has deleted by then are in its table files.
 LogFaults find_log_faults(const std::string& directory) {
     LogFaults faults;
     std::map<std::uint64_t, LogFile> logs = logs_in(directory);
@@ -184,7 +184,7 @@ LogFaults find_log_faults(const std::string& directory) {
     const auto is_needed = [&](std::uint64_t log) {
         return !manifest || log >= std::max(manifest->first_needed_log, manifest->first_replayed_log);
     };
-    std::set<std::uint64_t> known;  // to be those that they were
+    std::set<std::uint64_t> known;  // logs whose checksum shows that they aren't replaced
     for (SyncedLog log : synced) {
         const auto at = logs.find(log.number);
         const bool is_there = at != logs.end();
@@ -208,7 +208,7 @@ LogFaults find_log_faults(const std::string& directory) {
     }
     const auto add_another = [&](std::uint64_t log) { faults.logs.push_back({log, 0, "", 0, true}); };
     std::uint64_t before = 0;
-    std::uint64_t sequence_min = manifest->tables_sequence + 1;  // that the next one may begin with
+    std::uint64_t sequence_min = manifest->tables_sequence + 1;  // smallest possible start of the next log
     std::uint64_t synced_before_logs = 0;
     for (const auto& [number, log] : logs) {
         const std::uint64_t sequence = log.first.sequence;

@@ -34,7 +34,7 @@ private:
     std::uint64_t size_bytes_;
 };
 
-// RocksDB writes into each table which database and session made it, and its number there.
+// Each table stores the database session that made it, and its file number there.
 rocksdb::Status check_identity(const rocksdb::TableProperties& table, std::uint64_t number, std::uint64_t session_id) {
     const auto found_session_id = session_id_in(table.db_session_id);
     const bool is_of_session = session_id == 0 || !found_session_id || *found_session_id == session_id;
@@ -70,7 +70,7 @@ rocksdb::Status try_to_open_table(const std::filesystem::path& path, std::uint64
         return status;
     }
     const auto properties = reader.GetTableProperties();
-    // A table without properties can't be told from others, so it can't be left out in reading.
+    // A table without properties can't be identified, so reads can't leave it out.
     return properties == nullptr
                ? rocksdb::Status::Corruption("its properties can't be read")
                : check_identity(*properties, std::strtoull(path.stem().c_str(), nullptr, 10), session_id);

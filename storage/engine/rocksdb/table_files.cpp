@@ -47,7 +47,7 @@ rocksdb::Status try_to_open(const std::string& directory, const TableFileCheck& 
     return try_to_open_table(fs::path{directory} / file.file, file.size_bytes, file.session_id);
 }
 
-// And has its size: else a secondary instance would leave it out.
+// Also checks the size: a secondary instance would leave out a file of another size.
 bool can_be_opened(const std::string& directory, const TableFileCheck& file) {
     std::error_code error;
     return fs::file_size(fs::path{directory} / file.file, error) == file.size_bytes && !error &&
@@ -117,7 +117,7 @@ bool misses_table_files(const std::string& directory, const std::vector<std::str
             can_be_opened(directory, file)) {
             return false;
         }
-        const auto now = live_table_files(directory);  // a live writer may have replaced it
+        const auto now = live_table_files(directory);  // a live writer may have replaced the file
         return now && holds(*now, file.file);
     });
 }
@@ -138,7 +138,7 @@ Result<std::vector<TableFileCheck>> lost_table_files(const std::string& director
         if (text.find("Too many open files") != std::string::npos) {
             return Error{ErrorCode::kIo, path.string() + ": " + text + "; raise the limit of open files (ulimit -n)"};
         }
-        const auto now = live_table_files(directory);  // a live writer may have replaced it
+        const auto now = live_table_files(directory);  // a live writer may have replaced the file
         if (now && holds(*now, file.file)) {
             lost.push_back(file);
             std::error_code error;
@@ -175,7 +175,7 @@ Result<std::vector<TableFileCheck>> check_table_files(const std::string& directo
             continue;
         }
         file.damage = damage_of(directory, file);
-        if (!file.damage.empty()) {  // or a live writer has just replaced it
+        if (!file.damage.empty()) {  // damaged, or just replaced by a live writer
             now = live_table_files(directory);
             if (now && !holds(*now, file.file)) {
                 file.damage.clear();
