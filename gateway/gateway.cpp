@@ -25,13 +25,13 @@
 namespace perfleet {
 namespace {
 
-// Messages taken between two looks at the clock and at what is due.
+// Messages taken before clock and due work are checked again.
 constexpr int kMessagesAtOnceMax = 64;
 
-// What a stop waits at most for images that are being checked.
+// Longest time that a stop waits for image checks.
 constexpr std::uint64_t kFinishChecksNs = 1'000'000'000;
 
-// A Hello is answered by these, the Welcome, an acknowledgement and a question for an image: all of them at once.
+// Replies to one Hello: remembered refusals, the Welcome, an acknowledgement and a request for an image.
 static_assert(intake_limits::kRefusalsRememberedMax + 3 <= Reception::kRepliesWaitingMax);
 
 template <class Integer>
@@ -44,7 +44,7 @@ Result<Done> fill_random(Integer& value) {
 
 SessionId random_session() {
     SessionId session;
-    // Once the pool is ready, which open() has waited for, 16 bytes never fail.
+    // open() has waited until the random pool is ready; after that 16 bytes never fail.
     PERFLEET_ASSERT(fill_random(session).ok());
     return session;
 }
@@ -64,7 +64,7 @@ private:
     Reception& reception_;
 };
 
-// Several descriptors as one that is readable when any of them is; -1 is none.
+// One descriptor that is readable if any of several is; -1 is ignored.
 class AnyOf {
 public:
     explicit AnyOf(std::initializer_list<int> fds) : fd_{epoll_create1(EPOLL_CLOEXEC)} {
@@ -157,7 +157,7 @@ public:
     TransportCounts transport_counts() const override { return reception_->transport_counts(); }
 
 private:
-    // True when there may be more.
+    // True if there may be more messages.
     bool take_messages() {
         const Ingest::Now now = read_now();
         for (int i = 0; i < kMessagesAtOnceMax; ++i) {
@@ -170,7 +170,7 @@ private:
                           {message->peer(), message->arrived_ns(), message->is_local()});
             const std::uint64_t ended_ns = monotonic_now_ns();
             reception_->charge(*message, ended_ns - began_ns);
-            // Messages that take long don't hold up the group of those before them.
+            // Slow messages must not delay the commit of earlier ones.
             if (ingest_->is_group_full() || ended_ns - now.monotonic_ns >= limits::kGroupCommitNs) {
                 return true;
             }
@@ -197,7 +197,7 @@ private:
         }
     }
 
-    // Errors: such as end the gateway.
+    // Errors: those that end the gateway.
     Result<Done> take_checked(const Ingest::Now& now) {
         std::optional<ImageChecker::Outcome> outcome = checker_.take();
         if (!outcome.has_value()) {
@@ -210,13 +210,13 @@ private:
         return keep_symbols(std::get<CheckedOrder>(std::move(*outcome)), now);
     }
 
-    // Symbols that have arrived whole are stored if their checks don't take too long.
+    // Stores complete images at a stop, if their checks end in time.
     void finish_checks() {
         const std::uint64_t end_ns = monotonic_now_ns() + kFinishChecksNs;
         for (std::uint64_t now_ns = monotonic_now_ns(); now_ns < end_ns && checker_.wait(end_ns - now_ns);
              now_ns = monotonic_now_ns()) {
             if (const auto taken = take_checked(read_now()); !taken) {
-                return;  // finish() meets the store's error, too
+                return;  // finish() reports the store's error
             }
         }
     }
@@ -247,8 +247,8 @@ private:
         }
     }
 
-    std::unique_ptr<RequestSource> requests_;  // null: nobody gives requests here
-    std::unique_ptr<SessionEditor> editor_;    // with requests_
+    std::unique_ptr<RequestSource> requests_;  // null: no control requests
+    std::unique_ptr<SessionEditor> editor_;    // null without requests_
     std::unique_ptr<Reception> reception_;
     ReceptionLink link_;
     ImageChecker checker_;

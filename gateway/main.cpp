@@ -1,4 +1,4 @@
-// perfleet-gateway: takes batches from collectors, keeps them in a RocksDB store, and lets a process beside it answer
+// perfleet-gateway: receives batches from collectors, stores them in a RocksDB store, and starts a process that answers
 // queries.
 #include <unistd.h>
 
@@ -53,11 +53,11 @@ using namespace perfleet;
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
-constexpr unsigned kLibraryThreads = 2;  // those of connections and of metrics
+constexpr unsigned kLibraryThreads = 2;  // the threads of connections and of metrics
 constexpr std::string_view kNoQueries = "none";
 constexpr std::uint32_t kTargetSessionsMost = 1U << 20;
 constexpr double kClockTimeoutMostS = 7 * 86'400;
-// As many files as Linux lets a process open, unless told otherwise.
+// Upper limit of the option: as many files as Linux lets a process open by default.
 constexpr std::size_t kConnectionsSettableMax = 1U << 20;
 
 const std::map<std::string, std::int64_t> kAgeUnits{{"h", 3'600}, {"d", 86'400}, {"w", 7 * 86'400}};
@@ -65,18 +65,18 @@ const std::map<std::string, std::int64_t> kAgeUnits{{"h", 3'600}, {"d", 86'400},
 struct Arguments {
     std::string data;
     std::vector<std::string> listen{"tcp://127.0.0.1:7411"};
-    std::string advertise;  // empty: the first of listen
+    std::string advertise;  // empty: the first endpoint of --listen
     std::string query{"tcp://127.0.0.1:7412"};
     double stop_within_s = static_cast<double>(StopSignal::kStopWithinNs) / kNsPerSecond;
-    std::uint16_t shards = limits::kShardsDefault;  // of a store that is created
+    std::uint16_t shards = limits::kShardsDefault;  // of a newly created store
     bool is_shards_given = false;
     std::uint64_t memory_bytes = limits::kGatewayMemorySizeBytes;
-    std::string metrics;  // empty: none
+    std::string metrics;  // empty: no metrics
     std::string log_level{"notice"};
     std::string log_format{"text"};
     std::string key;
     std::string collectors;
-    std::string query_config;  // file; empty: the default ones
+    std::string query_config;  // a file; empty: the default files
     std::string query_key;
     std::string clients;
     std::size_t connections_max = 0;
@@ -87,8 +87,8 @@ struct Arguments {
     bool is_without_compaction = false;
     bool is_without_dictionaries = false;
     std::uint32_t compact_batches = limits::kCompactedBatchesMax;
-    std::string retention;     // file of rules; empty: none
-    RetentionPolicy retained;  // of everything, where there is none
+    std::string retention;     // a file with rules; empty: none
+    RetentionPolicy retained;  // for all data if there are no rules
 };
 
 int fail(Log& log, const Error& error) {
@@ -96,7 +96,7 @@ int fail(Log& log, const Error& error) {
     return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailure;
 }
 
-// What is acknowledged is on disk, and what isn't is still with the collectors: ending at once loses nothing.
+// Acknowledged data is on disk, and collectors still have the rest: ending at once loses nothing.
 void end_by_force(Log& log) {
     log.write({LogLevel::kError, "end",
                "didn't stop in time (a disk or a cluster that doesn't answer?) and ends now; what isn't acknowledged "
@@ -136,7 +136,7 @@ Result<std::unique_ptr<SymbolFetch>> start_symbol_fetch(const Arguments& argumen
     return SymbolFetch::start({(own.parent_path() / "perfleet").string(), arguments.data, arguments.debuginfod, sink});
 }
 
-// From then on this gateway has its part of a store that it shares with others.
+// Joins a store that gateways share; from then on this one holds some of its shards.
 Result<Done> share_store(const Arguments& arguments, const Gateway& gateway, Store& store) {
     if (store.leases() == nullptr) {
         return Done{};
@@ -176,7 +176,7 @@ Result<RetentionRules> retention_rules(const Arguments& arguments) {
     return rules;
 }
 
-// What can be seen to be wrong before the folder is touched.
+// Checks that need no access to the store's folder.
 Result<Done> check(const Arguments& arguments) {
     for (const std::string& endpoint : arguments.listen) {
         PERFLEET_TRY(check_program_endpoint("--listen", endpoint, !arguments.key.empty()));
@@ -224,9 +224,9 @@ int run(const Arguments& arguments) {
     }
     const std::unique_ptr<Log> log = std::move(*opened_log);
     const LogSink sink = [&log](const LogEvent& event) { log->write(event); };
-    raise_descriptor_limit();  // each collector takes one
+    raise_descriptor_limit();  // each collector needs one
     std::signal(SIGPIPE, SIG_IGN);
-    // First, so that everything else is closed before it.
+    // First, so that all later objects are destroyed before it.
     auto stop = StopSignal::catch_signals([&log] { end_by_force(*log); }, nanoseconds(arguments.stop_within_s));
     if (!stop) {
         return fail(*log, stop.error());
@@ -322,7 +322,7 @@ int main(int argc, char** argv) {
         "query=...` (and `metrics=...` when asked for) when it serves; stops on SIGTERM or Ctrl-C.",
         "perfleet-gateway"};
     app.set_version_flag("--version", "perfleet-gateway " PERFLEET_VERSION);
-    // Whether an address needs keys is known with all options: check().
+    // Whether an endpoint needs keys depends on other options, too: see check().
     const auto is_endpoint_of = [](const char* option) {
         return passes([option](const std::string& text) {
             return text == kNoQueries && option == std::string_view{"--query"}

@@ -19,7 +19,7 @@ namespace {
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 
-// The command that was chosen, of it the one that was chosen, and so on.
+// The innermost command that was chosen.
 const CLI::App& chosen_command(const CLI::App& app) {
     const std::vector<CLI::App*> chosen = app.get_subcommands();
     return chosen.empty() ? app : chosen_command(*chosen.back());
@@ -67,7 +67,7 @@ std::string describe_unknown(const CLI::App& app, const std::string& argument) {
                : "unknown command '" + argument + "'" + did_you_mean(argument, commands);
 }
 
-// The first argument that nobody took, described; empty where there is none.
+// Describes the first unknown argument; empty if there is none.
 std::string describe_extra(const CLI::App& app) {
     if (const std::vector<std::string> remaining = app.remaining(); !remaining.empty()) {
         return describe_unknown(app, remaining.front());
@@ -128,7 +128,7 @@ void set_formatter(CLI::App& app, const std::shared_ptr<HelpText>& formatter) {
 }  // namespace
 
 std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& error) {
-    // What is missing is found first, and may be there under a name that is unknown.
+    // CLI11 reports a missing option first, although it may be there under an unknown name.
     const bool is_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
                           error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
     const std::string extra = is_extra ? describe_extra(app) : "";

@@ -6,7 +6,7 @@
 namespace perfleet {
 namespace {
 
-// "_perfleet_top"; of a program the name of zsh's file, too.
+// "_perfleet_top"; for a program also the name of zsh's file.
 std::string function_of(const DescribedCommand& command) { return "_" + joined_path(command, "_"); }
 
 std::string with_escapes(std::string_view text, std::string_view escaped) {
@@ -20,7 +20,7 @@ std::string with_escapes(std::string_view text, std::string_view escaped) {
     return result;
 }
 
-// In single quotes, for bash and zsh.
+// Single-quoted for bash and zsh.
 std::string shell_quoted(std::string_view text) {
     std::string word = "'";
     for (const char character : text) {
@@ -61,7 +61,7 @@ std::string bash_values(const DescribedOption& option) {
     return ":";
 }
 
-// Of all commands: which words choose them, the values of their options, and their words.
+// Cases for all commands: the words that choose them, the values of their options, and their words.
 struct BashCases {
     std::string choose;
     std::string values;
@@ -142,7 +142,7 @@ std::string zsh_values(const DescribedOption& option) {
         case ValueKind::kNone:
         case ValueKind::kText: break;
     }
-    return " ";  // the placeholder is shown, and nothing completed
+    return " ";  // shows the placeholder and completes nothing
 }
 
 std::string zsh_option(const DescribedOption& option) {

@@ -38,7 +38,7 @@ void add_keys_of(CLI::App& app, std::vector<std::string>& keys) {
 
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
 
-// As the command line would have it; nothing where the value isn't of such a kind.
+// The value as on the command line; nothing for other types of values.
 std::optional<std::string> text_of(const toml::node& node) {
     if (const auto text = node.value_exact<std::string>()) {
         return text;
@@ -92,7 +92,7 @@ bool is_help_asked(CLI::App& app) {
            std::any_of(chosen.begin(), chosen.end(), [](CLI::App* command) { return is_help_asked(*command); });
 }
 
-// The commands that were chosen, innermost last, behind the program itself.
+// The program and the chosen commands, innermost last.
 std::vector<CLI::App*> chosen_apps(CLI::App& app) {
     std::vector<CLI::App*> apps{&app};
     while (!apps.back()->get_subcommands().empty()) {
@@ -103,11 +103,11 @@ std::vector<CLI::App*> chosen_apps(CLI::App& app) {
 
 }  // namespace
 
-// Makes settings of a file's tables.
+// Turns the tables of a file into settings.
 struct ConfigFiles::Reader {
     ConfigFiles& config;
     std::string file;
-    std::vector<Setting> settings;  // those of inner tables first: they go before
+    std::vector<Setting> settings;  // those of inner tables first: they take precedence
 
     void read(const toml::table& table, CLI::App& app) {
         const std::vector<CLI::App*> commands = commands_of(app);
@@ -145,7 +145,7 @@ private:
         bool is_of_all = false;
     };
 
-    // Faults are told of the first of the options that a key is for.
+    // If a key sets several options, faults are reported for the first one only.
     void add(CLI::App& app, CLI::Option& option, const Key& key, const toml::node& node, bool is_first,
              std::vector<Setting>& own) {
         Setting setting{&app, &option, key.name, {}, file, key.line, key.is_of_all};
@@ -225,7 +225,7 @@ std::vector<std::string> default_config_files(const CLI::App& app) {
 ConfigFiles::ConfigFiles(CLI::App& app) : app_{app} {
     keep_values_as_written(app);
     const auto has_no_key = [](CLI::Option& option, CLI::App&) { option.configurable(false); };
-    // It is parsed after all of the command line, and its callback comes whether it was given or not.
+    // CLI11 handles it after the command line, and calls it even if it isn't given.
     add_options(app, {{"--config FILE",
                        [this](const std::string& file) {
                            file_ = file;
@@ -310,14 +310,14 @@ void ConfigFiles::load() {
 }
 
 void ConfigFiles::apply(std::vector<Setting> settings) {
-    // All commands' where all are to be looked at, else those of the command that was chosen.
+    // Settings of all commands for --check-config and --show-config, otherwise those of the chosen command.
     if (!is_check_ && !is_show_) {
         const std::vector<CLI::App*> chosen = chosen_apps(app_);
         std::erase_if(settings, [&](const Setting& setting) {
             return std::find(chosen.begin(), chosen.end(), setting.app) == chosen.end();
         });
     }
-    // What the command line has goes before, and before what can't stand beside it or needs what gave way.
+    // The command line overrides its own options, and those that exclude a given one or need an overridden one.
     const auto is_given = [](const CLI::Option* option) { return option->count() > 0; };
     std::set<const CLI::Option*> dropped;
     const auto gives_way = [&](const Setting& setting) {
@@ -336,13 +336,13 @@ void ConfigFiles::apply(std::vector<Setting> settings) {
         }
         std::erase_if(settings, gives_way);
     }
-    // A key for all commands is wrong if no option takes its value: options of a name may differ by command.
+    // A key for all commands is wrong only if no option takes its value: equally named options may differ.
     using Place = std::pair<std::string, std::uint32_t>;
     std::map<Place, std::string> refused_by_all;
     std::set<Place> taken;
     for (const Setting& setting : settings) {
         if (from_.contains(setting.option)) {
-            continue;  // an earlier file, or an inner table
+            continue;  // set by an earlier file or an inner table
         }
         const Place place{setting.file, setting.line};
         try {
@@ -371,7 +371,7 @@ void ConfigFiles::apply(std::vector<Setting> settings) {
     check_pairs();
 }
 
-// Options that exclude or need each other. What the command line has is no fault of a file.
+// Checks options that exclude or need each other. Faults of the command line aren't blamed on a file.
 void ConfigFiles::check_pairs() {
     for (const auto& [option, source] : from_) {
         if (source.is_of_all) {
@@ -393,7 +393,7 @@ void ConfigFiles::check_pairs() {
     }
 }
 
-// What holds of an option that is set, or has a default.
+// The value in effect: set or default.
 std::string ConfigFiles::value_of(const CLI::Option& option) const {
     if (is_flag(option)) {
         return option.results().back() == "false" ? "false" : "true";
@@ -416,12 +416,12 @@ std::string ConfigFiles::settings_text() const {
                           : CLI::detail::join(read_, ", ");
     text += "\n";
     add_settings_of(app_, "", text);
-    text.pop_back();  // the line's end is added where it is printed
+    text.pop_back();  // the end of the line is added when it is printed
     return text;
 }
 
 void ConfigFiles::add_settings_of(CLI::App& app, const std::string& table, std::string& text) const {
-    std::vector<std::pair<std::string, std::string>> lines;  // without doubles: a key for all commands is one line
+    std::vector<std::pair<std::string, std::string>> lines;  // without duplicates: a key for all commands is one line
     const auto add = [&](const CLI::Option& option, const std::string& from) {
         std::pair line{key_of(option) + " = " + value_of(option), from};
         if (std::find(lines.begin(), lines.end(), line) == lines.end()) {
@@ -443,7 +443,7 @@ void ConfigFiles::add_settings_of(CLI::App& app, const std::string& table, std::
         const bool is_excluded =
             std::any_of(excluded.begin(), excluded.end(), [](const CLI::Option* other) { return other->count() > 0; });
         if (!is_set && is_excluded) {
-            continue;  // its default doesn't hold
+            continue;  // has no default in effect
         }
         if (option->get_configurable() && !option->get_positional() && (is_set || !option->get_default_str().empty()) &&
             (source == from_.end() || !source->second.is_of_all)) {

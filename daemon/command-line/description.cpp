@@ -7,7 +7,7 @@
 namespace perfleet {
 namespace {
 
-// Of a type's name "KIND:{text,json}", whose second part is that of the validator IsMember.
+// The choices in a type's name "KIND:{text,json}"; the validator IsMember adds the part in braces.
 std::vector<std::string> choices_of(const CLI::Option& option) {
     const std::string type = option.get_type_name();
     const std::size_t start = type.find(":{");
@@ -15,7 +15,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
                                       : CLI::detail::split(type.substr(start + 2, type.find('}') - start - 2), ',');
 }
 
-// "FILE" of FILE, FILE:{a,b} and FILE=x.
+// "FILE" for FILE, FILE:{a,b} and FILE=x.
 std::string placeholder_of(const CLI::Option& option) {
     if (const std::string& shown = option.get_option_text(); !shown.empty()) {
         return shown.substr(0, shown.find_first_of("= "));

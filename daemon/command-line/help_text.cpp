@@ -9,8 +9,8 @@
 namespace perfleet {
 namespace {
 
-// Lines without indentation that follow each other are one paragraph; each indented line stays one, and its continued
-// lines are indented as it is.
+// Successive lines without indentation form one paragraph; indented lines stay separate, and their continuation lines
+// have the same indentation.
 std::string wrapped_paragraphs(const std::string& text) {
     std::string result;
     std::string paragraph;
@@ -32,7 +32,7 @@ std::string wrapped_paragraphs(const std::string& text) {
     return result;
 }
 
-// Of "N:INT in [0 - 64]" what the type is called, of "TEXT:{a,b}" what there is to choose from.
+// The type's name in "N:INT in [0 - 64]"; the choices in "TEXT:{a,b}".
 std::string type_of(const CLI::Option& option) {
     const std::string type = option.get_type_name();
     const std::size_t colon = type.find(':');

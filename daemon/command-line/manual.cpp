@@ -19,7 +19,7 @@ constexpr unsigned char kUtf8LeadMin = 0xc0;
 
 using Sections = std::map<std::string, std::string>;
 
-// Titles are upper case.
+// Titles are in upper case.
 Sections sections_of(const std::string& prose) {
     Sections sections;
     std::istringstream lines{prose};
@@ -40,7 +40,7 @@ std::string take(Sections& sections, const std::string& title) {
     return section.empty() ? "" : section.mapped();
 }
 
-// A word that is to be copied: hyphens are minus signs.
+// A word that users copy: its hyphens are printed as minus signs.
 std::string literal(const std::string& text) {
     std::string result;
     for (const char character : manual_text(text)) {
@@ -61,7 +61,7 @@ std::string upper(std::string text) {
     return text;
 }
 
-// As the lines of NAME have it: "Where the time went" begins with a small letter, "CPU of …" doesn't.
+// NAME lines begin with a small letter, except for words such as "CPU".
 std::string uncapitalised(std::string text) {
     if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1])) != 0) {
         text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
@@ -71,7 +71,7 @@ std::string uncapitalised(std::string text) {
 
 std::string example(const std::string& lines) { return ".EX\n" + lines + ".EE\n"; }
 
-// Footers are written for terminals: indented lines are commands, the others flow.
+// Footers are written for terminals: indented lines are commands, other lines are filled.
 std::string flowing(const std::string& paragraph) {
     std::string text;
     std::string commands;
@@ -87,7 +87,7 @@ std::string flowing(const std::string& paragraph) {
     return text + (commands.empty() ? "" : example(commands));
 }
 
-// A footer's paragraphs, by the section they belong to.
+// The paragraphs of a footer, by section.
 struct Footer {
     std::string synopsis;
     std::string description;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kTime = "%Y-%m-%dT%H:%M:%S.%eZ";
 
-// systemd.exec(5): $JOURNAL_STREAM holds device and inode of the stream that goes to the journal.
+// systemd.exec(5): $JOURNAL_STREAM holds device and inode of the stream that is connected to the journal.
 bool is_journal(const struct stat& stream) {
     const char* const journal = std::getenv("JOURNAL_STREAM");
     return journal != nullptr && journal == std::to_string(stream.st_dev) + ":" + std::to_string(stream.st_ino);
@@ -92,7 +92,7 @@ private:
         if (options_.format == LogFormat::kJson) {
             line = json_members(options_.program, event, suppressed);
         } else {
-            // systemd reads a priority in front of a line (sd-daemon(3)).
+            // systemd reads a priority at the start of a line (sd-daemon(3)).
             line = has_priority_ ? "<" + std::to_string(static_cast<int>(event.level())) + ">" : "";
             line += text_line(options_.program, event, suppressed);
         }

@@ -7,7 +7,7 @@
 namespace perfleet {
 namespace {
 
-// Of printable text: what is left to be escaped between quotation marks.
+// Printable text in quotation marks: only quotes and backslashes remain to be escaped.
 std::string quoted(std::string_view text) {
     std::string out = "\"";
     for (const char letter : printable(text)) {

@@ -75,12 +75,12 @@ void HttpResponder::accept() {
             return;
         }
         connection.accepted_ns = monotonic_now_ns();
-        // Whoever has sent its request by now isn't one of those who wait.
+        // A complete request is answered at once, so its connection doesn't have to wait.
         if (serve(connection)) {
             continue;
         }
         if (connections_.size() >= kConnectionsMax) {
-            // xorshift64: nobody gains by guessing it.
+            // xorshift64: guessing it gains nothing.
             random_state_ ^= random_state_ << 13U;
             random_state_ ^= random_state_ >> 7U;
             random_state_ ^= random_state_ << 17U;

@@ -56,7 +56,7 @@ sockaddr_in place_of(const Address& address) {
     return place;
 }
 
-// A descriptor that listens there.
+// A descriptor that listens at the address.
 Result<FileDescriptor> listen_at(const std::string& text, const Address& address) {
     FileDescriptor listening{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
     if (!listening) {
@@ -92,7 +92,7 @@ double seconds(std::uint64_t duration_ns) { return static_cast<double>(duration_
 
 prometheus::ClientMetric::Histogram histogram_of(const DurationHistogram& durations) {
     prometheus::ClientMetric::Histogram histogram;
-    // The bucket without a bound is the count itself.
+    // The last bucket has no bound: it is the sample count.
     for (std::size_t i = 0; i < durations.in_bucket.size(); ++i) {
         histogram.sample_count += durations.in_bucket[i];
         if (i < DurationHistogram::kBoundsNs.size()) {
@@ -156,7 +156,7 @@ private:
 
     MetricSource source_;
     std::string address_;
-    HttpResponder responder_;  // the last member: its thread uses the others
+    HttpResponder responder_;  // last member: its thread uses the others
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ void add_descriptors(MetricPage& page) {
         ++open_count;
     }
     if (open_count > 0) {
-        page.gauge("process_open_fds", "Open file descriptors.", open_count - 1);  // one was the folder
+        page.gauge("process_open_fds", "Open file descriptors.", open_count - 1);  // not the folder's own
     }
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {

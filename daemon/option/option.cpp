@@ -16,7 +16,7 @@ std::string number_text(double number) {
                                                                      : std::to_string(number);
 }
 
-// What a number may be, in words.
+// Describes the allowed numbers.
 std::string bounds(const OptionSpec& option) {
     const std::string kind = option.type == OptionType::kReal   ? "a number"
                              : option.type == OptionType::kSize ? "a size in bytes, or with k, m or g,"

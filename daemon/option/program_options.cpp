@@ -27,7 +27,7 @@ OptionRow row_of(const OptionSpec& option, OptionValues& values) {
     const auto read = [&values, option](const std::vector<std::string>& texts) {
         std::string joined;
         for (const std::string& text : texts) {
-            joined += (joined.empty() ? "" : ",") + text;  // empty ones stay to be refused
+            joined += (joined.empty() ? "" : ",") + text;  // empty ones are kept, to be refused
         }
         Result<OptionValue> value = parse_option(option, joined);
         if (!value.ok()) {
@@ -38,7 +38,7 @@ OptionRow row_of(const OptionSpec& option, OptionValues& values) {
     };
     const auto takes_lists = [is_list = option.is_list](CLI::Option& added, CLI::App&) {
         added.expected(1)
-            ->allow_extra_args(false)  // or [vdso] would be a list of one
+            ->allow_extra_args(false)  // otherwise [vdso] would be a list of one
             ->multi_option_policy(is_list ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::Throw);
     };
     const std::string form = names_of(option) + " " + option.value_name;
@@ -82,15 +82,15 @@ void is_called_in_order(CLI::Option& option, CLI::App&) { option.trigger_on_pars
 void is_size(CLI::Option& option, CLI::App&) { option.transform(CLI::AsSizeValue{false}); }
 void shows_default(CLI::Option& option, CLI::App&) { option.capture_default_str(); }
 
-// An empty path, endpoint or key would mean "none": `--key "$KEY"` with a variable that isn't set would start a program
-// without keys.
+// An empty path, endpoint or key would mean "none": `--key "$KEY"` with an unset variable would start a program without
+// keys.
 void is_not_empty(CLI::Option& option, CLI::App&) {
     option.check([](const std::string& text) {
         return text.empty() ? "is empty (a variable that isn't set?); leave it out, or say what it is" : "";
     });
 }
 
-// "nan" is neither below nor above any bound. What is no number others say.
+// "nan" is neither below nor above any bound. Other checks refuse texts that aren't numbers.
 void is_not_nan(CLI::Option& option, CLI::App&) {
     option.check([](const std::string& text) {
         return std::isnan(std::strtod(text.c_str(), nullptr)) ? "'" + text + "' is no number" : "";

@@ -17,7 +17,7 @@ ServiceManager ServiceManager::from_environment() {
     return manager;
 }
 
-// sd_notify(3), "Notes": a datagram to that socket.
+// sd_notify(3), "Notes": sends a datagram to the socket.
 void ServiceManager::send(std::string_view message) const {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -32,7 +32,7 @@ void ServiceManager::send(std::string_view message) const {
     if (socket_fd < 0) {
         return;
     }
-    // A manager that isn't there any more is no reason to stop working.
+    // A vanished service manager is no reason to stop.
     (void)sendto(socket_fd, message.data(), message.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address),
                  static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size()));
     close(socket_fd);

@@ -28,7 +28,7 @@ constexpr std::string_view kNoMemory =
     ": there is no more memory: a limit is reached (`ulimit -v`, memory.max of the control group, MemoryMax= of the "
     "unit), or the machine's own; raise it, or end other programs\n";
 
-const char* program_name = "perfleet";  // for the handler of terminate(), which can't be given anything
+const char* program_name = "perfleet";  // for the terminate handler, which takes no arguments
 std::terminate_handler handler_before = nullptr;
 
 void say(std::string_view text) {
@@ -41,7 +41,7 @@ bool is_about_a_thread(const std::system_error& error) {
     return error.code() == std::errc::resource_unavailable_try_again || error.code() == std::errc::not_enough_memory;
 }
 
-// Nothing is unwound: the threads that run may need what would be destroyed.
+// Ends without unwinding: running threads may need what would be destroyed.
 [[noreturn]] void end() {
     try {
         if (const std::exception_ptr thrown = std::current_exception()) {
@@ -66,7 +66,7 @@ bool is_about_a_thread(const std::system_error& error) {
 void open_standard_descriptors() {
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(descriptor, F_GETFD) < 0) {
-            // The least free number is this one. The other way round, so that using it goes on failing.
+            // open() returns the smallest free number: this one. With the opposite access mode its use still fails.
             (void)!::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
         }
     }

@@ -53,7 +53,7 @@ private:
         }
     }
 
-    // False: the time was over, or the call was interrupted.
+    // False: the deadline has passed, or the call was interrupted.
     [[nodiscard]] bool wait_for_signal(const std::optional<Clock::time_point>& deadline) const {
         if (!deadline.has_value()) {
             int signal = 0;
@@ -71,7 +71,7 @@ private:
     std::chrono::nanoseconds stop_within_;
     std::atomic<bool> flag_{false};
     std::atomic<bool> is_over_{false};
-    std::thread thread_;  // last: it uses all of them
+    std::thread thread_;  // last member: it uses the others
 };
 
 }  // namespace

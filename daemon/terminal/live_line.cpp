@@ -19,7 +19,7 @@ std::size_t terminal_columns() {
     return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : kDefaultColumns;
 }
 
-// A terminal is the shell's again when the program runs in its background.
+// While the program runs in the background, the terminal belongs to the shell.
 bool is_in_foreground() { return ::tcgetpgrp(STDERR_FILENO) == ::getpgrp(); }
 
 void put(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }

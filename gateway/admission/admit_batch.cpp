@@ -49,7 +49,7 @@ Result<Done> check_counts(std::span<const CountEntry> counts, const SessionRecor
     return Done{};
 }
 
-// `last` is the greatest seq that can have been dropped.
+// Checks dropped ranges; `last` is the largest seq that the collector may have dropped.
 Result<Done> check_ranges(std::span<const SeqRange> ranges, std::uint64_t last) {
     for (const SeqRange& range : ranges) {
         if (range.first.value == 0 || range.first > range.last || range.last.value > last) {
@@ -103,7 +103,7 @@ Result<Done> check_rows(const SeriesView& rows, const SessionRecord& session) {
     return Done{};
 }
 
-// Before their columns are read: a series that is there again and again would cost its rows each time.
+// Before columns are read: decoding a repeated series each time would cost too much.
 Result<Done> check_series(std::span<const SeriesView> all) {
     for (std::size_t i = 0; i < all.size(); ++i) {
         const Series series = all[i].series;
@@ -148,7 +148,7 @@ Result<AdmittedBatch> BatchAdmission::admit(const BatchUntrusted& batch_untruste
         if (checked.error().code == ErrorCode::kTooLarge) {
             refusal_ = BatchRefusal::kTooLarge;
         } else if (checked.error().code == ErrorCode::kUnsupported) {
-            // What is damaged isn't new.
+            // A damaged batch only looks like one from a newer collector.
             refusal_ = check_seal(batch).ok() ? BatchRefusal::kNewer : BatchRefusal::kSeal;
         }
         return std::move(checked).error();
@@ -163,7 +163,7 @@ Result<AdmittedBatch> BatchAdmission::admit(const BatchUntrusted& batch_untruste
     sealed.counts = batch.counts;
     sealed.dropped = batch.dropped;
     sealed.clock_points = batch.clock_points;
-    return make_admitted_batch(sealed);  // refuses a series that is there twice
+    return make_admitted_batch(sealed);  // refuses a repeated series
 }
 
 bool lies_ahead(BucketNumber bucket, UtcNs now) {

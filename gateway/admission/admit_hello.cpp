@@ -11,7 +11,7 @@
 namespace perfleet {
 namespace {
 
-// Checks texts one after the other and keeps the first fault.
+// Checks texts one by one, and keeps the first fault.
 class Texts {
 public:
     std::string text(const char* what, std::string_view text_untrusted, std::size_t size_bytes_max) {
@@ -77,7 +77,7 @@ EventRecord event_of(const EventUntrusted& from, Texts& texts) {
     return event;
 }
 
-// Groups are numbered from 1 on as they come, and their events stand side by side: whoever reads them relies on it.
+// Groups are numbered from 1 in order of appearance, with their events side by side; readers rely on it.
 void check_groups(const std::vector<EventRecord>& events, Texts& texts) {
     std::uint32_t group_count = 0;
     std::uint32_t before = 0;

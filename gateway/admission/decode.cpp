@@ -21,7 +21,7 @@ constexpr std::size_t kFrameSizeBytesMax = limits::kBatchSizeBytesMax + kWordSiz
 constexpr int kNestingMax = 12;
 constexpr std::uint64_t kTraversalSlackWords = 256;
 
-// Thrown and caught in this file only, as kj's own exceptions.
+// Thrown and caught only in this file, like kj's own exceptions.
 struct CountTooLarge {
     const char* what;
     std::uint64_t count;
@@ -51,7 +51,7 @@ ClockPoint clock_point_of(wire::ClockPoint::Reader point) {
     return {Ticks{point.getTicks()}, UtcNs{point.getUtcNs()}, point.getUncertaintyNs()};
 }
 
-// Runs `read`; what it throws becomes an error.
+// Runs `read`, and turns its exceptions into an error.
 template <class Read>
 std::optional<Error> caught(const Read& read) {
     try {
@@ -72,7 +72,7 @@ struct Decoder::State {
     std::vector<std::uint64_t> aligned;
     std::optional<capnp::FlatArrayMessageReader> reader;
 
-    // Reserved once at their limits, so that spans into them stay valid.
+    // Reserved once for their limits, so that spans into them stay valid.
     std::vector<ColumnView> columns;
     std::vector<SeriesView> series;
     std::vector<CountEntry> counts;
@@ -291,7 +291,7 @@ Result<MessageUntrusted> Decoder::decode(std::span<const std::byte> frame) {
         std::memcpy(state.aligned.data(), frame.data(), frame.size());
         words = reinterpret_cast<const capnp::word*>(state.aligned.data());
     }
-    // The segment table: 0 stands for one segment. A message of ours has no other; theirs would cost memory.
+    // Number of further segments. Collectors send single-segment messages; more segments would cost memory.
     std::uint32_t more_segments_count = 0;
     std::memcpy(&more_segments_count, words, sizeof more_segments_count);
     if (more_segments_count != 0) {
@@ -301,7 +301,7 @@ Result<MessageUntrusted> Decoder::decode(std::span<const std::byte> frame) {
         return Error{ErrorCode::kCorrupt, "a message of " + std::to_string(frame.size()) +
                                               " bytes whose checksum is wrong: it was damaged on its way"};
     }
-    // Everything is read once; twice the frame leaves room for what libcapnp counts beside it.
+    // Each word is read once; twice the frame leaves room for what libcapnp counts in addition.
     capnp::ReaderOptions options;
     options.traversalLimitInWords = 2 * word_count + kTraversalSlackWords;
     options.nestingLimit = kNestingMax;

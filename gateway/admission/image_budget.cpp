@@ -11,7 +11,7 @@ namespace {
 using namespace intake_limits;
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
-// Either is full after so long, from whatever a check costs at most.
+// In this time both budgets refill completely, whatever a check has cost.
 constexpr std::uint64_t kRefillNsMax = 3'600 * kSecondNs;
 
 }  // namespace

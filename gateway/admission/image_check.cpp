@@ -14,8 +14,8 @@
 namespace perfleet {
 namespace {
 
-// Finds the notes of GNU build-ids in bytes that come piece by piece: the size of the name (4), its own, the type (3),
-// "GNU\0", the build-id.
+// Finds notes with GNU build-ids in bytes that arrive in pieces: name size (4), build-id size, type (3), "GNU\0",
+// build-id.
 class BuildIdFinder {
 public:
     explicit BuildIdFinder(std::string_view build_id) : build_id_{build_id} {}
@@ -35,7 +35,7 @@ public:
     }
     void finish() { add(std::string(limits::kBuildIdSizeBytesMax, '\0')); }
 
-    // Set as soon as it is known.
+    // Set as soon as the refusal is certain.
     [[nodiscard]] std::optional<ImageRefusal> refusal() const {
         return has_another_                     ? std::optional{ImageRefusal::kBuildId}
                : name_count_ > kNamesOfNotesMax ? std::optional{ImageRefusal::kContent}
@@ -48,7 +48,7 @@ private:
 
     [[nodiscard]] bool is_over() const { return refusal().has_value(); }
 
-    // memmem() takes linear time whatever the bytes are; std::string::find() is slow where most begin as the name does.
+    // memmem() takes linear time on any bytes; std::string::find() is slow if many of them begin like the name.
     [[nodiscard]] std::size_t name_from(std::size_t at) const {
         if (at >= bytes_.size()) {
             return std::string::npos;
@@ -75,7 +75,7 @@ private:
     bool has_another_ = false;
 };
 
-// What a content of this type begins with.
+// Whether the content begins as this type must.
 bool begins_as(protocol::ImageType type, std::string_view head) {
     constexpr std::string_view kElf{"\177ELF"};
     return type == protocol::ImageType::kElfSymbols
@@ -83,7 +83,7 @@ bool begins_as(protocol::ImageType type, std::string_view head) {
                : !head.empty() && std::string_view{"0123456789abcdef"}.find(head.front()) != std::string_view::npos;
 }
 
-// One content as its frames are unpacked, piece by piece.
+// Unpacks the frames of one content, piece by piece.
 class Unpacking {
 public:
     Unpacking(std::string_view build_id, const ImageContent& content, const std::atomic<bool>* is_stopping)
@@ -107,8 +107,8 @@ private:
             ZSTD_isError(ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, kWindowLogMax)) != 0) {
             return ImageRefusal::kDamaged;
         }
-        // Of a file: its symbols, those of its separate debug file, and its debug information; else: symbols, and the
-        // sources that an imported profile names.
+        // An ELF file has up to three frames: its symbols, those of its debug file, and its debug information. Other
+        // types have up to two: symbols, and sources that an imported profile names.
         const int frame_count_max = type_ == protocol::ImageType::kElfSymbols ? 3 : 2;
         for (int i = 0; i == 0 || in_.pos < in_.size; ++i) {
             const auto refusal = i == frame_count_max ? ImageRefusal::kDamaged : check_frame(i == 0);

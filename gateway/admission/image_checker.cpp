@@ -11,7 +11,7 @@
 namespace perfleet {
 namespace {
 
-// Symbols may come late, acknowledgements not.
+// Image checks may be late, acknowledgements may not.
 constexpr int kNiceness = 10;
 
 std::uint64_t thread_cpu_ns() {
@@ -77,7 +77,7 @@ bool ImageChecker::wait(std::uint64_t timeout_ns) {
 }
 
 void ImageChecker::run() {
-    // Of this thread alone, on Linux.
+    // Linux applies it to this thread alone.
     (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNiceness);
     std::unique_lock lock{mutex_};
     for (;;) {

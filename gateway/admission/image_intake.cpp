@@ -62,7 +62,7 @@ void ImageIntake::land(Peer& peer) {
     }
 }
 
-// What waits for a session to come back makes way.
+// Reserves memory; incomplete images of disconnected peers are discarded for it.
 bool ImageIntake::reserve(std::uint64_t size_bytes) {
     while (size_bytes_ + size_bytes > size_bytes_max_ && !rests_.empty()) {
         size_bytes_ -= rests_.front().bytes.size();
@@ -132,7 +132,7 @@ ImageIntake::Taken ImageIntake::take(std::string_view routing_id, const ImageUnt
         return {};
     }
     if (flight.offer.size_bytes == 0) {
-        if (image.size_bytes == 0) {  // it has none
+        if (image.size_bytes == 0) {  // the peer doesn't have the image
             land(peer);
             return {};
         }
@@ -141,7 +141,7 @@ ImageIntake::Taken ImageIntake::take(std::string_view routing_id, const ImageUnt
             return {std::nullopt, ImageRefusal::kTooLarge};
         }
         const std::uint64_t more = image.size_bytes - std::min(image.size_bytes, flight.reserved_bytes);
-        if (!reserve(more)) {  // later
+        if (!reserve(more)) {  // try again later
             peer.offers.push_back({flight.offer.build_id, flight.offer.type, image.size_bytes});
             land(peer);
             return {};
@@ -160,7 +160,7 @@ ImageIntake::Taken ImageIntake::take(std::string_view routing_id, const ImageUnt
         return {};
     }
     size_bytes_ -= flight.reserved_bytes - flight.bytes.size();
-    // Its bytes stay reserved, and nobody else is asked for it, until end_check().
+    // Until end_check() its bytes stay reserved, and no other peer is asked for it.
     budget_.begin_check(peer.from.owner, now_ns);
     ReceivedImage whole{std::string{routing_id}, peer.from.owner, flight.offer.build_id,
                         ImageContent{flight.offer.type, std::move(flight.bytes)}};
@@ -183,7 +183,7 @@ bool ImageIntake::has_budget(Peer& peer, std::uint64_t now_ns) {
     return has_some;
 }
 
-// The first that the store doesn't have and nobody else is sending.
+// Takes the first offer that the store doesn't have and no other peer is sending.
 Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store, std::uint64_t now_ns) {
     if (peer.flight.has_value() || peer.offers.empty() || !has_budget(peer, now_ns)) {
         return Done{};
@@ -204,7 +204,7 @@ Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store, std::ui
         }
         const std::uint64_t reserved_bytes = offer->size_bytes != 0 ? offer->size_bytes : limits::kImageChunkSizeBytes;
         if (!reserve(reserved_bytes)) {
-            return Done{};  // later
+            return Done{};  // try again later
         }
         flying_.insert(offer->build_id);
         peer.flight = Flight{std::move(*offer), reserved_bytes, {}, 0, 0};
@@ -224,7 +224,7 @@ Result<std::optional<ImageIntake::Question>> ImageIntake::next(std::string_view 
     Peer& peer = found->second;
     if (peer.flight.has_value() && peer.flight->ask_count >= intake_limits::kImageAsksMax &&
         now_ns - peer.flight->asked_ns >= intake_limits::kImageAskAgainNs) {
-        land(peer);  // it doesn't answer
+        land(peer);  // the peer doesn't answer
     }
     PERFLEET_TRY(take_off(peer, store, now_ns));
     if (!peer.flight.has_value()) {

@@ -38,7 +38,7 @@ bool are_of_one_session(const SessionRecord& one, SessionRecord other) {
 
 void move_into_session(BatchUntrusted& batch, const SessionRecord& session) {
     if (session.start_point.uncertainty_ns != static_cast<std::uint64_t>(kReceiptUncertaintyNs)) {
-        return;  // its own claim
+        return;  // the session's own start point, not one from its receipt
     }
     const BucketNumber first{std::min(bucket_of(session.start_point.utc_ns), bucket_of(session.received))};
     if (batch.fault.has_value() || batch.header.bucket >= first) {

@@ -15,11 +15,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Beside the process's own: half as urgent as the threads that serve, no less, for the writer waits for this one a
-// moment of each step.
+// Added to the process's niceness: about half the share of the serving threads. Not less, because the writer waits for
+// this thread a moment in each step.
 constexpr int kCompactionNiceness = 3;
 
-// The longest pause after a step: one that took long has waited for the disk.
+// Longest pause after a step: a long step has mostly waited for the disk.
 constexpr std::chrono::milliseconds kPauseMax{200};
 
 class CompactionThread final : public StoreCompaction {
@@ -44,7 +44,7 @@ public:
 
 private:
     void run() {
-        // Of this thread alone, on Linux.
+        // Linux applies it to this thread alone.
         (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kCompactionNiceness);
         bool has_failed = false;
         for (bool goes_on = true; goes_on; goes_on = pause(look_again_)) {
@@ -62,7 +62,7 @@ private:
                     ++counts_.failures;
                 }
                 if (!has_failed && log_) {
-                    // What hinders the store is logged by the thread that stores; this only waits for it.
+                    // Trouble with the store is logged by the thread that stores; this one only waits until it is over.
                     log_({LogLevel::kInfo, "compaction",
                           "can't compact what is stored, and tries again: " + compacted.error().message});
                 }
@@ -71,7 +71,7 @@ private:
         }
     }
 
-    // False when it is to stop.
+    // False if the thread must stop.
     [[nodiscard]] bool pause(Clock::duration duration) {
         std::unique_lock lock{mutex_};
         return !changed_.wait_for(lock, duration, [this] { return is_stopping_; });
@@ -100,7 +100,7 @@ private:
     std::condition_variable changed_;
     bool is_stopping_ = false;
     CompactionCounts counts_;
-    std::thread thread_;  // last: it uses all of the above
+    std::thread thread_;  // last member: it uses those above
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ ControlServer::Incoming ControlServer::take() {
         if (one == operators_.end()) {
             continue;
         }
-        // Who has hung up waits for no answer, whatever else it has said.
+        // A client that has hung up gets no answer, whatever it has sent before.
         const bool is_there = (events[static_cast<std::size_t>(i)].events & (EPOLLHUP | EPOLLERR)) == 0;
         if (is_there && write_to(one->second) && read_from(one->second, incoming)) {
             watch(one->second);
@@ -105,7 +105,7 @@ void ControlServer::answer(std::uint64_t ticket, RequestOutcome outcome, std::st
     to.unanswered.erase(unanswered);
     if (write_to(to)) {
         watch(to);
-    }  // else the next take() notices that it is gone
+    }  // otherwise the next take() notices the lost client
 }
 
 bool ControlServer::write_to(Operator& to) {
@@ -119,7 +119,7 @@ bool ControlServer::write_to(Operator& to) {
     return true;
 }
 
-// Who has as many requests under way, or as many answers to read, as one may have is not listened to until then.
+// A client with kUnansweredMax requests or unread replies isn't read until it has fewer.
 void ControlServer::watch(Operator& one) const {
     const bool has_room = one.unanswered.size() + one.replies.size() < kUnansweredMax;
     const std::uint32_t wanted = (has_room ? EPOLLIN : 0U) | (one.replies.empty() ? 0U : EPOLLOUT);

@@ -16,8 +16,7 @@ constexpr std::string_view kVersion = "1";
 constexpr std::array kCommands{ControlCommand::kStart, ControlCommand::kStop, ControlCommand::kSetFrequency,
                                ControlCommand::kSetPeriod};
 
-// Up to the next blank, which is taken, too.
-// As it is written here: without signs, and without a zero in front.
+// A number as this module writes it: without a sign or leading zeros.
 template <class Integer>
 std::optional<Integer> number_in(std::string_view word, int base = 10) {
     const bool is_plain = base != 10 || word.size() == 1 || !word.starts_with('0');
@@ -68,7 +67,7 @@ Error invalid(const char* what) {
     return Error{ErrorCode::kInvalid, std::string{"no message of an operator: "} + what};
 }
 
-// The line behind its version and its first word.
+// The rest of the line after its version and type.
 Result<std::string_view> body_of(std::string_view line, std::string_view type) {
     if (line.size() > kOperatorMessageSizeBytesMax) {
         return Error{ErrorCode::kTooLarge, "a message of an operator of " + std::to_string(line.size()) + " bytes"};

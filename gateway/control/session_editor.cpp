@@ -12,7 +12,7 @@ namespace {
 
 using SessionRequest = std::pair<std::uint64_t, OperatorCommand>;
 
-// The names of the sessions that requests are about, of whatever target: an id is random, or was granted by the
+// The stored sessions that requests name by session id alone, for any target: ids are random, or granted by the
 // gateway.
 Result<std::map<SessionId, std::vector<SessionName>>> names_of(const StoreReader& store,
                                                                std::span<const SessionRequest> requests) {

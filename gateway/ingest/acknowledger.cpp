@@ -8,7 +8,7 @@
 namespace perfleet {
 namespace {
 
-// Places in line of peers that are gone are looked for when there are so many more of them than peers.
+// The line is cleaned of disconnected peers when it has this many more entries than twice the peers.
 constexpr std::size_t kStalePlacesMax = 1'024;
 
 bool is_waiting(const Session& session) { return session.credit.is_waiting && !session.routing_id.empty(); }
@@ -100,7 +100,7 @@ void Acknowledger::go_round(std::uint64_t now_ns) {
             credit_.write_off(session->credit, session->send_limit, now_ns);
         }
         if (session->finished && now_ns - session->acknowledged_ns >= intake_limits::kEndedPeerKeptNs) {
-            table_.detach(std::string{session->routing_id});  // a copy: it is emptied
+            table_.detach(std::string{session->routing_id});  // a copy: detach() empties it
             continue;
         }
         if (!session->finished && now_ns - session->acknowledged_ns >= session->repeat_after_ns) {

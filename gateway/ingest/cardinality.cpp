@@ -53,7 +53,7 @@ std::optional<std::string> Cardinality::admit(const SessionRecord& session, std:
     if (new_label_count_ + label_count > limits_.labels_max) {
         return too_many("new labels of this gateway", limits_.labels_max);
     }
-    // Known targets have no bound of their own: past the greatest number of them nothing is counted for others.
+    // If fresh_ is full, a further known target isn't counted, and so has no limit of its own.
     if (found != fresh_.end() || fresh_.size() < limits_.targets_known_max) {
         Fresh& counted = fresh_[session.target.value];
         ++counted.session_count;

@@ -110,7 +110,7 @@ Result<Done> CommitGroup::put(Store& store, SessionTable& table) {
         auto outcomes = PERFLEET_TRY(store.put(partition, part.batches));
         PERFLEET_ASSERT(outcomes.size() == part.batches.size());
         if (!part.outcomes.empty()) {
-            continue;  // tried before: what was stored then is a duplicate now
+            continue;  // a retry: batches stored by the first try are duplicates now
         }
         part.outcomes = std::move(outcomes);
         for (std::size_t i = 0; i < part.batches.size(); ++i) {
@@ -150,7 +150,7 @@ SeqProgress CommitGroup::progress_after(const Session& session, std::uint64_t& s
 Result<CommitGroup::Outcome> CommitGroup::commit(Store& store, SessionTable& table, Watermarks watermarks) {
     auto outcome = try_commit(store, table, watermarks);
     if (!outcome) {
-        // What wasn't synced may be gone, and with it what this group defined.
+        // Unsynced changes may be lost, and with them the definitions of this group's sessions.
         for (const SessionPtr& session : sessions_) {
             session->defined_in.clear();
             session->defined = false;

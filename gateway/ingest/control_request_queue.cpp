@@ -12,7 +12,7 @@ namespace {
 
 using protocol::ControlOutcome;
 
-// The event of this name; nothing when the session has none.
+// The session's event of this name, if it has one.
 std::optional<EventNumber> event_of(const SessionRecord& session, std::string_view name) {
     for (std::size_t i = 0; i < session.events.size(); ++i) {
         if (session.events[i].name == name) {
@@ -30,7 +30,7 @@ std::string names_of_events(const SessionRecord& session) {
     return names;
 }
 
-// What a target says that gives no reason.
+// The reason of an outcome if the target gives none.
 std::string_view plain_reason(ControlOutcome outcome) {
     switch (outcome) {
         case ControlOutcome::kApplied: return "";
@@ -106,7 +106,7 @@ void ControlRequestQueue::attach(const Session& session, std::uint64_t now_ns) {
 void ControlRequestQueue::take(const Session& session, const ControlledUntrusted& controlled, std::uint64_t now_ns) {
     const auto found = queues_.find(session.record.session);
     if (found == queues_.end() || controlled.number == 0 || found->second.front().number != controlled.number) {
-        return;  // of a request that nobody waits for any more
+        return;  // the request has timed out or was withdrawn
     }
     const RequestTicket ticket = found->second.front().ticket;
     found->second.pop_front();

@@ -7,7 +7,7 @@
 namespace perfleet {
 
 void CreditAccounts::learn(CreditAccount& account, std::size_t size_bytes, std::uint64_t now_ns) {
-    // Up at once, down slowly.
+    // Grows at once, and shrinks slowly.
     const std::uint64_t known = account.batch_size_bytes - account.batch_size_bytes / 8;
     account.batch_size_bytes = std::max<std::uint64_t>({known, size_bytes, 1});
     account.used_ns = now_ns;
@@ -21,7 +21,7 @@ std::uint64_t CreditAccounts::most_for(const CreditAccount& account) const {
 }
 
 void CreditAccounts::count(CreditAccount& account, std::uint64_t promised_bytes) {
-    // Batches that turned out larger than was thought may be promised beyond it; they are on their way already.
+    // If batches are larger than estimated, promises may exceed the share; those batches are on their way already.
     const std::uint64_t counted = std::min(promised_bytes, std::max(account.promised_bytes, most_for(account)));
     promised_bytes_ = promised_bytes_ - account.promised_bytes + counted;
     account.promised_bytes = counted;

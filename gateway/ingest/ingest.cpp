@@ -16,7 +16,7 @@ using protocol::RefusedReason;
 
 constexpr int kFinishTriesMax = 3;
 
-// Those that pass: a full disk gets room again, a file system comes back.
+// Temporary errors: a full disk gets space again, a file system returns.
 bool is_survivable(ErrorCode code) {
     return code == ErrorCode::kFull || code == ErrorCode::kIo || code == ErrorCode::kBusy ||
            code == ErrorCode::kUnavailable;
@@ -36,7 +36,7 @@ struct Overloaded : Handlers... {
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-// Of the memory for what is known of all sessions targets take a quarter, labels a half, ids the rest.
+// Of the memory for known keys, targets may take a quarter, labels half, and session ids the rest.
 Cardinality::Limits bounded(Cardinality::Limits limits, const MemoryPlan& memory) {
     limits.targets_known_max = std::min(limits.targets_known_max, memory.known_bytes() / 4 / KnownKeys::kKeySizeBytes);
     limits.labels_known_max = std::min(limits.labels_known_max, memory.known_bytes() / 2 / KnownKeys::kKeySizeBytes);
@@ -189,7 +189,7 @@ void Ingest::State::store_again() {
     ask_again();
 }
 
-// They would send it again by themselves, after ever longer times.
+// Collectors would send ignored messages again by themselves, but after ever longer times.
 void Ingest::State::ask_again() {
     std::vector<SessionPtr> sessions;
     table.for_each_peer([&](const SessionPtr& session) {
@@ -240,7 +240,7 @@ void Ingest::State::leave_shard(std::uint16_t shard) {
     group.leave_shard(shard, store.shards());
     for (const std::string& routing_id : table.leave_shard(shard, store.shards())) {
         images.forget(routing_id);
-        send(routing_id, encode_hello_again(options.incarnation));  // then it is told whose it is
+        send(routing_id, encode_hello_again(options.incarnation));  // its Hello is answered by Elsewhere
     }
     if (is_stuck() && group.is_empty()) {
         store_again();
@@ -351,7 +351,7 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
                    [&](const ImageUntrusted& image) { state.on_image(id, image, now); },
                    [&](const ControlledUntrusted& controlled) { state.on_controlled(id, controlled, now); },
                    [&](const OtherUntrusted&) {
-                       // A gateway's own, or of a later version: a few do no harm.
+                       // Only gateways send these, or the type is of a later version: a few do no harm.
                        if (state.table.find_peer(id) == nullptr) {
                            state.send(id, encode_hello_again(state.options.incarnation));
                        }
@@ -444,7 +444,7 @@ Result<Done> Ingest::finish(const Now& now) {
     State& state = *state_;
     if (!state.group.is_empty() || state.group.has_late_watermarks()) {
         auto outcome = state.commit(now, true);
-        // Of a shard that was lost nothing can be stored any more, but the rest.
+        // Batches of a lost shard can't be stored any more; the others can.
         for (int tries = 0; outcome.ok() && state.is_stuck() && state.leases != nullptr && tries < kFinishTriesMax;
              ++tries) {
             state.last_news_ns = 0;
@@ -456,7 +456,7 @@ Result<Done> Ingest::finish(const Now& now) {
         if (!outcome) {
             return outcome;
         }
-        // Watermarks alone are made again by whoever holds their shards next.
+        // Watermarks alone needn't be stored: the next holder of their shards computes them again.
         if (state.is_stuck() && !(state.leases != nullptr && state.group.is_empty())) {
             const std::size_t count = state.group.batch_count();
             return Error{ErrorCode::kIo, (count == 0 ? "what came last" : std::to_string(count) + " batches") +

@@ -55,7 +55,7 @@ bool Ingest::State::is_here(const std::string& routing_id, const SessionRecord& 
     if (leases == nullptr || leases->is_held(shard)) {
         return true;
     }
-    // Nobody's for a moment: the collector says Hello again.
+    // If no gateway holds the shard right now, the collector repeats its Hello.
     if (const auto holder = leases->holder_of(shard)) {
         ++counts.peers_sent_elsewhere;
         send(routing_id, encode_elsewhere({record.session, holder->endpoint, holder->public_key}));
@@ -69,7 +69,7 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
     if (granted) {
         give_session(routing_id, record);
     }
-    // Labels that an operator changes are those of later sessions.
+    // Labels that an operator changes apply to later sessions only.
     const auto labels = speaker == nullptr ? SessionTable::Labels::kCompared : SessionTable::Labels::kEnrolled;
     auto known = table.identity_of(record, store, labels);
     if (!known.ok()) {
@@ -113,7 +113,7 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
     session->size_bytes = intake_limits::kSessionOverheadBytes + 2 * size_bytes;
     session->granted = granted;
     if (!table.insert(session)) {
-        counts.sessions_refused.add(SessionRefusal::kFull);  // it says Hello again
+        counts.sessions_refused.add(SessionRefusal::kFull);  // the collector repeats its Hello
         return nullptr;
     }
     return session;
@@ -121,7 +121,7 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
 
 bool Ingest::State::is_hello_ignored(const std::string& routing_id, const SessionId& session) {
     const SessionPtr speaking = table.find_peer(routing_id);
-    // One after the other its collector delivers the sessions that it finds in its spool.
+    // A collector may deliver recovered sessions of its spool one after the other.
     if (speaking == nullptr || (speaking->finished && speaking->record.session != session)) {
         return false;
     }
@@ -176,7 +176,7 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
              ": the store is older than what was acknowledged, or the collector dropped batches (perfleet losses)");
     }
     group.add_oldest_retained(session, claim.oldest_retained);
-    // Before the Welcome, after which they would be sent again.
+    // Before the Welcome: after it the collector would send these batches again.
     for (const Session::Refusal& refusal : session->refusals) {
         if (refusal.seq.value >= hello_untrusted.oldest_retained_seq) {
             send(routing_id, encode_refused({session->record.session, refusal.seq, refusal.reason, "refused before"}));
@@ -184,7 +184,7 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
     }
     acknowledger.raise_send_limit(session, now.monotonic_ns);
     if (session->finished) {
-        session->acknowledged_ns = now.monotonic_ns;  // by the Welcome: the peer has not gone yet
+        session->acknowledged_ns = now.monotonic_ns;  // by the Welcome: the peer stays attached a little
     }
     session->is_deferred = false;
     send(routing_id, encode_welcome({session->record.session, now.utc, options.incarnation, session->progress.prefix(),
@@ -212,7 +212,7 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
     switch (recognise(session, batch)) {
         case Recognised::kNew: break;
         case Recognised::kSame:
-            // Those before it may have been refused since it was stored; then nothing else moves the prefix over them.
+            // Batches before it may have been refused since; only this moves the prefix past them.
             if (!is_stuck() && oldest_retained <= seq) {
                 take_oldest_retained(session, oldest_retained);
             }
@@ -228,8 +228,8 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
         ignore(routing_id, BatchIgnored::kBeyondWindow, batch);
         return;
     }
-    // The oldest that its collector still has may come all the same. One at a time is taken; a spool that turns
-    // over faster than groups are committed sends more of them, which is no misconduct.
+    // The oldest retained batch is accepted without credit, one at a time. A spool that turns over faster than groups
+    // are committed sends more of them, which is not abuse.
     const bool is_oldest = seq.value == batch.oldest_retained_seq;
     if (seq > session->send_limit && is_oldest && !session->gathered.empty()) {
         counts.batches_ignored.add(BatchIgnored::kBeyondCredit);
@@ -242,7 +242,7 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
     CreditAccounts::learn(session->credit, batch.size_bytes, now.monotonic_ns);
     auto admitted = admission.admit(batch, session->record);
     if (!admitted) {
-        // No prefix passes over it before the collector says that it has let it go: the reply may get lost.
+        // The prefix doesn't pass this batch before the collector says that it has dropped it: the reply may get lost.
         counts.batches_refused.add(admission.refusal());
         refuse_batch(*session, seq, reason_of(admitted.error().code), admitted.error().message);
         add_strike(routing_id, PeerCut::kRefused, batch.size_bytes);
@@ -324,7 +324,7 @@ Ingest::State::Recognised Ingest::State::recognise(const SessionPtr& session, co
     }
     const std::optional<std::uint32_t> seal = session->progress.seal_of(seq);
     if (!seal.has_value()) {
-        return Recognised::kNew;  // or refused before: it is judged again
+        return Recognised::kNew;  // new, or refused before: then it is checked again
     }
     if (*seal != batch.seal) {
         on_conflict(*session, seq);
@@ -359,7 +359,7 @@ void Ingest::State::on_bye(const std::string& routing_id, const ByeUntrusted& by
                        "the Bye of '" + session->record.target_name + "': " + end.error().message);
         return;
     }
-    // Nothing is left with the collector: what it was refused it knows of.
+    // The collector has no batches left: it knows which were refused.
     group.add_oldest_retained(session, Seq{bye_untrusted.last_seq.value + 1});
     if (const auto partition = partition_for(*session, bucket_of(now.utc)); partition.has_value()) {
         group.add_end(session, *partition, std::move(*end));
@@ -416,7 +416,7 @@ void Ingest::State::refuse_image(const std::string& routing_id, ImageRefusal ref
     const SessionPtr session = table.find_peer(routing_id);
     warn("the symbols that " + (session == nullptr ? "a peer" : "'" + session->record.target_name + "'") +
          " sent of an image are not stored: " + std::string{reason_name(refusal)});
-    // A newer collector has other types.
+    // A newer collector may have types that this gateway doesn't know.
     if (session != nullptr && refusal != ImageRefusal::kType) {
         add_strike(routing_id, PeerCut::kImages, unpacked_bytes);
     }

@@ -23,7 +23,7 @@ void set_session(wire::SessionId::Builder into, SessionId session) {
     into.setLow(session.low);
 }
 
-// Fills an Envelope and serialises it. The first segment holds every reply, so there is only one.
+// Fills an Envelope and serialises it as a single segment, which is large enough for every reply.
 template <class Fill>
 Frame encode(const Fill& fill) {
     std::array<capnp::word, kReplyWords> space{};

@@ -14,7 +14,7 @@ std::optional<std::string> SessionMonotonicity::step_back_of(const Claim& claim,
     if (claim.clock < clock_) {
         return "says that its clock reads " + text(claim.clock.value) + " where " + text(clock_.value) + " was before";
     }
-    // A batch goes out when it lies within the window above what was acknowledged, or is the oldest of all.
+    // A collector sends batches within the window above the acknowledged ones, and its oldest one.
     const std::uint64_t ahead_max = is_finished ? 0 : limits::kSendWindowBatches;
     const Seq oldest_min{std::max(oldest_retained_.value,
                                   prefix.value + 1 > ahead_max ? prefix.value + 1 - ahead_max : std::uint64_t{0})};

@@ -8,8 +8,8 @@
 namespace perfleet {
 namespace {
 
-// Seqs of the session's batches that are stored above its watermark: a crash came between the two. Batches follow their
-// buckets, so nothing older than the partition that the watermark lies in can hold one.
+// Loads the session's batches above its watermark, which a crash left there. Batches are in the order of their buckets,
+// so none is in a partition older than that of the watermark.
 Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
     const TargetId target = session.record.target;
     const auto partitions = PERFLEET_TRY(store.session_partitions(target, session.record.session));
@@ -24,7 +24,7 @@ Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
             session.monotonicity.take_batch(record.rows);
             return Visit::kContinue;
         });
-        // A batch whose record is damaged comes again if it wasn't acknowledged; then it is stored again.
+        // A batch with a damaged record is sent and stored again if it wasn't acknowledged.
         if (!visited && visited.error().code != ErrorCode::kCorrupt) {
             return visited;
         }
@@ -102,7 +102,7 @@ void SessionTable::move_to(End end, const SessionPtr& session) {
     to.splice(end == End::kFirst ? to.begin() : to.end(), from, session->age);
 }
 
-// Nothing of it is being stored. Null: there is none.
+// The next session to remove from memory, of which nothing is being stored. Null if there is none.
 SessionPtr SessionTable::next_to_forget() {
     for (const bool has_peer : {false, true}) {
         for (std::list<SessionPtr>* const list : {&new_, &by_age_}) {

@@ -10,7 +10,7 @@ namespace perfleet {
 
 void keep_little_freed_memory() {
 #ifdef __GLIBC__
-    // Beyond most batches, below a memtable's parts. Said once, glibc no longer raises it by itself.
+    // Above most batches, below the parts of a memtable. Once it is set, glibc doesn't raise it by itself.
     constexpr int kOwnMappingSizeBytes = 512 << 10;
     constexpr int kTrimSizeBytes = 4 << 20;
     constexpr int kHeapsMax = 4;

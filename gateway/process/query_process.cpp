@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kLineSizeBytesMax = 4'096;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 
-// One run of the program. Killed when this goes out of scope.
+// One run of the program. The destructor kills it.
 class Run {
 public:
     Run(pid_t pid, FileDescriptor output) : pid_{pid}, output_{std::move(output)} {}
@@ -38,7 +38,7 @@ public:
 
     [[nodiscard]] int output() const { return output_.get(); }
 
-    // Reads what there is; false at the end of its output.
+    // Reads the available output; false at its end.
     bool read_output() {
         std::array<char, 512> buffer{};
         const ssize_t size = read(output_.get(), buffer.data(), buffer.size());
@@ -56,13 +56,13 @@ public:
         return true;
     }
 
-    // The endpoint of `ready query=ENDPOINT`, once the line is there.
+    // The endpoint of `ready query=ENDPOINT`, once that line was read.
     [[nodiscard]] const std::optional<std::string>& ready_endpoint() const { return ready_endpoint_; }
 
-    // Of the last line of counts.
+    // The counts of the last line that has them.
     [[nodiscard]] const TransportCounts& transport_counts() const { return transport_counts_; }
 
-    // Ends it, if it hasn't, and says how it ended.
+    // Ends the program if it still runs, and describes how it ended.
     std::string stop() {
         if (pid_ <= 0) {
             return ending_;
@@ -97,7 +97,7 @@ private:
 
     pid_t pid_;
     FileDescriptor output_;
-    std::string line_;  // as far as it has come
+    std::string line_;  // an incomplete line of output
     std::optional<std::string> ready_endpoint_;
     TransportCounts transport_counts_;
     std::string ending_;
@@ -180,7 +180,7 @@ public:
 private:
     enum class Event : std::uint8_t { kStop, kOutput, kEnd, kTimeOut };
 
-    // Waits for output of `run` (may be null), the stop, or the time.
+    // Waits for output of `run` (may be null), the stop signal, or the time.
     Event next_event(Run* run, std::uint64_t until_ns) {
         while (true) {
             std::array<pollfd, 2> descriptors{
@@ -233,13 +233,13 @@ private:
         if (!is_ready) {
             run.reset();
         }
-        first.set_value(std::move(endpoint));  // `first` is gone from here on
+        first.set_value(std::move(endpoint));  // `first` must not be used from here on
         if (is_ready) {
             keep_running(run, listen);
         }
     }
 
-    // Until the stop: starts it again each time that it ends, later and later while it doesn't last.
+    // Restarts the program whenever it ends, after ever longer pauses while runs are short, until the stop.
     void keep_running(std::unique_ptr<Run>& run, const std::string& listen) {
         std::uint64_t restart_after_ns = kRestartAfterNsMin;
         while (true) {

@@ -37,7 +37,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    // False: to be stopped.
+    // False if the thread must stop.
     [[nodiscard]] bool wait(int fd, std::chrono::milliseconds most) const {
         std::array<pollfd, 2> ready{pollfd{stop_.fd(), POLLIN, 0}, pollfd{fd, POLLIN, 0}};
         const Clock::time_point end = Clock::now() + most;
@@ -63,7 +63,7 @@ private:
         }
     }
 
-    // One run of the program. False: to be stopped.
+    // Runs the program once. False if the thread must stop.
     [[nodiscard]] bool fetch() {
         const std::array<const char*, 8> arguments{
             options_.program.c_str(), "symbols", "fetch", "--data", options_.data.c_str(), "--debuginfod",
@@ -103,7 +103,7 @@ private:
         return goes_on;
     }
 
-    // Once for each way to fail.
+    // Logs each cause once in a row.
     void report(const std::string& what) {
         if (options_.log && std::exchange(reported_, what) != what) {
             options_.log({LogLevel::kWarning, "symbols",

@@ -24,10 +24,10 @@ constexpr std::array kSizeUnits{
     std::pair<char, std::uint64_t>{'k', 1ULL << 10}, std::pair<char, std::uint64_t>{'m', 1ULL << 20},
     std::pair<char, std::uint64_t>{'g', 1ULL << 30}, std::pair<char, std::uint64_t>{'t', 1ULL << 40}};
 
-// What an event can be of: definitions and tasks come with all of them.
+// Kinds that a rule can name as an event; definitions and tasks follow all events.
 constexpr auto kEventKinds = kinds_with<&KindTraits::is_measured>();
 
-// "30d" in seconds, "20g" in bytes, as these units have it; nothing for another unit, no number, or more than `max`.
+// "30d" in seconds, "20g" in bytes, by these units; nothing for an unknown unit, no number, or more than `max`.
 template <class Integer, std::size_t kUnits>
 std::optional<Integer> amount_of(std::string_view word, const std::array<std::pair<char, Integer>, kUnits>& units,
                                  Integer max) {
@@ -102,7 +102,7 @@ private:
         return Done{};
     }
 
-    // Up to the word behind it.
+    // Parses the sessions, up to the next word.
     Result<std::string_view> sessions(RetentionClass& made) {
         bool says_which = false;
         skip_spaces();
@@ -177,7 +177,7 @@ private:
 
     void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(kSpaces), rest_.size())); }
 
-    // The next one; empty at the end, or before a comment.
+    // The next word; empty at the end, or before a comment.
     std::string_view word() {
         skip_spaces();
         if (!rest_.empty() && rest_.front() == '#') {
@@ -218,7 +218,7 @@ bool RetentionRules::keeps_everything() const {
 std::uint8_t RetentionRules::class_of(const SessionRecord& session) const {
     for (const RetentionClass& one : classes) {
         if (one.takes_in && fits_kinds(one, session)) {
-            // Patterns were tried when the rules were read.
+            // Patterns were checked when the rules were read.
             if (const auto fits = matches(one.matchers, session); fits.ok() && *fits) {
                 return one.number;
             }

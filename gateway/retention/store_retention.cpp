@@ -21,17 +21,17 @@
 namespace perfleet {
 namespace {
 
-// Beside the process's own, as for joining: the writer waits a moment of each drop for this thread.
+// Added to the process's niceness, as for compaction: the writer waits for this thread a moment in each drop.
 constexpr int kRetentionNiceness = 3;
 
-// Between two drops it rests for as long as the first one took, so that what each of them flushes is compacted before
-// the writer is slowed down for it.
+// After a drop the thread pauses for as long as the drop took, so that compaction keeps up with what drops flush and
+// the writer isn't slowed down.
 constexpr std::chrono::seconds kRestMax{2};
 
-// Between two looks while other gateways haven't measured their shards.
+// Time to the next pass while other gateways haven't measured their shards.
 constexpr std::chrono::seconds kUnmeasured{5};
 
-// "2026-05-01T13:00Z", the beginning of the hour.
+// "2026-05-01T13:00Z": the start of the hour.
 std::string hour_text(BucketNumber bucket) {
     const std::time_t begin = std::time_t{bucket.value} * kBucketDurationS;
     std::tm utc{};
@@ -48,11 +48,11 @@ std::uint64_t sum_of(std::span<const BucketSize> sizes) {
     return sum;
 }
 
-// One class, as this thread sees it.
+// The state of one class on this thread.
 struct Kept {
     std::uint8_t number = 0;
     RetentionPolicy policy;
-    std::optional<BucketNumber> reported_bucket;  // which was said to be too large
+    std::optional<BucketNumber> reported_bucket;  // for which the warning about its size was logged
 };
 
 using PartitionCounts = std::map<BucketNumber, std::uint64_t>;
@@ -88,7 +88,7 @@ public:
 
 private:
     void run() {
-        // Of this thread alone, on Linux.
+        // Linux applies it to this thread alone.
         (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kRetentionNiceness);
         bool has_failed = false;
         for (bool goes_on = true; goes_on;
@@ -109,8 +109,8 @@ private:
         }
     }
 
-    // All of a class's hour: also the shards that nothing is in, so that everything late of that hour expires alike.
-    // Other gateways see to theirs.
+    // All partitions of a class and hour, also those of empty shards, so that all late rows of the hour expire alike.
+    // Other gateways drop those of their shards.
     [[nodiscard]] std::vector<Partition> partitions_of(std::uint8_t retention_class, BucketNumber bucket) {
         std::vector<Partition> partitions;
         for (std::uint16_t shard = 0; shard < store_.shards().value; ++shard) {
@@ -121,7 +121,7 @@ private:
         return partitions;
     }
 
-    // False when it is to stop.
+    // False if the thread must stop.
     [[nodiscard]] bool pause(std::chrono::nanoseconds duration) {
         std::unique_lock lock{mutex_};
         return !changed_.wait_for(lock, duration, [this] { return is_stopping_.load(); });
@@ -154,7 +154,7 @@ private:
                 return Done{};
             }
         }
-        // At once: others must not drop for what is gone.
+        // At once: otherwise other gateways would drop more than necessary.
         (void)exchange_sizes(own, as_of);
         return Done{};
     }
@@ -168,7 +168,7 @@ private:
         return sizes;
     }
 
-    // Of other gateways, by class; none where the store is this one's alone.
+    // Sizes of other gateways' shards by class; none if the store isn't shared.
     [[nodiscard]] std::optional<ShardLeases::ClassSizes> exchange_sizes(const ShardLeases::ClassSizes& own,
                                                                         std::uint64_t as_of) {
         std::optional<ShardLeases::ClassSizes> others = ShardLeases::ClassSizes{};
@@ -190,7 +190,7 @@ private:
         return others;
     }
 
-    // A class that no rule names: somebody's rows all the same.
+    // Adds a class that no rule names: its rows are kept.
     void know(std::uint8_t number) {
         if (std::any_of(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.number == number; })) {
             return;
@@ -209,7 +209,7 @@ private:
                  ", which no rule names: they are kept. A rule with that number says for how long"});
     }
 
-    // The bytes that are left.
+    // Drops what exceeds the policy, and returns the remaining bytes.
     [[nodiscard]] Result<std::uint64_t> look_at(std::size_t index, const PartitionCounts& stored,
                                                 const std::vector<BucketSize>& sizes,
                                                 const std::optional<ShardLeases::ClassSizes>& others, UtcNs now) {
@@ -261,8 +261,8 @@ private:
         return Done{};
     }
 
-    // Gives the rows that expired. What a failure leaves of it is hidden already, so that nobody but this thread knows
-    // of it until the next start.
+    // Returns the number of rows that expired. After a failure the partitions are hidden already, so only this thread
+    // knows of them until the next start.
     [[nodiscard]] Result<std::uint64_t> finish_begun() {
         if (!begun_) {
             return std::uint64_t{0};
@@ -297,25 +297,25 @@ private:
         }
     }
 
-    // A drop that isn't known to be done.
+    // A drop that hasn't succeeded yet.
     struct Begun {
         std::size_t index = 0;
         std::vector<Partition> partitions;
     };
 
     Store& store_;
-    const bool keeps_everything_;  // and only measures
-    std::vector<Kept> kept_;       // as counts_.classes
+    const bool keeps_everything_;  // only measures
+    std::vector<Kept> kept_;       // same order as counts_.classes
     LogSink log_;
     Clock clock_;
     std::chrono::nanoseconds look_again_;
     std::optional<Begun> begun_;
-    bool is_measured_ = true;  // by all gateways
+    bool is_measured_ = true;  // by all gateways of the store
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::atomic<bool> is_stopping_ = false;
     RetentionCounts counts_;
-    std::thread thread_;  // last: it uses all of the above
+    std::thread thread_;  // last member: it uses those above
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace perfleet {
 
 InboxMessage::InboxMessage(std::string_view routing_id, std::span<const std::byte> frame, Origin origin)
     : routing_id_{routing_id}, origin_{std::move(origin)}, size_bytes_{frame.size()} {
-    words_.reset(new std::uint64_t[(size_bytes_ + 7) / 8]);  // not filled: it is about to be
+    words_.reset(new std::uint64_t[(size_bytes_ + 7) / 8]);  // not cleared: the caller fills it
     if (size_bytes_ > 0) {
         std::memcpy(words_.get(), frame.data(), size_bytes_);
     }
@@ -41,7 +41,7 @@ void FairInbox::put(InboxMessage message) {
     size_bytes_ += cost;
 }
 
-// Of the first peer in the list, which then waits for its next turn, if it has more.
+// Takes a message of the first peer in the list; if the peer has more, it waits for its next turn.
 InboxMessage FairInbox::take_front(std::list<Peers::value_type*>& from) {
     Peer& peer = from.front()->second;
     InboxMessage message = std::move(peer.messages.front());
@@ -73,7 +73,7 @@ std::optional<InboxMessage> FairInbox::take() {
             turns_.splice(turns_.end(), turns_, turns_.begin());
             continue;
         }
-        // Nobody saves turns for more than the message that waits.
+        // A peer saves up no more turns than its waiting message needs.
         peer.saved_bytes = std::min(peer.saved_bytes + kTurnSizeBytes, std::max(cost, kTurnSizeBytes));
         if (cost > peer.saved_bytes && !is_alone) {
             turns_.splice(turns_.end(), turns_, turns_.begin());

@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::uint64_t kIdleNs = 1'000'000'000;
 constexpr std::size_t kMessageSizeBytesMax = limits::kBatchSizeBytesMax + 4'096;
-// Of connections that haven't said anything yet.
+// Connections without any message yet.
 constexpr std::size_t kUnheardMax = 4'096;
 constexpr std::size_t kConnectionsDefaultMax = 65'536;
 constexpr std::size_t kSmallDescriptorLimit = 8'192;
-// Peers that wait for space are read again when the inbox has shrunk by an eighth: not for every message.
+// Paused peers are read again when the inbox has shrunk by an eighth, not after every message.
 constexpr std::size_t kResumeShare = 8;
-// Twice what a message of 64 KiB takes; shorter times aren't looked at.
+// Twice the time of a 64 KiB message; less than kChargedFromNs isn't charged.
 constexpr std::uint64_t kNsPerByte = 8;
 constexpr std::uint64_t kChargedFromNs = 1'000'000;
 
@@ -44,7 +44,7 @@ std::size_t default_connections_max() {
     rlimit limit{};
     const bool is_known = getrlimit(RLIMIT_NOFILE, &limit) == 0;
     const std::size_t descriptors_max = is_known ? static_cast<std::size_t>(limit.rlim_cur) : 1'024;
-    // Room is left for files and for what is accepted before it can be refused.
+    // The rest is for files, and for connections that are accepted before they can be refused.
     const std::size_t share = descriptors_max < kSmallDescriptorLimit ? descriptors_max / 2 : descriptors_max / 4 * 3;
     return std::clamp<std::size_t>(share, 1, kConnectionsDefaultMax);
 }
@@ -270,7 +270,7 @@ bool Reception::take(const zmtp::Server::Message& message) {
             return false;
         }
     }
-    // Copied without the lock: the room can only grow meanwhile.
+    // Copied without the lock: meanwhile the inbox can only get emptier.
     InboxMessage copy{routing_id, message.frame, {message.peer, monotonic_now_ns(), message.is_local}};
     const std::lock_guard lock{mutex_};
     inbox_.put(std::move(copy));
