@@ -24,8 +24,7 @@ std::uint64_t load_u64(const std::byte* at) {
     return value;
 }
 
-// One value of a group: which words and which shifts is known when this is
-// compiled.
+// One value of a group; its words and shifts are compile-time constants.
 template <unsigned kWidth, std::size_t kIndex>
 std::uint64_t value_in_group(const std::byte* from) {
     constexpr std::size_t kBit = kIndex * kWidth;
@@ -59,7 +58,7 @@ constexpr std::array<UnpackGroup, sizeof...(kWidths)> unpackers_of(
     return {unpack_group<kWidths + 1>...};
 }
 
-// By width − 1.
+// Indexed by width − 1.
 constexpr std::array<UnpackGroup, 64> kUnpackers = unpackers_of(std::make_integer_sequence<unsigned, 64>{});
 
 std::uint64_t load_bits(std::span<const std::byte> bytes, std::size_t bit, unsigned width) {

@@ -19,8 +19,7 @@ void add(std::span<const std::uint64_t> values, ValueBounds& bounds) {
     bounds = {min, max};
 }
 
-// The bounds of the values that are used, each looked at once however often it
-// is there.
+// The bounds of the dictionary values that rows use; each value is compared once, however often it occurs.
 Checked<ValueBounds> bounds_of_dictionary(std::span<const std::byte> bytes_untrusted, std::size_t value_count) {
     BitReader reader{bytes_untrusted};
     ValueBounds bounds;
@@ -47,7 +46,7 @@ Checked<ValueBounds> bounds_of_dictionary(std::span<const std::byte> bytes_untru
     return bounds;
 }
 
-// Keeps the bounds of what it sees.
+// Keeps the bounds of the decoded values.
 class BoundsSink {
 public:
     std::span<std::uint64_t> room(std::size_t count) { return std::span{chunk_}.first(count); }

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint32_t kPolynomial = 0x82F63B78;
 
-// For processors without the instruction. kTables[0] is the usual table of one byte; kTables[k][b] is b followed by k
-// zero bytes ("slicing by 8").
+// For processors without the instruction. kTables[0] is the usual table for one byte; kTables[k][b] is for byte b
+// followed by k zero bytes ("slicing by 8").
 [[maybe_unused]] constexpr auto kTables = [] {
     std::array<std::array<std::uint32_t, 256>, 8> tables{};
     for (std::uint32_t byte = 0; byte < 256; ++byte) {
@@ -66,9 +66,9 @@ std::uint32_t step1(std::uint32_t crc, std::byte byte) {
 #endif
 }
 
-// The instruction answers after three cycles but takes one, so long inputs are read in three lanes side by side. A
-// lane's checksum goes on behind the next one's as if that were zeros: linear in its bits, so four look-ups of eight of
-// them. Small programs without a host do without the table.
+// The instruction has a latency of three cycles and a throughput of one, so long inputs are read in three parallel
+// lanes. A lane's checksum is continued over the next lane as if that were zeros; CRC is linear, so this takes four
+// look-ups of eight bits. Freestanding programs do without these tables.
 #if (defined(__SSE4_2__) || defined(__ARM_FEATURE_CRC32)) && __STDC_HOSTED__
 constexpr std::size_t kLaneSizeBytes = 512;
 
@@ -93,7 +93,7 @@ std::uint32_t behind_lane(std::uint32_t crc) {
            kBehindLane[3][crc >> 24];
 }
 
-// Goes on over as many bytes as fill all lanes; `done` of them.
+// Processes as many bytes as fill all lanes, and adds their number to `done`.
 std::uint32_t step_lanes(std::uint32_t crc, std::span<const std::byte> bytes, std::size_t& done) {
     for (; bytes.size() - done >= 3 * kLaneSizeBytes; done += 3 * kLaneSizeBytes) {
         const std::byte* at = bytes.data() + done;

@@ -4,7 +4,7 @@
 namespace perfleet {
 namespace {
 
-// Puts the values where they are wanted.
+// Writes decoded values to the caller's array.
 class ArraySink {
 public:
     explicit ArraySink(std::span<std::uint64_t> values) : rest_{values} {}

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kGiveUpStep = 256;  // runs
 
-// Numbers distinct values in the order in which they come.
+// Numbers distinct values in the order of their first occurrence.
 class ValueNumbers {
 public:
     static constexpr std::uint32_t kFull = ~0U;
@@ -19,7 +19,7 @@ public:
         }
     }
 
-    // kFull: a new value, and there is no room for it.
+    // kFull: a new value for which there is no space.
     std::uint32_t number_of(std::uint64_t value) {
         std::size_t slot = (value * 0x9e37'79b9'7f4a'7c15ULL) >> hash_shift_;
         for (std::uint32_t number = at(slot); number != 0; number = at(slot)) {
@@ -42,7 +42,7 @@ private:
     static constexpr std::size_t kSlotBits = 16;
     static constexpr std::size_t kSlotsPerWord = 64 / kSlotBits;
 
-    // Number + 1; 0: free.
+    // The number + 1, or 0 if the slot is free.
     [[nodiscard]] std::uint32_t at(std::size_t slot) const {
         return static_cast<std::uint16_t>(slot_words_[slot / kSlotsPerWord] >> slot % kSlotsPerWord * kSlotBits);
     }
@@ -102,10 +102,10 @@ bool write_dictionary_column(std::span<const std::uint64_t> values, std::size_t 
         }
         ++run_count;
         if (run_count % kGiveUpStep == 0 && numbers.values().size() * 4 > run_count * 3) {
-            return false;  // most values are new ones
+            return false;  // too many distinct values
         }
     }
-    // Lengths that are mostly 1 don't pay.
+    // Run lengths don't pay if most of them are 1.
     const bool has_lengths = run_count * 4 <= values.size() * 3;
 
     BoundedChunks out{writer, size_bytes_max, workspace.differences};

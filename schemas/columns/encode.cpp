@@ -38,7 +38,7 @@ struct FrameOfReference {
         return 1 + varint_size_bytes(part.minimum) + packed_size_bytes(end - begin, part.width);
     }
 
-    // Exact up to `enough`; past it anything greater, for then another codec is taken.
+    // Exact up to `enough`; above that only some larger number, since another codec is used then.
     [[nodiscard]] std::size_t size_bytes(std::size_t enough) const {
         std::size_t size = 0;
         for (std::size_t begin = 0; begin < value_count && size <= enough; begin += kChunkValues) {
@@ -63,7 +63,7 @@ struct FrameOfReference {
 struct Runs {
     std::span<const std::uint64_t> values;
 
-    // Visits (length, value) of each run for as long as the visitor wants more.
+    // Visits (length, value) of each run while the visitor returns true.
     template <class Visit>
     void each(Visit visit) const {
         for (std::size_t begin = 0; begin < values.size();) {
@@ -78,7 +78,7 @@ struct Runs {
         }
     }
 
-    // As above.
+    // Exact up to `enough`, as FrameOfReference::size_bytes().
     [[nodiscard]] std::size_t size_bytes(std::size_t enough) const {
         std::size_t size = 0;
         each([&](std::size_t length, std::uint64_t value) {
@@ -101,7 +101,7 @@ struct Patched {
         return patched_chunk_size_bytes(chunk(begin), begin == 0 ? 0 : values[begin - 1], differences);
     }
 
-    // False: it takes more than `size_bytes_max`; what was written is of no use.
+    // False: it needs more than `size_bytes_max`, and the bytes written so far are invalid.
     [[nodiscard]] bool write(BitWriter& writer, std::size_t size_bytes_max) const {
         const std::byte* const start = writer.at();
         std::uint64_t previous = 0;
@@ -123,13 +123,13 @@ std::size_t run_count_of(std::span<const std::uint64_t> values) {
     return count;
 }
 
-// One column in the codecs that everybody reads.
+// Encodes a column with the codecs that every reader knows.
 class ClassicEncoder {
 public:
     explicit ClassicEncoder(std::span<const std::uint64_t> values) : values_{values} {}
 
     [[nodiscard]] Encoded encode(std::byte* out) const {
-        // At equal size the first of plain, delta, runs is taken.
+        // The order plain, delta, runs decides between equal sizes.
         const std::size_t plain_size = plain_.size_bytes(~std::size_t{0});
         const std::size_t runs_size = Runs{values_}.size_bytes(plain_size);
         const std::size_t least_size = plain_size < runs_size ? plain_size : runs_size;
@@ -157,7 +157,7 @@ public:
         return {codec, static_cast<std::size_t>(writer.at() - out)};
     }
 
-    // Of the values that a chunk of 256 which begins there holds.
+    // Sizes of the chunk of up to 256 values that begins at this index.
     [[nodiscard]] std::size_t plain_chunk_size_bytes(std::size_t begin) const { return plain_.chunk_size_bytes(begin); }
     [[nodiscard]] std::size_t delta_chunk_size_bytes(std::size_t begin) const {
         return begin < values_.size() - 1 ? delta_.chunk_size_bytes(begin) : 0;
@@ -178,8 +178,8 @@ private:
     FrameOfReference<DifferenceAt> delta_{values_.size() - 1, {values_.data()}};
 };
 
-// One column in any codec. Long columns are judged by some of their chunks: sizing all of them in three ways would cost
-// more than writing them.
+// Encodes a column with any codec. For long columns the choice is based on a part of the chunks: computing the size of
+// all of them in three ways would cost more than writing them.
 class ColumnEncoder {
 public:
     ColumnEncoder(std::span<const std::uint64_t> values, std::byte* out, const EncodeWorkspace& workspace)
@@ -203,12 +203,12 @@ public:
 
 private:
     static constexpr std::size_t kJudgedWhole = 4 * kChunkValues;
-    static constexpr std::size_t kJudgedStep = 8;  // of longer columns every so manieth chunk
-    static constexpr std::size_t kFewBits = 2;     // a value: chunks would gain little
+    static constexpr std::size_t kJudgedStep = 8;  // every 8th chunk of longer columns is measured
+    static constexpr std::size_t kFewBits = 2;     // per value: below that, chunks would gain little
 
     [[nodiscard]] std::size_t room() const { return encoded_size_bytes_max(values_.size()); }
 
-    // The codec of chunks that takes least, and about how much.
+    // The smallest codec for chunks, and its estimated size.
     [[nodiscard]] Encoded choose_chunks() const {
         const std::size_t step = values_.size() <= kJudgedWhole ? 1 : kJudgedStep;
         std::size_t plain = 0;
@@ -221,7 +221,7 @@ private:
             delta += classic_.delta_chunk_size_bytes(i * kChunkValues);
             patched += Patched{values_, workspace_.differences}.chunk_size_bytes(i * kChunkValues);
         }
-        // At equal size the first of plain, delta, patched.
+        // The order plain, delta, patched decides between equal sizes.
         Encoded least{Codec::kFrameOfReference, plain};
         least = delta < least.size_bytes ? Encoded{Codec::kDelta, delta} : least;
         least = patched < least.size_bytes ? Encoded{Codec::kPatched, patched} : least;
@@ -239,8 +239,8 @@ private:
         return {codec, static_cast<std::size_t>(writer.at() - out_)};
     }
 
-    // Instead of what was written, if it takes less. Both must stand in the room for a moment: a column that one of
-    // them doesn't make much smaller gains little from the other.
+    // Replaces the written encoding by a dictionary if that is smaller. Both must fit into the buffer for a moment: if
+    // one of them doesn't shrink a column much, the other gains little.
     [[nodiscard]] Encoded write_dictionary(Encoded best) const {
         const std::size_t free = room() - best.size_bytes;
         const std::size_t size_max = best.size_bytes == 0 || free < best.size_bytes ? free : best.size_bytes - 1;

@@ -8,16 +8,16 @@ namespace {
 
 constexpr std::size_t kProbes = 15;  // odd: there is a middle one
 
-// How a chunk is written. Values are zigzag differences from the centre.
+// The parameters of a chunk. Its values are zigzag differences from the centre.
 struct Plan {
     std::uint64_t center = 0;
     unsigned width = 0;
-    unsigned high_width = 0;  // of what exceptions have above `width`
+    unsigned high_width = 0;  // of the upper bits of exceptions, above `width`
     std::size_t exception_count = 0;
     std::size_t size_bytes = 0;
 };
 
-// The middle of a few values: outliers don't move it, and a chunk in which it is far off only takes more room.
+// The median of a few values: robust against outliers. A bad centre only makes the chunk larger.
 std::uint64_t center_of(std::span<const std::uint64_t> values) {
     std::array<std::uint64_t, kProbes> probes{};
     const std::size_t count = values.size() < kProbes ? values.size() : kProbes;
@@ -35,7 +35,7 @@ std::uint64_t center_of(std::span<const std::uint64_t> values) {
 Plan plan_of(std::span<const std::uint64_t> values, bool is_difference) {
     Plan plan;
     plan.center = center_of(values);
-    std::array<std::uint16_t, 65> counts{};  // by width
+    std::array<std::uint16_t, 65> counts{};  // number of values by width
     for (const std::uint64_t value : values) {
         ++counts[bit_width(zigzag(value - plan.center))];
     }
@@ -64,7 +64,7 @@ Plan plan_of(std::span<const std::uint64_t> values, bool is_difference) {
     return plan;
 }
 
-// A chunk in both ways, and which of them takes less.
+// A chunk planned in both ways, and which of them is smaller.
 struct PlannedChunk {
     PlannedChunk(std::span<const std::uint64_t> values, std::uint64_t previous, PatchedChunkBuffer buffer)
         : differences{buffer.first(values.size())} {

@@ -7,7 +7,7 @@
 namespace perfleet {
 namespace {
 
-// Feeds integers to the checksum, little-endian, whatever the machine.
+// Adds integers to the checksum in little-endian order on every machine.
 class Seal {
 public:
     template <class Integer>

@@ -37,7 +37,7 @@ bool is_peer_port(std::string_view text) {
     return is_port(text) && text != "*" && text.find_first_not_of('0') != text.npos;
 }
 
-// A name, an IPv4 address, or an IPv6 address in brackets, with its zone.
+// A name, an IPv4 address, or an IPv6 address in brackets, with an optional zone.
 bool is_peer_host(std::string_view host) {
     if (host.starts_with('[')) {
         const std::size_t end = host.find_first_of("%]");
@@ -51,7 +51,7 @@ bool is_peer_host(std::string_view host) {
 
 bool is_ipc_path(std::string_view path) { return !path.empty() && path.size() <= kIpcPathSizeMax; }
 
-// Of what separates endpoints in lists, or ends one for libzmq.
+// Whether it contains a separator of endpoint lists, or a NUL, which ends an endpoint for libzmq.
 bool has_separator(std::string_view endpoint) {
     return endpoint.find_first_of(std::string_view{"\0\n, ", 4}) != std::string_view::npos;
 }

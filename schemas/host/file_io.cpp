@@ -16,7 +16,7 @@
 namespace perfleet {
 namespace {
 
-// `step(done)` does some more; errno is `nothing_done_errno` where it does nothing.
+// Repeats `step(done)` until all bytes are done; sets errno to `nothing_done_errno` if a step does nothing.
 template <class Step>
 std::size_t in_steps(std::size_t size_bytes, int nothing_done_errno, Step step) {
     std::size_t done = 0;
@@ -76,7 +76,7 @@ std::optional<std::string> read_rest(int fd, std::size_t size_bytes_max) {
 }
 
 Result<std::string> follow_own_links(const std::string& path) {
-    constexpr int kLinksMax = 40;  // as the kernel
+    constexpr int kLinksMax = 40;  // the kernel's limit
     std::string place = path;
     for (int i = 0; i < kLinksMax; ++i) {
         struct stat status {};

@@ -36,7 +36,7 @@ std::string_view trimmed(std::string_view text) {
 
 bool is_control(char letter) { return static_cast<unsigned char>(letter) < ' ' || letter == 0x7f; }
 
-// What both files may say.
+// The fields of public and secret key files.
 struct Entries {
     std::optional<std::string> name;
     std::optional<PublicKey> public_key;
@@ -105,7 +105,7 @@ private:
     Result<Done> take_key(std::string_view key, std::string_view value, Entries& entries) {
         const auto decoded = decode_public_key(value);
         if (!decoded.has_value()) {
-            // Not the value: it may be a secret with a typing error.
+            // Doesn't print the value: it may be a mistyped secret.
             return wrong("the " + std::string{key} + " is not 40 characters of Z85; copy the line whole");
         }
         if (key == kSecretKey) {
@@ -146,8 +146,8 @@ private:
     std::size_t line_ = 0;
 };
 
-// In the folder that systemd lends a service its credentials in, which nobody else may enter. There it lets the
-// service's user read by an access list, whose mask shows as what the group may do, though the group may not.
+// True for files in the credentials folder that systemd makes for a service, and that others can't enter. systemd
+// grants access by an ACL, whose mask looks like permissions of the group, although the group has none.
 bool is_lent_credential(const std::string& path) {
     const char* const named = std::getenv("CREDENTIALS_DIRECTORY");
     if (named == nullptr || *named != '/') {
@@ -162,7 +162,7 @@ bool is_lent_credential(const std::string& path) {
 }
 
 Result<std::string> read_checked(const std::string& path, mode_t forbidden_mode) {
-    // Without waiting for whoever holds the other end of a named pipe.
+    // Doesn't block on a named pipe.
     const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0) {

@@ -16,7 +16,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::int64_t kFreshNs = 50'000'000;  // longer than the kernel's clock for file times takes to move on
+constexpr std::int64_t kFreshNs = 50'000'000;  // longer than a tick of the kernel's clock for file times
 
 struct CloseFolder {
     void operator()(DIR* folder) const { ::closedir(folder); }
@@ -47,7 +47,7 @@ Result<std::unique_ptr<KeyFolder>> KeyFolder::open(std::string_view option, std:
                      what + ": everybody can write there, and so let themselves in; chmod o-w " + path};
     }
     std::unique_ptr<KeyFolder> folder{new KeyFolder{std::move(path), std::move(log)}};
-    folder->watch();  // before reading: what happens meanwhile is read again
+    folder->watch();  // before reading, so that changes during it cause another read
     auto read = folder->read_all();
     if (!read) {
         return Error{read.error().code, what + ": " + read.error().message};
@@ -64,7 +64,7 @@ void KeyFolder::watch() {
     }
 }
 
-// The watch follows the folder itself: when that is gone or elsewhere, its name is watched anew.
+// The watch is on the folder itself: if that is removed or renamed, the path is watched again.
 bool KeyFolder::take_events() {
     alignas(inotify_event) std::array<char, 4'096> events{};
     bool has_events = false;
@@ -87,7 +87,7 @@ bool KeyFolder::take_events() {
 
 bool KeyFolder::refresh(std::uint64_t now_ns) {
     struct stat status {};
-    // Another folder under the same name, as those who replace a folder whole make it.
+    // Another folder has this path now: some tools replace folders as a whole.
     const bool is_replaced = ::stat(path_.c_str(), &status) == 0 && status.st_ino != folder_inode_;
     if (is_replaced || is_failing_) {
         watch();
@@ -142,7 +142,7 @@ Result<bool> KeyFolder::read_all() {
         struct stat status {};
         int failed = ::fstatat(::dirfd(folder.get()), name.c_str(), &status, AT_SYMLINK_NOFOLLOW);
         if (failed == 0 && S_ISLNK(status.st_mode)) {
-            has_links_ = true;  // also while it names nothing
+            has_links_ = true;  // also if the link is broken
             failed = ::fstatat(::dirfd(folder.get()), name.c_str(), &status, 0);
         }
         if (failed != 0 || S_ISDIR(status.st_mode)) {
@@ -171,7 +171,7 @@ Result<bool> KeyFolder::read_all() {
     return has_changed;
 }
 
-// True when it says something else than before.
+// True if its content has changed.
 bool KeyFolder::read_file(const std::string& name, File& file) {
     const std::string path = path_ + "/" + name;
     KeySet::Entry entry;

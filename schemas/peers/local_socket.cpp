@@ -16,7 +16,7 @@ namespace {
 sockaddr_un address_of(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);  // always short
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);  // the path is always short enough
     return address;
 }
 

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kFirstLine = "sel4 1";
 constexpr std::uint64_t kFirstOfNewNumbers = 14;
 
-// A name in one line.
+// Replaces line breaks in a name.
 std::string one_line(std::string_view text) {
     std::string line{text};
     for (char& c : line) {

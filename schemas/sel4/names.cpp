@@ -10,7 +10,7 @@ struct CapName {
     std::string_view name;
 };
 
-// The same on all kernels of 64 bits, and on RISC-V of 32.
+// Equal on all 64-bit kernels, and on 32-bit RISC-V.
 constexpr std::array kCommonCaps{CapName{0, "null"},          CapName{2, "untyped"},      CapName{4, "endpoint"},
                                  CapName{6, "notification"},  CapName{8, "reply"},        CapName{10, "cnode"},
                                  CapName{12, "thread"},       CapName{14, "irq_control"}, CapName{16, "irq_handler"},
@@ -41,7 +41,7 @@ constexpr std::array kX86Caps{CapName{1, "frame"},          CapName{3, "page_tab
 constexpr std::array kRiscvCaps{CapName{1, "frame"}, CapName{3, "page_table"}, CapName{11, "asid_control"},
                                 CapName{13, "asid_pool"}};
 
-// 4 or 8 bits in the kernel, of which 5 are in the log.
+// The kernel's types have 4 or 8 bits; the log has 5 bits of them.
 constexpr std::array kShortCaps{CapName{0, "null"},
                                 CapName{2, "untyped"},
                                 CapName{4, "endpoint"},

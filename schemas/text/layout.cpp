@@ -9,7 +9,7 @@
 namespace perfleet {
 namespace {
 
-// A locale whose wcwidth() knows Unicode, whatever the user's is. glibc has C.UTF-8 built in.
+// Selects a locale whose wcwidth() knows Unicode, whatever the user's locale. C.UTF-8 is part of glibc.
 class UnicodeLocale {
 public:
     UnicodeLocale() : before_{::uselocale(unicode())} {}
@@ -33,7 +33,7 @@ std::size_t width_of(char32_t code_point) {
     return width < 0 ? 1 : static_cast<std::size_t>(width);
 }
 
-// The first bytes of the text that take at most `width_max` columns, with the combining characters behind them.
+// Size of the longest beginning of the text within `width_max` columns, including trailing combining characters.
 std::size_t size_within(std::string_view text, std::size_t width_max) {
     const UnicodeLocale locale;
     std::size_t size = 0;
@@ -92,7 +92,7 @@ std::string shortened(std::string_view text, std::size_t width_max) {
     result.append(words.substr(0, size_within(words, head))).append("…");
     std::size_t tail_start = size_within(words, words_width - tail);
     if (text_width(words.substr(tail_start)) > tail) {
-        tail_start += first_code_point(words.substr(tail_start)).size_bytes;  // of two columns, and one is left
+        tail_start += first_code_point(words.substr(tail_start)).size_bytes;  // two columns wide, and only one is free
     }
     return result.append(words.substr(tail_start));
 }
@@ -107,12 +107,12 @@ std::string wrapped(std::string_view text, std::size_t width_max, std::string_vi
             ++at;
             continue;
         }
-        // Blanks, and the word behind them.
+        // Spaces and the word after them.
         const std::size_t word = std::min(text.find_first_not_of(' ', at), text.size());
         std::size_t end = std::min(text.find_first_of(" \n", word), text.size());
         const bool may_break = used != 0 && (word != at || text[at - 1] == ',');
         const std::size_t space = width_max - std::min(width_max, text_width(indentation));
-        // A list that no line holds is broken behind a comma.
+        // A list longer than a line is broken after a comma.
         for (std::size_t comma = end; text_width(text.substr(word, end - word)) > space && comma > word;) {
             comma = text.substr(word, comma - word).find_last_of(',');
             if (comma == std::string_view::npos) {

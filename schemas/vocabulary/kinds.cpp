@@ -2,7 +2,7 @@
 
 namespace perfleet {
 
-// Rows that have a time begin with it.
+// The time column is the first one of all kinds of rows with a time.
 static_assert(std::ranges::all_of(kKindTable, [](const KindTraits& kind) {
     const bool is_first = !kind.columns.empty() && kind.columns.front().id == ColumnId::kTime;
     return is_first != (kind.is_definition || kind.columns.empty());

@@ -12,16 +12,16 @@ namespace {
 
 using Event = Connection::Event;
 
-constexpr int kSocketsMax = 4'096;  // three a connection
-constexpr int kUnsentMax = 1;       // messages, beside the one on its way
+constexpr int kSocketsMax = 4'096;  // three per connection
+constexpr int kUnsentMax = 1;       // messages, in addition to the one being sent
 constexpr int kLingerMs = 500;
-// Until it connects again by itself, which nobody waits for. With -1, and with ZMQ_IMMEDIATE, it would drop what the
-// server sent before it hung up.
+// Effectively disables libzmq's reconnecting. With -1, or with ZMQ_IMMEDIATE, libzmq would drop messages that the
+// server sent before it disconnected.
 constexpr int kNeverMs = 1 << 30;
-// A host that vanished is noticed after 15 s of silence, as long as nothing is on its way to it.
+// Detects a vanished host after 15 s of silence, if no data is in flight to it.
 constexpr int kProbeEverySeconds = 5;
 constexpr int kProbes = 2;
-constexpr std::size_t kCurveOverheadBytes = 33;  // of a message: name, nonce, MAC and flags
+constexpr std::size_t kCurveOverheadBytes = 33;  // per message: name, nonce, MAC and flags
 
 constexpr int kWatched = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED |
                          ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
@@ -43,7 +43,7 @@ Event event_of(std::uint16_t number, std::uint32_t value, bool is_ready) {
         case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH: return Event::kKeyRefused;
         case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL: return protocol_event(value);
         case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: return Event::kHandshakeEnded;
-        // What libzmq itself ends so before it is ready speaks another version, or sends too much.
+        // If libzmq disconnects before the handshake ends, the peer speaks another protocol or sends too much.
         case ZMQ_EVENT_DISCONNECTED: return is_ready ? Event::kEnded : Event::kNotZmtp;
         default: return Event::kNone;
     }
@@ -118,7 +118,7 @@ struct Connection::Sockets {
     explicit Sockets(std::shared_ptr<void> shared)
         : context{std::move(shared)}, dealer{context.get(), ZMQ_DEALER}, monitor{context.get(), ZMQ_PAIR} {}
     ~Sockets() {
-        // First: libzmq's thread would wait for ever for somebody to take an event.
+        // First: otherwise libzmq's thread would wait for ever until an event is read.
         if (dealer.get() != nullptr) {
             (void)zmq_socket_monitor(dealer.get(), nullptr, 0);
         }
@@ -136,7 +136,7 @@ struct Connection::Sockets {
                zmq_connect(monitor.get(), place.c_str()) == 0 && zmq_connect(dealer.get(), address.c_str()) == 0;
     }
     [[nodiscard]] bool set(const ConnectKeys* keys, std::size_t message_size_bytes_max) const {
-        // With a limit of what waits to be received, a PING and a hang-up stop the process by an assertion of libzmq's.
+        // With a receive limit, a PING and a disconnect make libzmq abort with an assertion.
         return dealer.set(ZMQ_RCVHWM, 0) && dealer.set(ZMQ_SNDHWM, kUnsentMax) &&
                dealer.set(ZMQ_RECONNECT_IVL, kNeverMs) && dealer.set(ZMQ_LINGER, kLingerMs) &&
                dealer.set(ZMQ_TCP_KEEPALIVE, 1) && dealer.set(ZMQ_TCP_KEEPALIVE_IDLE, kProbeEverySeconds) &&
@@ -144,7 +144,7 @@ struct Connection::Sockets {
                dealer.set(ZMQ_MAXMSGSIZE, static_cast<std::int64_t>(message_size_bytes_max +
                                                                     (keys == nullptr ? 0 : kCurveOverheadBytes))) &&
                (keys == nullptr
-                    // Nobody answers for it: without it libzmq would speak ZMTP 1 and 2, which shake no hands.
+                    // No ZAP handler runs; the domain keeps libzmq from speaking ZMTP 1 and 2, which have no handshake.
                     ? dealer.set(ZMQ_ZAP_DOMAIN, std::string{"gateway"})
                     : dealer.set(ZMQ_CURVE_SERVERKEY, encode_public_key(keys->server)) &&
                           dealer.set(ZMQ_CURVE_PUBLICKEY, keys->own.public_text) &&
@@ -156,7 +156,7 @@ struct Connection::Sockets {
     Socket monitor;
     Message message;
     bool is_ready = false;
-    bool was_refused = false;  // a message to send
+    bool was_refused = false;  // a send failed because the queue was full
 };
 
 Connection::Connection(std::unique_ptr<Sockets> sockets) : sockets_{std::move(sockets)} {}
@@ -177,7 +177,7 @@ Event Connection::next_event() {
         std::uint32_t value = 0;
         const auto bytes = message.bytes();
         if (bytes.size() != sizeof number + sizeof value) {
-            continue;  // the address
+            continue;  // the frame with the address
         }
         std::memcpy(&number, bytes.data(), sizeof number);
         std::memcpy(&value, bytes.data() + sizeof number, sizeof value);

@@ -182,7 +182,7 @@ std::string Dealer::ended_handshake() const {
                              : "it ends the handshake; if it asks for a key, give --key and --gateway-key";
 }
 
-// Once; also where nobody is there.
+// Ends this attempt; also called without a connection.
 void Dealer::end(std::uint64_t pause_ns) {
     if (connection_ != nullptr) {
         connection_->forget_unsent();
@@ -195,7 +195,7 @@ void Dealer::end(std::uint64_t pause_ns) {
     has_ended_ = false;
 }
 
-// What is known for sure stays until there is a connection, or something else is.
+// An exact reason is kept until there is a connection or another exact reason.
 void Dealer::end_with(std::string trouble, bool is_exact, std::uint64_t pause_ns) {
     if (is_exact || !is_trouble_exact_) {
         trouble_ = std::move(trouble);

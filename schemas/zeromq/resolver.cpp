@@ -69,7 +69,7 @@ Resolver::Resolver(const std::string& endpoint) {
             shared->event.signal();
         }}.detach();
     } catch (const std::system_error&) {
-        addresses_.emplace();  // no thread can be started now; tried again later
+        addresses_.emplace();  // no thread could be started; tried again later
     }
 }
 

@@ -80,7 +80,7 @@ std::optional<CurveServer::Peer> CurveServer::take_initiate(std::span<const std:
                                      shared_.data()) != 0) {
         return std::nullopt;
     }
-    // The peer's long-term key vouches for the short-term one, for this server.
+    // The vouch proves that the short-term key belongs to the peer's long-term key, for this server.
     Peer peer;
     std::copy_n(opened, kKeySizeBytes, peer.key.bytes.begin());
     const auto vouch_nonce = std::as_bytes(std::span{plain}).subspan(kVouchNonceAt, kLongNonceSizeBytes);

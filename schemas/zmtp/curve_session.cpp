@@ -74,7 +74,7 @@ void CurveSession::append_message(std::string& out, std::uint8_t flags, std::spa
     out += kMessageName;
     out.append(reinterpret_cast<const char*>(short_nonce.data()), short_nonce.size());
     const std::size_t box_at = out.size();
-    // In place: the box may begin where its text begins.
+    // Encrypts in place: box and plaintext may begin at the same address.
     out += static_cast<char>(flags);
     out.append(reinterpret_cast<const char*>(payload.data()), payload.size());
     out.resize(out.size() + kMacSizeBytes);

@@ -52,7 +52,7 @@ GreetingFault check_greeting(std::span<const std::byte> bytes, Mechanism mechani
     if (!bytes.empty() && bytes[0] != std::byte{0xff}) {
         return GreetingFault::kNotZmtp3;
     }
-    // Bit 0 of the signature's last byte is set by all versions that have greetings.
+    // All versions with greetings set bit 0 of the signature's last byte.
     if (bytes.size() >= kSignatureSizeBytes && (bytes[kSignatureSizeBytes - 1] & std::byte{1}) == std::byte{0}) {
         return GreetingFault::kNotZmtp3;
     }

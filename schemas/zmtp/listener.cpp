@@ -21,7 +21,7 @@
 namespace perfleet::zmtp {
 namespace {
 
-// A peer that is gone without a word is noticed by TCP.
+// TCP keepalive detects peers that vanished without closing.
 constexpr int kKeepaliveIdleS = 10;
 constexpr int kKeepaliveIntervalS = 5;
 constexpr int kKeepaliveCount = 3;
@@ -123,7 +123,7 @@ std::string tcp_endpoint(const Address& address) {
     return "tcp://" + std::string{text.data()} + ":" + std::to_string(ntohs(ipv4.sin_port));
 }
 
-// A Unix socket at which nobody listens any more.
+// True for a Unix socket without a listening process.
 bool is_orphaned(const Address& address, const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) {

@@ -14,7 +14,7 @@ Step ended(PeerProtocol::EndReason reason) { return {Event::kEnd, 0, {}, reason,
 Step done() { return {Event::kDone, 0, {}, nullptr, {}}; }
 Step message_of(std::span<const std::byte> payload) { return {Event::kMessage, 0, payload, nullptr, {}}; }
 
-// Of a socket that a server's peers have.
+// Whether a server accepts peers of this socket type.
 bool is_peer(std::span<const std::byte> properties) {
     const auto type = find_property(properties, "Socket-Type");
     return type == "DEALER" || type == "REQ" || type == "ROUTER";
@@ -158,7 +158,7 @@ void PeerProtocol::refuse(std::string& out) {
     append_command(out, "ERROR", std::as_bytes(std::span{kNotAllowed}));
 }
 
-// Of those that may come at any time PING alone wants an answer.
+// Of the commands allowed at any time, only PING needs a reply.
 Step PeerProtocol::take_command(std::span<const std::byte> body, Turn& turn) {
     constexpr std::size_t kTtlSizeBytes = 2;
     constexpr std::size_t kContextSizeBytesMax = 16;

@@ -28,8 +28,8 @@ constexpr int kEventsAtOnceMax = 256;
 constexpr int kAcceptedAtOnceMax = 16;
 constexpr std::size_t kReadSizeBytes = 256U << 10;
 constexpr std::size_t kKeptSizeBytesMin = 512;
-constexpr std::size_t kBegunAtOnceBytes = 256U << 10;  // of frames that have begun, of all connections
-constexpr std::size_t kHandshakesAtOnceMax = 4;  // of CURVE, about 0.1 ms each; then those who are in get their turn
+constexpr std::size_t kBegunAtOnceBytes = 256U << 10;  // of incomplete frames, over all connections
+constexpr std::size_t kHandshakesAtOnceMax = 4;  // CURVE, about 0.1 ms each; then ready connections get their turn
 
 }  // namespace
 
@@ -42,10 +42,10 @@ struct Server::Connection {
     FileDescriptor fd;
     bool is_local;
     bool is_heard = false;
-    bool is_waiting = false;   // for the sink, or for its turn to shake hands: not read
+    bool is_waiting = false;   // not read: waits for the sink, or for its turn in the handshake
     bool has_pending = false;  // a message that the sink had no space for
     bool is_closing = false;
-    std::uint32_t events = 0;  // that epoll looks for
+    std::uint32_t events = 0;  // registered with epoll
     std::uint64_t accepted_ns = 0;
     std::uint64_t kept_since_ns = 0;
     std::size_t unheard_index = 0;
@@ -111,7 +111,7 @@ void Server::run_once(std::uint64_t timeout_ns) {
             go_on(*connection);
         }
     }
-    std::vector<Connection*> begun;  // a frame of theirs isn't whole
+    std::vector<Connection*> begun;  // connections with an incomplete frame
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events.at(static_cast<std::size_t>(i));
         if (event.data.ptr == &wake_) {
@@ -130,7 +130,7 @@ void Server::run_once(std::uint64_t timeout_ns) {
         }
         if (!connection.is_closing && (event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
             if (connection.is_waiting) {
-                // Hung up. What it sent and nobody took, it sends again: it wasn't acknowledged.
+                // The peer sends again what the sink hasn't taken: that wasn't acknowledged.
                 hung_up(connection);
             } else if (connection.kept.size() == 0) {
                 read_from(connection);
@@ -199,7 +199,7 @@ void Server::accept_from(const Listening& listening) {
     }
 }
 
-// xorshift64: nobody gains by guessing it.
+// xorshift64: guessing it gains nothing.
 std::uint64_t Server::random() {
     random_state_ ^= random_state_ << 13U;
     random_state_ ^= random_state_ >> 7U;
@@ -208,7 +208,7 @@ std::uint64_t Server::random() {
 }
 
 void Server::forget_unheard(Connection& connection) {
-    // By its place in the list, where the last one then stands.
+    // Removes it by its index; the last entry takes its place.
     const std::size_t index = connection.unheard_index;
     if (index < unheard_.size() && unheard_[index] == &connection) {
         unheard_[index] = unheard_.back();
@@ -235,7 +235,7 @@ void Server::close(Connection& connection, Reason reason) {
     closing_.push_back(connection.id);
 }
 
-// Events of this run may still name them until here.
+// Connections are destroyed only here, because events of this run may still refer to them.
 void Server::finish_closing() {
     for (const ConnectionId id : std::exchange(closing_, {})) {
         const auto found = connections_.find(id);
@@ -310,7 +310,7 @@ void Server::account(Connection& connection) {
     }
 }
 
-// Those that hold most for longest, until an eighth is free, so that this isn't done again at once.
+// Closes the connections with the largest size × age until an eighth is free, so that this stays rare.
 void Server::shed() {
     std::vector<std::pair<double, Connection*>> by_weight;
     for (const auto& [id, connection] : connections_) {
@@ -331,9 +331,9 @@ void Server::shed() {
     }
 }
 
-// -- what comes in ----------------------------------------------------------------------------------------------------
+// -- input ------------------------------------------------------------------------------------------------------------
 
-// From any of them on, for the rest waits for the next run.
+// Begins at a random connection, since the rest must wait for the next run.
 void Server::read_begun(std::span<Connection* const> connections) {
     const std::size_t first = connections.empty() ? 0 : random() % connections.size();
     std::size_t left_bytes = kBegunAtOnceBytes;
@@ -348,7 +348,7 @@ void Server::read_begun(std::span<Connection* const> connections) {
 std::size_t Server::read_from(Connection& connection) {
     const bool is_anew = connection.kept.size() == 0;
     if (!is_anew) {
-        // The rest of a frame, and little more; memory grows with what has come, not with what is announced.
+        // Reads the rest of a frame and little more; memory grows with received bytes, not with the announced size.
         const std::size_t have = connection.kept.size();
         const std::size_t whole = connection.protocol.announced_size_bytes(connection.kept.bytes());
         connection.kept.reserve(std::max({have + 1, kKeptSizeBytesMin, std::min(whole, 2 * have)}));
@@ -406,7 +406,7 @@ void Server::take_message(Connection& connection, std::span<const std::byte> pay
     if (sink_.take({connection.id, payload, connection.peer, connection.is_local})) {
         return;
     }
-    // Kept by itself: what was encrypted can be opened only once.
+    // The plaintext is kept: a message can be decrypted only once.
     connection.pending.append(payload);
     connection.has_pending = true;
     connection.is_waiting = true;
@@ -443,7 +443,7 @@ void Server::resume() {
     }
 }
 
-// With what is kept already, then it is read again.
+// Processes the kept input, then reads the connection again.
 void Server::go_on(Connection& connection) {
     connection.is_waiting = false;
     connection.kept.drop_front(take_input(connection, connection.kept.bytes()));
@@ -451,7 +451,7 @@ void Server::go_on(Connection& connection) {
     set_events(connection);
 }
 
-// -- what goes out ----------------------------------------------------------------------------------------------------
+// -- output -----------------------------------------------------------------------------------------------------------
 
 Server::Sent Server::send(ConnectionId to, std::span<const std::byte> frame) {
     Connection* const connection = find(to);
@@ -468,7 +468,7 @@ Server::Sent Server::send(ConnectionId to, std::span<const std::byte> frame) {
     return connection->is_closing ? Sent::kPeerGone : Sent::kDone;
 }
 
-// A peer that doesn't read gets no more of them.
+// Drops replies for a peer that doesn't read.
 void Server::send_replies(Connection& connection) {
     if (turn_.replies.empty()) {
         return;
