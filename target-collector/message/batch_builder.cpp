@@ -15,7 +15,7 @@ using namespace capnp_format;
 
 namespace {
 
-// Segment table, root pointer, and the structs and list tags that every batch has.
+// Segment table, root pointer, and the structs and list tags of every batch.
 constexpr std::size_t kFixedSizeBytes = 2 * kWordBytes + size_bytes_of(wire_layout::envelope::kShape) +
                                         size_bytes_of(wire_layout::batch::kShape) +
                                         size_bytes_of(wire_layout::session_id::kShape) + 4 * kWordBytes;
@@ -30,7 +30,7 @@ constexpr std::size_t tail_size_bytes_max(std::size_t entry_count_max) {
     return tail_size_bytes(entry_count_max, limits::kDroppedRangesMax, limits::kClockPointsMax);
 }
 
-// What encode_integers may need beyond 8 bytes a value, and the padding to a word.
+// Most bytes that encode_integers needs beyond 8 per value, and the padding to a word.
 constexpr std::size_t kColumnOverheadBytes = encoded_size_bytes_max(0) + kWordBytes - 1;
 constexpr std::size_t kChunkOverheadBytes = encoded_size_bytes_max(1) - encoded_size_bytes_max(0) - 8;
 
@@ -227,7 +227,7 @@ std::size_t BatchBuilderCore::sealed_size_bytes_max(std::size_t entry_count, std
 bool BatchBuilderCore::order_by_cpu(const Slot& slot) {
     constexpr unsigned kDigitBits = 8;
     const std::uint32_t cpu_column = integer_index_of(slot.series.kind, ColumnId::kCpu);
-    // cpu in the high half, place in the low one.
+    // CPU in the upper half, index in the lower.
     const auto rows = order_.first(slot.row_count);
     std::size_t done = 0;
     std::uint64_t all = 0;
@@ -242,7 +242,7 @@ bool BatchBuilderCore::order_by_cpu(const Slot& slot) {
             rows[done++] = cpu << 32 | place;
         }
     }
-    // A stable radix sort, over the digits in which the numbers differ: one for up to 256 cpus.
+    // A stable radix sort by the digits in which the CPU numbers differ: one digit for up to 256 CPUs.
     auto from = rows;
     auto into = scratch_.first(rows.size());
     for (unsigned shift = 0; shift < 32; shift += kDigitBits) {
@@ -290,7 +290,7 @@ void BatchBuilderCore::gather_integers(const Slot& slot, std::uint32_t column, s
 }
 
 void BatchBuilderCore::gather_bytes(const Slot& slot, std::uint32_t byte_column, std::span<std::byte> out) const {
-    // A row's byte columns stand one after the other from its offset on.
+    // The byte columns of a row are stored one after the other, from its offset on.
     std::size_t done = 0;
     std::uint32_t rows_left = slot.row_count;
     for (std::uint64_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = values_[chunk]) {

@@ -95,7 +95,7 @@ Checked<CapnpReader::ListView> CapnpReader::get_list(const StructView& parent, w
     }
     const std::size_t size_bytes = (pointer >> 35) * kWordBytes;
     const auto target = PERFLEET_TRY(target_of(at, pointer, kWordBytes + size_bytes));
-    // The tag looks like a struct pointer whose distance is the element count.
+    // The tag has the form of a struct pointer, with the element count as its offset.
     const auto tag = load_little_endian<std::uint64_t>(segment_.data() + target);
     ListView list;
     list.bytes = segment_.subspan(target + kWordBytes, size_bytes);

@@ -89,7 +89,7 @@ CapnpWriter::ListPlace CapnpWriter::make_list(StructPlace parent, wire_layout::P
     const std::size_t words = size_bytes_of(shape) / kWordBytes * count;
     const std::size_t tag = take(kWordBytes + words * kWordBytes);
     if (!is_full_) {
-        // The tag looks like a struct pointer whose distance is the element count.
+        // The tag has the form of a struct pointer, with the element count as its offset.
         store_little_endian(out_.data() + tag, static_cast<std::uint64_t>(count) << 2 | shape_bits(shape));
     }
     set_list_pointer(pointer_offset_bytes(parent, field), tag, kStructElements, words);
@@ -105,7 +105,7 @@ void CapnpWriter::put_bytes(std::size_t pointer_offset, const void* bytes, std::
     if (size_bytes == 0) {
         return;
     }
-    const std::size_t counted = size_bytes + (is_text ? 1 : 0);  // texts end in a NUL that counts
+    const std::size_t counted = size_bytes + (is_text ? 1 : 0);  // a text's NUL counts
     const std::size_t offset = take(counted);
     if (!is_full_) {
         std::memcpy(out_.data() + offset, bytes, size_bytes);

@@ -46,7 +46,7 @@ void write_host(CapnpWriter& writer, StructPlace place, const HostDescription& h
 }  // namespace
 
 std::size_t hello_size_bytes_max(const HelloDescription& hello) {
-    // Of a text or data: its bytes, a NUL and the padding; its pointer counts with the struct it stands in.
+    // For a text or data: a NUL and the padding; its pointer is part of the struct.
     constexpr std::size_t kTextOverheadBytes = 8;
     constexpr std::size_t kFixedBytes = 1'024;
     constexpr std::size_t kPerEntryBytes = 64;

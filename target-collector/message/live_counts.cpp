@@ -31,7 +31,7 @@ constexpr std::uint64_t key_of(Series series, CountName name) {
            static_cast<std::uint64_t>(series.kind) << 32;
 }
 
-// One store, that the compiler neither splits nor moves: whoever reads the memory after our end finds it whole.
+// A single store, which the compiler neither splits nor moves: a reader after this process's end sees it complete.
 void store_word(std::byte* at, std::uint64_t value) {
     std::atomic_ref<std::uint64_t>{*reinterpret_cast<std::uint64_t*>(at)}.store(value, std::memory_order_release);
 }
@@ -104,7 +104,7 @@ Checked<Done> read_live_counts(std::span<const std::byte> memory_untrusted, Live
     if (copied > limits::kCountsMax ||
         load_little_endian<std::uint32_t>(memory + kLiveCountsCopyOffset + 4) !=
             crc32c(0, memory_untrusted.subspan(kCopyBodyOffset, kPointSizeBytes + copied * kKeptCountSizeBytes))) {
-        copied = 0;  // its writer was killed in the middle, or it is damaged
+        copied = 0;  // damaged, or the writer was killed during the copy
     } else {
         into.last_seen = load_point(memory + kCopyBodyOffset);
     }

@@ -8,7 +8,7 @@
 namespace perfleet {
 namespace {
 
-// A record in the ring that gets its header before the bytes behind it.
+// Writes the header of a reserved record; its other bytes follow.
 void write_header(std::span<std::byte> record, const SealedRecord& header) {
     std::memcpy(record.data(), &header, sizeof header);
 }
@@ -28,7 +28,7 @@ SealerCore::SealerCore(const Options& options, BatchBuilderCore& builder, CountT
       wire_losses_{wire_losses} {
     PERFLEET_ASSERT(batch_rows_max_ > 0 && batch_rows_max_ <= limits::kBatchRowsMax);
     PERFLEET_ASSERT(batches.memory_size_bytes() >= batch_ring_size_bytes_min(counts.entry_count_max()));
-    // Whatever is gathered fits into an empty ring.
+    // Ensures that every batch fits into an empty ring.
     builder_.limit_sealed_size_bytes(
         SpscRing::record_size_bytes_max(batches.memory_size_bytes()) - sizeof(SealedRecord), counts.entry_count_max());
 }
@@ -46,7 +46,7 @@ void SealerCore::append(const RowView& row) {
     if (!builder_.append(row)) {
         seal(row.time, WhenFull::kCountLost);
         if (!builder_.append(row)) {
-            // A row that no batch of this size takes.
+            // The row is too large for any batch.
             counts_.add(row.series, CountName::kProduced, 1);
             counts_.add(row.series, CountName::kLostRingFull, 1);
             count_live(row.series, CountName::kLostRingFull, 1);
@@ -55,7 +55,7 @@ void SealerCore::append(const RowView& row) {
         }
     }
     if (builder_.row_count() == 1) {
-        // Rows may be older than the loop's time: their batch would close at once.
+        // A row may be older than last_tick_, and its batch would otherwise be sealed at once.
         gathering_since_ = row.time > last_tick_ ? row.time : last_tick_;
     }
     if (builder_.row_count() >= batch_rows_max_) {
@@ -95,7 +95,7 @@ void SealerCore::tick(Ticks now, UtcNs utc) {
 
 void SealerCore::add_clock_point(const ClockPoint& point) {
     if (clock_point_count_ == clock_points_.size()) {
-        // No batch could be passed on for a long time: every other point still tells the clock's course.
+        // No batch could be passed on for a long time: half of the points still show the clock's course.
         for (std::size_t i = 0; i < clock_points_.size() / 2; ++i) {
             clock_points_[i] = clock_points_[2 * i];
         }
@@ -160,7 +160,7 @@ bool SealerCore::seal(Ticks now, WhenFull when_full) {
         }
         return false;
     }
-    // At most one entry a series is new once the rows are counted.
+    // Counting the rows adds at most one entry per series.
     const std::size_t counts_then = counts_.entries().size() + builder_.series_count_max();
     const std::size_t counts_max = counts_then < counts_.entry_count_max() ? counts_then : counts_.entry_count_max();
     const auto record = batches_.reserve(

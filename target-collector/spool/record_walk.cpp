@@ -12,7 +12,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kRecordAlignment = 8;
-constexpr std::uint64_t kHoleSizeBytesMax = std::uint64_t{1} << 30U;  // what one head can span
+constexpr std::uint64_t kHoleSizeBytesMax = std::uint64_t{1} << 30U;  // the most that one head can cover
 
 }  // namespace
 
@@ -29,7 +29,7 @@ bool RecordWalk::walk_kept() {
     return true;
 }
 
-// A record is written before the entry that keeps it: behind the last one, or where the ring begins anew.
+// Takes records that are newer than the journal's entry: after the last one, or at the start of the ring.
 void RecordWalk::take_next() {
     DeliverySpool::Places& places = into_.entry.places;
     if (places.used_bytes == 0) {
@@ -78,7 +78,7 @@ std::vector<RecordWalk::Run> RecordWalk::find_runs() {
     return runs;
 }
 
-// The newest records stand from the beginning on, and behind them what is left of the round before.
+// The newest records are at the start of the ring; older ones of the previous round may follow them.
 void RecordWalk::find_places() {
     const std::vector<Run> runs = find_runs();
     JournalEntry& entry = into_.entry;
@@ -161,7 +161,7 @@ bool RecordWalk::is_content_whole(const SpooledBatch& head, std::uint64_t at) {
             return false;
         }
     }
-    // The sum was made before a sending changed this field, and the message's checksum.
+    // The checksum is older than changes by sending: this field, and the message's own checksum.
     message_.assign(content.begin() + static_cast<std::ptrdiff_t>(rows_size_bytes), content.end());
     return set_oldest_retained_seq(message_, Seq{0}).ok() &&
            crc32c(crc32c(0, content.first(rows_size_bytes)), message_) == head.content_checksum;
@@ -184,7 +184,7 @@ void RecordWalk::add_hole(std::uint64_t begin, std::uint64_t end) {
     while (begin < end) {
         std::uint64_t size_bytes = std::min(end - begin, kHoleSizeBytesMax);
         if (end - begin - size_bytes < sizeof(SpooledBatch)) {
-            size_bytes = end - begin;  // the rest could not hold a head of its own
+            size_bytes = end - begin;  // the remainder would be too small for a head
         }
         into_.holes.push_back({begin, size_bytes, last_seq_});
         begin += size_bytes;

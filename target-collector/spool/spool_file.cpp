@@ -17,7 +17,7 @@
 namespace perfleet {
 namespace {
 
-// Room for so many bytes; errno, 0: it is there.
+// Reserves disk space. Returns 0, or an errno.
 int reserve(int fd, std::uint64_t size_bytes) {
     int error = 0;
     do {
@@ -143,7 +143,7 @@ Result<Done> SpoolFile::map() {
 }
 
 Result<Done> SpoolFile::sync() const {
-    if (::fdatasync(fd_.get()) != 0) {  // what was written through the mapping, too
+    if (::fdatasync(fd_.get()) != 0) {  // includes writes through the mapping
         return error_from_errno(errno, "can't bring the spool file '" + path_ + "' to the disk");
     }
     return Done{};
@@ -153,7 +153,7 @@ void SpoolFile::punch(std::uint64_t begin, std::uint64_t end) const {
     const std::uint64_t first = (begin + kSpoolPageSizeBytes - 1) / kSpoolPageSizeBytes * kSpoolPageSizeBytes;
     const std::uint64_t last = end / kSpoolPageSizeBytes * kSpoolPageSizeBytes;
     if (first < last) {
-        // A file system that can't do it keeps the room until the file goes.
+        // File systems without this call keep the space until the file is deleted.
         (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                           static_cast<off_t>(head_.records_offset() + first), static_cast<off_t>(last - first));
     }

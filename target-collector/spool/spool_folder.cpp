@@ -19,7 +19,7 @@ namespace {
 
 constexpr mode_t kFolderMode = 0700;
 
-// For a delivery that only counts.
+// For a delivery that is only counted, never sent.
 class NoNetwork final : public NetworkDriver {
 public:
     bool send(std::span<const std::byte> /*frame*/) override { return false; }
@@ -27,7 +27,7 @@ public:
     bool reconnected() override { return false; }
 };
 
-// Names of files that end so; sorted.
+// Sorted paths of the files whose names have this ending.
 Result<std::vector<std::string>> files_in(const std::string& folder, std::string_view ending) {
     DIR* const entries = ::opendir(folder.c_str());
     if (entries == nullptr) {
@@ -44,8 +44,8 @@ Result<std::vector<std::string>> files_in(const std::string& folder, std::string
     return paths;
 }
 
-// What stands in the folder is delivered in the target's name, and what is written there tells of the target: nobody
-// else may put files there, or another folder in its place.
+// Files in the folder are delivered in the target's name, and contain data about it: no other user may be able to put
+// files there, or to replace the folder.
 Result<Done> check_is_own(const std::string& path) {
     std::error_code unknown;
     std::filesystem::path place = std::filesystem::canonical(path, unknown);
@@ -147,7 +147,7 @@ Result<Done> SpoolFolder::lock() {
 }
 
 Result<Done> SpoolFolder::look(std::size_t size_bytes, const LogText& log) {
-    // Never finished: their sessions never began.
+    // Unfinished files: their sessions never began.
     auto unfinished = files_in(path_, ".spool.new");
     auto paths = files_in(path_, ".spool");
     if (!unfinished.ok() || !paths.ok()) {

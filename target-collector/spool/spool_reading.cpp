@@ -44,8 +44,8 @@ bool is_counted_by_wire(CountName name) { return name == CountName::kLostSpoolFu
 
 using RowCounts = std::map<Series, std::uint64_t>;
 
-// What was produced = what is accounted for + what the kill took. Where more is accounted for than was counted (after a
-// loss of power the counts may be older than the rest), the counts are raised.
+// Produced rows = accounted rows + rows lost by the kill. If more rows are accounted than counted (after a loss of
+// power the counts may be older than the rest), the counts are raised.
 void finalise(SpoolReading& reading, const SessionCounts& counted, const RowCounts& rows_kept) {
     RowCounts produced;
     for (const CountEntry& entry : counted.entries()) {
@@ -91,9 +91,8 @@ void finalise(SpoolReading& reading, const SessionCounts& counted, const RowCoun
     }
 }
 
-// Finds the records that the journal says are kept, and those that were written behind its newest whole entry. Where no
-// entry is whole, or it is older than the records that stand in its places, all whole records count as kept: a gateway
-// that has one of them already says so.
+// Finds the records that the journal lists as kept, and newer ones after them. If no entry is valid, or the records in
+// its place are newer, all valid records count as kept: a gateway that already has one of them says so.
 Checked<RowCounts> read_records(std::span<const std::byte> journal, std::span<const std::byte> records,
                                 SpoolReading& reading) {
     const bool has_entry = read_journal(journal, reading.entry).ok();
@@ -186,7 +185,7 @@ Checked<std::unique_ptr<SpoolReading>> read_spool(std::span<const std::byte> fil
     auto reading = std::make_unique<SpoolReading>();
     reading->head = head;
     for (const std::uint64_t offset : {std::uint64_t{kSpoolHelloOffset}, head.hello_copy_offset()}) {
-        // The fields that are set at every sending must be there.
+        // Checks that the fields exist which are set at each sending.
         const auto bytes = file_untrusted.subspan(offset, head.hello_size_bytes);
         std::vector<std::byte> hello(bytes.begin(), bytes.end());
         if (crc32c(0, hello) == head.hello_checksum && set_hello_state(hello, head.session, Seq{1}).ok()) {

@@ -14,7 +14,7 @@
 namespace perfleet {
 namespace {
 
-// The front of the spool's memory: where image chunks are put together. Nothing when no image is offered.
+// The first part of the spool's memory, in which image chunks are built. Empty if no images are offered.
 std::span<std::byte> image_part_of(const DeliveryCore::Options& options) {
     if (!kSuppliesImages || (options.images.empty() && options.late_images == nullptr) ||
         !options.image_memory.empty()) {
@@ -32,7 +32,7 @@ DeliveryRequests::Taken taken_by(const DeliveryCore::Options& options) {
                                      : DeliveryRequests::Taken::kNotAtAll;
 }
 
-// What the gateway has too much of now, and later may not; and a clock that is off is going to be set.
+// Temporary reasons: the gateway has too many sessions or batches now, or one of the clocks is wrong.
 bool is_for_now(std::uint16_t reason) {
     return reason == static_cast<std::uint16_t>(protocol::RefusedReason::kAhead) ||
            reason == static_cast<std::uint16_t>(protocol::RefusedReason::kQuota) ||
@@ -97,16 +97,16 @@ void DeliveryCore::restore(const Options& options) {
     is_rest_unknown_ = left.is_rest_unknown;
     status_.last_sealed = left.last_sealed;
     for (SpooledBatch* batch = spool_.front(); batch != nullptr; batch = spool_.next(batch)) {
-        // An entry that was never written can't know it refused: its rows weren't counted.
+        // A journal entry that was never written can't have counted this batch's refusal.
         batch->resolved_by = batch->resolved_by > left.number ? 0 : batch->resolved_by;
-        // It may have been sent by the process before.
+        // The earlier process may have sent it.
         batch->was_sent = true;
         batch->is_sent = false;
         ++status_.batches_kept;
     }
     pop_resolved();
     status_.spool_used_bytes = spool_.used_bytes();
-    // What was promised to the process before is not known here.
+    // How far the earlier process has sent batches is unknown.
     resolvable_ = Seq{~0ULL / 2};
 }
 
@@ -161,7 +161,7 @@ void DeliveryCore::shrink_to(std::uint64_t used_bytes_max) {
 
 const DeliveryCore::Status& DeliveryCore::status() const { return status_; }
 
-// -- what the gateway says --------------------------------------------------------------------------------------------
+// -- replies of the gateway -------------------------------------------------------------------------------------------
 
 bool DeliveryCore::receive(std::uint64_t now_ns) {
     for (int i = 0; i < kRepliesPerStep; ++i) {
@@ -192,7 +192,7 @@ void DeliveryCore::handle(const Reply& reply, std::uint64_t now_ns) {
     switch (reply.type) {
         case Reply::Type::kWelcome: handle_welcome(reply); break;
         case Reply::Type::kHelloAgain:
-            // While a Hello is under way, this answers what was sent before it.
+            // A HelloAgain during a Hello answers earlier messages.
             if (status_.welcomed) {
                 expect_welcome();
             }
@@ -224,7 +224,7 @@ void DeliveryCore::handle_welcome(const Reply& reply) {
     gateway_prefix_ = is_other_gateway ? Seq{0} : gateway_prefix_;
     has_incarnation_ = true;
     incarnation_ = reply.incarnation;
-    // Credit never shrinks within an incarnation, and each starts its own.
+    // Within an incarnation credit never shrinks; each incarnation begins with its own.
     send_limit_ = is_other_gateway || reply.send_limit > send_limit_ ? reply.send_limit : send_limit_;
     status_.welcomed = true;
     status_.is_deferred = false;
@@ -232,7 +232,7 @@ void DeliveryCore::handle_welcome(const Reply& reply) {
     status_.hello_clock = hello_clock_;
     acknowledge(reply.prefix);
     if (is_other_gateway || !was_welcomed) {
-        // What was under way may be lost. A gateway that knows less than the one before gets all that is still here.
+        // Batches in flight may be lost; a gateway that has less than the one before gets the whole spool again.
         for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->was_sent; batch = spool_.next(batch)) {
             batch->is_sent = false;
         }
@@ -341,7 +341,7 @@ void DeliveryCore::handle_control(const Reply& reply) {
     }
 }
 
-// -- what is kept -----------------------------------------------------------------------------------------------------
+// -- batches in the spool ---------------------------------------------------------------------------------------------
 
 bool DeliveryCore::take_from_ring() {
     bool has_taken = false;
@@ -357,7 +357,7 @@ bool DeliveryCore::take_from_ring() {
         if (header.type == SealedRecord::Type::kFinal) {
             take_final(header, rest);
         } else if (!keep(header, rest)) {
-            break;  // it stays in the ring until dropped ranges are acknowledged
+            break;  // it stays in the ring until the gateway acknowledges dropped ranges
         }
         is_journal_due_ = true;
         batches_.release();
@@ -379,11 +379,11 @@ bool DeliveryCore::keep(const SealedRecord& header, std::span<const std::byte> m
                 return false;
             }
         }
-        // It may have been dropped or acknowledged while it was sent again.
+        // A batch that is being resent may have been dropped or acknowledged meanwhile, and must not be overwritten.
         if (spool_.would_overwrite(header, message.size(), driver_.borrowed())) {
             return false;
         }
-        // What is written over is no longer kept.
+        // The journal must not name batches that are about to be overwritten.
         write_journal();
         SpooledBatch* const kept = spool_.push(header, message);
         ++status_.batches_kept;
@@ -405,7 +405,7 @@ void DeliveryCore::take_final(const SealedRecord& header, std::span<const std::b
     end_point_ = header.end_point;
     has_final_ = true;
     has_ended_itself_ = true;
-    timeout_.forget();  // the time that is left is short
+    timeout_.forget();  // little time is left
 }
 
 bool DeliveryCore::drop_oldest() {
@@ -458,7 +458,7 @@ void DeliveryCore::acknowledge(Seq prefix) {
         return;
     }
     gateway_prefix_ = prefix > gateway_prefix_ ? prefix : gateway_prefix_;
-    // After a loss of power the gateway may know of batches that the disk doesn't.
+    // After a loss of power the gateway may have batches that the disk doesn't have.
     status_.last_sealed = has_final_ && prefix > status_.last_sealed ? prefix : status_.last_sealed;
     for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->seq <= prefix; batch = spool_.front()) {
         if (!batch->is_resolved()) {
@@ -483,7 +483,7 @@ Seq DeliveryCore::oldest_retained() {
     return front != nullptr ? front->seq : Seq{status_.last_sealed.value + 1};
 }
 
-// -- what we say ------------------------------------------------------------------------------------------------------
+// -- messages to the gateway ------------------------------------------------------------------------------------------
 
 void DeliveryCore::expect_welcome() {
     status_.welcomed = false;
@@ -538,8 +538,8 @@ bool DeliveryCore::send_batches(std::uint64_t now_ns) {
         return batch.is_sent && now_ns - batch.sent_ns < round_timeout_ns_;
     };
     int sent_count = 0;
-    // The gateway waits for batches before the oldest one that are gone (refused, dropped, damaged on disk), and no
-    // other batch is there to tell it.
+    // The gateway waits for batches before the oldest one, which are gone (refused, dropped, damaged on disk), and no
+    // other batch will be sent to report that.
     const bool is_gap_unreported = front->seq.value > gateway_prefix_.value + 1 && front->seq > reported_oldest_;
     if (is_gap_unreported && front->is_sent && (to_send_ == nullptr || to_send_->seq > send_limit_) &&
         driver_.borrowed().empty()) {
@@ -548,8 +548,8 @@ bool DeliveryCore::send_batches(std::uint64_t now_ns) {
     while (to_send_ != nullptr && sent_count < kBatchesPerStep && driver_.borrowed().empty()) {
         SpooledBatch& batch = *to_send_;
         if (!batch.is_resolved() && !is_in_time(batch)) {
-            // The oldest one goes beyond the limit when the gateway waits for what was dropped: its oldestRetainedSeq
-            // moves the prefix.
+            // The oldest batch is sent beyond the limit if the gateway waits for dropped ones: its oldestRetainedSeq
+            // moves the gateway's prefix.
             const bool is_waited_for = &batch == front && batch.seq.value > gateway_prefix_.value + 1;
             if (batch.seq > send_limit_ && !is_waited_for) {
                 break;
@@ -589,7 +589,7 @@ bool DeliveryCore::offer_late_images(std::uint64_t now_ns) {
         late_ = late_images_->next();
         PERFLEET_ASSERT(late_.size() <= hello_limits::kImageOffersMax);
     }
-    // A gateway that has no room for them now doesn't answer.
+    // A gateway that has no space for images doesn't reply.
     const bool is_due_again = transfer_count_ == 0 && !has_final_ && now_ns - image_asked_ns_ >= kImageTimeoutNs;
     if (late_.empty() || (is_late_offered_ && !is_due_again)) {
         return false;
@@ -608,7 +608,7 @@ bool DeliveryCore::offer_late_images(std::uint64_t now_ns) {
     return true;
 }
 
-// Before the Bye: of an image that is being fetched, and of late ones.
+// Whether the Bye must wait for an image that is being fetched, or for late ones.
 bool DeliveryCore::waits_for_images(std::uint64_t now_ns) {
     if (!kSuppliesImages || has_given_up_) {
         return false;

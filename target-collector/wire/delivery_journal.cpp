@@ -13,7 +13,7 @@ constexpr std::size_t kChecksumOffset = 12;
 constexpr std::size_t kBodyOffset = 16;
 constexpr std::size_t kRangesOffset = 112;
 constexpr std::size_t kRangeSizeBytes = 16;
-constexpr std::uint64_t kSeqMax = ~std::uint64_t{0} / 2;  // no session ever comes there
+constexpr std::uint64_t kSeqMax = ~std::uint64_t{0} / 2;  // no session gets this far
 constexpr std::uint32_t kFlagWrapped = 1;
 constexpr std::uint32_t kFlagFinal = 2;
 constexpr std::uint32_t kFlagRestUnknown = 4;
@@ -34,8 +34,8 @@ std::byte* store_counts(std::byte* at, std::span<const CountEntry> counts) {
     return at;
 }
 
-// Its number; 0: not whole, or not where its number belongs (the next entry would be written over it), or beyond the
-// last number, after which no entry could be newer.
+// The entry's number; 0 if the entry is damaged, or isn't in the slot of its number (the next entry would overwrite
+// it), or has a number above the last one, which no entry could follow.
 std::uint64_t number_of(std::span<const std::byte> slot, std::uint64_t index) {
     const auto size_bytes = load_little_endian<std::uint32_t>(slot.data() + 8);
     if (size_bytes < kRangesOffset - kBodyOffset || size_bytes > slot.size() - kBodyOffset ||

@@ -24,7 +24,7 @@ bool DeliveryLosses::has_neighbour(Seq seq) const {
     return index < range_count_ && ranges_[index].first.value <= seq.value + 1;
 }
 
-// Ranges first..last (without the last) go.
+// Erases the ranges from index `first` up to, not including, `last`.
 void DeliveryLosses::erase_ranges(std::size_t first, std::size_t last) {
     for (std::size_t i = last; i < range_count_; ++i) {
         ranges_[first + i - last] = ranges_[i];
@@ -69,7 +69,7 @@ bool DeliveryLosses::join_to_last_dropped(Seq seq) {
         counts_.add(entry.series, CountName::kLostSpoolFull, entry.value);
     }
     since_drop_.clear();
-    // Ranges of batches that were never kept may lie in between.
+    // Ranges of batches that were never in the spool may lie between.
     std::size_t end = index + 1;
     while (end < range_count_ && ranges_[end].first < seq) {
         ++end;

@@ -11,7 +11,7 @@ bool DeliveryRequests::take(const Reply& control) {
         return false;
     }
     if (is_waiting_) {
-        return true;  // repeated while it is worked on; another gateway's comes again
+        return true;  // a repetition of the current request; another gateway repeats its own
     }
     if (control.incarnation == incarnation_ && control.number <= number_) {
         is_answer_due_ = is_answer_due_ || control.number == number_;

@@ -13,7 +13,7 @@ static_assert(sizeof(SealedRecord::Rows) % 8 == 0, "the message behind the rows 
 
 namespace {
 
-// Byte by byte: what lies between the fields would be anything.
+// Field by field, because padding would be undefined.
 void store_rows(std::byte* at, const SealedRecord::Rows& rows) {
     store_little_endian(at, static_cast<std::uint16_t>(rows.series.kind));
     store_little_endian(at + 2, rows.series.event.value);

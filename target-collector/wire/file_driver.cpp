@@ -40,7 +40,7 @@ std::vector<std::byte> ask_for(std::span<const std::byte> build_id, std::uint64_
     return question;
 }
 
-// A header alone, as a collector leaves it that didn't get to record, is none.
+// A file with only a header is what a collector leaves that ended before it recorded.
 bool is_file_with_content(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
@@ -53,7 +53,7 @@ bool is_file_with_content(const std::string& path) {
            std::memcmp(content.data(), header.data(), header.size()) != 0;
 }
 
-// A new file takes the place of one that is there, so that its other names and its owner have nothing to do with it.
+// Replaces an existing file by a new one, so that its other links and its owner have no effect.
 Result<FileDescriptor> open_output(const std::string& path) {
     struct stat status {};
     const bool is_there = ::stat(path.c_str(), &status) == 0;
@@ -106,7 +106,7 @@ bool FileDriver::append_frame(std::span<const std::byte> frame) {
         size_bytes_ += header.size() + frame.size();
         return true;
     }
-    // Away with the part that was written: the frame comes again. Where this fails, too, the file ends cut short.
+    // Removes the partial frame, since it is sent again. If this fails, too, the file ends with a truncated frame.
     if (::ftruncate(fd_.get(), static_cast<off_t>(size_bytes_)) == 0) {
         ::lseek(fd_.get(), static_cast<off_t>(size_bytes_), SEEK_SET);
     }
@@ -114,7 +114,7 @@ bool FileDriver::append_frame(std::span<const std::byte> frame) {
 }
 
 bool FileDriver::sync() {
-    if (::fsync(fd_.get()) == 0 || errno == EINVAL || errno == EROFS) {  // a pipe or device has nothing to sync
+    if (::fsync(fd_.get()) == 0 || errno == EINVAL || errno == EROFS) {  // pipes and devices can't be synced
         return true;
     }
     fail(errno);
@@ -138,7 +138,7 @@ bool FileDriver::send(std::span<const std::byte> frame) {
 Checked<Done> FileDriver::answer(std::span<const std::byte> frame) {
     const auto tag = PERFLEET_TRY(answers_.take(frame));
     if (tag == MessageTag::kBye && sync()) {
-        answers_.finish();  // unsynced it isn't finished: the Bye is repeated
+        answers_.finish();  // otherwise it isn't finished, and the Bye is repeated
     }
     if (tag != MessageTag::kHello && tag != MessageTag::kImageOffers && tag != MessageTag::kImage) {
         return Done{};
@@ -186,7 +186,7 @@ Checked<Done> FileDriver::ask_for_rest(const CapnpReader& reader, const StructVi
     return Done{};
 }
 
-// One at a time; what has no build-id says that there is no other.
+// Requests one image at a time; an entry without a build-id answers that there are no more.
 void FileDriver::ask_for_next() {
     while (!wanted_.empty() && !is_image_awaited_) {
         is_image_awaited_ = !wanted_.front().empty();

@@ -29,7 +29,7 @@ bool LineStream::end_connection() {
     number_ += end_ == End::kHost ? 1 : 0;
     last_.fill(std::byte{0});
     if (end_ == End::kHost) {
-        // Answers to greetings of before would be taken for the next one's.
+        // Discards answers to earlier greetings, which the next greeting would take for its own.
         input_begin_ = 0;
         input_end_ = 0;
         for (std::size_t passed_over = 0; passed_over < kPassedOverBytesMax;) {
@@ -86,7 +86,7 @@ std::size_t LineStream::read(std::span<std::byte> into) {
     }
     std::size_t taken = 0;
     while (taken < into.size() && reported_ < last_.size()) {
-        // The signature has been taken from the line already; what has come since stands behind it.
+        // The signature was already read from the line; later bytes follow it.
         into[taken++] = last_[reported_++];
     }
     while (taken < into.size() && refill() && is_open_) {

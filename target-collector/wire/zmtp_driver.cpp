@@ -6,11 +6,10 @@
 namespace perfleet {
 namespace {
 
-// Larger ones are passed over only up to this size; nothing that a gateway says comes near.
+// Larger messages are skipped only up to this size, far above any message of a gateway.
 constexpr std::uint64_t kSkippedSizeBytesMax = 1U << 20;
 
-// No ZMTP peer takes these, whatever it waits for: as a greeting they name an unknown mechanism, as a frame they are
-// larger than any.
+// Bytes that no ZMTP peer accepts in any state: an unknown mechanism as a greeting, an impossible size as a frame.
 zmtp_layout::ShortBytes refusal() {
     zmtp_layout::ShortBytes bytes;
     bytes.bytes.fill(std::byte{0xff});
@@ -53,7 +52,7 @@ Checked<std::size_t> ZmtpDriver::receive(std::span<std::byte> into) {
         return std::size_t{0};
     }
     has_message_ = false;
-    hear();  // there may have been no room for more
+    hear();  // there may be space for more now
     const auto message = reader_.message();
     if (message.size() > into.size()) {
         return Fault{ErrorCode::kTooLarge, 0, message.size()};
@@ -158,7 +157,7 @@ void ZmtpDriver::check_times() {
     }
 }
 
-// -- what comes in ----------------------------------------------------------------------------------------------------
+// -- input ------------------------------------------------------------------------------------------------------------
 
 void ZmtpDriver::read_bytes() {
     std::size_t read_bytes = 0;
@@ -173,7 +172,7 @@ void ZmtpDriver::read_bytes() {
             hear();
         }
         if (state_ == State::kEnding) {
-            input_end_ = 0;  // read all the same: many streams learn so that their peer has gone
+            input_end_ = 0;  // discards the input; many transports report a closed peer only to readers
             continue;
         }
         const auto step =
@@ -191,7 +190,7 @@ void ZmtpDriver::handle(ZmtpReader::Event event) {
     switch (event) {
         case ZmtpReader::Event::kNone: break;
         case ZmtpReader::Event::kGreeting:
-            // Not before: libzmq closes a connection whose peer goes on before it has spoken.
+            // Not earlier: libzmq closes a connection whose peer continues before libzmq's own greeting.
             is_ready_due_ = true;
             state_ = State::kReady;
             break;
@@ -201,7 +200,7 @@ void ZmtpDriver::handle(ZmtpReader::Event event) {
             ++counts_.handshakes;
             break;
         case ZmtpReader::Event::kPing:
-            // Of several that come while a frame goes out, the last is answered: each answer shows the same.
+            // If several PINGs arrive while a frame is sent, only the last is answered: that shows the same.
             pong_ = zmtp_layout::pong(reader_.ping_context());
             is_pong_due_ = true;
             break;
@@ -213,10 +212,10 @@ void ZmtpDriver::handle(ZmtpReader::Event event) {
     }
 }
 
-// -- what goes out ----------------------------------------------------------------------------------------------------
+// -- output -----------------------------------------------------------------------------------------------------------
 
 bool ZmtpDriver::prepare_head() {
-    // READY stands before everything else that could be due.
+    // READY must precede everything else.
     if (std::exchange(is_greeting_due_, false)) {
         head_ = zmtp_layout::greeting();
     } else if (std::exchange(is_ready_due_, false)) {

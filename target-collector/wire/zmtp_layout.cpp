@@ -25,13 +25,13 @@ void append_integer(ShortBytes& to, std::uint64_t value, std::size_t size_bytes)
     }
 }
 
-// A short text behind its size.
+// A size byte and a short text.
 void append_name(ShortBytes& to, std::string_view name) {
     append_integer(to, name.size(), 1);
     append(to, name);
 }
 
-// Of a command with so much data.
+// Begins a command with data of this size.
 ShortBytes begin_command(std::string_view name, std::size_t data_size_bytes) {
     ShortBytes command;
     append_integer(command, kCommand, 1);

@@ -16,7 +16,7 @@ std::uint64_t big_endian(std::span<const std::byte> bytes) {
     return value;
 }
 
-// Names of properties and commands are ASCII; those of properties in any case.
+// Names of commands and properties are ASCII; those of properties are case-insensitive.
 bool is_same_name(std::span<const std::byte> bytes, std::string_view name, bool any_case) {
     if (bytes.size() != name.size()) {
         return false;
@@ -32,13 +32,13 @@ bool is_same_name(std::span<const std::byte> bytes, std::string_view name, bool 
     return true;
 }
 
-// What a DEALER may be connected to.
+// Whether a DEALER can connect to this socket type.
 bool is_peer_of_dealer(std::span<const std::byte> socket_type) {
     return is_same_name(socket_type, "ROUTER", false) || is_same_name(socket_type, "DEALER", false) ||
            is_same_name(socket_type, "REP", false);
 }
 
-// Takes `size_bytes` from the front of `rest`. False: there are fewer.
+// Takes `size_bytes` from the front of `rest`; false if there are fewer.
 bool take(std::span<const std::byte>& rest, std::uint64_t size_bytes, std::span<const std::byte>& into) {
     if (size_bytes > rest.size()) {
         return false;
@@ -48,7 +48,7 @@ bool take(std::span<const std::byte>& rest, std::uint64_t size_bytes, std::span<
     return true;
 }
 
-// A field behind its size of so many bytes.
+// Takes a field after its size, which has `size_size_bytes` bytes.
 bool take_sized(std::span<const std::byte>& rest, std::size_t size_size_bytes, std::span<const std::byte>& into) {
     std::span<const std::byte> size;
     return take(rest, size_size_bytes, size) && take(rest, big_endian(size), into);
@@ -77,7 +77,7 @@ Checked<ZmtpReader::Step> ZmtpReader::read(std::span<const std::byte> bytes_untr
                 frame_size_bytes_ = frame_size_bytes_ << 8 | integer_of(bytes_untrusted[at++]);
                 if (--size_bytes_left_ == 0) {
                     PERFLEET_TRY(begin_body());
-                    // An empty body has no byte that ends it.
+                    // An empty body ends with its size.
                     if (frame_size_bytes_ == 0) {
                         event = end_frame();
                     }
@@ -108,7 +108,7 @@ Checked<ZmtpReader::Step> ZmtpReader::read(std::span<const std::byte> bytes_untr
 Checked<ZmtpReader::Event> ZmtpReader::take_greeting_byte(std::byte byte) {
     const std::size_t at = greeting_size_bytes_++;
     const std::uint8_t value = integer_of(byte);
-    // What lies between the ends of the signature, and after the mechanism, says nothing to a client.
+    // The bytes inside the signature, and those after the mechanism, don't matter to a client.
     if ((at == 0 && value != zmtp_layout::kSignatureFirst) ||
         (at == zmtp_layout::kSignatureSizeBytes - 1 && value != zmtp_layout::kSignatureLast)) {
         return Fault{ErrorCode::kInvalid, at, value};
@@ -131,7 +131,7 @@ Checked<ZmtpReader::Event> ZmtpReader::take_greeting_byte(std::byte byte) {
 Checked<Done> ZmtpReader::take_flags(std::byte byte) {
     flags_ = integer_of(byte);
     const bool is_known = (flags_ & ~(zmtp_layout::kMore | zmtp_layout::kLong | zmtp_layout::kCommand)) == 0;
-    // A command stands alone, and never within a message; before READY there is nothing else.
+    // Commands have a single frame and can't be inside a message; before READY only commands are allowed.
     if (!is_known || (has(zmtp_layout::kCommand) ? has(zmtp_layout::kMore) || has_parts_ : !is_ready_)) {
         return Fault{ErrorCode::kInvalid, flags_, 0};
     }
@@ -192,7 +192,7 @@ Checked<ZmtpReader::Event> ZmtpReader::end_command() {
         }
         return end_ready(data);
     }
-    // Others, those of later versions too, are no business of a DEALER.
+    // A DEALER ignores other commands, also those of later versions.
     return is_same_name(name, "PING", false) ? end_ping(data) : Checked<Event>{Event::kNone};
 }
 
