@@ -19,13 +19,13 @@ namespace {
 constexpr std::size_t kProgramHeadersMax = 256;
 constexpr std::uint32_t kNoteAlignment = 4;
 
-// Reads exactly the bytes at an offset; false when there aren't that many.
+// Reads exactly these bytes at an offset; false if there are fewer.
 bool read_at(int fd, std::uint64_t offset, std::span<std::byte> into) {
     return read_all_at(fd, offset, into) == into.size();
 }
 
-// Looks through the PT_NOTE segments of an ELF file of one class. `read(offset, span)` gives the file's bytes;
-// `found(notes)` returns true when it has what it wants.
+// Visits the PT_NOTE segments of an ELF file of one class. `read(offset, span)` reads the file; `found(notes)` returns
+// true to stop.
 template <class Header, class ProgramHeader, class Read, class Found>
 bool each_note_segment(Read read, Found found) {
     Header header;
@@ -76,7 +76,7 @@ ImageContentId hash_file(int fd, std::uint64_t file_size_bytes) {
 }  // namespace
 
 std::span<const std::byte> build_id_in_notes(std::span<const std::byte> notes) {
-    constexpr std::uint32_t kNameSize = 4;  // "GNU" with its NUL
+    constexpr std::uint32_t kNameSize = 4;  // "GNU" and its NUL
     while (notes.size() >= sizeof(Elf64_Nhdr)) {
         Elf64_Nhdr note;  // the same in both classes
         std::memcpy(&note, notes.data(), sizeof(note));
@@ -112,7 +112,7 @@ std::span<const std::byte> build_id_in_memory(std::span<const std::byte> elf) {
     each_note(read, [&](std::span<const std::byte> notes) {
         const auto found = build_id_in_notes(notes);
         if (!found.empty()) {
-            // The notes are a copy; the same bytes stand in the image itself.
+            // The notes are a copy; finds the same bytes in the image.
             const auto at = std::search(elf.begin(), elf.end(), notes.begin(), notes.end());
             build_id = elf.subspan(
                 static_cast<std::size_t>(at - elf.begin()) + static_cast<std::size_t>(found.data() - notes.data()),

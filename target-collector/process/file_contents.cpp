@@ -24,7 +24,7 @@ std::int64_t nanoseconds(const timespec& time) {
     return (std::int64_t{time.tv_sec} * 1'000'000'000) + std::int64_t{time.tv_nsec};
 }
 
-// Some file systems (btrfs, overlays) give stat() another device than mappings have: our own mapping tells it.
+// Some file systems (btrfs, overlays) report different devices in stat() and in mappings: maps the file to compare.
 bool is_mapped_on_device(int fd, std::uint64_t device) {
     const auto size_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     void* const place = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -37,16 +37,16 @@ bool is_mapped_on_device(int fd, std::uint64_t device) {
     return mapping && ::makedev(mapping->device_major, mapping->device_minor) == device;
 }
 
-// Empty: the file system doesn't tell.
+// Empty: the file system doesn't report it.
 std::optional<std::uint64_t> generation_of(int fd) {
-    std::uint64_t generation = 0;  // the request is one for a long, but most answer with an int
+    std::uint64_t generation = 0;  // declared for a long, but most file systems write an int
     if (::ioctl(fd, FS_IOC_GETVERSION, &generation) != 0) {
         return std::nullopt;
     }
     return generation & 0xffff'ffffU;
 }
 
-// Opens the file that is mapped if it has this path; empty otherwise.
+// Opens the path if it is the mapped file; otherwise empty.
 FileDescriptor open_same(const std::string& path, const MappedFile& file, struct stat& status) {
     FileDescriptor fd = open_regular_file(path, status);
     if (!fd) {
@@ -86,7 +86,7 @@ FileDescriptor FileContents::open(const MappedFile& file) {
 }
 
 FileContents::Version FileContents::version_of(const struct stat& status) {
-    // Removing a file changes its inode, but not its content.
+    // Removing a file changes its ctime, but not its content.
     return {status.st_dev, status.st_ino, nanoseconds(status.st_nlink > 0 ? status.st_ctim : status.st_mtim),
             static_cast<std::uint64_t>(status.st_size)};
 }
@@ -98,7 +98,7 @@ ImageContentId FileContents::content_when_mapped(const KnownFile& known, const M
     const std::int64_t now = utc_now().value;
     const std::int64_t mapped = now - static_cast<std::int64_t>(monotonic_now_ns() - file.mapped_ns);
     const std::int64_t changed = known.content_since_ns;
-    // A time to come is of a clock that was set.
+    // A time in the future is from a clock that was set meanwhile.
     return changed > mapped && changed <= now ? ImageContentId{} : known.content;
 }
 
@@ -174,7 +174,7 @@ ImageContentId FileContents::of(const MappedFile& file) {
         content = look(map_file_of(file), 0, file);
     }
     if (const KnownFile* const known = find(file); !content && known != nullptr && known->is_generation_sure) {
-        return known->content;  // it can't be reached any more, but no other file has been it
+        return known->content;  // it can't be opened any more, but its inode wasn't reused
     }
     return content.value_or(ImageContentId{});
 }

@@ -32,11 +32,11 @@ ImageContentId content_of_notes(const std::string& path) {
     return ImageContentId::from(build_id_in_notes(std::as_bytes(std::span(notes->data(), notes->size()))), false);
 }
 
-// As schemas/wire/README.md has them, as many as a content may hold.
+// Formatted as in schemas/wire/README.md, as many symbols as fit.
 std::string text_of(std::vector<KernelSymbol> symbols, std::uint64_t start) {
     std::stable_sort(symbols.begin(), symbols.end(),
                      [](const KernelSymbol& a, const KernelSymbol& b) { return a.address < b.address; });
-    constexpr std::size_t kOffsetSizeBytes = 12;  // with what stands between, about
+    constexpr std::size_t kOffsetSizeBytes = 12;  // about, with separators
     std::size_t size_bytes = 0;
     for (const KernelSymbol& symbol : symbols) {
         size_bytes += kOffsetSizeBytes + symbol.name.size();
@@ -198,7 +198,7 @@ KernelImages KernelImages::of(Image kernel, std::vector<Image> modules) {
 }
 
 void KernelImages::intern(ImageTable& table) {
-    // The table has room: they come first, and are never swept.
+    // Interned first: the table has space, and they are never removed.
     kernel_index_ = table.intern(kernel_).value_or(0);
     for (Module& module : modules_) {
         module.index = table.intern(module.image).value_or(kernel_index_);

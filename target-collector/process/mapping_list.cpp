@@ -14,7 +14,7 @@ bool MappingList::add(const Mapping& mapping) {
                                             [&](const Mapping& other) { return other.end <= mapping.start; });
     const auto last =
         std::partition_point(first, mappings_.end(), [&](const Mapping& other) { return other.start < mapping.end; });
-    // What is left of the first and the last that it covers.
+    // The new mapping, and the remains of the first and last mapping that it overlaps.
     Mapping kept[3];
     std::size_t kept_count = 0;
     if (first != last && first->start < mapping.start) {

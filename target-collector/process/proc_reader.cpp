@@ -74,7 +74,7 @@ std::optional<std::uint32_t> proc_pid_of_thread(std::uint32_t tid) {
 }
 
 std::optional<std::uint32_t> parent_in_stat(std::string_view text) {
-    // pid (name) state parent …; the name may hold anything, a parenthesis too
+    // pid (name) state parent …; the name may contain anything, even a parenthesis
     constexpr std::size_t kFromNameEnd = 4;
     const std::size_t name_end = text.rfind(')');
     std::uint32_t parent = 0;
@@ -111,7 +111,7 @@ std::optional<std::uint64_t> proc_start_ticks(std::uint32_t pid) {
 }
 
 std::optional<std::uint64_t> proc_code_start(std::uint32_t pid) {
-    constexpr std::uint64_t kHidden = 1;  // what the kernel shows to whom it doesn't tell
+    constexpr std::uint64_t kHidden = 1;  // what the kernel shows without permission
     const auto status = read_small_file("/proc/" + std::to_string(pid) + "/stat", kStatSizeBytesMax);
     const auto start = status.ok() ? number_in_stat(*status, 26) : std::nullopt;
     return start && *start > kHidden ? start : std::nullopt;

@@ -36,7 +36,7 @@ Thread* ProcessTable::find_or_add_thread(std::uint32_t pid, std::uint32_t tid) {
         if (found->second.pid == pid) {
             return &found->second;
         }
-        remove_thread(tid);  // the number is used again and nobody told of the exit
+        remove_thread(tid);  // the number is reused, and its exit wasn't recorded
     }
     Process* const process = threads_.size() < kThreadsMax ? find_or_add(pid) : nullptr;
     if (process == nullptr) {
@@ -118,7 +118,7 @@ void ProcessTable::add_mapping(std::uint32_t pid, const Mapping& mapping) {
     if (process == nullptr) {
         return;
     }
-    // Nobody else can come to share a list that only this process holds: changing it in place is safe.
+    // With only one owner, no other can appear meanwhile, so changing the list in place is safe.
     if (process->mappings.use_count() > 1) {
         process->mappings = std::make_shared<MappingList>(*process->mappings);
     }

@@ -15,7 +15,7 @@ void resolve_stack(std::span<const std::uint64_t> words, const MappingList& mapp
     stack.truncated_count = 0;
     std::uint64_t context = perf::context::kUser;
     bool is_leaf = true;
-    bool is_behind_interpreter = false;  // none of its frames stands there yet
+    bool is_behind_interpreter = false;  // the last frame is native: the interpreter's own if a Python frame follows
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::uint64_t word = words[i];
         if (word >= perf::context::kMax) {

@@ -57,8 +57,7 @@ void StackUnwinder::unwind(UnwindRegisters registers, const StackCopy& stack, st
     const std::size_t count_max = std::min<std::size_t>(depth_max, chain.addresses.size());
     bool is_return_address = false;
     for (;;) {
-        // A call that never returns may be the last instruction of its function: a return address belongs to what is
-        // before it.
+        // A return address belongs to the instruction before it: a call that never returns may end its function.
         const std::uint64_t place = registers.pc - (is_return_address ? 1 : 0);
         const Mapping* const mapping = mappings.find(place);
         if (mapping == nullptr && is_return_address) {
@@ -82,7 +81,7 @@ void StackUnwinder::unwind(UnwindRegisters registers, const StackCopy& stack, st
                 registers = caller;
                 end.reset();
             } else if (frame_end == UnwindEnd::kOutermost) {
-                end = frame_end;  // a thread of a program with frame pointers ends so
+                end = frame_end;  // the normal end of a thread with frame pointers
             }
         }
         if (end) {

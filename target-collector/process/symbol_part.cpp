@@ -29,7 +29,7 @@ Error too_large(PartKind kind) {
             kind == PartKind::kSymbols ? "its symbol tables are too large" : "its debug information is too large"};
 }
 
-// What says which line and which inlined function an address is.
+// Whether the section maps addresses to lines and inlined functions.
 bool is_of_lines(std::string_view name) {
     if (name == ".gnu_debugaltlink") {
         return true;
@@ -126,14 +126,14 @@ private:
             if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) {
                 is_kept_[i] = true;
                 is_stripped_ = is_stripped_ && section.sh_type != SHT_SYMTAB;
-                has_symbols_ = has_symbols_ || section.sh_size > section.sh_entsize;  // the first names nothing
+                has_symbols_ = has_symbols_ || section.sh_size > section.sh_entsize;  // the first entry is empty
                 if (section.sh_link < sections_.size()) {
                     is_kept_[section.sh_link] = true;
                 }
-            } else if (name == ".gnu_debugdata") {  // the symbols of functions that .dynsym lacks, by xz
+            } else if (name == ".gnu_debugdata") {  // xz-compressed symbols that .dynsym lacks
                 is_kept_[i] = true;
                 has_symbols_ = has_symbols_ || section.sh_size > 0;
-            } else if (name == ".eh_frame_hdr") {  // where functions begin that no symbol names
+            } else if (name == ".eh_frame_hdr") {  // start addresses of functions without symbols
                 functions = i;
             } else if (name == ".rela.plt" || name == ".rel.plt" || name == ".plt.sec" || name == ".plt.got" ||
                        (name == ".rela.dyn" && section.sh_size <= kRelocationsSizeBytesMax)) {
@@ -197,7 +197,7 @@ private:
             at += aligned(section.sh_size);
         }
         for (Segment& segment : segments_) {
-            segment.p_type = segment.p_type == PT_NOTE ? PT_NULL : segment.p_type;  // its content isn't there
+            segment.p_type = segment.p_type == PT_NOTE ? PT_NULL : segment.p_type;  // its content isn't copied
         }
         header_.e_phoff = sizeof(Header);
         header_.e_shoff = static_cast<decltype(header_.e_shoff)>(sections_at);

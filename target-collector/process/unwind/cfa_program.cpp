@@ -7,7 +7,7 @@
 namespace perfleet {
 namespace {
 
-// The registers of a machine that are followed, by their numbers in DWARF.
+// DWARF numbers of a machine's registers that are tracked.
 struct FollowedRegisters {
     std::uint64_t stack_pointer;
     std::uint64_t frame_pointer;
@@ -32,7 +32,7 @@ constexpr std::uint8_t kOpGreaterOrEqual = 0x2a;
 constexpr std::uint8_t kOpLiteral0 = 0x30;
 constexpr std::uint8_t kOpRegister0 = 0x70;  // DW_OP_breg0: its value plus an offset
 
-// A register plus an offset, perhaps what stands in memory there, perhaps plus something.
+// A register plus an offset; optionally the memory there; optionally plus a constant.
 struct SimpleExpression {
     std::uint64_t base_register = 0;
     std::int64_t offset = 0;
@@ -64,7 +64,7 @@ std::optional<SimpleExpression> simple_expression(std::span<const std::byte> byt
     return cursor.failed() || !cursor.at_end() ? std::nullopt : std::optional{simple};
 }
 
-// What linkers write for x86-64's PLT: rsp + 8 + ((rip & 15) >= N) << 3. Gives N.
+// The expression that linkers write for x86-64's PLT: rsp + 8 + ((rip & 15) >= N) << 3. Returns N.
 std::optional<std::int32_t> stub_threshold(std::span<const std::byte> bytes) {
     DwarfCursor cursor{bytes};
     const bool begins =
@@ -86,7 +86,7 @@ bool fits(std::int64_t value) {
     return value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
 }
 
-// False: it can't be said in a rule.
+// False: a rule can't express it.
 bool take_cfa(const FollowedRegisters& registers, const FrameState& state, UnwindRule& rule) {
     SimpleExpression simple{state.cfa_register, state.cfa_offset, false, 0};
     if (!state.cfa_expression.empty()) {
@@ -148,7 +148,7 @@ UnwindRule rule_of(UnwindMachine machine, const FrameState& state, bool is_signa
         rule.cfa_base = CfaBase::kOutermost;
         return rule;
     }
-    // Who doesn't say where the frame pointer is, doesn't need it.
+    // Code that doesn't define the frame pointer's place doesn't change the register.
     RegisterPlace frame_pointer = state.frame_pointer;
     if (frame_pointer.kind == RegisterPlace::Kind::kUndefined) {
         frame_pointer = {};
@@ -182,7 +182,7 @@ public:
 
     [[nodiscard]] const FrameState& state() const { return state_; }
 
-    // Up to the next instruction that moves on; kRow: by how much is in `delta`.
+    // Runs up to the next advance of the address. kRow: `delta` is the advance.
     Step run_to_next_row(std::uint64_t& delta) {
         while (!cursor_.at_end()) {
             const auto op = cursor_.fixed<std::uint8_t>();
@@ -203,7 +203,7 @@ public:
     }
 
 private:
-    // kEnd: on to the next instruction.
+    // kEnd: continue with the next instruction.
     Step run_extended(std::uint8_t op, std::uint64_t& delta) {
         switch (op) {
             case 0x00: break;  // DW_CFA_nop
@@ -269,21 +269,21 @@ private:
                 set(number, RegisterPlace::Kind::kOther);
                 break;
             }
-            case 0x2d: break;                        // DW_CFA_AARCH64_negate_ra_state: signatures are taken off anyway
+            case 0x2d: break;                        // DW_CFA_AARCH64_negate_ra_state: signatures are removed anyway
             case 0x2e: (void)cursor_.uleb(); break;  // DW_CFA_GNU_args_size
             case 0x2f: {                             // DW_CFA_GNU_negative_offset_extended
                 const std::uint64_t number = cursor_.uleb();
                 set_offset(number, negated(scaled(static_cast<std::int64_t>(cursor_.uleb()))));
                 break;
             }
-            default: return Step::kBroken;  // DW_CFA_set_loc among them, which no linker writes
+            default: return Step::kBroken;  // includes DW_CFA_set_loc, which no linker writes
         }
         return Step::kEnd;
     }
 
     [[nodiscard]] Step moved() const { return cursor_.failed() ? Step::kBroken : Step::kRow; }
 
-    // Hostile factors wrap; what doesn't fit a rule is refused later.
+    // Malicious factors wrap; values that don't fit a rule are refused later.
     [[nodiscard]] std::int64_t scaled(std::int64_t value) const {
         return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) *
                                          static_cast<std::uint64_t>(cie_.data_alignment));
@@ -325,7 +325,7 @@ private:
     const FollowedRegisters& registers_;
     const FrameCie& cie_;
     FrameState state_;
-    const FrameState* restorable_;  // by DW_CFA_restore
+    const FrameState* restorable_;  // for DW_CFA_restore
     DwarfCursor cursor_;
     std::vector<FrameState> remembered_;
 };
@@ -362,7 +362,7 @@ bool frame_rows(UnwindMachine machine, const FrameCie& cie, const FrameState& in
         }
         offset += delta;
         if (delta == 0 && !rows.empty() && rows.back().address == fde.address + offset) {
-            // The same place once more: what follows counts.
+            // Another row at the same address replaces this one.
             rows.pop_back();
         }
     }

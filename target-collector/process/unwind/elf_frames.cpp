@@ -35,7 +35,7 @@ public:
             return broken_image();
         }
         PERFLEET_TRY(read_sections());
-        // An image in memory, or one that is stripped of its section headers.
+        // The image is in memory, or has no section headers.
         if (frames_.sections.empty()) {
             PERFLEET_TRY(read_by_header());
         }
@@ -112,14 +112,14 @@ private:
                 return done;
             }
         }
-        // What .eh_frame says comes first.
+        // .eh_frame has priority.
         std::stable_partition(frames_.sections.begin(), frames_.sections.end(),
                               [](const FrameSection& section) { return !section.is_debug_frame; });
         return Done{};
     }
 
-    // .eh_frame_hdr, which PT_GNU_EH_FRAME names, begins with a pointer to .eh_frame. Its size isn't told: up to the
-    // end of its segment, it ends itself by a length of 0.
+    // .eh_frame_hdr, found by PT_GNU_EH_FRAME, begins with a pointer to .eh_frame. The size is unknown: it ends with a
+    // length of 0, or with its segment.
     Result<Done> read_by_header() {
         struct {
             std::uint8_t version, pointer_encoding, count_encoding, table_encoding;
@@ -153,8 +153,8 @@ private:
         if (offset > size_bytes_ || size_bytes > size_bytes_ - offset) {
             return broken_image();
         }
-        // One of each kind: images that are linked have no more, and others may name millions of bytes thousands of
-        // times.
+        // One section of each kind: linked images have no more, and a malicious one could name the same millions of
+        // bytes thousands of times.
         for (const FrameSection& other : frames_.sections) {
             if (other.is_debug_frame == is_debug_frame) {
                 return Done{};

@@ -9,7 +9,7 @@
 namespace perfleet {
 namespace {
 
-// DW_EH_PE_…: how a pointer is written, and what it counts from.
+// DW_EH_PE_…: the format of a pointer, and its base.
 constexpr std::uint8_t kPointerAbsolute8 = 0x00;
 constexpr std::uint8_t kPointerOmitted = 0xff;
 constexpr std::uint8_t kPointerFormMask = 0x0f;
@@ -54,12 +54,12 @@ private:
     struct Entry {
         std::uint64_t at = 0;
         std::uint64_t end = 0;
-        std::span<const std::byte> body;  // behind the CIE's id or pointer
+        std::span<const std::byte> body;  // after the CIE id or pointer
         bool is_cie = false;
         std::uint64_t cie_at = 0;  // of an FDE
     };
 
-    // Empty: the section ends here.
+    // Empty: end of the section.
     [[nodiscard]] std::optional<Entry> entry_at(std::uint64_t at) const {
         if (at >= bytes_.size()) {
             return std::nullopt;
@@ -81,7 +81,7 @@ private:
         entry.at = at;
         entry.end = bytes_.size() - cursor.rest().size();
         const std::uint64_t id_at = entry.end - length;
-        // The id of .eh_frame has 4 bytes in both lengths.
+        // In .eh_frame the id has 4 bytes with both length formats.
         const bool is_id_long = is_long && section_.is_debug_frame;
         const std::uint64_t id = is_id_long ? body.fixed<std::uint64_t>() : body.fixed<std::uint32_t>();
         if (body.failed()) {
@@ -92,13 +92,13 @@ private:
             entry.cie_at = id;
         } else {
             entry.is_cie = id == 0;
-            entry.cie_at = id_at - id;  // past the beginning where it is a lie: then nothing stands there
+            entry.cie_at = id_at - id;  // a wrong pointer leads outside of the section, where no entry is found
         }
         entry.body = body.rest();
         return entry;
     }
 
-    // Empty: it can't be understood.
+    // Empty: the CIE isn't supported.
     std::optional<std::uint32_t> cie_index(std::uint64_t at) {
         const auto [known, is_new] = cies_by_place_.try_emplace(at, std::nullopt);
         if (is_new) {
@@ -124,7 +124,7 @@ private:
         (void)cursor.take(augmentation.size() + 1);
         FrameCie cie;
         if (version == 4 && (cursor.fixed<std::uint8_t>() != 8 || cursor.fixed<std::uint8_t>() != 0)) {
-            return std::nullopt;  // addresses of other sizes, or with segments
+            return std::nullopt;  // unsupported address size, or segments
         }
         cie.code_alignment = cursor.uleb();
         cie.data_alignment = cursor.sleb();

@@ -76,7 +76,7 @@ void append(std::string& text, const Value* values, std::size_t count) {
     text.append(reinterpret_cast<const char*>(values), count * sizeof(Value));
 }
 
-// The bytes that follow, as values; there are so many.
+// Takes `count` values from the front; the caller has checked the size.
 template <class Value>
 std::vector<Value> take(std::span<const std::byte>& bytes, std::size_t count) {
     std::vector<Value> values(count);

@@ -6,7 +6,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kWordBytes = StackCopy::kWordBytes;
-// AArch64: addresses of user space have 48 bits, above them may be a signature (pointer authentication) or a tag.
+// AArch64: user addresses have 48 bits; the upper bits may be a signature (pointer authentication) or a tag.
 constexpr std::uint64_t kAddressMaskAarch64 = (std::uint64_t{1} << 48U) - 1;
 
 std::uint64_t plus(std::uint64_t address, std::int32_t offset) {
@@ -17,7 +17,7 @@ std::uint64_t code_address(UnwindMachine machine, std::uint64_t address) {
     return machine == UnwindMachine::kAarch64 ? address & kAddressMaskAarch64 : address;
 }
 
-// Places of a rule, read with the registers at hand. What can't be read is noted in `end`.
+// Evaluates the places of a rule with the current registers. `end` has the reason if one can't be read.
 class RuleReader {
 public:
     RuleReader(const StackCopy& stack, const UnwindRegisters& registers) : stack_{stack}, registers_{registers} {}
@@ -116,7 +116,7 @@ std::optional<UnwindEnd> unwind_step(UnwindMachine machine, const UnwindRule& ru
     if (reader.failed()) {
         return reader.end();
     }
-    // A signal may be handled on a stack of its own. Else stacks grow downwards, and only a function that has pushed
+    // A signal may be handled on another stack. Otherwise stacks grow downwards, and only a function that has pushed
     // nothing (AArch64) has its caller's stack pointer.
     const bool moves_on =
         caller.sp > registers.sp || rule.is_signal_frame ||

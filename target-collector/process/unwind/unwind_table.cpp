@@ -27,7 +27,7 @@ public:
         std::uint64_t end = 0;
         for (const Function& function : functions_) {
             if (function.file_offset < end) {
-                continue;  // it says something else of the same code: the first counts
+                continue;  // overlaps an earlier function: the first one counts
             }
             add_gap(end, function.file_offset);
             add_rows(function);
@@ -51,7 +51,7 @@ private:
         const FrameState* initial = nullptr;
     };
 
-    // Between functions. The entry of a program, which nothing calls, often has no unwind information, as in ld.so.
+    // Adds rows between functions. A program's entry, which has no caller, often lacks unwind information (ld.so).
     void add_gap(std::uint64_t begin, std::uint64_t end) {
         const std::uint64_t entry = file_offset_of(frames_.entry).value_or(0);
         if (end - begin > kUnwindPaddingBytesMax && begin != 0 && begin != entry) {
@@ -68,7 +68,7 @@ private:
     [[nodiscard]] std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const {
         for (const CodeSegment& one : frames_.code) {
             if (address >= one.address && address - one.address < one.size_bytes) {
-                // Places have 32 bits.
+                // Table offsets have 32 bits.
                 const std::uint64_t offset = one.file_offset + (address - one.address);
                 return offset <= std::numeric_limits<std::uint32_t>::max() - kUnwindEntryBytesMax
                            ? std::optional{offset}
@@ -83,7 +83,7 @@ private:
         table_.refused_count_ += entries.refused_count;
         std::vector<std::optional<FrameState>>& states = states_.emplace_back();
         for (const FrameCie& cie : entries.cies) {
-            // Entries may overlap: no more is run than stands there once.
+            // Entries may overlap; in total, no more instructions are run than the sections have bytes.
             instructions_left_ -= std::min(instructions_left_, cie.instructions.size());
             states.push_back(instructions_left_ > 0 ? initial_frame_state(frames_.machine, cie) : std::nullopt);
         }
@@ -92,7 +92,7 @@ private:
                 return fde.address >= one.address && fde.address - one.address < one.size_bytes;
             });
             if (segment == frames_.code.end()) {
-                continue;  // of code that the linker left out
+                continue;  // code that the linker discarded
             }
             fde.size_bytes = std::min(fde.size_bytes, segment->size_bytes - (fde.address - segment->address));
             const std::uint64_t offset = segment->file_offset + (fde.address - segment->address);

@@ -19,8 +19,8 @@ constexpr std::size_t kTextSizeBytesMax = 256U << 10U;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr int kHandleOfKernfs = 0xfe;  // FILEID_KERNFS
 
-// Where the hierarchy that perf_event is in is mounted as a whole: its own one of version 1, else version 2's. Empty:
-// nowhere.
+// The mount point of the hierarchy with perf_event: a version 1 hierarchy if there is one, otherwise version 2. Empty
+// if none is mounted as a whole.
 std::string root_in_text(std::string_view mounts) {
     std::string root;
     while (!mounts.empty()) {
@@ -91,7 +91,7 @@ CgroupWatch::Path CgroupWatch::path_of(std::uint64_t id) {
     if (const auto found = paths_.find(id); found != paths_.end() || id == 0 || root_fd_.get() < 0) {
         return found != paths_.end() ? found->second : nullptr;
     }
-    // The id is what the folder's handle consists of.
+    // The id is the content of the folder's file handle.
     alignas(file_handle) std::array<std::byte, sizeof(file_handle) + sizeof(id)> bytes{};
     auto* const handle = reinterpret_cast<file_handle*>(bytes.data());
     handle->handle_bytes = sizeof(id);
@@ -126,7 +126,7 @@ bool CgroupWatch::look(Process& process, std::uint64_t id, std::uint64_t now_ns)
     if (!may_read(now_ns)) {
         process.cgroup_read_ns = 0;
     } else {
-        // The kernel's may be one above: where no controller was ever handed down, perf_event's isn't either.
+        // The cgroup of perf_event may be a parent: controllers may not be enabled further down.
         const auto text = read_small_file("/proc/" + std::to_string(process.pid) + "/cgroup", kTextSizeBytesMax);
         auto cgroup = text.ok() ? cgroup_in_text(*text) : std::nullopt;
         if (cgroup && (path == nullptr || cgroup->size() > path->size())) {

@@ -1,4 +1,4 @@
-// PerfSource: from BPF programs that unwind to frame pointers, where the kernel drops too many samples of the former.
+// PerfSource: switches from BPF unwinding to frame pointers if the kernel drops too many BPF samples.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,9 +14,9 @@ namespace perfleet {
 namespace {
 
 constexpr double kDroppedShareMax = 0.1;
-constexpr int kRoundsMax = 8;  // until no thread is found that another one has started meanwhile
+constexpr int kRoundsMax = 8;  // rounds to find threads that were started meanwhile
 
-// Until drain() takes those that are written by now.
+// Waits until a drain() takes all records written so far.
 void wait_for_records() {
     const timespec pause{0, 2'000'000};
     ::nanosleep(&pause, nullptr);
@@ -35,7 +35,7 @@ void PerfSource::reconsider_unwinder() {
     options_.may_follow_frame_pointers = false;
     const auto done = follow_frame_pointers();
     if (done.ok()) {
-        // What was written before it is still counted as dropped.
+        // Samples from before the switch still count as dropped.
         held_readings_ = events_->read_all();
         wait_for_records();
         drain();
@@ -52,9 +52,9 @@ void PerfSource::reconsider_unwinder() {
     log_(done.ok() ? std::string{text.data()} : std::string{text.data()} + "; " + done.error().message);
 }
 
-// A thread that starts meanwhile has inherited the new events if its parent had them by then.
+// A thread that starts meanwhile inherits the new events only if its parent already had them.
 Result<Done> PerfSource::follow_frame_pointers() {
-    std::unordered_map<std::uint32_t, std::uint64_t> opened;  // by thread: since when it has them
+    std::unordered_map<std::uint32_t, std::uint64_t> opened;  // by thread: when its new events were opened
     std::vector<SeenFork> forks;
     for (int round = 0; !events_->is_system_wide() && round < kRoundsMax; ++round) {
         std::vector<std::uint32_t> tids;

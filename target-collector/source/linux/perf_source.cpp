@@ -23,21 +23,21 @@
 namespace perfleet {
 namespace {
 
-// A record is published within this time of its stamp, unless its CPU was taken away just then.
+// A record is published within this time after its timestamp, unless its CPU was preempted just then.
 constexpr std::uint64_t kPublishDelayNs = 1'000'000;
 constexpr std::uint64_t kPublishDelayHurriedNs = 50'000;
 constexpr std::uint64_t kExitedKeptNs = 5'000'000'000;    // for the last samples of a process
-constexpr std::uint64_t kMissingLookNs = 60'000'000'000;  // between two looks for ends that no record reported
-constexpr std::uint64_t kEpochPauseNs = 200'000'000;      // between epochs, when definitions can't get through
-constexpr std::uint64_t kResyncPauseNs = 10'000'000'000;  // between epochs that lost side-band records make necessary
+constexpr std::uint64_t kMissingLookNs = 60'000'000'000;  // between searches for exits that no record reported
+constexpr std::uint64_t kEpochPauseNs = 200'000'000;      // between epochs while definitions are lost
+constexpr std::uint64_t kResyncPauseNs = 10'000'000'000;  // between epochs that lost side-band records cause
 constexpr std::uint64_t kPeriodsDrawnEveryNs = 10'000'000'000;
-constexpr std::uint64_t kWaitMs = 250;       // when rings call by themselves
-constexpr std::uint64_t kWaitProbesMs = 10;  // rings of probes don't
+constexpr std::uint64_t kWaitMs = 250;       // if rings wake the collector
+constexpr std::uint64_t kWaitProbesMs = 10;  // rings of probes don't wake it
 constexpr std::uint64_t kWaitHurriedMs = 1;
-constexpr std::uint32_t kDrainsOfAll = 2;          // the first may find no room for all that is in a ring
-constexpr std::uint64_t kNamesWorthAWarning = 20;  // samples without them
+constexpr std::uint32_t kDrainsOfAll = 2;          // the first may have no space for everything in a ring
+constexpr std::uint64_t kNamesWorthAWarning = 20;  // samples without names
 constexpr std::uint32_t kShortEpochsMax = 3;
-constexpr std::uint32_t kNoThread = 0xffff'ffff;  // of a counter that many threads share
+constexpr std::uint32_t kNoThread = 0xffff'ffff;  // of a counter shared by many threads
 
 ImageIndex intern_kernel_and_unknown(KernelImages& kernel, ImageTable& images) {
     kernel.intern(images);
@@ -163,7 +163,7 @@ std::uint64_t PerfSource::wait_ms_max() const {
     return is_hurried ? kWaitHurriedMs : probes_ != nullptr ? kWaitProbesMs : kWaitMs;
 }
 
-// So much waits that a record out of order is better than one lost.
+// True if so much is waiting that a record out of order is better than a lost one.
 bool PerfSource::is_behind() const {
     return std::any_of(events_->rings().begin(), events_->rings().end(),
                        [](const auto& ring) { return ring->unread_bytes() > ring->waiting_bytes_max() / 4; });
@@ -172,7 +172,7 @@ bool PerfSource::is_behind() const {
 void PerfSource::drain() {
     ++drain_count_;
     const std::uint64_t before = now().value;
-    // Sample rings first: whatever made a sample possible (a mapping, a fork) is then sure to be visible, too.
+    // Sample rings first: then records of what a sample depends on (a mapping, a fork) are visible, too.
     reader_.show();
     stacks_.take_codes();
     stacks_.refresh_code(before);
@@ -218,7 +218,7 @@ void PerfSource::pass_until(std::uint64_t time_limit) {
     }
 }
 
-// False while the epoch is broken and it is too early for another one: nothing could be understood.
+// False if the epoch is over and it is too early for the next one: rows could not be resolved.
 bool PerfSource::can_go_on() {
     if (!sink_->epoch_is_over()) [[likely]] {
         return true;
@@ -292,7 +292,7 @@ void PerfSource::take_sample(const RecordBytes& record, std::size_t cpu_index) {
     watch_cgroup(sample.pid, sample.cgroup, cpu);
     StackNumber stack = stacks_.stack_of(sample, origin->event_index, *definitions_, *sink_, time_);
     if (sink_->epoch_is_over()) [[unlikely]] {
-        // Its own definitions were lost, or the bucket ended.
+        // The stack's definitions were lost, or the bucket ended.
         if (!can_go_on()) {
             sink_->count_lost(series, CountName::kLostRingFull, 1);
             return;
@@ -313,7 +313,7 @@ void PerfSource::take_sample(const RecordBytes& record, std::size_t cpu_index) {
 
 void PerfSource::take_leaving(const SourceSample& sample, StackNumber stack) {
     const Process* const process = processes_.find(sample.pid);
-    // Threads of the kernel have no mappings; the idle ones are of process 0.
+    // Kernel threads have no mappings; idle threads belong to process 0.
     if (sample.tid == 0 || process == nullptr || process->mappings->mappings().empty()) {
         return;
     }
@@ -380,7 +380,7 @@ void PerfSource::append_off_cpu(const SourceSample& sample, std::uint32_t cpu, S
     if (time.blocked_ns == 0) {
         return;
     }
-    // A stack of one frame that isn't code.
+    // A stack with one frame that isn't code: the waking thread.
     const auto waker = images_.intern({std::string{time.waker}, image_flags::kUnknown, 0, 0, {}});
     const std::array frame{ResolvedFrame{waker.value_or(unknown_image_), time.waker_tid}};
     const StackNumber waker_stack = waker ? definitions_->stack(frame, Ticks{time_}) : kEmptyStack;
@@ -505,13 +505,13 @@ void PerfSource::take_side_band(const RecordBytes& record) {
             return;
         }
     } else {
-        return;  // of no meaning to us
+        return;  // not used
     }
     sink_->count_lost(kTaskSeries, CountName::kLostRingFull, 1);
 }
 
 void PerfSource::take_map(const RecordBytes& record, const RecordTrailer& trailer) {
-    // Not a build-id, whatever it says: Linux 6.18 sets the bit for everybody when anybody asks for build-ids.
+    // Linux 6.18 sets this bit for all events if any of them asks for build-ids, so it is ignored.
     RecordBytes plain = record;
     plain.misc &= static_cast<std::uint16_t>(~perf::misc::kMmapBuildId);
     const auto map = read_map(plain, kCommonLayout);
@@ -629,7 +629,7 @@ bool PerfSource::all_processes_ended() const {
         return !any_runs;
     }
     processes_.each_process([&](const Process& process) {
-        // The record of its end may have been lost.
+        // The exit record may have been lost.
         any_runs = any_runs || (process.thread_count > 0 && ::kill(static_cast<pid_t>(process.pid), 0) == 0);
     });
     return !any_runs;
@@ -664,7 +664,7 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
         off_cpu_->enable(order.command == ControlCommand::kStart);  // all three events
     }
     if (is_switch && probes_ != nullptr && !event_index) {
-        drain();  // what came before it
+        drain();  // take earlier rows first
         probes_->record(order.command == ControlCommand::kStart);
     }
     Ticks time = now();
@@ -672,7 +672,7 @@ ControlAnswer PerfSource::take_request(const ControlRequest& order) {
         case ControlCommand::kStart: events_->start(event_index); break;
         case ControlCommand::kStop:
             events_->stop(event_index);
-            time = now();  // no sample comes after it
+            time = now();  // no sample is later
             break;
         case ControlCommand::kSetFrequency:
         case ControlCommand::kSetPeriod: {
@@ -716,7 +716,7 @@ void PerfSource::append_request(const ControlRequest& order, Ticks time) {
     sink_->append({{Kind::kControl, kNoEvent}, time, row});
 }
 
-// What an operator requests is wanted from now on.
+// A requested rate becomes the wanted one.
 Result<Done> PerfSource::set_rate(std::optional<std::uint32_t> event_index, const SamplingRate& rate) {
     auto done = events_->change_rate(event_index, rate, now().value);
     for (std::uint32_t i = 0; done.ok() && i < wanted_hz_.size(); ++i) {
@@ -767,7 +767,7 @@ void PerfSource::finish() {
     }
     events_->disable();
     reader_.stop();
-    for (int round = 0; round < 2; ++round) {  // what waited left no room for all of a ring
+    for (int round = 0; round < 2; ++round) {  // the first round may have no space for a whole ring
         reader_.show();
         stacks_.take_codes();
         pass_until(~0ULL);

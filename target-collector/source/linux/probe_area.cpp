@@ -15,7 +15,7 @@
 namespace perfleet {
 namespace {
 
-// A program that could shorten it would end whoever reads behind its end.
+// If a program could shrink the file, readers beyond its end would be killed by SIGBUS.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 }  // namespace
@@ -37,7 +37,7 @@ Result<std::unique_ptr<ProbeArea>> ProbeArea::take(std::uint32_t pid, int its_fd
     const std::string what = "can't take the probes' memory of process " + std::to_string(pid);
     const FileDescriptor process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
     std::unique_ptr<ProbeArea> area{new ProbeArea};
-    // No open(): that alone could do something to what stands behind a name in /proc.
+    // Not open(): opening a path in /proc may have side effects on the file.
     area->fd_.reset(process ? static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), its_fd, 0)) : -1);
     if (!area->fd_) {
         return error_from_errno(errno, what);
@@ -45,7 +45,7 @@ Result<std::unique_ptr<ProbeArea>> ProbeArea::take(std::uint32_t pid, int its_fd
     struct statfs system {};
     struct stat status {};
     const int seals = ::fcntl(area->fd_.get(), F_GET_SEALS);
-    // Of a huge page's file the kernel may have no page when it is touched.
+    // A file on huge pages may have no free page when it is touched.
     if (::fstatfs(area->fd_.get(), &system) != 0 || system.f_type != TMPFS_MAGIC ||
         ::fstat(area->fd_.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
         static_cast<std::uint64_t>(status.st_size) != PERFLEET_PROBE_AREA_SIZE || seals < 0 ||

@@ -23,7 +23,7 @@ constexpr unsigned kKnocksMax = 100;
 constexpr std::size_t kProgramReportsMax = 16;
 constexpr std::size_t kProcStatusSizeBytesMax = 65'536;
 
-// False: errno says why.
+// False: see errno.
 bool read_door(std::uint32_t pid, std::uint64_t address, perfleet_probe_door& door) {
     const iovec here{&door, sizeof(door)};
     const iovec there{reinterpret_cast<void*>(address), sizeof(door)};
@@ -36,12 +36,12 @@ bool switch_probes(std::uint32_t pid, std::uint64_t door, std::uint32_t is_on) {
     return ::process_vm_writev(static_cast<pid_t>(pid), &here, 1, &there, 1, 0) == static_cast<ssize_t>(sizeof(is_on));
 }
 
-// A collector's id, as it stands in memory that the program may have written.
+// Whether a collector is running; the pid is from memory that the program can write.
 bool is_running(std::uint64_t pid) {
     return pid > 0 && pid <= INT_MAX && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
 }
 
-// Why its probes must not be switched on; empty: they may be.
+// Why the process's probes must not be enabled; empty if they may.
 std::string obstacle_of(std::uint32_t pid) {
     const std::string folder = "/proc/" + std::to_string(pid);
     struct stat its {};
@@ -147,7 +147,7 @@ void ProbePrograms::serve(std::uint32_t pid, Program& program) {
         if (errno == EPERM) {
             leave_alone(pid, program, "no right to trace it (its user, or CAP_SYS_PTRACE; kernel.yama.ptrace_scope)");
         } else {
-            program.state = State::kLeftAlone;  // it has ended, or is about to run another program
+            program.state = State::kLeftAlone;  // it has ended, or is in execve()
         }
         return;
     }
@@ -156,14 +156,14 @@ void ProbePrograms::serve(std::uint32_t pid, Program& program) {
         return;
     }
     if (door.is_lent != 0) {
-        return;  // the collector that started it has it
+        return;  // the collector that started it records it
     }
     if (door.area_fd >= 0) {
         take(pid, program, door.area_fd);
         return;
     }
     if (door.is_on != 0) {
-        return;  // it makes its memory at the next macro
+        return;  // it creates its memory at its next probe
     }
     if (program.knock_count == 0) {
         if (const std::string obstacle = obstacle_of(pid); !obstacle.empty()) {
@@ -188,7 +188,7 @@ void ProbePrograms::take(std::uint32_t pid, Program& program, int area_fd) {
     const auto same =
         std::ranges::find_if(areas_, [&](const auto& area) { return area->inode() == (*taken)->inode(); });
     if (same != areas_.end()) {
-        program.area = *same;  // its parent's
+        program.area = *same;  // shared with its parent
     } else if (areas_.size() == kAreasMax) {
         leave_alone(pid, program, "the probes of " + std::to_string(kAreasMax) + " programs are recorded already");
         return;
@@ -220,7 +220,7 @@ void ProbePrograms::leave_alone(std::uint32_t pid, Program& program, const std::
     }
 }
 
-// Memory of which no process is left, and no row.
+// Drops memory without any process or row.
 void ProbePrograms::drop_idle() {
     std::erase_if(areas_, [this](const auto& area) {
         if (area.use_count() > 1 || !reader_.is_idle(*area)) {

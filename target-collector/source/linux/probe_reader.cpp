@@ -21,7 +21,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kEndsSeenEveryNs = 200'000'000;
-constexpr std::size_t kReportsMax = 8;  // of each kind
+constexpr std::size_t kReportsMax = 8;  // per kind
 constexpr std::uint64_t kIdMask = 0xff;
 constexpr unsigned kCpuShift = 32;
 constexpr std::uint64_t kKinds = PERFLEET_PROBE_INFO_VALUE | PERFLEET_PROBE_INFO_ACCUMULATED;
@@ -34,14 +34,14 @@ void store_word(std::uint64_t& word, std::uint64_t value) {
     std::atomic_ref{word}.store(value, std::memory_order_release);
 }
 
-// Bits of a record's info that say which of the events it may be of.
+// Bits of a record's info that select the possible events.
 std::uint64_t kind_of(const ProbeEvent& event) {
     return event.series.kind == Kind::kLatency ? PERFLEET_PROBE_INFO_ACCUMULATED
            : event.is_value                    ? PERFLEET_PROBE_INFO_VALUE
                                                : 0;
 }
 
-// A copy, each word of which is read once.
+// Copies a name, reading each word only once.
 perfleet_probe_name read_name(perfleet_probe_name& untrusted) {
     static_assert(sizeof(perfleet_probe_name) % sizeof(std::uint64_t) == 0);
     std::array<std::uint64_t, sizeof(perfleet_probe_name) / sizeof(std::uint64_t)> words{};
@@ -55,12 +55,12 @@ perfleet_probe_name read_name(perfleet_probe_name& untrusted) {
 
 }  // namespace
 
-// A thread's.
+// The ring of one thread.
 class ProbeReader::Ring {
 public:
     using Untrusted = UntrustedRing<kRecordWords>;
 
-    // `owner`: pid << 32 | tid. `is_read`: else its rows are counted only.
+    // `owner`: pid << 32 | tid. If not `is_read`, its rows are only counted.
     Ring(SharedArea& shared, std::size_t index, std::uint64_t owner, bool is_read)
         : shared_{shared}, index_{index}, owner_{owner}, is_read_{is_read}, lost_seen_ns_{shared.began_ns} {
         perfleet_probe_slot& slot = shared.area->slot(index);
@@ -71,7 +71,7 @@ public:
         shared_.is_used[index] = true;
     }
 
-    // Of another collector's time.
+    // Skips rows from before this collector.
     void skip_what_is_there() {
         perfleet_probe_slot& slot = shared_.area->slot(index_);
         (void)ring_.skip();
@@ -82,7 +82,7 @@ public:
         }
     }
 
-    // The oldest record that can be one: others are counted on the way to it.
+    // The oldest plausible record; others before it are counted as malformed.
     [[nodiscard]] std::span<const std::byte> front() {
         while (is_read_ && ring_.read(words_)) {
             if (is_possible()) {
@@ -93,17 +93,17 @@ public:
         }
         return {};
     }
-    // Of one that isn't read.
+    // Rows of a ring that isn't read.
     [[nodiscard]] std::uint64_t take_unread() { return is_read_ ? 0 : ring_.skip(); }
     void pop() {
         ring_.pop();
         ++taken_count_;
     }
-    // Since the last call.
+    // Rows since the last call.
     [[nodiscard]] std::uint64_t take_count() { return std::exchange(taken_count_, 0); }
     [[nodiscard]] std::uint64_t front_time_ns() const { return words_[0]; }
 
-    // Gives it back to the programs. Nothing else is called then.
+    // Gives the ring back to programs; must be the last call.
     void free() {
         perfleet_probe_slot& slot = shared_.area->slot(index_);
         for (std::uint64_t& lost : slot.lost) {
@@ -115,7 +115,7 @@ public:
         store_word(slot.tail, 0);
         store_word(shared_.area->head().ended[index_], 0);
         shared_.is_used[index_] = false;
-        // Release: partner of the program's acquire. It finds all of this.
+        // Release: pairs with the program's acquire, so that it sees these changes.
         store_word(shared_.area->head().owners[index_], 0);
     }
 
@@ -132,7 +132,7 @@ public:
         std::array<const ProbeEvent*, PERFLEET_PROBE_IDS> events{};
         std::array<bool, PERFLEET_PROBE_IDS> is_found{};
     };
-    // As they stand there when the first record comes.
+    // The names in the slot when the first record is read.
     Names& names() {
         if (!names_) {
             names_ = std::make_unique<Names>();
@@ -148,7 +148,7 @@ public:
         return *names_;
     }
 
-    // How many more of `id` found the ring full. A count that no program could have reached is none.
+    // Rows of each id that found the ring full since the last call. Not plausible if no program could lose that many.
     struct Losses {
         std::array<std::uint64_t, PERFLEET_PROBE_IDS> by_id{};
         bool is_possible = true;
@@ -174,13 +174,13 @@ public:
         lost_seen_ns_ = std::max(lost_seen_ns_, now_ns);
         return losses;
     }
-    // What a program can have written since losses were counted: a row each nanosecond.
+    // The most rows that a program can have written since losses were counted: one per nanosecond.
     [[nodiscard]] std::uint64_t most_since(std::uint64_t now_ns) const {
         return now_ns > lost_seen_ns_ ? now_ns - lost_seen_ns_ : 0;
     }
 
 private:
-    // The time is between the session's begin and now, a duration began after the session.
+    // A time must be between the session's start and now; a duration must start in the session.
     [[nodiscard]] bool is_possible() {
         const auto [time_ns, value, info] = words_;
         if (time_ns > now_ns_) {
@@ -191,7 +191,7 @@ private:
         return time_ns <= now_ns_ && time_ns >= shared_.began_ns && (info & kIdMask) < PERFLEET_PROBE_IDS &&
                (info & ~known) == 0 && (is_value || value <= time_ns - shared_.began_ns);
     }
-    // An operation that was under way when the area was taken from another collector's time: it is of no session.
+    // True for an operation that began before this collector took over the area: it belongs to no session.
     [[nodiscard]] bool began_before() const {
         const auto [time_ns, value, info] = words_;
         return shared_.is_taken_over && (info & ~(kIdMask | ~0ULL << kCpuShift)) == 0 &&
@@ -201,7 +201,7 @@ private:
     SharedArea& shared_;
     std::size_t index_;
     Untrusted ring_;
-    Untrusted::Record words_{};  // the oldest
+    Untrusted::Record words_{};  // the oldest record
     std::uint64_t owner_;
     bool is_read_;
     std::uint64_t malformed_ = 0;
@@ -253,7 +253,7 @@ void ProbeReader::take_new_rings() {
     const std::size_t before = rings_.size();
     for (const auto& shared : areas_) {
         for (std::size_t i = 0; i < PERFLEET_PROBE_SLOTS; ++i) {
-            // Acquire: partner of the exchange with which a program takes it.
+            // Acquire: pairs with the exchange by which a program takes the ring.
             const std::uint64_t owner = shared->is_used[i] ? 0 : load_word(shared->area->head().owners[i]);
             if (owner != 0) {
                 rings_.push_back(std::make_unique<Ring>(*shared, i, owner, rings_.size() < kRingsMax));
@@ -268,7 +268,7 @@ void ProbeReader::take_new_rings() {
 void ProbeReader::drain(std::uint64_t time_limit_ns, std::uint64_t now_ns, RowSink& sink) {
     sink_ = &sink;
     take_new_rings();
-    // Of many short processes there are soon no free rings.
+    // Many short processes soon use up the free rings.
     is_filling_ = std::ranges::any_of(
         areas_, [](const auto& shared) { return shared->is_used.count() > shared->is_used.size() / 2; });
     const bool looks_for_ends = is_filling_ || now_ns - ends_seen_ns_ > kEndsSeenEveryNs;
@@ -324,7 +324,7 @@ void ProbeReader::take(Ring& ring, std::span<const std::byte> bytes) {
     sink_->append({event->series, Ticks{record.time_ns}, row, no_bytes});
 }
 
-// What isn't a row: losses, nonsense, the end.
+// Handles losses, malformed records and the thread's end. False if the ring is gone.
 bool ProbeReader::look_after(Ring& ring, std::uint64_t now_ns, bool looks_for_ends) {
     const bool has_ended = ring.has_ended();
     if (const std::uint64_t unread = ring.take_unread(); unread > 0) {
@@ -381,7 +381,7 @@ void ProbeReader::count_unread(std::uint64_t count) {
     }
 }
 
-// Whose they are isn't known.
+// Counts them for the last event: the real one is unknown.
 void ProbeReader::count_malformed(std::uint64_t count) {
     if (count > 0) {
         sink_->count_lost(events_.back().series, CountName::kLostMalformed, count);

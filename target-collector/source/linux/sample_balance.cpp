@@ -9,7 +9,7 @@
 namespace perfleet {
 namespace {
 
-// Below both a loss is in the ledger alone.
+// Losses below both limits are only in the ledger.
 constexpr std::uint64_t kRowsWorthAWarning = 20;
 constexpr std::uint64_t kDivisorWorthAWarning = 100;
 
@@ -22,7 +22,7 @@ bool counts_more_than_it_samples(const EventSpec& spec) {
     return is_clock(spec) && (spec.exclude_user || spec.exclude_kernel || spec.exclude_idle);
 }
 
-// 0: the kernel adapts it, and samples say what it was.
+// 0: the kernel adapts the period, and samples have it.
 std::uint64_t period_asked(const OpenEvent& event) {
     if (!event.rate.is_frequency) {
         return event.rate.value;
@@ -91,7 +91,7 @@ SampleBalance::Missing SampleBalance::missing_of(std::uint32_t event_index,
     if (!events_.is_system_wide() && event.spec.is_inherited) {
         heir_count = fork_count_;
         for (std::size_t i = counted_.size() * cpu_count_; i < later.size(); ++i) {
-            heir_count += later[i].lost_count;  // of the side-band: they may have been forks
+            heir_count += later[i].lost_count;  // lost side-band records may have been forks
         }
     }
     Missing missing;
@@ -104,14 +104,14 @@ SampleBalance::Missing SampleBalance::missing_of(std::uint32_t event_index,
         if (mean == 0) {
             continue;
         }
-        // A clock that is throttled doesn't go on counting (Linux 6.16), but is on duty.
+        // A throttled clock stops counting (Linux 6.16), but its running time continues.
         const std::uint64_t counted = is_of_clock ? std::max(reading.value, reading.running_ns) : reading.value;
         const std::uint64_t seen = cell.weight + ((lost_count + cell.lost_count) * mean);
         if (counted <= seen) {
             continue;
         }
         const std::uint64_t gap = counted - seen;
-        // What a descriptor, or a thread that inherited it, may have counted since its last sample.
+        // Descriptors, and threads that inherited them, may each have counted this much since their last sample.
         const std::uint64_t rest_max = std::max(cell.period_max, asked) - (is_of_clock ? 0 : 1);
         const std::uint64_t rest_count = reading.descriptor_count + heir_count;
         const std::uint64_t rests =
@@ -124,7 +124,7 @@ SampleBalance::Missing SampleBalance::missing_of(std::uint32_t event_index,
         missing.late += events_.is_system_wide() ? cell.late_count : 0;
     }
     if (is_of_clock && !(has_met_programs_ && unwound_[event_index] != 0)) {
-        missing.late = missing.rows;  // nothing else can be
+        missing.late = missing.rows;  // the only possible reason
     } else if (!is_of_clock) {
         missing.late = 0;
     }

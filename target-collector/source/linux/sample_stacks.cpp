@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kUnwinderTickNs = 1'000'000'000;
 constexpr std::uint32_t kCachedChainsMax = 1U << 16U;
 
-// Behind the words of a chain that isn't whole, with its UnwindEnd: no address, and no context that the kernel has.
+// Marks an incomplete chain, plus its UnwindEnd, after the chain's words: neither an address nor a kernel context.
 constexpr std::uint64_t kTruncatedFirst = static_cast<std::uint64_t>(-4'000);
 static_assert(kTruncatedFirst > perf::context::kMax);
 constexpr std::array<std::string_view, 5> kTruncatedNames{"", "[truncated: no tables]", "[truncated: bad address]",
@@ -60,7 +60,7 @@ SampleStacks::SampleStacks(const Parts& parts)
 
 void SampleStacks::leave_out_scheduler(SourceSample& sample) {
     const std::span<const std::uint64_t> chain = sample.callchain;
-    const auto addresses = chain.subspan(chain.empty() ? 0 : 1);  // behind the marker of the kernel's part
+    const auto addresses = chain.subspan(chain.empty() ? 0 : 1);  // without the marker of the kernel's part
     const auto rest = addresses.subspan(scheduler_.count(addresses));
     kernel_words_.clear();
     if (!rest.empty()) {
@@ -124,7 +124,7 @@ StackNumber SampleStacks::stack_of(const SourceSample& sample, std::uint32_t eve
 std::span<const std::uint64_t> SampleStacks::unwound_words(const SourceSample& sample, const MappingList& mappings,
                                                            const Count& count) {
     UnwindRegisters registers;
-    // In the order of their numbers: x29, lr, sp, pc; rbx, rbp, rsp, rip.
+    // In the order of register numbers: x29, lr, sp, pc; rbx, rbp, rsp, rip.
     constexpr bool kIsArm = kMachine == UnwindMachine::kAarch64;
     registers.fp = kIsArm && sample.is_32_bit ? 0 : sample.registers[kIsArm ? 0 : 1];
     registers.lr = kIsArm ? sample.registers[1] : 0;
@@ -132,7 +132,7 @@ std::span<const std::uint64_t> SampleStacks::unwound_words(const SourceSample& s
     registers.sp = sample.registers[2];
     registers.pc = sample.registers[3];
     if (sample.is_kernel && sample.stack.empty() && mappings.find(registers.pc) == nullptr) {
-        unwound_.count = 0;  // within execve(): neither is there any more
+        unwound_.count = 0;  // in execve(): the old stack and mappings are gone
         unwound_.end = UnwindEnd::kOutermost;
     } else {
         unwinder_.unwind(registers,
@@ -155,7 +155,7 @@ std::span<const std::uint64_t> SampleStacks::unwound_words(const SourceSample& s
     return join_words(sample, std::span{unwound_.addresses}.first(unwound_.count), unwound_.end);
 }
 
-// Its BPF program would have named the functions.
+// Interpreted programs: the BPF program would have named the functions.
 bool SampleStacks::is_interpreted(std::uint32_t pid) {
     const Process* const process = parts_.processes.find(pid);
     return process != nullptr && python_.runtime_of(*process) != 0;

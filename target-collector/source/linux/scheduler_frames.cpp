@@ -11,7 +11,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNames{"__schedule", "schedule", "schedule_idle", "preempt_schedule_irq"};
-constexpr std::size_t kDepthMax = 16;  // that are looked at
+constexpr std::size_t kDepthMax = 16;  // examined at most
 
 }  // namespace
 
@@ -19,7 +19,7 @@ SchedulerFrames::SchedulerFrames(const KernelImages& kernel)
     : text_{kernel.kernel().address, kernel.kernel().address + kernel.kernel().size} {
     std::string_view rest = kernel.symbols();  // ascending
     constexpr std::uint64_t kNone = ~0ULL;
-    std::uint64_t begun = kNone;  // a function of ours, whose end is the next one
+    std::uint64_t begun = kNone;  // start of a wanted function, which ends at the next symbol
     while (!rest.empty()) {
         const std::string_view line = take_part(rest, '\n');
         std::uint64_t offset = 0;

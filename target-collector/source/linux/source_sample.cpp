@@ -5,13 +5,13 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint32_t kEndCopy = 4;  // of bpf/unwind_walk.bpf.h: there is no chain, but a copy of the stack
+constexpr std::uint32_t kEndCopy = 4;  // from bpf/unwind_walk.bpf.h: a copy of the stack instead of a chain
 
 }  // namespace
 
 bool take_unwound(SourceSample& sample, bool is_off_cpu) {
     ByteCursor cursor{sample.raw, false};
-    if (is_off_cpu) {  // off_cpu_head, without its first word
+    if (is_off_cpu) {  // off_cpu_head without its first word
         constexpr std::size_t kNameBytes = 16;
         sample.off_cpu.waker_tid = cursor.u32();
         sample.off_cpu.blocked_ns = cursor.u64();

@@ -14,7 +14,7 @@ bool SwitchTimes::leave(std::uint32_t tid, const Left& left) {
         if (threads_.size() == kThreadsMax) {
             return false;
         }
-        // As if it had begun anywhere in a period.
+        // Begins at a random point of a period.
         known = threads_.emplace(tid, Thread{}).first;
         known->second.blocked = {random_below(period_ns_), period_ns_};
         known->second.runnable = {random_below(period_ns_), period_ns_};

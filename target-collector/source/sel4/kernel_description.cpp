@@ -21,7 +21,7 @@ private:
     std::size_t at_ = digits_.size();
 };
 
-// All versions before 14 number paths alike.
+// All versions before 14 number their paths equally.
 constexpr std::string_view kSomeOldVersion = "13";
 
 }  // namespace

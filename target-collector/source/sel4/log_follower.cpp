@@ -60,7 +60,7 @@ std::span<const std::byte> LogFollower::poll(std::uint64_t record_count_max) {
     PERFLEET_ASSERT(record_count_max > 0);
     if (is_behind_reset_) {
         if (const std::uint64_t index = kernel_.finalize_log(); index > read_) {
-            // The kernel has come round to what is unread.
+            // The kernel has overwritten unread records.
             counts_.lost += end_ - std::min(read_, end_);
             read_ = end_ = window_end_ = capacity_;
         }
@@ -94,7 +94,7 @@ std::uint64_t LogFollower::count_unread() {
     return index - read_;
 }
 
-// Whether that entry was logged after the one before it.
+// Whether the entry was logged after the one before it in the buffer.
 bool LogFollower::is_later(std::uint64_t record) const {
     if (record == 0) {
         return false;
@@ -108,7 +108,7 @@ bool LogFollower::is_later(std::uint64_t record) const {
 void LogFollower::look() {
     const std::uint64_t index = kernel_.finalize_log();
     end_ = std::min(index, capacity_);
-    // Not before there is as much room in front of what is unread as the kernel has behind it.
+    // Resets only if at most a quarter of the buffer is free and at least half of it was read.
     if (end_ >= capacity_ - capacity_ / 4 && read_ >= capacity_ / 2) {
         begin_anew(index);
     }
@@ -135,7 +135,7 @@ void LogFollower::begin_anew(std::uint64_t index) {
     }
 }
 
-// Up to the last record that isn't what stood there before.
+// Finds the end of the window: just after the last record that has changed.
 void LogFollower::find_window(std::uint64_t compared_from) {
     window_end_ = end_;
     for (std::size_t i = 0; i < kWindowRecordsMax && compared_from + i < capacity_; ++i) {

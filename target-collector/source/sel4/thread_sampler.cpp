@@ -6,7 +6,7 @@
 namespace perfleet::sel4 {
 namespace {
 
-constexpr std::uint64_t kNobodysCycles = ~std::uint64_t{0};  // more than any thread's
+constexpr std::uint64_t kNobodysCycles = ~std::uint64_t{0};  // larger than any thread's
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::optional<std::uint64_t> ThreadSampler::ran_ticks(std::size_t index) {
         return kernel_.consumed_ticks(number);
     }
     const std::uint64_t cycles = utilisation_->cycles_of(number);
-    // Fewer than before: the number is another thread's, which runs since this window began.
+    // If the count decreased, the number now belongs to another thread, which was created in this window.
     const std::uint64_t before = cycles < cycles_[index] ? utilisation_->cycles_before_window(number) : cycles_[index];
     const std::uint64_t ran = cycles - before;
     cycles_[index] = cycles;

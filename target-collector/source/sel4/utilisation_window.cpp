@@ -25,7 +25,7 @@ Checked<Done> UtilisationWindow::turn(RowSink& sink) {
     const Ticks now = kernel_.now();
     std::uint64_t accounted = 0;
     std::uint64_t total = 0;
-    bool has_system = false;  // every thread's message has its figures
+    bool has_system = false;  // the system's figures are in every thread's message
     is_gone_.fill(false);
     for (std::uint32_t number = 1; number <= thread_count_; ++number) {
         const auto message = kernel_.utilisation(ThreadNumber{number});

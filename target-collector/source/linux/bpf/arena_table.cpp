@@ -48,7 +48,7 @@ Value arena_value(std::span<std::byte* const> slabs, std::uint32_t at) {
     return value;
 }
 
-// One element behind the other; none lies across slabs, for their sizes divide their places.
+// Writes elements one after the other. None crosses slabs: their sizes divide their offsets.
 class ArenaWriter {
 public:
     ArenaWriter(std::span<std::byte* const> slabs, std::uint32_t at) : slabs_{slabs}, at_{at} {}
@@ -79,7 +79,7 @@ void write_arena_table(const UnwindTable& table, std::uint32_t at, std::span<std
                        unwind_table& into) {
     const Parts parts{table};
     const std::size_t rows = table.row_count();
-    into.index_at = at + kPartAlignment;  // 0 is no place of a rule
+    into.index_at = at + kPartAlignment;  // so that offset 0 can't be that of a rule
     into.places_at = into.index_at + parts.index_bytes;
     into.rules_at = into.places_at + parts.places_bytes;
     into.rule_words_at = into.rules_at + parts.rules_bytes;

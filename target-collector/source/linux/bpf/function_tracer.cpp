@@ -16,7 +16,7 @@
 
 namespace perfleet {
 
-// function.bpf.o, which the build makes a source of.
+// function.bpf.o, embedded by the build.
 extern const unsigned char kFunctionObject[];
 extern const std::size_t kFunctionObjectBytes;
 
@@ -28,7 +28,7 @@ constexpr const char* kKprobeType = "/sys/bus/event_source/devices/kprobe/type";
 constexpr std::array kOfTargets{"on_process_exit", "on_fork"};  // programs that follow processes
 constexpr int kEveryProcess = -1;
 constexpr int kNotSupported = 524;         // the kernel's own ENOTSUPP
-constexpr std::size_t kProcessesMax = 64;  // each has a descriptor for each probe
+constexpr std::size_t kProcessesMax = 64;  // each needs a descriptor per probe
 
 Error probe_error(int error, const TracedFunction& function) {
     switch (error) {
@@ -173,7 +173,7 @@ private:
         constexpr std::uint32_t kBatch = 4096;
         std::vector<function_call_key> keys(kBatch);
         std::vector<function_open_call> calls(kBatch);
-        std::uint32_t position = 0;  // the kernel's
+        std::uint32_t position = 0;  // the kernel's number
         bool is_first = true;
         for (int error = 0; error == 0; is_first = false) {
             std::uint32_t count = kBatch;
@@ -219,7 +219,7 @@ private:
         return std::uint64_t{cookie};
     }
 
-    // Where calls end first, so that none is seen to begin and not to end.
+    // Attaches to exits before entries, so that no call is seen to begin but not to end.
     Result<Done> add(const TracedFunction& function, std::uint32_t number, const Options& options) {
         const char* const type = function.image.empty() ? kKprobeType : kUprobeType;
         if (::access(type, F_OK) != 0) {
@@ -261,7 +261,7 @@ private:
                         std::uint64_t file_offset, const Options& options) {
         const auto cookie = PERFLEET_TRY(add_place(place));
         const bool is_return = place.kind == FUNCTION_RETURN;
-        if (function.image.empty()) {  // the program looks which process it is
+        if (function.image.empty()) {  // the BPF program checks the process
             LIBBPF_OPTS(bpf_kprobe_opts, kprobe, .bpf_cookie = cookie, .retprobe = is_return);
             return keep(bpf_program__attach_kprobe_opts(program(program_name), function.name.c_str(), &kprobe),
                         function);

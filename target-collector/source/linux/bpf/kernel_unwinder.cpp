@@ -27,13 +27,13 @@
 
 namespace perfleet {
 
-// unwind.bpf.o, which the build makes a source of.
+// unwind.bpf.o, embedded by the build.
 extern const unsigned char kUnwindObject[];
 extern const std::size_t kUnwindObjectBytes;
 
 namespace {
 
-// The program knows rules and ends by number (arena_table.cpp, too).
+// The BPF program uses the numbers of these enums (arena_table.cpp does, too).
 static_assert(static_cast<int>(CfaBase::kRbx) == 7 && static_cast<int>(SavedAt::kUnknown) == 4);
 static_assert(static_cast<int>(CfaBase::kProcedureStub) == 6 && static_cast<int>(CfaBase::kAtStack) == 4);
 static_assert(static_cast<int>(SavedAt::kFrame) == 3 && static_cast<int>(SavedAt::kStack) == 2);
@@ -136,7 +136,7 @@ public:
     [[nodiscard]] bool has_table(ImageIndex image) const override {
         const auto slot = slots_.find(image);
         return slot != slots_.end() ? table(slot->second).state != UNWIND_TABLE_WANTED
-                                    : next_slot_ == UNWIND_TABLES_MAX;  // there will be none
+                                    : next_slot_ == UNWIND_TABLES_MAX;  // no free slot: it never gets one
     }
 
     void set_table(ImageIndex image, const UnwindTable* from) override {
@@ -216,11 +216,11 @@ public:
             std::uint32_t size_bytes = sizeof(info);
             const FileDescriptor program{bpf_prog_get_fd_by_id(id)};
             if (!program || bpf_obj_get_info_by_fd(program.get(), &info, &size_bytes) != 0) {
-                continue;  // it has gone
+                continue;  // it was unloaded meanwhile
             }
             const bool keeps_others_out = info.type == BPF_PROG_TYPE_KPROBE || info.type == BPF_PROG_TYPE_TRACEPOINT ||
                                           info.type == BPF_PROG_TYPE_PERF_EVENT;
-            // Samples don't interrupt each other, so those of another collector don't matter.
+            // Sampling programs don't interrupt each other, so another collector's doesn't matter.
             if (keeps_others_out && std::string_view{info.name} != kProgram) {
                 return true;
             }
@@ -242,7 +242,7 @@ private:
     struct RingCloser {
         void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
     };
-    // A list of mappings that processes share.
+    // A mapping list, shared by processes.
     struct List {
         std::uint32_t at = 0;
         std::uint32_t count = 0;
@@ -253,7 +253,7 @@ private:
         std::uint32_t size_bytes = 0;
     };
 
-    // The maps are those of the first.
+    // Later objects share the maps of the first.
     Result<Done> load(std::uint32_t ordinal) {
         LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "perfleet");
         BpfObject object{bpf_object__open_mem(kUnwindObject, kUnwindObjectBytes, &open_options)};
@@ -297,7 +297,7 @@ private:
     [[nodiscard]] unwind_table& table(std::uint32_t slot) const {
         return reinterpret_cast<unwind_table*>(tables_.bytes())[slot];
     }
-    // What the state stands for is visible before it.
+    // Release: the BPF program sees the contents before the state.
     static void set_state(unwind_table& table, unwind_table_state state) {
         std::atomic_ref{table.state}.store(state, std::memory_order_release);
     }
@@ -307,12 +307,12 @@ private:
         return 0;
     }
 
-    // Null: it is too long, or there is no room.
+    // Null: the list is too long, or there is no space.
     List* list_of(const MappingList& mappings) {
         if (const auto found = list_by_generation_.find(mappings.generation()); found != list_by_generation_.end()) {
             return &found->second;
         }
-        // The program compares addresses as signed numbers. Above is the vsyscall page alone.
+        // The BPF program compares addresses as signed numbers. Only the vsyscall page is above the limit.
         std::span<const Mapping> all = mappings.mappings();
         while (!all.empty() && all.back().end > kAddressMax) {
             all = all.first(all.size() - 1);
@@ -328,7 +328,7 @@ private:
         auto* const into = reinterpret_cast<unwind_mapping*>(mappings_.bytes()) + *at;
         for (std::uint32_t i = 0; i < count; ++i) {
             const auto slot = slot_of(all[i].image);
-            // A slot that isn't there is no table's: the stack is copied.
+            // Without a slot the image has no table, so stacks are copied.
             into[i] = {all[i].start, all[i].end, all[i].file_offset, slot.value_or(UNWIND_TABLES_MAX), 0};
         }
         return &list_by_generation_.emplace(mappings.generation(), List{*at, count, 0}).first->second;
@@ -341,7 +341,7 @@ private:
         }
     }
 
-    // Programs that still read it see in the end that the process has another generation.
+    // BPF programs that still read the list notice the process's new generation at the end.
     void release(std::uint64_t generation) {
         const auto found = list_by_generation_.find(generation);
         lists_.give(found->second.at, found->second.count);
@@ -380,7 +380,7 @@ private:
         return is_there;
     }
 
-    // Empty: there is no memory. Other tables make room.
+    // Evicts least recently used tables for space. Empty: there is no memory.
     std::optional<std::uint32_t> take_arena(std::uint32_t size_bytes) {
         const std::uint32_t size = arena_aligned(size_bytes);
         for (;;) {
@@ -400,7 +400,7 @@ private:
         }
     }
 
-    // Programs that still read it see in the end that the epoch is another one.
+    // BPF programs that still read the table notice the new epoch at the end.
     void evict(std::uint32_t slot) {
         set_state(table(slot), UNWIND_TABLE_WANTED);
         std::atomic_ref{state().tables_epoch}.fetch_add(1, std::memory_order_seq_cst);
@@ -413,9 +413,9 @@ private:
     Options options_;
     std::uint32_t cpu_count_;
     std::uint32_t slab_count_max_ = 0;
-    std::vector<BpfObject> objects_;  // one an event
+    std::vector<BpfObject> objects_;  // one per event
     std::unique_ptr<ring_buffer, RingCloser> codes_;
-    const std::function<void(std::span<const std::byte>)>* visit_code_ = nullptr;  // within take_codes()
+    const std::function<void(std::span<const std::byte>)>* visit_code_ = nullptr;  // only during take_codes()
     FileDescriptor stats_fd_;
     int processes_fd_ = -1;
     int slabs_fd_ = -1;
@@ -425,8 +425,8 @@ private:
     MappedMap state_;
     std::vector<MappedMap> slabs_;
     std::vector<std::byte*> slab_bytes_;
-    RegionAllocator lists_;  // of elements of `mappings`
-    RegionAllocator arena_;  // of bytes of all slabs
+    RegionAllocator lists_;  // in elements of `mappings`
+    RegionAllocator arena_;  // in bytes of all slabs
     std::unordered_map<std::uint64_t, List> list_by_generation_;
     std::unordered_map<std::uint32_t, std::uint64_t> published_;  // pid to generation
     std::unordered_map<ImageIndex, std::uint32_t> slots_;

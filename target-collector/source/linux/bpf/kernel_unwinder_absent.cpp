@@ -1,4 +1,4 @@
-// In a build without libbpf or without a compiler for BPF.
+// Stands in for BPF in builds without libbpf or a compiler for BPF.
 #include "target-collector/source/linux/bpf/function_tracer.h"
 #include "target-collector/source/linux/bpf/kernel_unwinder.h"
 #include "target-collector/source/linux/bpf/off_cpu_tracer.h"

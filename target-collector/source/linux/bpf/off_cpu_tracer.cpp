@@ -20,7 +20,7 @@
 
 namespace perfleet {
 
-// off_cpu.bpf.o, which the build makes a source of.
+// off_cpu.bpf.o, embedded by the build.
 extern const unsigned char kOffCpuObject[];
 extern const std::size_t kOffCpuObjectBytes;
 
@@ -29,7 +29,7 @@ namespace {
 constexpr const char* kWhat = "following threads off the CPU by BPF";
 constexpr const char* kScheduleExit = "sched_exit_tp";  // Linux 6.17
 constexpr std::string_view kSwitchFunction = "finish_task_switch";
-// Programs in the thread that comes back.
+// Programs that run in the thread that returns to the CPU.
 constexpr const char* kAtExit = "on_schedule_exit";
 constexpr const char* kAtReturn = "on_schedule_return";
 constexpr const char* kAtSwitch = "on_switched";
@@ -43,7 +43,7 @@ bool has_tracepoint(const std::string& name) {
     return has;
 }
 
-// finish_task_switch, as the compiler has named it: with ".isra.0" where it has changed the parameters. ".cold" is code
+// The symbol of finish_task_switch: the compiler adds ".isra.0" if it has changed the parameters. ".cold" marks code
 // that it has moved elsewhere.
 std::string switch_function() {
     std::ifstream kallsyms{"/proc/kallsyms"};  // address, type, name
@@ -134,7 +134,7 @@ public:
     }
 
 private:
-    // Each program that is loaded, but only one of those in the thread that comes back.
+    // Attaches each loaded program, but only one of those for the returning thread.
     Result<Done> attach(bool is_at_exit) {
         bpf_program* one = nullptr;
         bpf_object__for_each_program(one, object_.get()) {

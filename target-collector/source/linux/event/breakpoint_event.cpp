@@ -16,14 +16,14 @@ namespace {
 constexpr std::string_view kPrefix = "mem:";
 constexpr std::string_view kAccessWords = "behind the address stands r (read), w (written), rw or x (executed)";
 
-// Up to one of `ends`, which stays in `rest`.
+// Takes the text up to one of `ends`, which stays in `rest`.
 std::string_view take_until(std::string_view& rest, std::string_view ends) {
     const std::string_view part = rest.substr(0, rest.find_first_of(ends));
     rest.remove_prefix(part.size());
     return part;
 }
 
-// Empty: it is no access.
+// Empty: not a type of access.
 std::optional<std::uint32_t> access_of(std::string_view text) {
     std::uint32_t access = HW_BREAKPOINT_EMPTY;
     for (const char c : text) {

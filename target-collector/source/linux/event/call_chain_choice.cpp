@@ -13,9 +13,9 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kProgramsMax = 16;  // that are looked at
+constexpr std::size_t kProgramsMax = 16;  // examined at most
 
-// What almost every program runs in, too.
+// Almost every program uses it, too.
 std::string own_c_library() {
     for (const ProcMapping& mapping : proc_mappings(static_cast<std::uint32_t>(::getpid()))) {
         if (mapping.path.find("/libc.so") != std::string::npos || mapping.path.find("/libc-") != std::string::npos) {
@@ -25,7 +25,7 @@ std::string own_c_library() {
     return {};
 }
 
-// A program that has none; empty: all keep them, as far as they say.
+// The first program without frame pointers; empty if all keep them, as far as known.
 std::string program_without_frame_pointers(const std::vector<std::string>& programs, ImageReader& reader) {
     bool is_any_known = false;
     for (std::size_t i = 0; i < std::min(programs.size(), kProgramsMax); ++i) {
@@ -53,7 +53,7 @@ std::optional<bool> keeps_frame_pointers(const std::string& path, ImageReader& r
     for (std::size_t row = 0; row + 1 < table->row_count(); ++row) {
         const UnwindRule& rule = table->rule(row);
         const std::uint64_t size_bytes = table->place(row + 1) - table->place(row);
-        // AArch64's compilers count from the stack pointer, and keep the frame pointer all the same.
+        // On AArch64, compilers compute the CFA from the stack pointer, but still save the frame pointer.
         const bool is_kept = rule.cfa_base == CfaBase::kFramePointer ||
                              (table->machine() == UnwindMachine::kAarch64 && rule.frame_pointer == SavedAt::kCfa);
         all_bytes += rule.cfa_base == CfaBase::kNone ? 0 : size_bytes;

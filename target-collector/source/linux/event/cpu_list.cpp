@@ -10,7 +10,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint32_t kCpusMax = 8'192;  // as Linux' own bound on x86-64
+constexpr std::uint32_t kCpusMax = 8'192;  // Linux' own limit on x86-64
 
 }  // namespace
 

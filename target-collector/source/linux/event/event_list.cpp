@@ -58,7 +58,7 @@ std::vector<ListedEvent> try_named_events() {
         attr.disabled = 1;
         FileDescriptor fd{open_perf_event(attr, 0, -1)};
         if (!fd && (errno == EACCES || errno == EPERM)) {
-            attr.exclude_kernel = 1;  // what anybody may
+            attr.exclude_kernel = 1;  // allowed without privilege
             attr.exclude_hv = 1;
             fd.reset(open_perf_event(attr, 0, -1));
         }

@@ -31,10 +31,10 @@ EventSpec spec_of(SingleEvent event) {
     return std::move(event.spec);
 }
 
-// One -e.
+// Parses one -e.
 class EventListParser {
 public:
-    // `events` are those of the lists before, and get this one's. All are borrowed.
+    // `events` holds the events of earlier lists; this list's are added. All arguments are borrowed.
     EventListParser(std::string_view list, const EventPlaces& places, std::vector<EventSpec>& events)
         : list_{list}, places_{places}, events_{events} {}
 
@@ -57,7 +57,7 @@ private:
         return event_error(list_, "character " + std::to_string(at + 1) + ": " + what);
     }
 
-    // Up to a comma or brace that isn't between an event's slashes.
+    // Takes the text up to a comma or brace outside an event's slashes.
     std::string_view take_item() {
         const std::size_t begin = at_;
         const bool is_breakpoint = without_blanks(list_.substr(at_)).starts_with("mem:");
@@ -92,7 +92,7 @@ private:
         return Done{};
     }
 
-    // The group's name, which nothing shows, is `name`.
+    // `name` is the group's name, which isn't shown anywhere.
     Result<Done> parse_group(std::size_t begin, std::string_view name) {
         const std::size_t open = at_;
         if (name.find_first_of(":/") != std::string_view::npos) {
@@ -136,7 +136,7 @@ private:
     }
 
     Result<Done> add_group(std::vector<SingleEvent> members, std::string_view modifiers) {
-        // One event by itself is no group, as in perf.
+        // As in perf, a single event isn't a group.
         const auto number = static_cast<std::uint16_t>(members.size() > 1 ? group_count() + 1 : 0);
         for (std::size_t i = 0; i < members.size(); ++i) {
             SingleEvent& member = members[i];
@@ -167,7 +167,7 @@ private:
             if (has_letter(modifiers, 'S')) {
                 member.spec.samples_group = i == 0;
                 member.spec.is_sampled_by_leader = i > 0;
-                member.spec.is_inherited = false;  // counts of one process can't be told from those of its children
+                member.spec.is_inherited = false;  // inherited counts can't be separated from those of children
             }
             PERFLEET_TRY(add(std::move(member), number));
             if (i == 0) {
@@ -206,7 +206,7 @@ private:
         return name.substr(0, name.find_first_of(":/")) + "/name=second/";
     }
 
-    // In this list and those before.
+    // Counts the groups of this list and earlier ones.
     [[nodiscard]] std::uint32_t group_count() const {
         std::uint32_t count = 0;
         for (const EventSpec& event : events_) {
@@ -221,7 +221,7 @@ private:
     std::size_t at_ = 0;
 };
 
-// The events behind `first` are those of the filter's -e.
+// The filter applies to the events from `first` on: those of its -e.
 Result<Done> set_filter(const std::string& filter, std::vector<EventSpec>& events, std::size_t first) {
     for (std::size_t i = first; i < events.size(); ++i) {
         if (!events[i].is_tracepoint()) {

@@ -63,7 +63,7 @@ constexpr std::array kEvents{
     NamedEvent{"iTLB-load-misses", "", perf::kTypeHwCache, cache(4, 0, 1), "events", kCache},
 };
 
-// Parts of the names of cache events, as perf spells them, each with what it is in perf_event_attr.config.
+// Parts of cache event names, as in perf, with their values in perf_event_attr.config.
 struct CacheWord {
     std::string_view word;
     std::uint8_t value;
@@ -88,7 +88,7 @@ constexpr std::array kCacheOperations{CacheWord{"load", 0},
 constexpr std::array kCacheResults{CacheWord{"refs", 0},   CacheWord{"Reference", 0}, CacheWord{"ops", 0},
                                    CacheWord{"access", 0}, CacheWord{"misses", 1},    CacheWord{"miss", 1}};
 
-// Takes the longest of `words` that `rest` begins with, up to a '-' or the end, and that '-'.
+// Takes the longest of `words` at the start of `rest`, if a '-' or the end follows; takes the '-', too.
 std::optional<std::uint8_t> take_word(std::string_view& rest, std::span<const CacheWord> words) {
     const CacheWord* best = nullptr;
     for (const CacheWord& candidate : words) {
@@ -104,7 +104,7 @@ std::optional<std::uint8_t> take_word(std::string_view& rest, std::span<const Ca
     const bool is_last = rest.size() == best->word.size();
     rest.remove_prefix(best->word.size() + (is_last ? 0 : 1));
     if (!is_last && rest.empty()) {
-        return std::nullopt;  // it ended with a '-'
+        return std::nullopt;  // ends with a '-'
     }
     return best->value;
 }

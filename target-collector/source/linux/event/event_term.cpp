@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kNameTermSizeMax = 128;
 
-// Terms of perf that aren't recorded, and why.
+// perf's terms that can't be recorded, and why.
 struct RefusedTerm {
     std::string_view name;
     std::string_view why;
@@ -39,7 +39,7 @@ Error term_error(std::string_view event, const EventTerm& term, const std::strin
     return event_error(event, "'" + std::string(term.name) + "': " + why);
 }
 
-// As perf: a term without a value is 1.
+// As in perf, a term without a value is 1.
 std::optional<std::uint64_t> number_of(const EventTerm& term) {
     return term.value ? parse_number(*term.value) : std::optional<std::uint64_t>{1};
 }
@@ -151,7 +151,7 @@ Result<bool> take_common_term(std::string_view event, const EventTerm& term, Eve
             return term_error(event, term, "every sample is stored with its time; leave it out");
         }
     } else if (term.name == "no-overwrite") {
-        return true;  // no ring overwrites itself
+        return true;  // rings don't overwrite themselves
     } else if (std::find(kCommonTerms.begin(), kCommonTerms.end(), term.name) != kCommonTerms.end()) {
         const bool is_config = term.name.starts_with("config");
         if (is_config && spec.is_tracepoint()) {

@@ -24,7 +24,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
 
 constexpr const char* kParanoidPath = "/proc/sys/kernel/perf_event_paranoid";
 
-// Of what the kernel refuses with these: the event itself, not the user or the lack of something.
+// Errors by which the kernel refuses the event itself, not the user or a lack of resources.
 bool is_refusal(int error) {
     return error == ENOENT || error == EOPNOTSUPP || error == ENODEV || error == EINVAL || error == ENXIO;
 }
@@ -43,7 +43,7 @@ std::string breakpoint_refusal_of(const EventSpec& event) {
     return "the kernel refuses a breakpoint there; addresses of the kernel's own need root";
 }
 
-// Why the kernel refuses such an event, and what to do.
+// Why the kernel refuses the event, and what to do.
 std::string refusal_of(const EventSpec& event) {
     if (event.is_breakpoint()) {
         return breakpoint_refusal_of(event);

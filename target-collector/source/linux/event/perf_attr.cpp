@@ -43,7 +43,7 @@ perf_event_attr dummy_attr(const AttrOptions& options) {
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
     attr.exclude_hv = 1;
-    attr.exclude_kernel = 1;  // nothing to exclude, but without it users without privilege are refused
+    attr.exclude_kernel = 1;  // excludes nothing, but without it the kernel refuses unprivileged users
     return attr;
 }
 
@@ -106,7 +106,7 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
     attr.disabled = 1;
     attr.inherit = options.inherit && event.is_inherited ? 1 : 0;
     attr.enable_on_exec = options.enable_on_exec ? 1 : 0;
-    attr.exclude_kernel = event.exclude_kernel && !event.takes_switches ? 1 : 0;  // switches happen there
+    attr.exclude_kernel = event.exclude_kernel && !event.takes_switches ? 1 : 0;  // switches happen in the kernel
     attr.exclude_user = event.exclude_user ? 1 : 0;
     attr.exclude_hv = event.exclude_hypervisor ? 1 : 0;
     attr.exclude_idle = event.exclude_idle ? 1 : 0;
@@ -122,7 +122,7 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
         attr.sample_period = event.takes_switches ? 1 : rate.value;
     }
     attr.context_switch = event.takes_switches ? 1 : 0;
-    // The kernel ignores a software event's fixed period as soon as samples carry theirs: every event becomes a sample.
+    // With the period in samples, the kernel ignores a software event's fixed period: every event becomes a sample.
     const bool counts_every_event = event.type == PERF_TYPE_SOFTWARE || event.is_tracepoint() || event.is_breakpoint();
     if (rate.is_frequency || rate.value == 1 || !counts_every_event) {
         attr.sample_type |= perf::sample_type::kPeriod;
@@ -142,8 +142,7 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
             attr.sample_regs_user = kUserRegisters;
             attr.sample_stack_user = options.user_stack_bytes;
             if (options.is_copy_rare) {
-                // A stack that is copied is of a process that the program doesn't know yet: the collector learns at
-                // once.
+                // Wakes the collector at once: a copied stack is of a process that the BPF program doesn't know yet.
                 attr.watermark = 0;
                 attr.wakeup_events = 1;
             }

@@ -35,7 +35,7 @@ bool is_file_name(std::string_view name) {
     return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos;
 }
 
-// Files beside an event's own say more of it.
+// Other files in the folder are attributes of events.
 bool is_event_file(const std::string& name) {
     return !name.ends_with(".scale") && !name.ends_with(".unit") && !name.ends_with(".per-pkg") &&
            !name.ends_with(".snapshot");
@@ -51,7 +51,7 @@ bool has_event(const std::string& folder, std::string_view name) {
     return is_file_name(name) && is_event_file(std::string(name)) && exists(folder + "/events/" + std::string(name));
 }
 
-// "uncore_imc_0" for "uncore_imc": what follows is the number of one of several.
+// "uncore_imc_0" is one of "uncore_imc": the rest is the number of the unit.
 bool is_one_of(std::string_view name, std::string_view family) {
     if (!name.starts_with(family)) {
         return false;
@@ -89,7 +89,7 @@ std::vector<Pmu> pmus_where(const EventPlaces& places, const auto& is_wanted) {
     return pmus;
 }
 
-// "config1:0-7,32" and a value: the value's bits, lowest first, go where the format says.
+// "config1:0-7,32" and a value: stores the value's bits, lowest first, in these positions.
 bool fill_bits(std::string_view format, std::uint64_t value, EventSpec& spec, std::string& trouble) {
     const std::size_t colon = format.find(':');
     const std::string_view field = format.substr(0, colon);
@@ -101,7 +101,7 @@ bool fill_bits(std::string_view format, std::uint64_t value, EventSpec& spec, st
         trouble = "the kernel wants it in '" + std::string(field) + "', which perfleet can't fill in";
         return false;
     }
-    const std::vector<std::uint32_t> bits = parse_cpu_list(format.substr(colon + 1));  // the same form of list
+    const std::vector<std::uint32_t> bits = parse_cpu_list(format.substr(colon + 1));  // same syntax as a CPU list
     if (bits.empty() || bits.back() > 63) {
         trouble = "its format '" + std::string(format) + "' isn't understood";
         return false;
@@ -120,7 +120,7 @@ bool fill_bits(std::string_view format, std::uint64_t value, EventSpec& spec, st
     return true;
 }
 
-// Takes terms of one PMU into an event.
+// Fills an event from terms of one PMU.
 class PmuEventMaker {
 public:
     PmuEventMaker(const Pmu& pmu, std::string_view event) : pmu_{pmu}, event_{event} {
@@ -132,7 +132,7 @@ public:
 
     Result<EventSpec> make(std::string_view terms) {
         const std::vector<EventTerm> all = split_terms(terms);
-        // An event's own terms first: those that the user wrote go over them.
+        // Terms of the named event come first; the user's terms override them.
         for (const EventTerm& term : all) {
             if (const std::string_view alias = alias_of(term); !alias.empty()) {
                 PERFLEET_TRY(take_alias(std::string(alias), all));
@@ -145,7 +145,7 @@ public:
     }
 
 private:
-    // "cache-misses", or "event=cache-misses"; empty: it names none.
+    // "cache-misses" or "event=cache-misses"; empty if the term names no event.
     [[nodiscard]] std::string_view alias_of(const EventTerm& term) const {
         if (!term.value) {
             return has_event(pmu_.folder, term.name) || software_event(term.name) != nullptr ? term.name
@@ -154,7 +154,7 @@ private:
         return term.name == "event" && has_event(pmu_.folder, *term.value) ? *term.value : std::string_view{};
     }
 
-    // Linux has no files of them.
+    // Linux has no files for software events.
     [[nodiscard]] const NamedEvent* software_event(std::string_view name) const {
         const NamedEvent* const named = pmu_.type == perf::kTypeSoftware ? find_named_event(name) : nullptr;
         return named != nullptr && named->type == perf::kTypeSoftware ? named : nullptr;
@@ -186,7 +186,7 @@ private:
         const std::string scale = line_of(file + ".scale");
         spec_.unit = unit.empty() ? "events" : unit;
         if (!scale.empty() && scale != "1" && scale != "1.0") {
-            spec_.unit = scale + " " + spec_.unit;  // of that many is one count
+            spec_.unit = scale + " " + spec_.unit;  // one count stands for this many
         }
         return Done{};
     }

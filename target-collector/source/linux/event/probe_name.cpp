@@ -19,7 +19,7 @@
 namespace perfleet {
 namespace {
 
-// Within a field that may have no NUL.
+// The text in a field that may lack a NUL.
 template <std::size_t kSize>
 std::string_view text_of(const char (&field)[kSize]) {
     return {field, static_cast<std::size_t>(std::find(field, field + kSize, '\0') - field)};
@@ -101,7 +101,7 @@ Result<std::vector<EventSpec>> find_probes(std::string_view event, std::string_v
         EventSpec spec;
         spec.name = std::string{kProbeSystem} + ":" + probe.name;
         spec.type = perf::kTypeSoftware;
-        spec.config = 9;  // PERF_COUNT_SW_DUMMY: exports have it, nothing is opened
+        spec.config = 9;  // PERF_COUNT_SW_DUMMY for exports; nothing is opened
         spec.unit = probe.unit;
         spec.exclude_kernel = true;
         spec.is_probe = true;

@@ -22,7 +22,7 @@ using SingleEvents = std::vector<SingleEvent>;
 
 constexpr std::size_t kEventSizeMax = 256;
 
-// Names that perf takes, and why they aren't events here.
+// Event names of perf that aren't supported, and why.
 struct RefusedEvent {
     std::string_view name;
     std::string_view why;
@@ -40,7 +40,7 @@ bool is_bpf_file(std::string_view text) {
     return text.ends_with(".c") || text.ends_with(".o") || text.ends_with(".bpf");
 }
 
-// Events that perf takes from a processor's PMU, whatever the PMU's name.
+// Names that perf maps to events of the processor's PMU, whatever that is called.
 bool is_processor_alias(std::string_view name) {
     return name == "mem-loads" || name == "mem-stores" || name == "cycles-t" || name == "cycles-ct" ||
            name == "slots" || name.starts_with("topdown-");
@@ -48,7 +48,7 @@ bool is_processor_alias(std::string_view name) {
 
 struct ColonParts {
     std::string_view first;
-    std::optional<std::string_view> rest;  // behind the first colon; empty: there is none
+    std::optional<std::string_view> rest;  // after the first colon; empty: no colon
 };
 
 ColonParts split_at_colon(std::string_view text) {
@@ -57,7 +57,7 @@ ColonParts split_at_colon(std::string_view text) {
             colon == std::string_view::npos ? std::nullopt : std::optional{text.substr(colon + 1)}};
 }
 
-// What stands before, between and behind an event's slashes.
+// The parts before, between and after an event's slashes.
 struct SlashParts {
     std::string_view head;
     std::optional<std::string_view> terms;
@@ -116,7 +116,7 @@ private:
         if (name == kProbeSystem && rest) {
             return parse_probes(*rest, parts);
         }
-        // A system of tracepoints may be called as an event or PMU is.
+        // A tracepoint system may have the same name as an event or PMU.
         const bool can_be_tracepoint =
             rest && (is_pattern(name) || !is_modifier(*rest) || has_tracepoint_system(name, places_));
         SingleEvents known =
@@ -130,7 +130,7 @@ private:
         return rest || !parts.terms ? Result<SingleEvents>{unknown(name)} : parse_pmu(name, parts);
     }
 
-    // Events of the table, cache events, raw ones, and without terms those that PMUs have a name for; else none.
+    // Events of the table, cache events, raw events, and named events of PMUs without terms; otherwise none.
     [[nodiscard]] SingleEvents find_known(std::string_view name, const SlashParts& parts) const {
         SingleEvent event;
         event.base = name;
@@ -170,7 +170,7 @@ private:
         return events;
     }
 
-    // Puts terms, which all kinds of events have, and modifiers to events.
+    // Adds modifiers, and the terms that all kinds of events take.
     Result<SingleEvents> finish(SingleEvents events, const SlashParts& parts, std::optional<std::string_view> rest) {
         if (parts.terms && rest) {
             return event_error(text_, "modifiers stand behind the second '/'");
@@ -226,7 +226,7 @@ private:
         for (const Pmu& pmu : pmus) {
             auto spec = PERFLEET_TRY(make_pmu_event(pmu, text_, *parts.terms));
             if (is_one_of_many && !spec.name.empty()) {
-                spec.name += "/" + pmu.name;  // each has a name of its own
+                spec.name += "/" + pmu.name;  // so that names are unique
             }
             events.push_back(
                 {std::move(spec), pmu.name + "/" + std::string(*parts.terms) + "/", {}, true, is_one_of_many});

@@ -16,10 +16,10 @@
 namespace perfleet {
 namespace {
 
-// Its formats are those of the tracers' own entries: hardly any can be opened as an event.
+// Formats of the tracers' own entries: hardly any of them can be opened as an event.
 constexpr std::string_view kTracers = "ftrace";
 
-// True for text that can be one component of a path below tracefs, or a pattern of it.
+// True if the text can be a path component below tracefs, or a pattern for one.
 bool is_plain_name(std::string_view text) {
     return !text.empty() && text != "." && text != ".." && std::all_of(text.begin(), text.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -60,7 +60,7 @@ Error no_tracefs(std::string_view event, const EventPlaces& places) {
                              ErrorCode::kUnavailable);
 }
 
-// Looks tracepoints up for one event of -e.
+// Finds the tracepoints of one event of -e.
 class TracepointFinder {
 public:
     TracepointFinder(std::string_view event, std::string root)

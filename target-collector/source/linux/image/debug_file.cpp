@@ -10,7 +10,7 @@
 namespace perfleet {
 
 FileDescriptor open_debug_file(const DebugFilePlace& place, const std::string& debug_folder) {
-    constexpr std::size_t kFolderDigits = 2;  // of the build-id
+    constexpr std::size_t kFolderDigits = 2;  // digits of the build-id
     std::vector<std::string> paths;
     const std::string id = hex_of({reinterpret_cast<const char*>(place.build_id.data()), place.build_id.size()});
     if (id.size() > kFolderDigits) {

@@ -16,9 +16,9 @@ constexpr std::size_t kHeaderSizeBytesMax = 4'096;
 constexpr std::size_t kRecordHeaderSizeBytes = 16;
 constexpr std::uint32_t kLoad = 0;
 constexpr std::uint32_t kMove = 1;
-constexpr std::size_t kLoadSizeBytes = 56;  // up to its name
+constexpr std::size_t kLoadSizeBytes = 56;  // before the name
 constexpr std::size_t kMoveSizeBytes = 64;
-constexpr std::size_t kNeededSizeBytesMax = kLoadSizeBytes + PerfMap::kNameSizeBytesMax;  // of a record
+constexpr std::size_t kNeededSizeBytesMax = kLoadSizeBytes + PerfMap::kNameSizeBytesMax;  // per record
 
 template <class Number>
 Number number_at(std::span<const std::byte> bytes, std::size_t at) {
@@ -107,7 +107,7 @@ bool JitDump::read(PerfMap& functions) {
             rest = rest.subspan(static_cast<std::size_t>(done));
         }
         if (offset_ == before) {
-            break;  // the rest of a record is still to come
+            break;  // the rest of the record isn't written yet
         }
     }
     buffer_.clear();

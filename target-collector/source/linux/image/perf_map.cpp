@@ -9,7 +9,7 @@
 namespace perfleet {
 namespace {
 
-// Takes a hexadecimal number and the spaces behind it off the front of `text`.
+// Removes a hexadecimal number, and the spaces after it, from the front of `text`.
 std::optional<std::uint64_t> take_hex(std::string_view& text) {
     if (text.starts_with("0x")) {
         text.remove_prefix(2);

@@ -41,7 +41,7 @@ PerfMapFile::PerfMapFile(std::uint32_t pid) {
 bool PerfMapFile::open_what_is_there() {
     struct stat status {};
     if (file_.path().empty() || ::lstat(file_.path().c_str(), &status) != 0) {
-        return false;  // there is none, or the process is gone: what was opened is read on
+        return false;  // no file, or the process has ended: reading continues in the open file
     }
     if (open_ && status.st_dev == device_ && status.st_ino == inode_) {
         if (static_cast<std::uint64_t>(status.st_size) >= offset_) {
@@ -71,7 +71,7 @@ std::optional<PerfMapFile::News> PerfMapFile::read() {
     buffer_.erase(0, given_size_bytes_);
     given_size_bytes_ = 0;
     if (buffer_.size() > kLineSizeBytesMax) {
-        buffer_.clear();  // nobody writes such a line: what is left of it won't be one
+        buffer_.clear();  // not a map's line: its remains are discarded, too
     }
     const std::size_t kept = buffer_.size();
     buffer_.resize(kReadSizeBytesMax + kept);

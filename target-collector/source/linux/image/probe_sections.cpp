@@ -21,7 +21,7 @@ std::optional<T> read_at(const ReadFile& read, std::uint64_t offset) {
     return read(offset, std::as_writable_bytes(std::span{&value, 1})) ? std::optional{value} : std::nullopt;
 }
 
-// With its NUL.
+// Compares including the NUL.
 bool is_text_at(const ReadFile& read, std::uint64_t offset, std::string_view text) {
     std::array<char, 16> found{};
     static_assert(kProbeSection.size() < found.size() && kDoorSection.size() < found.size());
@@ -37,7 +37,7 @@ std::optional<Elf64_Ehdr> elf_header_of(const ReadFile& read) {
     return is_known ? header : std::nullopt;
 }
 
-// Visits the sections with this name that stand in the file.
+// Visits the sections of this name that have contents in the file.
 template <class Visitor>
 void each_section(const ReadFile& read, std::string_view name, Visitor visitor) {
     const auto header = elf_header_of(read);

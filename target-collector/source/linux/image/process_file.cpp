@@ -12,7 +12,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::int64_t kClockSlackS = 1;  // the kernel stamps files by a clock of its ticks
+constexpr std::int64_t kClockSlackS = 1;  // file times have the kernel's tick resolution
 
 std::int64_t seconds_of(clockid_t clock) { return static_cast<std::int64_t>(clock_ns(clock) / kNsPerSecond); }
 

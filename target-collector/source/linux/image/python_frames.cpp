@@ -22,7 +22,7 @@ std::span<std::byte> bytes_of(Value& value) {
     return std::as_writable_bytes(std::span{&value, 1});
 }
 
-// A process's memory.
+// Reads a process's memory.
 bool read_memory(std::uint32_t pid, std::uint64_t address, std::span<std::byte> into) {
     iovec local{into.data(), into.size()};
     iovec remote{reinterpret_cast<void*>(address), into.size()};  // NOLINT(performance-no-int-to-ptr)
@@ -49,7 +49,7 @@ void append_utf8(std::string& text, std::uint32_t point) {
     }
 }
 
-// Of a str object, or of its end; nothing: it was freed, and used for something else.
+// The text of a str object, or of its end; nothing if the object was freed and its memory reused.
 std::optional<std::string> text_of(std::uint32_t kind, std::span<const std::byte> content) {
     std::string text;
     for (std::size_t at = 0; at + kind <= content.size(); at += kind) {
@@ -63,14 +63,14 @@ std::optional<std::string> text_of(std::uint32_t kind, std::span<const std::byte
     return text;
 }
 
-// Bytes of a character; nothing: such an object has its content elsewhere, or isn't one.
+// Bytes per character; nothing if the content is elsewhere, or it isn't a str object.
 std::optional<std::uint32_t> kind_of_text(std::uint32_t state) {
     const std::uint32_t kind = PYTHON_TEXT_KIND(state);
     const bool is_good = PYTHON_TEXT_IS_COMPACT(state) != 0 && (kind == 1 || kind == 2 || kind == 4);
     return is_good ? std::optional{kind} : std::nullopt;
 }
 
-// Of a str object; its end where it is longer than kTextSizeMax.
+// The text of a str object; only its end if it is longer than kTextSizeMax.
 std::optional<std::string> read_text(std::uint32_t pid, std::uint64_t address) {
     std::array<std::byte, PYTHON_TEXT_STATE + 4> head{};
     if (address == 0 || !read_memory(pid, address, head)) {
@@ -101,7 +101,7 @@ std::optional<std::string> text_of(const unwind_text& text) {
                : std::nullopt;
 }
 
-// The file's name; with its folder where it is named as many are.
+// The file's name; with its folder for names such as __init__.py, which many files have.
 std::string_view short_path(std::string_view path) {
     const std::size_t slash = path.rfind('/');
     if (slash == std::string_view::npos) {
@@ -141,7 +141,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> python_lines(std::span<cons
         bool has_line = true;
         if (kind == 15) {
             has_line = false;
-        } else if (kind == 13 || kind == 14) {  // a signed difference: no columns, or long ones
+        } else if (kind == 13 || kind == 14) {  // a signed line difference, with no columns or long ones
             const std::uint32_t number = take_number();
             line += (number & 1U) != 0 ? 0U - (number >> 1U) : number >> 1U;
             for (int i = 0; kind == 14 && i < 3; ++i) {
@@ -219,7 +219,7 @@ void PythonFrames::keep(std::span<const std::byte> read) {
     std::memcpy(&from, read.data(), read.size());
     const auto name = text_of(from.name);
     const auto file = text_of(from.file_name);
-    // A long table of lines is read from the process.
+    // If the line table is too long for the copy, it is read from the process.
     if (!name || !file || from.lines_size == 0 || from.lines_size > read.size() - kLinesAt) {
         return;
     }

@@ -62,7 +62,7 @@ std::optional<PythonSymbols> python_symbols_of(const ReadFile& read) {
         found.runtime = std::strcmp(name, "_PyRuntime") == 0 ? symbol.st_value : found.runtime;
         version_at = std::strcmp(name, "Py_Version") == 0 ? symbol.st_value : version_at;
     }
-    constexpr std::uint64_t kVersion = 0x030b;  // of PY_VERSION_HEX the upper half
+    constexpr std::uint64_t kVersion = 0x030b;  // upper half of PY_VERSION_HEX
     std::uint64_t version = 0;
     for (const Elf64_Phdr& segment : segments) {
         if (segment.p_type == PT_LOAD && version_at >= segment.p_vaddr &&

@@ -11,7 +11,7 @@
 namespace perfleet {
 namespace {
 
-// A map that grows is looked at often, one that doesn't once a second.
+// A growing map is read often, an unchanged one once a second.
 constexpr std::uint64_t kPauseMinNs = 20'000'000;
 constexpr std::uint64_t kPauseMaxNs = 1'000'000'000;
 

@@ -20,7 +20,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kReadValuesMax = 8;  // value, enabled, running, and what else the format asks for
+constexpr std::size_t kReadValuesMax = 8;  // value, enabled, running, and what else the read format adds
 
 struct Place {
     std::int32_t tid = -1;
@@ -63,7 +63,7 @@ Result<std::vector<Place>> places_of(const EventCounts::Scope& scope) {
     return places;
 }
 
-// Of members: they count while their leader does.
+// The attributes for counting. Members of a group count while their leader does.
 perf_event_attr counting_attr(const EventSpec& event, const AttrOptions& options, bool is_member) {
     perf_event_attr attr = sampling_attr(event, SamplingRate{}, options, PerfFeatures{});
     attr.sample_type = 0;
@@ -78,7 +78,7 @@ perf_event_attr counting_attr(const EventSpec& event, const AttrOptions& options
     return attr;
 }
 
-// Counted where the kernel switches tasks: never in user space.
+// True for events that the kernel counts when it switches tasks: never in user space.
 bool is_of_kernel(const EventSpec& event) {
     return event.is_tracepoint() ||
            (event.type == PERF_TYPE_SOFTWARE &&
@@ -141,7 +141,7 @@ Result<std::unique_ptr<EventCounts>> EventCounts::open(std::span<const EventSpec
             const perf_event_attr attr = counting_attr(events[i], options, leader >= 0);
             FileDescriptor fd{open_perf_event(attr, place.tid, place.cpu, leader)};
             if (!fd && errno == ESRCH && !scope.pids.empty()) {
-                continue;  // a thread that has ended since
+                continue;  // the thread has ended
             }
             if (!fd && (errno == EMFILE || errno == ENFILE)) {
                 return descriptors_error(places.size() * events.size());

@@ -1,4 +1,4 @@
-// EventSet: what BPF programs are attached to, and emit through.
+// EventSet: the events through which BPF programs emit.
 #include <sys/ioctl.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ Result<Done> EventSet::attach_unwinder(int fd, std::uint32_t event_index) const 
     return Done{};
 }
 
-// Before the events that emit through them.
+// Opens outputs before the events whose programs emit through them.
 Result<Done> EventSet::open_outputs() {
     for (std::uint32_t i = 0; i < events_.size(); ++i) {
         const auto ordinal = unwound_ordinal(i);
@@ -111,7 +111,7 @@ Result<Done> EventSet::open_off_cpu_outputs() {
     return Done{};
 }
 
-// What a BPF program emits for the CPU and off it has the same fields.
+// BPF programs emit the same fields for on-CPU and off-CPU samples.
 RecordOrigin EventSet::origin_of_output(const OpenFd& open) const {
     return {open.event_index, layout_of(off_cpu_output_attr(options_.all_user, open.has_copy, features_)), true,
             options_.off_cpu != nullptr && open.event_index == off_cpu_index_};

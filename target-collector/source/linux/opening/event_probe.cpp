@@ -1,5 +1,5 @@
-// What of the wanted events this user and this machine can have: each is tried once, before anything is opened for
-// good.
+// Finds out which of the wanted events this user and machine can have: tries each once, before any is opened for
+// recording.
 #include <linux/perf_event.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 
 namespace perfleet {
 
-// Tries every event once and settles for what this user and this machine can have.
+// Tries every event once, with fallbacks for what isn't possible or permitted.
 Result<Done> EventSet::probe_events(const LogText& log) {
     for (std::size_t i = 0; i < events_.size();) {
         if (targets_.threads.empty()) {
@@ -139,7 +139,7 @@ bool EventSet::fall_back(OpenEvent& event, int error, const LogText& log) {
     return false;
 }
 
-// Many PMUs of a bus or a socket count, but interrupt nobody.
+// Many PMUs of a bus or socket can count, but can't interrupt for samples.
 bool EventSet::fall_back_to_counting(OpenEvent& event, const LogText& log) {
     OpenEvent counted = event;
     counted.rate = {false, 0};
@@ -151,16 +151,16 @@ bool EventSet::fall_back_to_counting(OpenEvent& event, const LogText& log) {
     return true;
 }
 
-// Whether the kernel's part is what this user may not see of an event.
+// Whether this user is denied only the kernel part of the event.
 bool EventSet::can_have_user_space_only(const OpenEvent& event) const {
     if (event.spec.exclude_kernel || event.spec.exclude_user || is_pmu_event(event.spec)) {
-        return false;  // a PMU of a bus or socket can't tell them apart
+        return false;  // a PMU of a bus or socket can't separate them
     }
     perf_event_attr user_only = attr_of(event);
     user_only.exclude_kernel = 1;
     const FileDescriptor fd{open_perf_event(user_only, options_.all_cpus ? 0 : targets_.threads.front().tid,
                                             static_cast<std::int32_t>(cpus_.front()))};
-    return fd || (!is_permission(errno) && errno != ESRCH);  // refused for another reason, which the next try will show
+    return fd || (!is_permission(errno) && errno != ESRCH);  // another reason: the next try reports it
 }
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// EventSet: what its descriptors count.
+// EventSet: reads the counts of its descriptors.
 #include <unistd.h>
 
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kGroupReadingHeader = 3;  // events, time enabled, time running; then value, id, lost of each
 constexpr int kGroupReadWaitsMax = 20;
 constexpr long kGroupReadWaitNs = 50'000;
-constexpr std::size_t kGroupReadingValuesMax = kGroupReadingHeader + ((kGroupEventsMax + 1) * 3);  // with its reader
+constexpr std::size_t kGroupReadingValuesMax = kGroupReadingHeader + ((kGroupEventsMax + 1) * 3);  // and its reader
 
 }  // namespace
 
@@ -29,7 +29,7 @@ EventSet::OwnReading EventSet::read_own(const OpenFd& open) const {
         return own;
     }
     if (reads_group) {
-        // The leader stands first.
+        // The leader is the first entry.
         own.reading = {values[kGroupReadingHeader], values[1], values[2],
                        features_.lost_counts ? values[kGroupReadingHeader + 2] : 0};
     } else {
@@ -42,8 +42,8 @@ bool EventSet::add_group_reading(const OpenFd& reader, std::vector<Reading>& sum
     const std::size_t each = features_.lost_counts ? 3 : 2;
     std::array<std::uint64_t, kGroupReadingValuesMax> values{};
     ssize_t size_bytes = ::read(reader.fd, values.data(), sizeof(values));
-    // While a process that inherited the group begins or ends, its own may lack a member. To yield wouldn't do: this
-    // thread may have real-time priority.
+    // While a process with the inherited group starts or ends, its copy may lack a member. sched_yield() isn't enough:
+    // this thread may have real-time priority.
     for (int wait = 0; size_bytes < 0 && errno == ECHILD && wait < kGroupReadWaitsMax; ++wait) {
         const timespec pause{0, kGroupReadWaitNs};
         ::nanosleep(&pause, nullptr);
@@ -67,7 +67,7 @@ bool EventSet::add_group_reading(const OpenFd& reader, std::vector<Reading>& sum
 }
 
 void EventSet::add_readings(std::span<const OpenFd> wanted, std::vector<Reading>& sums) const {
-    std::vector<OwnReading> group;  // the one that is gone through
+    std::vector<OwnReading> group;  // the current group
     const auto add_group = [&] {
         for (const OwnReading& own : group) {
             sums[own.place].value += own.reading.value;

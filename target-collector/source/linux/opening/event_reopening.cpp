@@ -1,4 +1,4 @@
-// EventSet: events that are opened anew while a session runs.
+// EventSet: reopens events during a session.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -97,7 +97,7 @@ Result<Done> EventSet::reopen(std::optional<std::uint32_t> event_index, std::vec
     return Done{};
 }
 
-// Their counts, and what their records that come later mean, are kept.
+// Keeps their counts, and what is needed to decode their remaining records.
 void EventSet::close_all(std::span<const OpenFd> closing, std::uint64_t now_ns) {
     for (const OpenFd& open : closing) {
         if (is_switch(open)) {

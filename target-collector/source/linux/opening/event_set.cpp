@@ -29,7 +29,7 @@ std::uint32_t default_ring_pages(std::uint32_t user_stack_bytes, std::optional<s
     }
     const std::uint64_t pages_max =
         std::bit_floor(std::max<std::uint64_t>(kCopyRingsSizeBytes / (cpu_count * page_size_bytes), kRingPagesDefault));
-    constexpr std::uint64_t kRateHzMax = 1U << 20U;  // beyond all that kernels allow
+    constexpr std::uint64_t kRateHzMax = 1U << 20U;  // above every kernel's limit
     const std::uint64_t copied_bytes = user_stack_bytes * std::min(rate_hz.value_or(kRateHzMax), kRateHzMax) / 2;
     return static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(std::bit_ceil(copied_bytes / page_size_bytes), kRingPagesDefault, pages_max));
@@ -131,7 +131,7 @@ bool EventSet::is_optional_gone(const SampledThread& target, int error) const {
 
 Result<Done> EventSet::make_room_for_descriptors() const {
     constexpr std::uint64_t kOthers = 64;        // logs, sockets, /proc
-    constexpr std::uint64_t kSymbolFiles = 256;  // that wait to be read: left out where the hard limit forbids them
+    constexpr std::uint64_t kSymbolFiles = 256;  // waiting to be read; not counted if the hard limit is too low
     const std::uint64_t wanted =
         kOthers + tried_fds_.size() +
         (cpus_.size() * (2 + events_.size() + (targets_.threads.size() * opening_count(events_))));
@@ -289,7 +289,7 @@ Result<Done> EventSet::open_on(std::span<const Opening> plan, const SampledThrea
             is_side_band ? with_side_band
                          : target.is_sampled && events_[plan[i].event_index].spec.counts_on(cpus_[cpu_index]);
         if (!is_counted_here || (is_joining && leader_fd < 0)) {
-            continue;  // or it went with its leader
+            continue;  // not counted here, or its leader isn't open
         }
         auto fd = PERFLEET_TRY(open_one(plan, i, target, cpu_index, is_joining ? leader_fd : -1));
         leader_fd = is_joining ? leader_fd : fd;

@@ -15,7 +15,7 @@ void KernelLosses::take(const LostRecord& lost, const RecordTrailer& trailer, st
     const auto event_index = is_side_band ? std::nullopt : events_.event_of(lost.id);
     lost_side_band_ = lost_side_band_ || is_side_band;
     if (!events_.counts_lost()) {
-        // The record names the event that came next, which is the best that an old kernel says.
+        // Old kernels report no more: the record names the event that was to be written next.
         sink.count_lost(event_index ? events_.series_of(*event_index) : kTaskSeries, CountName::kLostKernelRing,
                         lost.record_count);
     }

@@ -12,7 +12,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kKeptSizeBytes = 1U << 20U;  // of memory that nothing waits in
+constexpr std::size_t kKeptSizeBytes = 1U << 20U;  // of idle buffer memory
 
 }  // namespace
 
@@ -43,8 +43,8 @@ KernelRing::KernelRing(FileDescriptor fd, std::byte* mapping, std::size_t mappin
 KernelRing::~KernelRing() { ::munmap(mapping_, mapping_size_bytes_); }
 
 std::size_t KernelRing::fetch() {
-    // Pairs with the kernel's barrier between writing records and data_head.
-    // Records are aligned to 8: what stands behind the last whole word is none.
+    // Pairs with the kernel's barrier between writing records and data_head. Records are aligned to 8, so bytes after
+    // the last whole word belong to none.
     const std::uint64_t head = __atomic_load_n(&control_->data_head, __ATOMIC_ACQUIRE) & ~std::uint64_t{7};
     const auto size_bytes = static_cast<std::size_t>(head - tail_);
     if (size_bytes > size_bytes_) {
@@ -60,7 +60,7 @@ std::size_t KernelRing::fetch() {
         touched_size_bytes_ = std::max(touched_size_bytes_, end_);
     }
     tail_ = head;
-    // Pairs with the kernel's read of data_tail before it writes over the records.
+    // Pairs with the kernel's read of data_tail before it overwrites the records.
     __atomic_store_n(&control_->data_tail, tail_, __ATOMIC_RELEASE);
     return size_bytes;
 }
@@ -80,7 +80,7 @@ void KernelRing::show() {
     has_lost_place_ = false;
 }
 
-// So that a flood doesn't make the process large for ever.
+// So that memory use shrinks after a burst.
 void KernelRing::release_memory() {
     const auto first = reinterpret_cast<std::uintptr_t>(waiting_.get() + kKeptSizeBytes);
     const auto last = reinterpret_cast<std::uintptr_t>(waiting_.get() + touched_size_bytes_);

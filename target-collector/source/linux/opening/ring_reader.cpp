@@ -20,14 +20,14 @@ constexpr std::size_t kCallAboveBytes = 256U << 10U;  // waiting in a ring
 constexpr std::uint64_t kShareCheckedEveryNs = 100'000'000;
 constexpr std::uint64_t kShareDivisorMax = 4;
 
-// False: it isn't allowed.
+// False: not permitted.
 bool set_scheduling(int policy, int priority) {
     sched_param parameters{};
     parameters.sched_priority = priority;
     return ::sched_setscheduler(0, policy, &parameters) == 0;
 }
 
-// struct sched_attr of linux/sched/types.h, which can't stand beside glibc's sched.h, in its first version.
+// First version of struct sched_attr in linux/sched/types.h, which conflicts with glibc's sched.h.
 struct SchedulingAttributes {
     std::uint32_t size = 48;
     std::uint32_t policy = 0;
@@ -40,9 +40,9 @@ struct SchedulingAttributes {
 };
 static_assert(sizeof(SchedulingAttributes) == 48);
 
-// Among ordinary threads one with a short slice comes first (Linux 6.12), though it gets no more time by that.
+// A thread with a short slice is scheduled before other ordinary threads (Linux 6.12), without more CPU time.
 void ask_for_short_slices() {
-    constexpr std::uint64_t kSliceNs = 100'000;  // the least
+    constexpr std::uint64_t kSliceNs = 100'000;  // the minimum
     SchedulingAttributes attr;
     if (::syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) == 0 && attr.policy == SCHED_OTHER) {
         attr.runtime_ns = kSliceNs;
@@ -50,7 +50,7 @@ void ask_for_short_slices() {
     }
 }
 
-// The scheduling of the calling thread.
+// The scheduling class of the calling thread.
 class Precedence {
 public:
     Precedence() : is_real_time_{set_scheduling(SCHED_FIFO, ::sched_get_priority_min(SCHED_FIFO))} {
@@ -59,7 +59,7 @@ public:
         }
     }
 
-    // Gives precedence up when the thread takes too much time.
+    // Gives up real-time priority if the thread uses too much CPU time.
     void check() {
         if (!is_real_time_) {
             return;
@@ -134,7 +134,7 @@ void RingReader::show() {
     has_called_ = false;
     for (const auto& ring : rings_) {
         ring->show();
-        // What is behind it may have found no room, and a full ring doesn't call.
+        // Later records may have found no space, and a full ring doesn't wake the source.
         if (ring->waiting_bytes() > ring->waiting_bytes_max() / 2) {
             call();
         }

@@ -51,7 +51,7 @@ Result<SampledThreads> SampledThreads::find(const EventSetOptions& options) {
     return found;
 }
 
-// Of the other threads of their processes mappings and names: they share them.
+// Of other threads in the same processes only mappings and names are needed: they are shared.
 Result<Done> SampledThreads::add_threads(std::span<const std::uint32_t> tids) {
     for (const std::uint32_t tid : tids) {
         const auto pid = proc_pid_of_thread(tid);
