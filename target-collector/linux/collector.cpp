@@ -52,8 +52,8 @@ namespace {
 
 constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
 constexpr std::uint64_t kCommandTimeoutNs = 2'000'000'000;  // after SIGTERM
-constexpr std::uint64_t kOwnSignalNs = 500'000'000;         // Ctrl-C goes to the command, too
-constexpr std::uint64_t kFinishTimeoutNs = 5'000'000'000;   // for the wire's thread to make room
+constexpr std::uint64_t kOwnSignalNs = 500'000'000;         // for the command to end by the user's Ctrl-C itself
+constexpr std::uint64_t kFinishTimeoutNs = 5'000'000'000;   // until the wire thread frees space in the ring
 constexpr int kOwnMappingSizeBytes = 512 << 10;
 constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
 
@@ -64,7 +64,7 @@ std::uint64_t nanoseconds(double seconds) {
 
 std::uint64_t process_cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
-// Memory that isn't touched before it is used.
+// Uninitialised memory, so that pages are allocated at first use.
 struct Memory {
     explicit Memory(std::size_t size) : bytes{new std::byte[size]}, size_bytes{size} {}
     [[nodiscard]] std::span<std::byte> span() const { return {bytes.get(), size_bytes}; }
@@ -106,7 +106,7 @@ public:
     void stop() override;
 
 private:
-    // Called from both threads.
+    // Both threads call it.
     void report(const LogEvent& event) {
         const std::lock_guard lock{log_mutex_};
         log_(event);
@@ -124,7 +124,7 @@ private:
     void keep_budget(std::uint64_t now_ns);
     [[nodiscard]] std::uint64_t reader_cpu_ns() const { return image_reader_ != nullptr ? image_reader_->cpu_ns() : 0; }
     void publish_rows();
-    // Whether what wasn't acknowledged is in its file now.
+    // Returns whether unacknowledged batches are in the fallback file.
     [[nodiscard]] bool finish_file(bool is_whole);
 
     CollectorOptions options_;
@@ -132,7 +132,7 @@ private:
     std::mutex log_mutex_;
     Memory ring_memory_;
     Memory losses_memory_;
-    Memory spool_memory_;  // with a spool on disk: for image chunks
+    Memory spool_memory_;  // with a spool on disk only for image chunks
     LiveCounts live_counts_;
     std::vector<std::uint64_t> values_;
     Memory bytes_memory_;
@@ -147,11 +147,11 @@ private:
     Sealer sealer_;
     SealerSink sink_;
     ClockWatch clock_watch_;
-    std::unique_ptr<WaitingDriver> driver_;  // until the wire's thread has it
+    std::unique_ptr<WaitingDriver> driver_;  // until it moves to the wire thread
     std::unique_ptr<Command> command_;
     std::unique_ptr<PerfSource> source_;
     std::vector<std::byte> hello_;
-    std::string kernel_symbols_;  // packed
+    std::string kernel_symbols_;  // compressed
     std::vector<ImageSupply> images_;
     SymbolKeeper symbols_;
     std::shared_ptr<ConfinedReader> image_reader_;  // null: files are read in this process
@@ -162,7 +162,7 @@ private:
     WakeEvent stop_event_;
     FileDescriptor epoll_fd_;
     Seq last_woken_for_;
-    std::optional<Ticks> delay_end_;  // when sampling begins; empty: it has, or waits for a control request
+    std::optional<Ticks> delay_end_;  // when sampling starts; empty: it has, or waits for a control request
     std::optional<CpuBudget> budget_;
     std::uint64_t counters_read_ns_ = 0;
     std::uint64_t counts_published_ns_ = 0;
@@ -236,7 +236,7 @@ Result<Done> LinuxCollector::open_source() {
     }
     if (!options_.command.empty()) {
         command_ = PERFLEET_TRY(Command::start(options_.command, choice.environment));
-        // Beside a choice it only says how long.
+        // If other options choose what is recorded, the command only determines the duration.
         if (!records_running_programs(options_)) {
             source.events.pids = {static_cast<std::uint32_t>(command_->pid())};
             source.events.with_descendants = false;
@@ -319,8 +319,8 @@ Result<CollectorSummary> LinuxCollector::run() {
         source_->measure_bpf();
         budget_.emplace(*options_.cpu_budget_percent, start.value, process_cpu_ns() + reader_cpu_ns());
     }
-    ::malloc_trim(0);                                   // reading /proc took much more than is kept
-    ::mallopt(M_MMAP_THRESHOLD, kOwnMappingSizeBytes);  // glibc raises it and keeps what is freed: symbols of files
+    ::malloc_trim(0);                                   // reading /proc needed much more memory than is kept
+    ::mallopt(M_MMAP_THRESHOLD, kOwnMappingSizeBytes);  // else glibc raises it, and keeps freed symbols
     Ticks end{~0ULL};
     if (options_.duration_s) {
         end = Ticks{monotonic_now().value + nanoseconds(*options_.duration_s)};
@@ -437,7 +437,7 @@ void LinuxCollector::collect(Ticks end) {
         std::array<epoll_event, 16> events{};
         const int count = ::epoll_wait(epoll_fd_.get(), events.data(), static_cast<int>(events.size()),
                                        static_cast<int>(std::min(left_ms, source_->wait_ms_max())));
-        (void)count;  // whoever called, all rings are looked at
+        (void)count;  // all rings are read, whatever woke the thread
     }
 }
 
@@ -486,7 +486,7 @@ bool LinuxCollector::is_over(Ticks now, Ticks end) {
             return true;
         }
     } else if (wire_->session_refused()) {
-        return true;  // nobody would ever see what is collected
+        return true;  // the rows would never be delivered
     }
     return command_ == nullptr && !options_.all_cpus && source_->all_processes_ended();
 }

@@ -37,7 +37,7 @@ Error not_runnable(const std::string& name, int error) {
     return refused;
 }
 
-// Between fork and exec: only what is safe there.
+// Runs between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(const char* path, char* const* words, char* const* shell_words, char* const* environment,
                          int go_fd, int error_fd) {
     std::array<std::byte, 1> go{};
@@ -46,7 +46,7 @@ Error not_runnable(const std::string& name, int error) {
     }
     ::execve(path, words, environment);
     if (errno == ENOEXEC) {
-        ::execve("/bin/sh", shell_words, environment);  // a script without an interpreter's name, as every shell does
+        ::execve("/bin/sh", shell_words, environment);  // a script without "#!", which every shell runs, too
     }
     const int error = errno;
     (void)!::write(error_fd, &error, sizeof(error));

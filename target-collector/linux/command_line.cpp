@@ -54,7 +54,7 @@ std::string check_cpu_list(const std::string& text) {
     return parse_cpu_list(text).empty() ? "'" + text + "' is no list of CPUs; write 0,2-3" : "";
 }
 
-// Behind the option's transform, which makes bytes of it.
+// Runs after the option's transform, which converts the text to bytes.
 auto check_size_from(std::size_t size_bytes_min) {
     return [size_bytes_min](const std::string& bytes) {
         const std::uint64_t size_bytes = std::strtoull(bytes.c_str(), nullptr, 10);
@@ -63,7 +63,7 @@ auto check_size_from(std::size_t size_bytes_min) {
     };
 }
 
-// perf's newer spelling of times to sample in; a recording begins once.
+// perf also takes ranges of times here; a recording starts only once.
 std::string check_delay(const std::string& text) {
     if (text.find('-', 1) != std::string::npos || text.find(',') != std::string::npos) {
         return "'" + text + "' are ranges, which aren't supported: -D MS names the begin, --duration S the end";
@@ -83,7 +83,7 @@ constexpr const char* kCollectorFooter =
     "Exit status: that of COMMAND where it ended by itself; 1 where not everything was\n"
     "delivered or kept.";
 
-// A short program gives enough samples, and it costs 1 to 2 %.
+// Enough samples even for a short program, at a cost of 1 to 2 %.
 constexpr std::uint64_t kRecordFrequencyHz = 999;
 
 constexpr const char* kRecordFooter =
@@ -96,7 +96,7 @@ constexpr const char* kRecordFooter =
     "Exit status: that of COMMAND where it ended by itself; 1 where not everything was\n"
     "stored.";
 
-// As perf's: to the -e before it; several of one -e must all pass.
+// As in perf, a filter applies to the -e before it; several filters of one -e must all match.
 void add_filters(const std::vector<std::string>& filters, CollectorOptions& options) {
     if (options.events.empty()) {
         throw CLI::ValidationError("--filter", "it stands behind the -e whose tracepoints it filters");
@@ -152,7 +152,7 @@ std::uint64_t frequency_of(const std::string& text) {
     return frequency_hz;
 }
 
-// As perf's: a multiple of 8 bytes, below 64 KiB.
+// As in perf: a multiple of 8 bytes, below 64 KiB.
 std::uint32_t user_stack_bytes_of(const std::string& text) {
     constexpr std::uint32_t kBytesMax = 65'528;
     std::uint32_t size_bytes = text.empty() ? kUserStackBytes : 0;
@@ -207,7 +207,7 @@ void choose_jitter(const std::string& text, CollectorOptions& options) {
     options.jitter_seed = comma < text.size() ? std::optional{seed} : std::nullopt;
 }
 
-// As perf's -m: a number is of pages, a size has a unit.
+// As perf's -m: a plain number counts pages, a size has a unit.
 std::uint32_t ring_pages_of(const std::string& text) {
     std::uint64_t value = 0;
     std::uint64_t unit_bytes = 0;  // 0: pages
@@ -232,7 +232,7 @@ std::uint32_t ring_pages_of(const std::string& text) {
 void add_common_options(CLI::App& app, CommandLine& line) {
     CollectorOptions& options = line.options;
     using Words = std::vector<std::string>;
-    // Called at each place on the command line, so that a filter finds the events before it.
+    // Called in the order of the command line, so that a filter applies to the events before it.
     add_options(
         app,
         {{"-e,--event EVENTS",
@@ -369,7 +369,7 @@ Result<Done> choose_what_is_profiled(CommandLine& line) {
         }
         options.uid = uid;
     }
-    // As perf does it, a command is then only what it waits for.
+    // As in perf, a command then only determines the duration.
     if (!options.cpus.empty() && options.pids.empty() && options.tids.empty() && !options.uid) {
         options.all_cpus = true;
     }

@@ -1,4 +1,4 @@
-// perfleet-collector: profiles this machine and sends what it sees to a gateway.
+// perfleet-collector: profiles this machine and sends the data to a gateway.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
@@ -28,21 +28,21 @@ namespace perfleet {
 namespace {
 
 constexpr int kExitFailure = 1;
-constexpr unsigned kLibraryThreads = 2;  // for looking up names, and that of metrics
+constexpr unsigned kLibraryThreads = 2;  // the threads of name resolution and of metrics
 
 std::atomic<Collector*> running_collector{nullptr};
 
 std::atomic<bool> is_opening{true};
 std::atomic<bool> is_stopping{false};
-std::atomic<bool> is_stop_due{false};  // asked for, and not passed on yet
+std::atomic<bool> is_stop_due{false};  // requested, but not passed on yet
 
 void on_signal(int signal) {
     const bool was_stopping = is_stopping.exchange(true);
-    // Two hang-ups often come together, and neither means that the user has no timeout.
+    // Two SIGHUPs often come together; a second one isn't the user's request to end at once.
     if (was_stopping && signal == SIGHUP) {
         return;
     }
-    // What is opened may never be, such as a pipe that nobody reads.
+    // Opening may block for ever, for example on a pipe without a reader.
     if (was_stopping && is_opening.load()) {
         ::signal(signal, SIG_DFL);
         ::raise(signal);
@@ -65,7 +65,7 @@ void catch_signals() {
     }
 }
 
-// A signal may have come before there was something to stop.
+// Passes on a signal that came before the collector existed.
 void pass_signals_to(Collector& collector) {
     running_collector.store(&collector);
     is_opening.store(false);
@@ -74,7 +74,7 @@ void pass_signals_to(Collector& collector) {
     }
 }
 
-// Before there is a log.
+// Reports an error before the log exists.
 int fail_early(const Error& error) {
     std::fprintf(stderr, "perfleet-collector: %s\n", error.message.c_str());
     return exit_status_of(error, false);
@@ -131,12 +131,12 @@ int run(int argc, char** argv) {
         options.cpu_budget_percent = CpuBudget::kPercentUnattended;
     }
     const bool has_command = !options.command.empty();
-    // A command may write to the same terminal.
+    // A live line would mix with a command's output to the same terminal.
     const bool has_live_line = LiveLine::is_possible() && !has_command && log_format == "text";
     options.reports_progress = !has_live_line;
     LiveLine live_line;
 
-    catch_signals();  // opening takes a while, and a session that has begun ends in order
+    catch_signals();  // opening takes a while, and a session that has begun must end cleanly
     auto collector = Collector::open(
         std::move(options), [&log, &live_line](const LogEvent& event) { live_line.write([&] { log.write(event); }); });
     if (!collector.ok()) {
@@ -147,7 +147,7 @@ int run(int argc, char** argv) {
         return fail(log, metrics.error(), false);
     }
     pass_signals_to(**collector);
-    ::signal(SIGPIPE, SIG_IGN);  // only now: the command would have inherited it
+    ::signal(SIGPIPE, SIG_IGN);  // not earlier: the command would inherit it
     manager.say_ready();
     if (has_live_line) {
         live_line.start(

@@ -25,7 +25,7 @@ std::string shown(std::string_view text) {
                                              : std::string{text.substr(0, kShownSizeBytesMax)} + "...";
 }
 
-// What a gateway would refuse the whole session for.
+// Labels for which a gateway would refuse the session.
 Result<Done> check_labels(const std::vector<std::pair<std::string, std::string>>& labels) {
     if (labels.size() > limits::kLabelsMax) {
         return usage("--label: " + std::to_string(labels.size()) + " labels; there can be at most " +

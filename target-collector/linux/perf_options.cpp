@@ -10,19 +10,19 @@ namespace perfleet {
 namespace {
 
 constexpr std::array kOptions{
-    // What is done anyway, or isn't needed.
+    // Accepted without effect: always done, or not needed.
     PerfOption{"-T,--timestamp", false, nullptr},
     PerfOption{"-P,--period", false, nullptr},
     PerfOption{"-R,--raw-samples", false, nullptr},
     PerfOption{"--sample-cpu", false, nullptr},
     PerfOption{"--sample-identifier", false, nullptr},
     PerfOption{"--exclude-perf", false, nullptr},
-    PerfOption{"--all-cgroups", false, nullptr},  // of each process
+    PerfOption{"--all-cgroups", false, nullptr},  // cgroups are always recorded
     PerfOption{"-v,--verbose", false, nullptr},
     PerfOption{"--tail-synthesize,--no-buffering,--aio,--threads", false, nullptr},
     PerfOption{"--affinity,--mmap-flush,--proc-map-timeout,--synth", true, nullptr},
-    PerfOption{"-r,--realtime", true, nullptr},  // its threads that empty rings have it where the system allows that
-    // Build-ids are read where a file is mapped, and nothing is put into perf's cache.
+    PerfOption{"-r,--realtime", true, nullptr},  // the threads that read rings have it if permitted
+    // Build-ids are read when a file is mapped, and perf's cache isn't used.
     PerfOption{"-B,--no-buildid", false, nullptr},
     PerfOption{"-N,--no-buildid-cache", false, nullptr},
     PerfOption{"--buildid-all", false, nullptr},
@@ -69,7 +69,7 @@ void add_perf_record_options(CLI::App& app) {
 void add_perf_options(CLI::App& app, std::span<const PerfOption> options) {
     std::vector<OptionRow> rows;
     for (const PerfOption& option : options) {
-        // Each name by itself: an error names the one that was typed.
+        // Separate options, so that an error names the one that was typed.
         for (const std::string& name : split_list(option.names)) {
             const auto answer = [name, instead = option.instead] {
                 if (instead != nullptr) {

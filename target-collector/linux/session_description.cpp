@@ -26,7 +26,7 @@ std::string text_of(const std::string& path) {
     return text.ok() ? std::move(*text) : std::string{};
 }
 
-// The value behind "key\t: value" in /proc/cpuinfo; empty when there is none.
+// The value of "key\t: value" in /proc/cpuinfo; empty if there is none.
 std::string_view cpu_field(std::string_view cpuinfo, std::string_view key) {
     while (!cpuinfo.empty()) {
         const std::string_view line = take_part(cpuinfo, '\n');
@@ -42,7 +42,7 @@ std::string_view cpu_field(std::string_view cpuinfo, std::string_view key) {
     return {};
 }
 
-// As perf writes it: vendor,family,model,stepping on x86; the main id register on Arm.
+// As in perf.data: vendor,family,model,stepping on x86; the main id register on Arm.
 std::string cpu_id(std::string_view cpuinfo) {
     if (const std::string_view vendor = cpu_field(cpuinfo, "vendor_id"); !vendor.empty()) {
         return std::string(vendor) + "," + std::string(cpu_field(cpuinfo, "cpu family")) + "," +
@@ -55,7 +55,7 @@ std::string cpu_id(std::string_view cpuinfo) {
     return midr;
 }
 
-// The command line is named for people to read: what is too long for a Hello is cut off, and a last word says so.
+// The command line is for people: it is cut to fit a Hello, and a last word reports the cut.
 std::vector<std::string> reported_words(const std::vector<std::string>& words) {
     constexpr std::size_t kWordsMax = hello_limits::kCommandLineWordsMax - 1;
     constexpr std::size_t kWordOverheadBytes = 16;

@@ -14,7 +14,7 @@ CollectorSummary rows_of_session(std::span<const CountEntry> counts, SpscRing& l
     const auto is_from_wire = [](CountName name) {
         return name == CountName::kLostSpoolFull || name == CountName::kLostRefused;
     };
-    // What the wire lost after the sealer had finished stands in its last notice, which holds all of its losses.
+    // Losses of the wire thread after the sealer finished are in its last report, which has all of its losses.
     std::vector<CountEntry> from_wire;
     bool has_report = false;
     for (auto record = losses.acquire(); !record.empty(); record = losses.acquire()) {
@@ -46,7 +46,7 @@ CollectorSummary rows_of_session(std::span<const CountEntry> counts, SpscRing& l
     for (const CountEntry& entry : from_wire) {
         take(entry);
     }
-    // The ledger has no word of its own for them: to it they were dropped from the spool.
+    // The ledger has no reason of its own for undelivered rows: they count as dropped from the spool.
     auto& dropped = lost[CountName::kLostSpoolFull];
     summary.rows_undelivered = std::min(rows_given_up, dropped);
     dropped -= summary.rows_undelivered;

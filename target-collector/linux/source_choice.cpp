@@ -16,7 +16,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kOffCpuFrequencyHzMax = 10'000;  // a thread's rows a second, at most about
+constexpr std::uint64_t kOffCpuFrequencyHzMax = 10'000;  // about the most rows per thread and second
 
 Result<Done> choose_image_reader(const CollectorOptions& options, SourceChoice& choice) {
     PerfSourceOptions& source = choice.options;
@@ -36,7 +36,7 @@ Result<Done> choose_image_reader(const CollectorOptions& options, SourceChoice& 
     return Done{};
 }
 
-// Its stacks are unwound by BPF where that is possible, however those of samples are.
+// Off-CPU stacks are unwound by BPF if possible, whatever the method for samples is.
 void choose_off_cpu(const CollectorOptions& options, const KernelUnwinder::Options& wish, PerfSourceOptions& source,
                     const std::function<void(std::string_view)>& report) {
     if (source.kernel_unwinder == nullptr) {

@@ -6,9 +6,9 @@ namespace perfleet {
 namespace {
 
 constexpr double kScaleMin = 1.0 / 256;
-constexpr double kAimedAt = 0.8;      // of the budget, when the frequency changes
-constexpr double kRaisedBelow = 0.5;  // of the budget: between the two it stays, or it would go up and down for ever
-constexpr double kRaisedBy = 2;       // at most, at a time
+constexpr double kAimedAt = 0.8;      // of the budget, after a change of the frequency
+constexpr double kRaisedBelow = 0.5;  // of the budget: above it the frequency stays, so that it doesn't oscillate
+constexpr double kRaisedBy = 2;       // at most, per change
 
 }  // namespace
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kFileSizeBytesMax = 4U << 20U;
 constexpr std::size_t kCpusMax = 4'096;
 
-// One line; nothing where the file isn't there, or empty.
+// The first line; nothing if the file is missing or empty.
 std::optional<std::string> line_of(const std::string& path) {
     const auto text = read_small_file(path, kFileSizeBytesMax);
     if (!text.ok()) {
@@ -27,7 +27,7 @@ std::optional<std::string> line_of(const std::string& path) {
     return line.empty() ? std::nullopt : std::optional{line.substr(0, limits::kLabelSizeBytesMax)};
 }
 
-// The file `name` of every CPU that has one.
+// The contents of the file `name` of every CPU that has it.
 std::vector<std::string> of_each_cpu(const std::string& cpus, const std::string& name) {
     std::vector<std::string> lines;
     std::error_code error;
@@ -68,7 +68,7 @@ std::optional<std::string> frequencies(const std::string& cpus) {
     return least == greatest ? std::to_string(least) : std::to_string(least) + "-" + std::to_string(greatest);
 }
 
-// intel_pstate says what is forbidden, the other drivers what is allowed.
+// intel_pstate reports that turbo is off, other drivers that it is on.
 std::optional<std::string> turbo(const std::string& cpus) {
     if (const auto forbidden = line_of(cpus + "/intel_pstate/no_turbo")) {
         return *forbidden == "0" ? "on" : "off";

@@ -17,12 +17,12 @@ std::uint64_t size_bytes_of(int fd) {
     return ::fstat(fd, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-// The note of a GNU build-id ends so.
+// The end of a GNU build-id note.
 std::string end_of_note(std::span<const std::byte> build_id) {
     return std::string{"GNU\0", 4} + std::string{reinterpret_cast<const char*>(build_id.data()), build_id.size()};
 }
 
-// Empty: there is none, or too much of it.
+// Empty if the file has no line table, or one that is too large.
 std::string packed_lines(int fd) {
     const auto part = symbol_part_of_file(fd, size_bytes_of(fd), PartKind::kLines);
     std::string packed = part.ok() ? packed_symbols(part->bytes) : std::string{};
@@ -31,7 +31,7 @@ std::string packed_lines(int fd) {
 
 }  // namespace
 
-// The output grows as it is needed: room for the worst case would be as large as the input.
+// The output grows on demand: a worst-case buffer would be as large as the input.
 std::string packed_symbols(std::string_view bytes) {
     constexpr int kCompressionLevel = 3;
     constexpr std::size_t kStepSizeBytes = 256U << 10U;

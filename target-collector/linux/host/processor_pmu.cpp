@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kCapsMax = 8;
 constexpr std::size_t kCapSizeBytesMax = 4'096;
 
-// Those of CPUs tell which CPUs they are of; those of memory controllers and buses don't.
+// Only PMUs of CPUs have a file `cpus`; those of memory controllers and buses don't.
 std::map<std::string, std::string> pmus_of_cpus(const std::string& devices) {
     std::map<std::string, std::string> labels;
     std::string all;
@@ -63,7 +63,7 @@ std::vector<std::pair<std::string, std::string>> processor_pmu(const std::string
     const std::string devices = root + "/sys/bus/event_source/devices";
     std::map<std::string, std::string> labels;
     if (cpuid != nullptr) {
-        // Linux has found them.
+        // Whether Linux supports the counters.
         std::error_code error;
         const bool has_counters = std::filesystem::exists(devices + "/cpu", error);
         const PmuLabels pmu{pmu_of_cpuid(cpuid, has_counters)};

@@ -38,7 +38,7 @@ std::uint64_t Progress::rows_per_second(std::uint64_t row_count, std::uint64_t n
 
 std::string Progress::for_terminal(const CollectorCounts& counts, const std::string& peer, std::uint64_t now_ns,
                                    std::size_t column_count) {
-    constexpr std::string_view kGateway = "the gateway at ";  // an address says it
+    constexpr std::string_view kGateway = "the gateway at ";  // not needed before an address
     const std::string line = "Ctrl-C ends  " + std::to_string(rows_per_second(rows_of(counts), now_ns)) + " rows/s  " +
                              lost_and_spool(counts, "  ") + (counts.is_connected ? "to " : "waiting for ");
     const std::string name = peer.starts_with(kGateway) ? peer.substr(kGateway.size()) : peer;

@@ -86,7 +86,7 @@ OrphanDelivery::Outcome DiskSpool::join(bool is_delivered) {
     if (sync_ != nullptr) {
         sync_->stop();
         if (!is_delivered) {
-            sync_->sync();  // the end, too
+            sync_->sync();  // includes the session's end
         }
     }
     if (is_delivered) {

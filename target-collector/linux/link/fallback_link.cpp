@@ -34,7 +34,7 @@ bool FallbackLink::fall_back() {
 Result<Done> FallbackLink::finish(const std::string& file, bool is_whole) {
     if (!is_whole) {
         ::unlink(unfinished(file).c_str());
-        ::rmdir(folder_of(file).c_str());  // where there is nothing else in it
+        ::rmdir(folder_of(file).c_str());  // removed only if it is empty
         return Done{};
     }
     if (::rename(unfinished(file).c_str(), file.c_str()) != 0) {

@@ -51,7 +51,7 @@ Checked<std::size_t> GatewayLink::receive(std::span<std::byte> into) {
     auto size = driver_->receive(into);
     if (!size.ok() || *size > 0) {
         wait_.heard();
-        unknown_.clear();  // unless it says so again
+        unknown_.clear();  // unless the gateway reports it again
     }
     return size;
 }
@@ -60,14 +60,14 @@ bool GatewayLink::reconnected() {
     const bool is_new = driver_->reconnected() || has_switched_;
     has_switched_ = false;
     if (is_new && is_alone()) {
-        wait_.restart();  // it was down, not silent
+        wait_.restart();  // the connection was down; the gateway wasn't silent
     }
     return is_new;
 }
 
 void GatewayLink::note_time(std::uint64_t now_ns) {
     if (!driver_->is_connected()) {
-        wait_.asked();  // nothing to say doesn't mean that somebody is there
+        wait_.asked();  // without a connection the gateway counts as silent, even if nothing is due
     }
     now_ns_ = now_ns;
     wait_.note_time(now_ns);

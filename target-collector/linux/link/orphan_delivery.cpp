@@ -61,13 +61,13 @@ void OrphanDelivery::run() {
     }
 }
 
-// What waits in each, before the first is delivered.
+// Counts what each file holds before the first is delivered.
 void OrphanDelivery::look_at_all() {
     std::vector<Waiting> waiting(files_.size());
     for (std::size_t i = 0; i < files_.size(); ++i) {
         const auto file = SpoolFile::open(files_[i]);
         if (!file.ok()) {
-            continue;  // told when its turn comes
+            continue;  // reported when it is delivered
         }
         if (const auto reading = read_spool((*file)->bytes()); reading.ok()) {
             waiting[i] = {(*reading)->batch_count, (*reading)->entry.places.used_bytes};

@@ -29,7 +29,7 @@ void SpoolSync::stop() {
 
 void SpoolSync::run() {
     std::unique_lock lock{mutex_};
-    // Counted from the end of the one before: a slow disk isn't asked without a pause.
+    // The interval begins when the last sync ends, so that a slow disk gets a pause.
     while (!wake_.wait_for(lock, std::chrono::nanoseconds{interval_ns_}, [this] { return is_over_; })) {
         lock.unlock();
         sync();

@@ -16,8 +16,8 @@ namespace {
 constexpr std::uint64_t kFirstWordAfterNs = 1'000'000'000;
 constexpr std::uint64_t kWordEveryNs = 10'000'000'000;
 constexpr std::uint64_t kOverrunNsMax = 1'000'000'000;
-constexpr std::uint64_t kFarewellNs = 500'000'000;     // for the Bye of a session that gave up
-constexpr std::uint64_t kFallBackNs = 10'000'000'000;  // to write what the spool holds to a file
+constexpr std::uint64_t kFarewellNs = 500'000'000;     // to send the Bye of a session that gave up
+constexpr std::uint64_t kFallBackNs = 10'000'000'000;  // to write the spool's batches to a file
 
 }  // namespace
 
@@ -64,7 +64,7 @@ const WireThread::Outcome& WireThread::join() {
 void WireThread::run() {
     started_ns_ = monotonic_now().value;
     for (;;) {
-        // Before the step: whatever the sealer passed on before it said "finish" is then seen by it.
+        // Read before the step, so that the step sees everything the sealer passed on before "finish".
         const bool is_finishing = is_finishing_.load(std::memory_order_acquire);
         const std::uint64_t now_ns = monotonic_now().value;
         if (is_finishing && deadline_ns_ == 0) {
@@ -84,7 +84,7 @@ void WireThread::run() {
         }
         counters_.publish_delivery(status, driver_->is_silent());
         report(now_ns);
-        // While there is more to do at once the time may be over, but not for long.
+        // Deliveries in progress may exceed the deadline a little.
         if (is_finishing && (!is_busy || now_ns >= deadline_ns_ + kOverrunNsMax) && is_over(now_ns)) {
             break;
         }
@@ -138,7 +138,7 @@ bool WireThread::is_over(std::uint64_t now_ns) {
         has_given_up_ = true;
         delivery_.give_up();
         deadline_ns_ = now_ns + (delivery_.status().welcomed ? kFarewellNs : 0);
-        return false;  // one more step counts what is lost now
+        return false;  // the next step counts the losses
     }
     return has_given_up_ && now_ns >= deadline_ns_;
 }
@@ -180,7 +180,7 @@ void WireThread::report(std::uint64_t now_ns) {
         return;
     }
     if (status.is_deferred) {
-        last_reported_ns_ = now_ns;  // it does answer
+        last_reported_ns_ = now_ns;  // the gateway answers
         if (!is_deferral_reported_) {
             is_deferral_reported_ = true;
             deferred_at_ = status.batches_acknowledged;
@@ -192,7 +192,7 @@ void WireThread::report(std::uint64_t now_ns) {
     }
     if (status.welcomed && !driver_->is_silent()) {
         report_connected();
-        // A Welcome alone says little: a batch may put it off again.
+        // A Welcome isn't enough: a batch may be deferred again.
         if (is_deferral_reported_ && status.batches_acknowledged > deferred_at_) {
             is_deferral_reported_ = false;
             log_({LogLevel::kNotice, "gateway", driver_->peer() + " takes this session now"});

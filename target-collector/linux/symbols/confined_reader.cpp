@@ -36,31 +36,31 @@
 namespace perfleet {
 namespace {
 
-constexpr const char* kName = "perfleet-reader";  // its argv[0], as long as a thread's name can be
-constexpr const char* kUrgent = "urgent";         // its argv[1]
+constexpr const char* kName = "perfleet-reader";  // argv[0], at most as long as a thread's name
+constexpr const char* kUrgent = "urgent";         // argv[1]
 constexpr int kSocket = STDIN_FILENO;
 constexpr uid_t kNobody = 65'534;
 
 enum class MessageType : std::uint32_t {
-    kSymbols,  // to it, with the file: five requests
+    kSymbols,  // to the reader, with the file: five requests
     kUnwindTable,
     kPythonSymbols,
     kProbeEntries,
     kProbeDoor,
-    kDebugFile,  // from it: the text is the debug link; to it: the answer, with the file or without
-    kAnswer,     // from it, with a file in memory that holds it
-    kError,      // from it: code and text
+    kDebugFile,  // from the reader: text is the debug link; to it: the reply, with or without the file
+    kAnswer,     // from the reader, with a memory file that holds the answer
+    kError,      // from the reader: code and text
 };
 
 std::uint32_t number_of(MessageType type) { return static_cast<std::uint32_t>(type); }
 
-// Both ends are the same program, so it goes over the socket as it stands.
+// Both ends are the same program, so the struct is sent as it is.
 struct Message {
     MessageType type = MessageType::kSymbols;
     std::uint32_t code = 0;
     std::uint32_t is_whole = 0;
     std::uint32_t text_size = 0;
-    std::uint64_t file_offset = 0;  // of kProbeDoor
+    std::uint64_t file_offset = 0;  // for kProbeDoor
     std::array<char, 1'000> text{};
 
     [[nodiscard]] std::string_view view() const { return {text.data(), std::min<std::size_t>(text_size, text.size())}; }
@@ -135,24 +135,24 @@ Result<std::string> content_of(int fd) {
     return bytes;
 }
 
-// Below: in the process that reads.
+// The rest of this namespace runs in the reader process.
 
 void limit(__rlimit_resource resource, rlim_t most) {
     const rlimit limits{most, most};
     (void)::setrlimit(resource, &limits);
 }
 
-// What it has is the socket and what comes through it.
+// Leaves the reader nothing but its socket and the files received through it.
 void give_up_rights() {
     ::prctl(PR_SET_NAME, kName);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, ConfinedReader::kAnswerSizeBytesMax);
     limit(RLIMIT_NOFILE, ConfinedReader::kDescriptorsMax);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which reserve terabytes
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers reserve terabytes
     limit(RLIMIT_AS, ConfinedReader::kMemorySizeBytesMax);
 #endif
-    // In a user namespace nobody may not exist: then the capabilities alone go.
+    // A user namespace may have no user "nobody": then only the capabilities are dropped.
     if (::geteuid() == 0) {
         (void)(::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
                ::setresuid(kNobody, kNobody, kNobody) == 0);
@@ -163,9 +163,9 @@ void give_up_rights() {
         std::_Exit(1);
     }
     limit(RLIMIT_NPROC, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);                              // another user's process has none
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose threads and reports take more
-    (void)filter_system_calls();                                     // a kernel without leaves the rest
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);                              // again: a change of the user clears it
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers need more system calls
+    (void)filter_system_calls();                                     // without seccomp the other limits still apply
 #endif
 }
 
@@ -205,7 +205,7 @@ void answer_with_values(std::span<const Value> values) {
     answer_with({reinterpret_cast<const char*>(values.data()), values.size_bytes()}, true);
 }
 
-// ProbeDoorPlace as it goes over the socket: any bytes are one.
+// ProbeDoorPlace as sent over the socket: all bit patterns are valid.
 struct DoorAnswer {
     std::uint64_t distance = 0;
     std::uint64_t has_names = 0;
@@ -295,7 +295,7 @@ void ConfinedReader::start() {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    // Signals of a terminal are the collector's; the end of the socket is this process's.
+    // In a process group of its own: signals of the terminal go to the collector, and the reader ends with its socket.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);

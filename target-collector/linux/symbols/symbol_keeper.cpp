@@ -131,8 +131,8 @@ void SymbolKeeper::finish() {
     }
 }
 
-// The profiled program comes first. Where raise_priority() isn't permitted the priority is lowered by one alone: with
-// more, this thread hardly runs on a busy machine.
+// The profiled program has precedence. If raise_priority() won't be permitted, the priority is lowered by only one:
+// with more, this thread would hardly run on a busy machine.
 void SymbolKeeper::lower_priority() const {
     sched_param unused{};
     (void)::sched_setscheduler(0, SCHED_BATCH, &unused);
@@ -172,7 +172,7 @@ void SymbolKeeper::run() {
     }
 }
 
-// With mutex_ held, as next_to_read().
+// Call with mutex_ locked, as next_to_read().
 std::size_t SymbolKeeper::open_count() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(waiting_, [](const auto& file) { return file->state != State::kRead; }));
@@ -191,7 +191,7 @@ SymbolKeeper::File* SymbolKeeper::next_to_read() {
     return open != waiting_.end() ? open->get() : nullptr;
 }
 
-// A file that is being read isn't destroyed meanwhile (leaving_).
+// leaving_ keeps the file alive while it is read.
 void SymbolKeeper::read(File& file, std::unique_lock<std::mutex>& lock) {
     file.state = State::kReading;
     const bool is_one_too_many = session_size_bytes_ >= kSessionSizeBytesMax;

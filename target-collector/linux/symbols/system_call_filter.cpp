@@ -47,7 +47,7 @@ public:
         add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1);
         give(SECCOMP_RET_ALLOW);
     }
-    // Where the low half of an argument has none of these bits.
+    // Allows the call if the low half of the argument has none of these bits.
     void allow_without(long call, unsigned argument, std::uint32_t bits) {
         add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 4);
         // Little-endian: the low half comes first.
@@ -82,7 +82,7 @@ bool filter_system_calls() {
     }
     filter.allow_without(SYS_mmap, 2, PROT_EXEC);
     filter.allow_without(SYS_mprotect, 2, PROT_EXEC);
-    filter.allow_without(SYS_prlimit64, 0, ~std::uint32_t{0});  // its own limits alone
+    filter.allow_without(SYS_prlimit64, 0, ~std::uint32_t{0});  // only for its own limits
     return filter.install();
 }
 

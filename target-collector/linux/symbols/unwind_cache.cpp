@@ -26,13 +26,13 @@ namespace {
 
 constexpr std::string_view kSuffix = ".unwind";
 constexpr std::size_t kCheckBytes = 8;
-constexpr std::size_t kVersionBytes = 8;  // of a hash
+constexpr std::size_t kVersionBytes = 8;  // of the hash
 
 std::int64_t nanoseconds(const timespec& time) {
     return (std::int64_t{time.tv_sec} * 1'000'000'000) + std::int64_t{time.tv_nsec};
 }
 
-// Empty: it has no build-id.
+// The name of the file's cache entry; empty if the file has no build-id.
 std::string name_of(int fd) {
     struct stat status {};
     const ImageContentId build_id = build_id_of_file(fd);
@@ -108,7 +108,7 @@ Result<UnwindTable> UnwindCache::unwind_table(int fd) {
         return kept;
     }
     auto made = reader_->unwind_table(fd);
-    if (made.ok() && name_of(fd) == name) {  // it wasn't changed meanwhile
+    if (made.ok() && name_of(fd) == name) {  // unchanged meanwhile
         keep(name, *made);
     }
     return made;
@@ -138,7 +138,7 @@ Result<UnwindTable> UnwindCache::read(const std::string& name) {
     return unwind_table_of_bytes(content);
 }
 
-// Whatever fails: it isn't kept.
+// Writes the table to the cache; errors are ignored.
 void UnwindCache::keep(const std::string& name, const UnwindTable& table) {
     const std::string content = unwind_table_bytes(table);
     const std::uint32_t check = crc32c(0, std::as_bytes(std::span{content}));
