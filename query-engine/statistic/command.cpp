@@ -54,7 +54,7 @@ QueryCommand command(std::string name, std::string summary, std::string rows, co
     return made;
 }
 
-// One that lists what there is.
+// A command that lists what the store holds.
 template <class Make>
 QueryCommand inventory(std::string name, std::string summary, std::string rows, bool has_event, Make make) {
     QueryCommand made =
@@ -76,7 +76,7 @@ QueryCommand profile(std::string name, std::string summary, const OptionTable<Op
     return made;
 }
 
-// Each side has half of the memory.
+// Each side gets half of the memory.
 Result<Answer> run_diff(const QueryInput& input) {
     Selection common = input.selection;
     common.memory_size_bytes_max /= 2;
@@ -166,7 +166,7 @@ std::vector<QueryCommand> make_commands() {
     return commands;
 }
 
-// An empty table alone doesn't tell whether the query or the recording was another than meant.
+// An empty table doesn't show whether the query or the recording was wrong.
 void warn_of_no_rows(const QueryCommand& query, Answer& answer) {
     if (!answer.rows.empty() || query.rows.empty()) {
         return;

@@ -34,7 +34,7 @@ struct FirstAndLast {
     Reading last;
 };
 
-// Readings of one counter: cpu, process, thread.
+// Where a counter was read: cpu, process, thread.
 using Place = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
 using Readings = std::map<Place, FirstAndLast>;
 
@@ -44,7 +44,7 @@ std::uint64_t growth(std::uint64_t first, std::uint64_t last) { return last > fi
 
 std::optional<std::uint64_t> scaled(std::uint64_t value, std::uint64_t enabled_ns, std::uint64_t running_ns) {
     if (running_ns == 0) {
-        // A counter that was never enabled has counted nothing; one that was, and never ran, isn't known.
+        // A counter that was never enabled counted nothing; the count of one that was enabled but never ran is unknown.
         return enabled_ns == 0 ? std::optional<std::uint64_t>{value} : std::nullopt;
     }
     __extension__ using Uint128 = unsigned __int128;
@@ -52,14 +52,14 @@ std::optional<std::uint64_t> scaled(std::uint64_t value, std::uint64_t enabled_n
     return product > ~0ULL ? ~0ULL : static_cast<std::uint64_t>(product);
 }
 
-// What was read of one counter around a time range.
+// Readings of one counter around a time range.
 struct Seen {
-    std::optional<Reading> before;  // the last at or before the range's beginning
-    std::optional<Reading> first;   // of those behind it, up to the range's end, itself included
+    std::optional<Reading> before;  // the last one at or before the range's start
+    std::optional<Reading> first;   // after the range's start, up to and including its end
     std::optional<Reading> last;
 };
 
-// Those with readings in the time range, and the last one before them that has any. Ascending.
+// Epochs with readings in the time range, and the last earlier epoch that has any; ascending.
 std::vector<EpochNumber> epochs_to_read(const Scan& scan, std::size_t session_index, Series series) {
     const ScannedSession& session = scan.sessions()[session_index];
     const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
@@ -122,11 +122,11 @@ bool has_expired(const ScannedSession& session, Series series) {
                        [&](const auto& expired) { return expired.first == series && expired.second != 0; });
 }
 
-// Without counters that nothing was read of in the time range. `not_read` counts those.
+// Omits counters without readings in the time range, and counts them in `not_read`.
 Result<Readings> read_counters(const Scan& scan, std::size_t session_index, Series series, std::size_t& not_read) {
     const auto all = PERFLEET_TRY(see_counters(scan, session_index, series));
     const ScannedSession& session = scan.sessions()[session_index];
-    // Collectors count from the session's start on. Where readings have expired the first that is left stands for it.
+    // Collectors count from the session's start. If readings have expired, the first remaining one is the base instead.
     const Reading start{session.record.start_point.ticks, 0, 0, 0};
     const bool is_start_known = !has_expired(session, series);
     Readings readings;
@@ -185,19 +185,19 @@ std::string event_unit(const ScannedSession& session, Series series) {
     return event != nullptr ? event->unit : "";
 }
 
-// Of a session, one event's readings in the time range.
+// One event's readings of a session in the time range.
 struct Counted {
     Series series;
     std::string name;
     std::uint16_t group = 0;
-    Readings readings;  // none: not known
+    Readings readings;  // empty: not known
 };
 
 std::string named(const ScannedSession& session, Series series) {
     return "counter " + event_name(session, series) + " of session " + session_hex(session.record.session);
 }
 
-// Those that were ever read, by the events' numbers. The ledger gets all that are selected.
+// The counters that were ever read, by event number. The ledger covers all selected ones.
 Result<std::vector<Counted>> read_session(const Scan& scan, std::size_t session_index, AnswerLedger& ledger,
                                           std::vector<std::string>& warnings) {
     const ScannedSession& session = scan.sessions()[session_index];
@@ -225,7 +225,7 @@ Result<std::vector<Counted>> read_session(const Scan& scan, std::size_t session_
     return all;
 }
 
-// Why their values don't belong to the same time, in words; empty: they do.
+// Explains why two counts don't cover the same time; empty if they do.
 std::string difference_of_times(const Counted& one, const Counted& other) {
     constexpr const char* kOtherPlaces = "one was read on a cpu, or of a thread, that the other wasn't";
     auto theirs = other.readings.begin();
@@ -254,7 +254,7 @@ AnswerValue ratio_of(const Counted& one, const Counted& other) {
                       : AnswerValue{static_cast<double>(total_of(one.readings).sum.value) / static_cast<double>(below)};
 }
 
-// By its group's leader; null where it leads, where it is in none, and where the leader isn't among those selected.
+// The ratio to the group's leader; null for a leader, without a group, or if the leader isn't selected.
 AnswerValue per_leader(const ScannedSession& session, const Counted& counted, const std::vector<Counted>& all,
                        std::vector<std::string>& warnings) {
     const std::vector<EventRecord>& events = session.record.events;
@@ -274,7 +274,7 @@ AnswerValue per_leader(const ScannedSession& session, const Counted& counted, co
     return ratio_of(counted, *leader);
 }
 
-// From which moment to which the readings count: null, where nothing is known or the whole session was asked for.
+// Time range of the readings; null if nothing is known or the whole session is selected.
 std::array<AnswerValue, 2> covered(const Scan& scan, const ScannedSession& session, const Readings& readings) {
     if (readings.empty() || (!scan.selection().from && !scan.selection().to)) {
         return {};
@@ -308,7 +308,7 @@ void add_totals(const Scan& scan, const ScannedSession& session, const std::vect
 
 using EventPair = std::pair<std::string, std::string>;
 
-// A row, where the session has both events.
+// Adds a row if the session has both events.
 Result<Done> add_ratio(const Scan& scan, const ScannedSession& session, const std::vector<Counted>& all,
                        const EventPair& names, Answer& answer) {
     const auto find = [&](const std::string& name) {

@@ -68,7 +68,7 @@ Result<Done> read_conditions(const std::string& text, DiffRequest& request) {
     return Done{};
 }
 
-// Mean, median and what --percentiles says; the greatest value; what conditions are about.
+// The mean, the median and --percentiles, the maximum, and the figures that conditions name.
 std::vector<LatencyFigure> figures_of(DiffRequest request) {
     std::vector<LatencyFigure> figures{{LatencyFigureKind::kMean, {}}};
     if (!request.options.means_alone) {

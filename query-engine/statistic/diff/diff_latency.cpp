@@ -21,7 +21,7 @@
 namespace perfleet {
 namespace {
 
-// Of a side of a series: what is kept to compare percentiles and ranks. Means and greatest values are of all.
+// Values kept for a side of a series, to compare percentiles and ranks. Means and maxima use all values.
 constexpr std::uint64_t kDiffValuesMax = 1U << 20;
 constexpr std::uint64_t kDrawSeed = 20'240'229;
 constexpr std::size_t kSessionsListedMax = 64;
@@ -30,8 +30,8 @@ constexpr std::size_t kSessionsListedMax = 64;
 struct PairKey {
     std::vector<std::string> labels;  // of --by
     std::string event;
-    std::uint64_t test_size = 0;  // of accumulated latencies
-    std::string unit;             // without decimals: those of the two sides may differ
+    std::uint64_t test_size = 0;  // of accumulated latencies, else 0
+    std::string unit;             // without decimals, which may differ between the sides
 
     friend auto operator<=>(const PairKey&, const PairKey&) = default;
 };
@@ -70,7 +70,7 @@ Result<SourcesByKey> find_sources(const Scan& scan, const DiffOptions& options, 
     return found;
 }
 
-// Visits the source's values with so many decimals, of which it has no more. Errors: kTooLarge (64 bits don't hold
+// Visits the source's values scaled to `decimals`, which are at least its own. Errors: kTooLarge (64 bits don't hold
 // them), those of reading.
 template <typename OnValues>
 Result<Done> visit_values(const Scan& scan, const ValueSource& source, unsigned decimals, OnValues on_values) {
@@ -129,7 +129,7 @@ Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<V
             std::copy_if(values.begin(), values.end(), std::back_inserter(kept), [&](std::uint64_t) {
                 return count <= kDiffValuesMax || random.below(count) < kDiffValuesMax;
             });
-            // Each stands in the comparison's order of all, too.
+            // The comparison also holds a sorted copy.
             share.add((kept.capacity() - before) * 2 * sizeof(std::uint64_t));
         }));
         if (share.is_exceeded()) {
@@ -164,16 +164,15 @@ bool is_time(const std::string& unit) {
     return std::find(kTimes.begin(), kTimes.end(), unit) != kTimes.end();
 }
 
-// The least and the greatest value: no sample says how far beyond its own the next one's lie.
+// The minimum and the maximum: a sample doesn't show how far beyond them the next sample's may lie.
 bool is_extreme(const LatencyFigure& figure) {
     return figure.kind == LatencyFigureKind::kMax ||
            (figure.kind == LatencyFigureKind::kQuantile &&
             (figure.quantile.billionths == 0 || figure.quantile.billionths == Quantile::kWhole));
 }
 
-// The least number of values that make an interval of this percentile, which is neither the least nor the greatest
-// value; 0: not known. An interval leaves out P(all below) + P(all above): the greater of them alone makes the first
-// guess, and the other one adds few values to it.
+// The fewest values that give an interval of this percentile (not the minimum or maximum); 0 if unknown. The interval
+// misses with P(all below) + P(all above): the larger alone gives the first guess, the other adds few values.
 std::uint64_t values_needed(Quantile quantile, long double confidence) {
     constexpr unsigned kGuessesMax = 64;
     const long double p = std::max(quantile.fraction(), 1 - quantile.fraction());
@@ -225,7 +224,7 @@ public:
         PERFLEET_TRY(lines_.finish(options_, false, answer_));
         warn_of_settings(before_, after_, {options_.chosen_labels, true, options_.names_checklist}, answer_.warnings);
         Ledger after_ledger = after_series.sum(answer_.warnings);
-        Ledger before_ledger = before_series.sum(answer_.warnings);  // told first
+        Ledger before_ledger = before_series.sum(answer_.warnings);  // reported first
         answer_.ledger = before_ledger;
         answer_.ledger.add(after_ledger);
         answer_.parts = {{"before", std::move(before_ledger)}, {"after", std::move(after_ledger)}};
@@ -346,7 +345,7 @@ private:
 
     struct Pair {
         const PairKey* key = nullptr;
-        long double worth = 1;  // of one of the values, in the key's unit
+        long double worth = 1;  // of one stored value, in the key's unit
         std::shared_ptr<const ValueComparison> values;
         std::uint64_t before_count = 0;
         std::uint64_t after_count = 0;
@@ -359,7 +358,7 @@ private:
         std::size_t family = 0;
     };
 
-    // Order and several modes matter where values are taken as independent.
+    // Warns of order and of several modes if values are treated as independent.
     Result<Done> validity_warning(const PairKey& key, const std::vector<ValueSource>& before,
                                   const std::vector<ValueSource>& after) {
         for (const auto& [side, sources, when] :
@@ -466,7 +465,7 @@ private:
     const DiffOptions& options_;
     DiffSide before_;
     DiffSide after_;
-    MemoryShare before_values_;  // of all series: lines hold them to the end
+    MemoryShare before_values_;  // of all series: lines refer to the values to the end
     MemoryShare after_values_;
     DiffLines lines_;
     std::size_t family_count_ = 0;

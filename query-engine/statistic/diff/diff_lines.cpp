@@ -33,19 +33,19 @@ std::optional<long double> high_of(const std::optional<Interval>& interval) {
     return interval ? std::optional{interval->high} : std::nullopt;
 }
 
-// Values aren't negative: nothing becomes less by more than all of it.
+// Values aren't negative, so nothing falls by more than 100 %.
 std::optional<Interval> relative_change(const Contrast& contrast) {
     return contrast.ratio ? std::optional{Interval{std::max(contrast.ratio->low, 0.0L) - 1,
                                                    std::max(contrast.ratio->high, 0.0L) - 1}}
                           : std::nullopt;
 }
 
-// What verdicts and conditions speak of.
+// The interval that verdicts and conditions refer to.
 std::optional<Interval> change_interval(const DiffLine& line, const Contrast& contrast) {
     return line.is_share ? contrast.difference : relative_change(contrast);
 }
 
-// Digits as many as a reader compares: 0.042, 0.31, 3.1, 31.
+// As many digits as a reader compares: 0.042, 0.31, 3.1, 31.
 std::string short_number(long double value) {
     const long double size = std::abs(value);
     return fmt::format("{:.{}f}", static_cast<double>(value), size == 0 || size >= 1 ? 1 : size >= 0.1L ? 2 : 3);
@@ -66,9 +66,9 @@ std::string change_text(const DiffLine& line, long double change, const std::opt
     return said;
 }
 
-enum class Outcome : std::uint8_t { kNone, kWithin, kUndecided, kExceeded };  // ascending: what is said of several
+enum class Outcome : std::uint8_t { kNone, kWithin, kUndecided, kExceeded };  // ascending: the worst one counts
 
-// Intervals and p values are found when they are asked for, once.
+// Computes intervals and p values once, on first use.
 class JudgedLine {
 public:
     JudgedLine(const DiffLine& judged, long double confidence) : line{&judged}, confidence_{confidence} {
@@ -77,7 +77,8 @@ public:
                        (judged.p_value_is_below || contrast().difference.has_value() || !judged.effect.empty());
     }
 
-    // Among others: its p value counts `factor` times, and no less than `p_least`. Intervals are those of the verdict.
+    // Judges the line among others: its p value is multiplied by `factor` and is at least `p_least`. Intervals match
+    // the verdict.
     void judge(long double factor, long double p_least, long double alpha) {
         factor_ = factor;
         p_least_ = p_least;
@@ -135,9 +136,9 @@ private:
     mutable std::optional<long double> p_value_;
 };
 
-// How many runs would show a change as large as this one: what is detected goes with 1 ÷ √runs.
+// How many runs would show a change as large as this one: the detectable change is proportional to 1 ÷ √runs.
 std::string needed_runs_text(const DiffLine& line, long double detectable) {
-    constexpr long double kRunsMax = 10'000;  // more say nothing but that there is hardly a change
+    constexpr long double kRunsMax = 10'000;  // a need for more only means that there is hardly any change
     if (line.runs == 0 || !line.change || *line.change == 0) {
         return "";
     }
@@ -183,13 +184,13 @@ std::string verdict_of(const JudgedLine& judged, const std::optional<long double
                : "no difference shown";
 }
 
-// One condition about one line.
+// One condition applied to one line.
 struct Decision {
     const FailCondition* condition = nullptr;
     std::size_t line = 0;
     long double p_exceeded = 1;  // two-sided, where the change lies beyond the limit
-    long double p_within = 1;    // where it doesn't
-    bool is_exact = false;       // no interval is to be had: the change itself decides
+    long double p_within = 1;    // where it lies within the limit
+    bool is_exact = false;       // there is no interval: the change itself decides
 };
 
 Decision decide(const FailCondition& condition, const JudgedLine& judged, std::size_t index) {
@@ -206,7 +207,7 @@ Decision decide(const FailCondition& condition, const JudgedLine& judged, std::s
     return decision;
 }
 
-// `alpha` is what p values are held against among all that is checked.
+// `alpha` is the level for p values, shared by all checked conditions.
 std::string decision_text(const Decision& decision, const JudgedLine& judged, Outcome outcome, long double alpha) {
     const DiffLine& line = *judged.line;
     const std::optional<Interval> interval =
@@ -239,7 +240,7 @@ std::string decision_text(const Decision& decision, const JudgedLine& judged, Ou
     return said;
 }
 
-// Whether the whole interval lies beyond the limit, among all that is checked.
+// Decides each condition by whether the whole interval lies beyond the limit, at a level shared by all conditions.
 Result<Done> judge_conditions(const DiffOptions& options, std::vector<JudgedLine>& lines,
                               std::vector<std::string>& warnings) {
     const long double alpha = 1 - options.confidence;
@@ -258,7 +259,7 @@ Result<Done> judge_conditions(const DiffOptions& options, std::vector<JudgedLine
         }
     }
     const long double among_all = alpha / static_cast<long double>(std::max<std::size_t>(decisions.size(), 1));
-    std::size_t undecided_count = 0;  // functions of a condition that names none
+    std::size_t undecided_count = 0;  // undecided functions of conditions without a function name
     for (std::size_t i = 0; i < decisions.size(); ++i) {
         const Decision& decision = decisions[i];
         const Outcome outcome = decision.p_exceeded < among_all ? Outcome::kExceeded
@@ -269,7 +270,7 @@ Result<Done> judge_conditions(const DiffOptions& options, std::vector<JudgedLine
             judged.outcome = outcome;
             judged.condition = decision.condition->text;
         }
-        // Of undecided functions there are many, and their lines say so: how many there are is enough.
+        // Many functions may be undecided, and their lines say so: the warning only counts them.
         const bool is_counted =
             outcome == Outcome::kUndecided && judged.line->is_share && decision.condition->name.empty();
         if (is_counted) {
@@ -300,9 +301,10 @@ std::string outcome_text(Outcome outcome) {
     return "";
 }
 
-// All verdicts of an answer together: of a hundred answers about equal sides at most five, at 95 %, have any. Series
-// share that equally. Of a series the mean has nine tenths, its other figures the rest; or all of it, once the mean has
-// changed (the fallback procedure: Wiens, 2003). Lines of no series share it equally, or have a level for all of them.
+// Judges all verdicts together: if both sides are equal, at most 5 of 100 answers show any change (at 95 %). Series
+// share this level equally. In a series the mean gets nine tenths and the other figures the rest, or all of it once the
+// mean has changed (the fallback procedure: Wiens, 2003). Lines without a series share it equally, or use the joint
+// level.
 void judge_together(std::vector<JudgedLine>& judged, long double alpha, std::optional<long double> joint_level) {
     constexpr long double kShareOfMean = 0.9L;
     std::map<std::size_t, std::vector<JudgedLine*>> families;

@@ -18,8 +18,8 @@
 namespace perfleet {
 namespace {
 
-// A side is cut into so many slices of time, or somewhat more: enough to see how they differ, and each long enough to
-// be little like its neighbours (Schmeiser, 1982, has 10 to 30).
+// A side is cut into at least this many slices of time: enough to see how they differ, each long enough to depend
+// little on its neighbours (Schmeiser, 1982: 10 to 30).
 constexpr std::size_t kSlices = 20;
 constexpr std::size_t kSlicesOfSessionMin = 4;
 
@@ -33,10 +33,10 @@ struct SliceKey {
 
 using Counts = FrameCounts<SliceKey>;
 
-// Slices at least this long begin with a minute.
+// Slices of at least this many minutes start at a whole minute.
 constexpr std::int64_t kWholeMinutesFrom = 10;
 
-// The ticks that cut what the session recorded of these series, within the selected time, into equal parts, or nearly.
+// The ticks that cut the session's rows of these series, within the selected time, into nearly equal parts.
 std::vector<Ticks> cuts_of(const Scan& scan, std::size_t session_index, const std::vector<Series>& series,
                            std::size_t slice_count) {
     std::vector<Ticks> cuts;
@@ -135,7 +135,7 @@ private:
         return Done{};
     }
 
-    // Where each group's samples count: in which run, or within runs in which slice of which session.
+    // Assigns each group's samples to a run or, within runs, to a slice of a session.
     void make_strata() {
         runs_ = diff_runs(before_, after_, options_.within_run);
         if (!runs_.unknown.empty()) {
@@ -221,7 +221,7 @@ private:
         }
     }
 
-    // Of runs that are each on one side and have samples; fills run_places_.
+    // The joint level, of runs that are on one side only and have samples; fills run_places_.
     std::optional<JointLevel> joint_level() {
         if (!runs_.by_runs) {
             return std::nullopt;
@@ -307,11 +307,11 @@ private:
     DiffSide before_;
     DiffSide after_;
     Counts counts_;
-    std::vector<Stratum> before_strata_;  // samples in all, no hits yet
+    std::vector<Stratum> before_strata_;  // all samples, no hits yet
     std::vector<Stratum> after_strata_;
-    std::vector<RunHits> run_hits_;                            // likewise, by runs; one of the two is used
-    std::vector<std::size_t> run_places_;                      // of each run in the joint level
-    std::vector<std::pair<std::size_t, std::size_t>> places_;  // run, or stratum and cluster, as counts_.groups()
+    std::vector<RunHits> run_hits_;                            // the same by runs; either these or the strata are used
+    std::vector<std::size_t> run_places_;                      // index of each run in the joint level
+    std::vector<std::pair<std::size_t, std::size_t>> places_;  // run, or stratum and cluster; as counts_.groups()
     DiffRuns runs_;
     DiffLines lines_;
     Answer answer_;

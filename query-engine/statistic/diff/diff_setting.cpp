@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::size_t kValuesNamedMax = 3;
 
-// What the sessions of a side say of one thing; "" for one that doesn't say it.
+// The values of each setting among the sessions of a side; "" stands for sessions without it.
 using Said = std::map<std::string, std::set<std::string>>;
 
-// Labels that tell of the result, not of how it was measured.
+// Labels that describe the result, not how it was measured.
 bool is_about_result(const std::string& key) {
     return key == "status" || key == "error" || key.starts_with("reported_");
 }
@@ -129,7 +129,7 @@ void warn_of_settings(const DiffSide& before, const DiffSide& after, const Setti
             }
         }
     }
-    // Of one comparison on one machine: in turns, so what nothing says of it was the same.
+    // Runs of one comparison on one machine took turns, so settings that weren't recorded were the same.
     const auto comparison = find(first, "comparison");
     const bool is_in_turns = comparison.size() == 1 && !comparison.contains("") &&
                              comparison == find(second, "comparison") &&

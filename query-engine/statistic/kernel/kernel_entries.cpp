@@ -37,7 +37,7 @@ std::optional<sel4::EntryPath> path_of(std::string_view name) {
     return std::nullopt;
 }
 
-// What is measured of one entry: its duration, or the time since an event.
+// What is measured of an entry: its duration, or the time since an event.
 struct Measured {
     LoggedEntry entry;
     std::uint64_t event_ticks = 0;
@@ -165,7 +165,7 @@ private:
             ledger.lost.contains("saturated") ? " at least: the kernel doesn't count what a full log drops" : ""));
     }
 
-    // A row an entry of this path, as libsel4utils prints them.
+    // Adds a row for each entry of this path, as libsel4utils prints them.
     Result<Done> add_list(const KernelLog& log, sel4::EntryPath path) {
         std::uint64_t count = 0;
         auto visited = visit_entries(scan_, log, [&](const LoggedEntry& entry) {
@@ -173,7 +173,7 @@ private:
                 return Visit::kContinue;
             }
             if (++count > options_.row_count_max) {
-                return Visit::kContinue;  // the rest is counted
+                return Visit::kContinue;  // further entries are only counted
             }
             RowMaker row{answer_};
             add_identity(scan_, log, row);
@@ -273,7 +273,7 @@ private:
         return Done{};
     }
 
-    // The wanted entries' durations, or the times since the event: ascending by start then.
+    // The wanted entries' durations; or the times since the event, ascending by start.
     Result<std::vector<Measured>> measure(const KernelLog& log) {
         std::vector<Measured> measured;
         PERFLEET_TRY(visit_entries(scan_, log, [&](const LoggedEntry& entry) {
@@ -298,7 +298,7 @@ private:
     std::vector<Measured> match(const KernelLog& log, const std::vector<Measured>& entries,
                                 const std::vector<std::uint64_t>& events) {
         std::vector<Measured> matched;
-        std::size_t used = 0;  // events that an entry has followed, or that another event has
+        std::size_t used = 0;  // events up to the last one that an entry was matched to
         std::uint64_t before_any = 0;
         std::uint64_t not_first = 0;
         for (const Measured& one : entries) {

@@ -45,7 +45,7 @@ struct LogEntry {
 struct KernelTime {
     std::uint64_t sample_count = 0;
     std::uint64_t ticks = 0;
-    long double entry_count = 0;  // parts of entries that are divided
+    long double entry_count = 0;  // not integer: entries may be divided
 
     void add(std::uint64_t duration_ticks, long double count) {
         ticks += duration_ticks;
@@ -154,7 +154,7 @@ private:
         return scan_.memory().is_exceeded() ? Result<Done>{scan_.memory().exceeded()} : Done{};
     }
 
-    // What both kinds of rows take until they are joined: owners, distances, sums and fractions beside them.
+    // Memory of both kinds of rows until they are matched, with owners, distances, sums and fractions.
     [[nodiscard]] std::size_t size_bytes() const {
         return samples_.capacity() * (sizeof(SampleTaken) + sizeof(Participation) + 6 * sizeof(std::uint64_t)) +
                entries_.capacity() * (sizeof(LogEntry) + sizeof(EntryMoment) + sizeof(std::uint32_t));

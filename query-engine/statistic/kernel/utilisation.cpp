@@ -39,7 +39,7 @@ struct UtilisationWindow {
     ThreadFigures total;
     std::vector<ThreadFigures> threads;
 
-    // Totals of a kernel that was never told to begin: its clock, and no schedule.
+    // A kernel whose benchmark was never started reports no cycles, or no schedules.
     [[nodiscard]] bool is_none() const { return total.cycles == 0 || total.schedules == 0; }
 };
 
@@ -113,7 +113,7 @@ private:
         return Done{};
     }
 
-    // As the event's format has it; else that of the target's thread of this number at that time.
+    // The name in the event's format; else that of the target's thread with this number at that time.
     Result<std::string> thread_name(std::size_t index, EpochNumber epoch, std::uint64_t thread, Ticks ticks) {
         if (const auto name = description_.thread_names.find(thread); name != description_.thread_names.end()) {
             return name->second;
@@ -205,7 +205,7 @@ private:
         row.end();
     }
 
-    // A counter below 0 is printed as that.
+    // Prints a negative counter with its sign.
     static AnswerValue signed_cycles(const std::optional<std::uint64_t>& cycles) {
         return cycles && is_underflow(*cycles) ? AnswerValue{static_cast<std::int64_t>(*cycles)}
                                                : whole_if(cycles.has_value(), cycles.value_or(0));

@@ -26,7 +26,7 @@ public:
     [[nodiscard]] std::uint64_t part_of(std::uint64_t ticks) const {
         return std::min(static_cast<std::uint64_t>(Wide{ticks - first_} * count_ / size_), count_ - 1);
     }
-    // The first tick of a part; of `count()` the one behind the last.
+    // The first tick of a part; for `count()` the one after the last part.
     [[nodiscard]] std::uint64_t begin_of(std::uint64_t part) const {
         return first_ + static_cast<std::uint64_t>((Wide{part} * size_ + count_ - 1) / count_);
     }

@@ -30,7 +30,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kTableValuesMax = 1U << 20;
-constexpr std::size_t kCompatibleValuesMax = 1U << 24;  // the old rules want their values sorted
+constexpr std::size_t kCompatibleValuesMax = 1U << 24;  // the compatible views sort their values
 
 std::string name_of(const ValueSource& source) {
     return source.group ? fmt::format("{} N={}", source.event, source.test_size) : source.event;
@@ -76,7 +76,7 @@ public:
         }
         for (std::size_t i = 0; i < scan_.sessions().size(); ++i) {
             const auto failed = failed_run(scan_, i);
-            if (failed && !sessions.contains(i)) {  // without values
+            if (failed && !sessions.contains(i)) {  // it has no values
                 answer_.warnings.push_back(*failed);
             }
         }
@@ -119,7 +119,7 @@ private:
         return Done{};
     }
 
-    // Leaves out of `sources` what has no value but 0, where that says that there are none.
+    // Adds the sketch rows. Removes sources without values, and all-zero ones where 0 means that nothing was measured.
     Result<Done> make_sketches(std::vector<ValueSource>& sources) {
         std::vector<ValueSource> with_values;
         for (const ValueSource& source : sources) {
@@ -158,7 +158,7 @@ private:
             answer_.warnings.push_back(*unsteady);
         }
         std::map<std::string, std::string>
-            overheads;  // text, and an event: those that are probed in the same way share it
+            overheads;  // text and first event: events that are probed in the same way share it
         for (const EventRecord& event : session.events) {
             if (const auto overhead = parse_probe_overhead(event.format)) {
                 overheads.try_emplace(probe_overhead_text(*overhead), event.name);
@@ -184,7 +184,7 @@ private:
         asked.insert(asked.end(), options_.percentiles.begin(), options_.percentiles.end());
         asked.push_back(Quantile::of_percent(25));
         MemoryShare share{scan_.memory()};
-        share.add(kDependenceValuesMax * 2 * sizeof(std::uint64_t));  // sorted, and as reals
+        share.add(kDependenceValuesMax * 2 * sizeof(std::uint64_t));  // one sorted copy, one as doubles
         const auto in_order = PERFLEET_TRY(first_values(scan_, source, kDependenceValuesMax, share));
         const auto described = PERFLEET_TRY(describe(source.pieces(scan_), asked, options_.confidence, in_order));
         const Moments& moments = described.moments;
@@ -223,7 +223,7 @@ private:
         return percentile.ranks ? std::optional{is_high ? percentile.high : percentile.low} : std::nullopt;
     }
 
-    // How many values lie far out: above the third quartile + 3 interquartile ranges.
+    // Counts the values far out: above the third quartile + 3 interquartile ranges.
     Result<Done> add_tail(RowMaker& row, const ValueSource& source, const Description& described) const {
         const std::uint64_t third = described.percentiles[1].nearest;
         const std::uint64_t spread = std::max<std::uint64_t>(third - described.percentiles.back().nearest, 1);
@@ -307,7 +307,7 @@ private:
         RowMaker row{answer_, source.unit};
         add_identity(row, scan_, source);
         row.add("tests", "", moments.count());
-        // A sum of 2^64 and more is no integer of the answer.
+        // A sum of 2^64 or more doesn't fit into an integer cell.
         if (moments.sum() > ~0ULL) {
             row.figure("sum_a", Uint256{moments.sum()}.real());
         } else {
@@ -351,7 +351,7 @@ private:
         }
     }
 
-    // The tests, a column a group; and behind them of each its Y = A ÷ N, where values are accumulated.
+    // One row a test, one column a group; accumulated values get a second column a group, Y = A ÷ N.
     Result<Done> make_table(const std::vector<ValueSource>& sources) {
         answer_.columns.push_back({"test", ""});
         std::size_t row_count = 0;

@@ -15,7 +15,7 @@ namespace {
 
 using Sorted = std::span<const std::uint64_t>;
 
-// Of whole numbers, without rounding them first.
+// The mean of integers, without rounding them first.
 long double mean_of(Sorted values) {
     long double sum = 0;
     for (const std::uint64_t value : values) {
@@ -40,11 +40,11 @@ long double median_of(Sorted values) {
     return values.size() % 2 == 1 ? high : high - static_cast<long double>(values[half] - values[half - 1]) / 2;
 }
 
-// The median of the distances from the median: the nearest values on both sides, one after the other.
+// The median distance from the median: takes the nearest values of both sides, one after another.
 long double absolute_deviation_of(Sorted values) {
     const long double median = median_of(values);
     const auto distance = [&](std::size_t i) { return std::abs(static_cast<long double>(values[i]) - median); };
-    std::size_t below = values.size() / 2;  // of it and all before it none is taken yet
+    std::size_t below = values.size() / 2;  // values before this index aren't taken yet
     std::size_t above = below;
     long double last = 0;
     long double before_last = 0;

@@ -26,7 +26,7 @@ void add_rows(RowBlock& block, ValueDistribution& values) {
 
 Result<ValueDistribution> read_distribution(const Scan& scan, const ValueSource& source) {
     ValueDistribution values;
-    if (source.group || source.skipped_tests != 0) {  // sums don't know which values were the first
+    if (source.group || source.skipped_tests != 0) {  // stored sums can't leave out the first values
         const auto read = source.pieces(scan)([&](std::span<const std::uint64_t> piece) {
             std::for_each(piece.begin(), piece.end(), [&](std::uint64_t value) { values.add(value); });
         });

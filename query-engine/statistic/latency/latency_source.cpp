@@ -22,10 +22,10 @@ namespace {
 
 constexpr std::size_t kGroupsMax = 4'096;
 constexpr std::uint64_t kFewValues = 30;
-constexpr std::uint64_t kEqualValuesMin = 6;  // fewer equal ones say nothing of their spread
+constexpr std::uint64_t kEqualValuesMin = 6;  // fewer equal values say nothing about their spread
 constexpr std::size_t kOrderValuesMin = 20;
 constexpr std::size_t kValidityWarningValuesMax = 1U << 20;
-constexpr long double kSure = 0.001L;  // doubts are looked for in every series: one in a thousand is enough of them
+constexpr long double kSure = 0.001L;  // level of validity warnings: every series is tested for them
 
 std::uint64_t effective_values(std::uint64_t count, long double dependence) {
     return static_cast<std::uint64_t>(std::llround(static_cast<long double>(count) / dependence));
@@ -39,7 +39,7 @@ struct ValueRow {
     std::uint64_t test = 0;
 };
 
-// The series' rows inside the time range, a block at a time.
+// Visits the series' rows in the time range, a block at a time.
 Result<Done> visit_values(const Scan& scan, std::size_t session_index, Series series,
                           const std::function<Visit(std::span<const ValueRow>)>& visitor) {
     constexpr std::array kSingle{ColumnId::kTime, ColumnId::kValue};
@@ -70,8 +70,8 @@ Result<Done> visit_values(const Scan& scan, std::size_t session_index, Series se
     return blocks.status();
 }
 
-// Which rows of a series are the source's, told in their order: those of its group without its first tests, or all
-// without the first ones of the time range.
+// Selects a source's rows of a series, visited in order: those of its group without its first tests, or all but the
+// first ones of the time range.
 class SourceRows {
 public:
     explicit SourceRows(const ValueSource& source) : source_{source}, to_skip_{source.skipped_tests} {}
@@ -266,7 +266,7 @@ void add_moments(RowMaker& row, const Moments& moments, long double confidence, 
     auto interval = described != nullptr
                         ? skewed_mean_interval(moments, described->skewness, confidence, described->dependence)
                         : mean_interval(moments, MeanBasis::kStudent, confidence);
-    // Values that are all equal don't show what lies between two steps of the clock: two steps, as in `diff`.
+    // Equal values hide differences below a step of the clock: the interval is two steps wide, as in `diff`.
     if (interval && moments.min() == moments.max()) {
         interval = moments.count() < kEqualValuesMin
                        ? std::nullopt
@@ -394,7 +394,7 @@ Result<std::vector<std::string>> validity_warnings_of(const Scan& scan, const Va
 
 namespace {
 
-// The status that the session's collector wrote behind its rows.
+// The status that the collector stored after the session's rows.
 std::optional<std::uint64_t> written_end(const Scan& scan, std::size_t session_index) {
     const auto changes = read_changes(scan, session_index);
     if (!changes.ok()) {

@@ -78,7 +78,7 @@ Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::si
         }
         PERFLEET_TRY(blocks.status());
         if (session.record.clock_name == kRowClock) {
-            // Columns of a file are numbered one behind the other; what stood in one line belongs together.
+            // Rows of a file's columns are numbered consecutively: by line instead, values of one line belong together.
             for (std::size_t row = first_row; row < rows.size(); ++row) {
                 rows[row].ticks = row - first_row;
             }

@@ -44,7 +44,7 @@ public:
     }
 
 private:
-    // Every event that is named must be somewhere.
+    // Every named event must be in some session.
     Result<Done> check_events() const {
         std::vector<std::string> named = options_.events;
         named.insert(named.end(), options_.inner.begin(), options_.inner.end());
@@ -214,7 +214,7 @@ private:
         return Done{};
     }
 
-    // In the order of the log; keys are places among the events.
+    // Entries in log order; their keys are indices into `events`.
     Result<std::vector<TracepointEntry>> entries_of(std::size_t index, const std::vector<std::string>& events) {
         auto rows = PERFLEET_TRY(rows_of_tracepoints(scan_, index, events));
         std::vector<TracepointEntry> entries;
@@ -243,7 +243,7 @@ private:
         return add_values(name, unit_of(options_.events[0]), combined_paths(entries, keys));
     }
 
-    // Each outer entry with the inner one that was logged just before it.
+    // Pairs each outer entry with the inner one that was logged just before it.
     Result<Done> add_overhead(std::size_t index) {
         const auto entries = PERFLEET_TRY(entries_of(index, options_.events));
         Moments effective;
@@ -299,12 +299,12 @@ private:
         row.end();
     }
 
-    // Values of one event, each without its own pair's cost and that of the pairs inside it.
+    // Values of one event, each without the cost of its own pair and of the pairs inside it.
     Result<Done> add_corrected(std::size_t index, Series series) {
         const std::string name = name_of(series);
         if (std::any_of(options_.inner.begin(), options_.inner.end(),
                         [&](const std::string& event) { return is_tracepoint(*session_, series, event); })) {
-            return Done{};  // has none inside
+            return Done{};  // an inner event has no pairs inside
         }
         std::vector<std::string> events{name};
         events.insert(events.end(), options_.inner.begin(), options_.inner.end());

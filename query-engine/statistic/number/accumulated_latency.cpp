@@ -58,7 +58,7 @@ std::optional<std::size_t> converged_from(std::span<const LatencyGroup> groups, 
     while (first > 1 && changes[first - 1] && std::abs(*changes[first - 1]) <= threshold) {
         --first;
     }
-    // Group first − 1 is the one behind which nothing changes much; the last alone shows nothing.
+    // After group first − 1 no change exceeds the threshold. If that is the last group, it shows nothing.
     return first < groups.size() ? std::optional{first - 1} : std::nullopt;
 }
 

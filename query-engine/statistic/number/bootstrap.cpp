@@ -12,9 +12,9 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kBootstrapSeed = 19'870'301;
-constexpr std::size_t kJackknifeGroupsMax = 200;  // of the jackknife, whose skewness is the acceleration
+constexpr std::size_t kJackknifeGroupsMax = 200;  // its skewness is the acceleration
 
-// The values in ascending order, and the place there of each in its order.
+// The values sorted, and the rank of each by its original place.
 class RankedValues {
 public:
     explicit RankedValues(std::span<const std::uint64_t> in_order) : sorted_(in_order.size()), rank_(in_order.size()) {
@@ -31,7 +31,7 @@ public:
     [[nodiscard]] std::uint32_t rank_of(std::size_t place) const { return rank_[place]; }
     [[nodiscard]] std::span<const std::uint64_t> sorted() const { return sorted_; }
 
-    // The sample that has the value of each rank so often, ascending.
+    // Fills `sample` with the value of each rank, counts[rank] times; ascending.
     void fill(std::span<const std::uint32_t> counts, std::vector<std::uint64_t>& sample) const {
         sample.clear();
         for (std::size_t rank = 0; rank < counts.size(); ++rank) {
@@ -44,7 +44,7 @@ private:
     std::vector<std::uint32_t> rank_;
 };
 
-// Each figure of each drawn sample, ascending.
+// Each figure's values of the drawn samples, ascending.
 std::vector<std::vector<long double>> draw_figures(const RankedValues& values, std::span<const SampleFigure> figures,
                                                    std::size_t block) {
     RandomStream random{kBootstrapSeed};
@@ -72,7 +72,7 @@ std::vector<std::vector<long double>> draw_figures(const RankedValues& values, s
     return drawn;
 }
 
-// Of each figure, from samples that lack one part of the values after the other.
+// The acceleration of each figure, from samples that leave out one part of the values at a time.
 std::vector<long double> accelerations(const RankedValues& values, std::span<const SampleFigure> figures,
                                        std::size_t block) {
     const std::size_t group_count = std::min(kJackknifeGroupsMax, std::max<std::size_t>(values.size() / block, 2));
@@ -135,7 +135,7 @@ std::size_t bootstrap_block(std::size_t value_count, long double dependence) {
     if (dependence <= 1) {
         return 1;
     }
-    // Long enough to hold what depends, and often enough for the draws to differ: a tenth of the values.
+    // Long enough to keep dependent values together; at most a tenth of the values, so that the draws differ.
     const auto wanted = static_cast<std::size_t>(std::ceil(4 * dependence));
     return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(value_count / 10, 1));
 }

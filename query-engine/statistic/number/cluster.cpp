@@ -10,7 +10,7 @@ namespace perfleet {
 
 namespace {
 
-// A run's part in how far the two estimates lie off: (sum − expected sum) ÷ values of the side.
+// A run's contribution to the errors of both estimates: (sum − expected sum) ÷ values of the side.
 struct Residuals {
     long double before = 0;
     long double after = 0;
@@ -47,7 +47,7 @@ ResidualSums sums_of(std::span<const Residuals> runs) {
         sums.degrees = welch_degrees(sums.before, before_count - 1, sums.after, after_count - 1);
         return sums;
     }
-    // A run without a pair takes part in one of the means only; each mean that has such runs costs a degree.
+    // If all runs are paired, one mean of differences costs one degree of freedom; otherwise two means cost two.
     const long double count = before_count + after_count - pair_count;
     sums.degrees = count - (pair_count == count ? 1 : 2);
     const long double scale = sums.degrees > 0 ? count / sums.degrees : 0;
@@ -213,7 +213,7 @@ long double share_high(long double share, long double count, long double tail) {
     PERFLEET_ASSERT(count > 0 && share >= 0 && share <= 1);
     const long double hits = share * count;
     const long double others = count - hits;
-    // From the upper tail: a small share keeps its digits.
+    // Computed from the upper tail, so that a small share keeps its digits.
     return others <= 0 ? 1
                        : quick_beta_upper_quantile(static_cast<double>(tail), static_cast<double>(hits + 1),
                                                    static_cast<double>(others));

@@ -15,14 +15,14 @@ constexpr long double kPower = 0.8L;
 
 // P(U ≤ u) when all orders of m + n untied values are equally likely: the number of subsets by their sum of ranks.
 long double exact_lower_tail(std::size_t m, std::size_t n, std::uint64_t u) {
-    // ways[k][s]: chance-free counts of k chosen of those seen with rank-sum excess s; counts fit a long double's
-    // exponent, and their sums lose nothing that 1e-12 would show.
+    // ways[k][s]: the number of ways to choose k of the values so far with rank-sum excess s. Counts fit a long
+    // double's exponent; rounding of their sums stays below 1e-12.
     const std::size_t excess_max = m * n;
     std::vector<std::vector<long double>> ways(m + 1, std::vector<long double>(excess_max + 1, 0));
     ways[0][0] = 1;
     for (std::size_t value = 1; value <= m + n; ++value) {
         for (std::size_t chosen = std::min(m, value); chosen > 0; --chosen) {
-            // As the chosen-th of them this value beats value − chosen of the other sample.
+            // If it is the chosen-th chosen value, it exceeds value − chosen values of the other sample.
             const std::size_t beaten = value - chosen;
             if (beaten > n) {
                 continue;
@@ -59,7 +59,7 @@ RankTest rank_test(std::span<const std::uint64_t> first, std::span<const std::ui
         test.u += static_cast<long double>(equal_second) *
                   (static_cast<long double>(at_first) + static_cast<long double>(equal_first) / 2);
     }
-    // Ties over both samples together.
+    // Counts ties over both samples together.
     for (std::size_t i = 0, j = 0; i < first.size() || j < second.size();) {
         const std::uint64_t value = i == first.size()    ? second[j]
                                     : j == second.size() ? first[i]
@@ -174,8 +174,8 @@ Interval difference_of(long double first, const Interval& first_interval, long d
 
 std::optional<Interval> ratio_of(long double first, const Interval& first_interval, long double second,
                                  const Interval& second_interval) {
-    // Where difference_of() of second and r × first ends at 0. The lower end by the form that loses no digits, and
-    // holds where the first estimate may be more than twice as great, too.
+    // The r at which difference_of() of second and r × first ends at 0. The form for the lower end keeps its digits,
+    // and holds even if the first estimate may be more than twice as large.
     const long double product = first * second;
     const auto end = [](long double estimate, long double bound) { return bound * (2 * estimate - bound); };
     const long double divisor = end(first, first_interval.low);
@@ -200,7 +200,7 @@ long double p_value_from(const IntervalAt& interval_at, long double value) {
     if (excludes(kPValueMin)) {
         return kPValueMin;
     }
-    long double excluded = 0;  // logarithms: the p value lies between
+    long double excluded = 0;  // logarithms: the p value lies between them
     long double held = std::log(kPValueMin);
     for (int step = 0; step < kSteps; ++step) {
         const long double middle = (excluded + held) / 2;

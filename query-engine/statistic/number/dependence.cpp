@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t kValuesForLag = 5;
 constexpr double kAkaikePenalty = 2;
 
-// Of lags 0 to `lag_max`, divided by n whatever the lag, so that no order has a negative variance. Values about 0.
+// Autocovariances of lags 0 to `lag_max`; values have mean 0. Divided by n at every lag: no order gets a negative
+// variance.
 std::vector<double> autocovariances(const std::vector<double>& values, std::size_t lag_max) {
     std::vector<double> found;
     for (std::size_t lag = 0; lag <= lag_max; ++lag) {
@@ -60,13 +61,13 @@ long double dependence_factor(std::vector<double> values) {
         weights = std::move(next);
         rest *= 1 - reflection * reflection;
         if (rest <= 0) {
-            break;  // each value says the next one
+            break;  // each value determines the next
         }
         const double penalised = count * std::log(rest) + kAkaikePenalty * static_cast<double>(order);
         if (penalised < best) {
             best = penalised;
-            // Estimates from few values are too small: by (1 + 3 ρ) ÷ n in order 1 (Kendall, 1954), and about that in
-            // others, whose sum takes the place of ρ.
+            // Estimates from few values are too small: by (1 + 3 ρ) ÷ n in order 1 (Kendall, 1954), and by about that
+            // in others, with the sum of the weights as ρ.
             const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
             const double gain = 1 - sum - std::max(0.0, 1 + 3 * sum) / count;
             const double unbiased = count / (count - static_cast<double>(order) - 1);
@@ -79,7 +80,7 @@ long double dependence_factor(std::vector<double> values) {
 long double dependence_of_mean(std::span<const std::uint64_t> in_order) {
     const auto values = looked_at(in_order);
     std::vector<double> reals;
-    for (const std::uint64_t value : values) {  // about the first, so that great ones keep their digits
+    for (const std::uint64_t value : values) {  // relative to the first, so that large ones keep their digits
         reals.push_back(value >= values[0] ? static_cast<double>(value - values[0])
                                            : -static_cast<double>(values[0] - value));
     }

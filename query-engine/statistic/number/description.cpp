@@ -9,8 +9,8 @@
 namespace perfleet {
 namespace {
 
-// Distances from half of `doubled_centre`, in halves, so that they are integers; in whole units where halves of so wide
-// a range wouldn't fit.
+// Distances from `doubled_centre` ÷ 2, in halves so that they are integers; in whole units if the range is too wide for
+// halves.
 class Distances {
 public:
     Distances(const Moments& moments, Uint128 doubled_centre)
@@ -51,7 +51,7 @@ Result<long double> median_distance(const ValuePieces& pieces, const Moments& mo
 
 ValuePieces pieces_of(std::span<const std::uint64_t> values) {
     return [values](const auto& visitor) -> Result<Done> {
-        // A piece stays in the cache from one use of it to the next.
+        // A piece stays in the cache between its uses.
         constexpr std::size_t kPieceValues = 16'384;
         for (std::size_t start = 0; start < values.size(); start += kPieceValues) {
             visitor(values.subspan(start, std::min(kPieceValues, values.size() - start)));

@@ -43,7 +43,7 @@ std::optional<Interval> skewed_mean_interval(const Moments& moments, long double
 }
 
 long double skewness_of(std::span<const std::uint64_t> values) {
-    const auto distance = [&](std::uint64_t value) {  // great values keep their digits
+    const auto distance = [&](std::uint64_t value) {  // from the first: large ones keep their digits
         return value >= values[0] ? static_cast<long double>(value - values[0])
                                   : -static_cast<long double>(values[0] - value);
     };

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kJointLevelSeed = 1;
 
-// What a share takes of the runs of one side.
+// Sums over the runs of one side, for its share and the share's variance.
 struct SideSums {
     double runs = 0;
     double hits = 0;
@@ -24,7 +24,7 @@ struct SideSums {
     double count_squared = 0;
 
     [[nodiscard]] double share() const { return hits / count; }
-    // By how runs differ (linearised ratio estimator), no less than that of independent samples.
+    // From the differences of runs (linearised ratio estimator); at least that of independent samples.
     [[nodiscard]] double variance() const {
         const double p = share();
         const double squares = hits_squared - 2 * p * hits_by_count + p * p * count_squared;
@@ -71,7 +71,7 @@ std::vector<std::vector<std::uint32_t>> JointLevel::ways() const {
         return found;
     }
     RandomStream random{kJointLevelSeed};
-    found.emplace_back(runs.begin(), is_one);  // as they are
+    found.emplace_back(runs.begin(), is_one);  // the real assignment
     while (found.size() < kWaysMax) {
         for (std::size_t i = 0; i < before_count_; ++i) {
             std::swap(runs[i], runs[i + random.below(runs.size() - i)]);
@@ -96,7 +96,7 @@ double JointLevel::least_p_value(std::span<const std::uint32_t> before) const {
         sides[side_of[run]].count_squared += counts_[run] * counts_[run];
     }
     double least = 1;
-    double far_enough = 0;  // a distance that may be rarer than the least
+    double far_enough = 0;  // shorter distances can't have a p value below `least`
     for (const double* hits = hits_.data(); hits != hits_.data() + hits_.size(); hits += run_count) {
         for (SideSums& side : sides) {
             side.hits = side.hits_squared = side.hits_by_count = 0;
@@ -133,7 +133,7 @@ std::optional<long double> JointLevel::level(long double alpha) const {
     for (const std::vector<std::uint32_t>& way : ways()) {
         least.push_back(least_p_value(way));
     }
-    // Of so many ways at most the part `alpha` lies below the level.
+    // Of these ways, at most the fraction `alpha` lies below the level.
     const auto place = static_cast<std::size_t>(alpha * static_cast<long double>(least.size()));
     std::nth_element(least.begin(), least.begin() + static_cast<std::ptrdiff_t>(place), least.end());
     return std::clamp(static_cast<long double>(least[place]), alpha / static_cast<long double>(line_count_), alpha);

@@ -38,8 +38,8 @@ void RankSearch::add_range(std::uint64_t low, std::uint64_t high, std::uint64_t 
     ranges_.push_back(std::move(range));
 }
 
-// Of a range by powers: bucket numbers below 512 are distances; above, the shift stands in the bits from kMantissaBits
-// on, one higher than it is because the distance's own first bit is in the sum.
+// In a range by powers, bucket numbers below 512 are distances. Above, the bits from kMantissaBits on hold shift + 1,
+// because the distance's leading bit is added to them.
 std::uint64_t RankSearch::bucket_size_bits(const Range& range, std::uint64_t bucket) {
     if (!range.is_by_powers) {
         return range.shift;
@@ -118,7 +118,7 @@ void RankSearch::take_collected(std::uint32_t index) {
     range.counts = {};
 }
 
-// `left_count` grows by the values in the ranges that are open from now on.
+// Adds the number of values in the newly opened ranges to `left_count`.
 void RankSearch::narrow_counted(std::uint32_t index, std::uint64_t& left_count) {
     const std::vector<std::uint64_t> counts = std::exchange(ranges_[index].counts, {});
     const std::vector<std::uint64_t> ranks = std::exchange(ranges_[index].ranks, {});
@@ -135,7 +135,7 @@ void RankSearch::narrow_counted(std::uint32_t index, std::uint64_t& left_count) 
             const Range& range = ranges_[index];
             const std::uint64_t bucket_low = low_of_bucket(range, bucket);
             const std::uint64_t bucket_high = bucket_low + ((1ULL << bucket_size_bits(range, bucket)) - 1);
-            // The first range doesn't know where its values lie inside its buckets.
+            // The minimum and maximum of the first range aren't known.
             const bool is_first = index == 0;
             const std::uint64_t low = is_first ? bucket_low : std::max(bucket_low, range.min);
             const std::uint64_t high = is_first ? bucket_high : std::min(bucket_high, range.max);

@@ -20,10 +20,10 @@ struct Placements {
     std::uint64_t parts = 0;   // independent of each other
 };
 
-// How many of the other sample's values lie below each of these, ties counting half, as a fraction of them.
+// For each value of `runs`, the fraction of `others` below it, ties counting half: their mean and its variance.
 Placements placements_of(const ValueRuns& runs, std::span<const std::uint64_t> others, bool runs_are_alike) {
     const auto other_count = static_cast<long double>(others.size());
-    std::vector<std::pair<long double, long double>> parts;  // sum of fractions, values
+    std::vector<std::pair<long double, long double>> parts;  // sum of fractions, number of values
     long double sum = 0;
     long double count = 0;
     for (const std::vector<std::uint64_t>& run : runs) {

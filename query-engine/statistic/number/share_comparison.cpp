@@ -8,8 +8,8 @@
 namespace perfleet {
 namespace {
 
-// The intervals' reach from the measured difference towards `value`, over the normal quantile z of their confidence: it
-// grows with z, nearly in proportion. They exclude the value where it lies farther than they reach.
+// How far the interval reaches from the measured difference towards `value`, by the normal quantile z of its
+// confidence; nearly proportional to z. The interval excludes the value if it lies beyond the reach.
 class Reach {
 public:
     Reach(const ClusteredShare& before, const ClusteredShare& after, long double value)
@@ -22,7 +22,7 @@ public:
 
     [[nodiscard]] long double distance() const { return distance_; }
 
-    // As difference_of() has it. z > 0.
+    // As difference_of() computes it. z > 0.
     [[nodiscard]] long double at(long double z) const {
         const long double tail = normal_probability(-z);
         const long double before_count = effective_count_at(before_, tail);
@@ -33,7 +33,7 @@ public:
                                      first_ - share_low(first_, before_count, tail));
     }
 
-    // Where the normal approximation lets it end at the value.
+    // The z at which the normal approximation's interval ends at `value`.
     [[nodiscard]] long double likely_z() const {
         const auto variance = [](const ClusteredShare& side, long double share) {
             const long double count = static_cast<long double>(side.sum.count) / side.effect;
@@ -81,8 +81,8 @@ bool share_p_value_is_below(const ClusteredShare& before, const ClusteredShare& 
 long double share_p_value(const ClusteredShare& before, const ClusteredShare& after, long double difference) {
     constexpr int kStepsMax = 60;            // bisection alone takes 28
     constexpr long double kZMin = 1e-5L;     // p = 0.999992: what lies above is 1
-    constexpr long double kZError = 1e-8L;   // of p: less than 1e-7 of it
-    constexpr long double kZNearly = 1e-5L;  // a step of the secant method from there leaves less than kZError
+    constexpr long double kZError = 1e-8L;   // changes p by less than 1e-7 of it
+    constexpr long double kZNearly = 1e-5L;  // after so small a secant step the error is below kZError
     if (!has_share_contrast(before, after)) {
         return 1;
     }
@@ -91,7 +91,7 @@ long double share_p_value(const ClusteredShare& before, const ClusteredShare& af
         return 1;
     }
     const long double z_max = -normal_quantile(kPValueMin / 2);
-    long double excluded = 0;  // the z looked for lies between
+    long double excluded = 0;  // the z looked for lies between these
     long double held = z_max;
     bool is_held_known = false;
     long double z = std::clamp(reach.likely_z(), kZMin, z_max);
@@ -111,7 +111,7 @@ long double share_p_value(const ClusteredShare& before, const ClusteredShare& af
         const long double slope = step == 0 ? (excess - reach.distance()) / z : (excess - last_excess) / (z - last_z);
         last_z = z;
         last_excess = excess;
-        // Downhill only, and within what is known; then the middle.
+        // A secant step where it leads downhill, otherwise bisection.
         long double next = slope < 0 ? z - excess / slope : (excluded + held) / 2;
         if (excluded == 0) {
             next = std::max(next, kZMin);

@@ -67,13 +67,13 @@ std::vector<long double> density_of(std::span<const std::uint64_t> values, long 
 
 struct Peak {
     std::size_t top = 0;
-    std::size_t end = 0;  // its share ends here
+    std::size_t end = 0;  // its part of the density ends here
     long double height = 0;
     long double mass = 0;
 };
 
-// Whether the valley is no chance: below the lower peak by enough of its share, and by more than the estimate's own
-// noise, for each point of which Σ K² is 1/√2 of Σ K. One mode in ten looks like two otherwise where values are few.
+// Whether the valley isn't chance: low enough relative to the lower peak, and lower by more than the density's noise
+// (at each point Σ K² is 1/√2 of Σ K). Without the latter, one mode in ten looks like two if values are few.
 bool is_valley(long double valley, long double peak) {
     constexpr long double kNoiseMax = 1.5L;
     const long double noise = std::sqrt((valley + peak) / std::sqrt(2.0L));
@@ -118,7 +118,7 @@ std::optional<long double> lag_one_correlation(std::span<const std::uint64_t> in
     if (in_order.size() < 3) {
         return std::nullopt;
     }
-    // About the first value, so that large ones keep their digits.
+    // Relative to the first value, so that large ones keep their digits.
     long double sum = 0;
     const auto centred = [&](std::uint64_t value) {
         return value >= in_order[0] ? static_cast<long double>(value - in_order[0])
@@ -251,7 +251,7 @@ std::optional<CoarseTimer> coarse_timer(std::span<const std::uint64_t> ascending
     timer.step = step_of(ascending);
     timer.median = ascending[nearest_rank(kMedian, ascending.size())];
     timer.quartile_steps = timer.step == 0 ? 0 : (quartiles.third - quartiles.first) / timer.step;
-    // Steps of one may be those of the unit: then only what is small beside them is in doubt.
+    // A step of 1 may be the unit's own: then only values that are small in steps are doubtful.
     const bool is_narrow = timer.step != 1 && timer.quartile_steps < kQuartileStepsMin;
     const bool is_small = timer.step != 0 && timer.median / timer.step < kValueStepsMin;
     return is_narrow || is_small ? std::optional{timer} : std::nullopt;

@@ -12,8 +12,8 @@ namespace perfleet {
 
 namespace {
 
-// The clock's resolution, seen from values of both samples: half a step, a whole one where all values of a sample are
-// equal, for there is no noise that would show what lies between two steps. Ascending.
+// The uncertainty due to the clock's resolution: half a step; a whole step if all values of a sample are equal, as no
+// noise shows what lies between two steps. Both samples ascend.
 long double reach_of(const std::vector<std::uint64_t>& before, const std::vector<std::uint64_t>& after) {
     const std::uint64_t apart = std::max(before[0], after[0]) - std::min(before[0], after[0]);
     const std::uint64_t step = std::gcd(std::gcd(step_of(before), step_of(after)), apart);

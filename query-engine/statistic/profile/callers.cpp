@@ -81,7 +81,7 @@ private:
     const std::string& function_;
     std::vector<bool> is_function_;
     std::map<std::uint32_t, std::uint64_t> sums_;  // by number of the caller's name
-    std::set<std::uint32_t> callers_;              // of the chain at hand
+    std::set<std::uint32_t> callers_;              // of the current chain
     std::uint64_t function_total_ = 0;
     std::uint64_t total_ = 0;
 };

@@ -18,7 +18,7 @@
 namespace perfleet {
 namespace {
 
-// With its place in OperationTimes (two parts at most), while it is made.
+// An operation while it is collected, with its place in OperationTimes (two parts at most).
 constexpr std::size_t kOperationSizeBytes = 128;
 
 std::optional<long double> ns_per_tick(const SessionRecord& session) {
@@ -30,7 +30,7 @@ std::optional<long double> ns_per_tick(const SessionRecord& session) {
                                                          static_cast<long double>(session.ticks_per_second)};
 }
 
-// Ticks that a stored value of this unit lasts; nothing where it is no time.
+// Ticks in a stored value of 1 in this unit; nothing if the unit isn't a time.
 std::optional<long double> ticks_per_value(const std::string& stored_unit, const SessionRecord& session) {
     const ValueUnit unit = value_unit(stored_unit);
     if (unit.name == tick_unit(session)) {

@@ -54,7 +54,7 @@ public:
         }
     }
 
-    // Of the operations that samples fell into.
+    // Sums over the operations that have samples.
     [[nodiscard]] const ClusterSums& side(std::size_t index) const { return sides_[index]; }
     [[nodiscard]] std::uint64_t sample_count(std::size_t index) const { return sample_counts_[index]; }
     [[nodiscard]] std::uint64_t outside() const { return outside_; }
@@ -102,8 +102,8 @@ private:
     struct Row {
         std::array<ClusterSums, 2> self;
         std::array<ClusterSums, 2> children;
-        std::uint64_t samples = 0;  // that have it in their chain, whatever they weigh
-        CountEntry of_operation;    // at hand
+        std::uint64_t samples = 0;  // with it in their chain, unweighted
+        CountEntry of_operation;    // of the current operation
         bool is_touched = false;
         std::uint64_t last_sample = 0;  // number of the last one that counted
     };
@@ -142,7 +142,7 @@ private:
         touched_.clear();
     }
 
-    // Those without the function are clusters of it, too.
+    // Operations without the function are clusters, too.
     [[nodiscard]] ClusteredShare share_of(const std::array<ClusterSums, 2>& hits, std::size_t side) const {
         ClusterSums sums = hits[side];
         sums.clusters = sides_[side].clusters;
@@ -173,7 +173,7 @@ private:
     MemoryShare share_;
 };
 
-// What a reader needs of diff's columns, under the names that the sides have here.
+// Keeps the columns of diff that matter here, renamed after this command's sides.
 void keep_columns(Answer& answer) {
     constexpr std::array<std::pair<const char*, const char*>, 10> kKept{{{"symbol", "symbol"},
                                                                          {"image", "image"},

@@ -25,7 +25,7 @@ double percent_of(std::uint64_t part, std::uint64_t total) {
     return total == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(total);
 }
 
-// What a table is of: the samples of an event, or time off the CPU, whose rows are split by Runner::slice.
+// What a table counts: the samples of an event, or time off the CPU, whose rows are split by Runner::slice.
 struct Measure {
     std::string unit;
     bool is_off_cpu = false;
@@ -33,7 +33,7 @@ struct Measure {
 constexpr std::uint32_t kRunnableSlice = 1;
 constexpr double kNsPerMs = 1e6;
 
-// Whose samples a row counts; what isn't asked for is empty.
+// Whose samples a row counts; fields that aren't asked for are empty.
 struct TopGroup {
     Runner runner;
     CgroupOwner owner;
@@ -55,7 +55,7 @@ AnswerValue task_id(std::uint32_t id) { return std::int64_t{static_cast<std::int
 struct TopKey {
     bool TopOptions::*is_asked;
     const char* column;
-    std::vector<const char*> names;  // of `--by`; perf's, too
+    std::vector<const char*> names;  // in `--by`, with perf's
     AnswerValue (*value)(const TopRow& row);
     bool is_always_there = false;
 };
@@ -93,7 +93,7 @@ std::string key_names() {
     return names;
 }
 
-// With the command beside the thread.
+// The thread column brings the command column.
 bool is_shown(const TopKey& key, const TopOptions& options) {
     return options.*key.is_asked || (key.is_asked == &TopOptions::by_command && options.by_thread);
 }
@@ -163,7 +163,7 @@ TopGroup group_of_runner(const Runner& runner, const TopOptions& options) {
     return group;
 }
 
-// Not whole where the memory is exceeded.
+// Incomplete if the memory is exceeded.
 Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options, const Measure& measure,
                  MemoryShare& share) {
     struct Row {
@@ -189,7 +189,7 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
             if (twin != counts.groups().end()) {
                 if (const auto in_twin = twin->second.find(frame); in_twin != twin->second.end()) {
                     if (is_runnable) {
-                        continue;  // it stands in the row of the blocked
+                        continue;  // included in the row of blocked time
                     }
                     row.counts.self += in_twin->second.self;
                     row.counts.children += in_twin->second.children;

@@ -36,7 +36,7 @@ public:
         branches_.emplace_back();
     }
 
-    // Counts no more where the memory is exceeded.
+    // Stops counting if the memory is exceeded.
     void add(const EpochStackCounts& epoch) {
         names_.name_epoch(*epoch.dictionary, epoch.counts);
         if (node_branches_.size() < epoch.dictionary->stack_count()) {
@@ -62,7 +62,7 @@ public:
     [[nodiscard]] bool empty() const { return branches_.size() == 1; }
     [[nodiscard]] const FrameNames& names() const { return names_; }
 
-    // Not whole where the memory is exceeded.
+    // Incomplete if the memory is exceeded.
     void write(Answer& answer) {
         std::vector<std::uint32_t> open{sorted_callees(0)};
         while (!open.empty() && !share_.is_exceeded()) {
@@ -125,7 +125,7 @@ private:
         }
     }
 
-    // Only commands are called by the first branch of a tree that isn't inverted, so that a name is one or the other.
+    // Unless the tree is inverted, the root calls only commands: a `name` is either a command's or a function's.
     std::uint32_t callee(std::uint32_t caller, std::uint32_t name) {
         std::uint32_t& number = numbers_.number_of(caller, name);
         if (number == 0) {
@@ -148,7 +148,7 @@ private:
         return 100.0 * static_cast<double>(value) / static_cast<double>(branches_[0].total);
     }
 
-    // The last is to be written first.
+    // In reverse order: the last one is written first.
     [[nodiscard]] std::vector<std::uint32_t> sorted_callees(std::uint32_t caller) const {
         std::vector<std::uint32_t> callees;
         for (const std::uint32_t index : branches_[caller].callees) {
@@ -171,8 +171,8 @@ private:
     TextNumbers commands_;
     const TreeOptions& options_;
     StackTotals totals_;
-    std::vector<std::uint32_t> node_branches_;  // of the nodes of the runner at hand
-    std::vector<Branch> branches_;              // the first stands for everything
+    std::vector<std::uint32_t> node_branches_;  // of the current runner's nodes
+    std::vector<Branch> branches_;              // the first is the root
     CalleeTable numbers_;                       // by (caller, name)
     MemoryShare share_;
 };

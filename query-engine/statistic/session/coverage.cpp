@@ -15,8 +15,8 @@
 namespace perfleet {
 namespace {
 
-constexpr double kPercentWorthAWarning = 0.1;  // less is in the last digit that is shown
-// Of samples that never came: below both it doesn't matter.
+constexpr double kPercentWorthAWarning = 0.1;  // less would only show in the last digit
+// For samples that were never taken: below both limits they don't matter.
 constexpr double kPercentMissingWorthAWarning = 1;
 constexpr std::uint64_t kMissingWorthAWarning = 20;
 
@@ -52,7 +52,7 @@ void warn_of_missing_samples(const Scan& scan, std::size_t session_index, Series
         (!is_any && below_period < kMissingWorthAWarning && unnamed < kMissingWorthAWarning)) {
         return;
     }
-    std::vector<std::string> ignored;  // whoever asks for the ledger has them
+    std::vector<std::string> ignored;  // the answer's ledger reports them
     const Ledger ledger = scan.ledger(session_index, series, ignored);
     const auto warn = [&](std::uint64_t rows, std::uint64_t whole, std::string_view text) {
         const double percent = whole == 0 ? 0 : 100 * static_cast<double>(rows) / static_cast<double>(whole);
@@ -66,7 +66,7 @@ void warn_of_missing_samples(const Scan& scan, std::size_t session_index, Series
         const auto lost = ledger.lost.find(std::string{count_name(missing.reason)});
         warn(lost == ledger.lost.end() ? 0 : lost->second, ledger.produced, missing.text);
     }
-    // It isn't known of a range of time.
+    // These counts are only known for the whole session.
     const std::uint64_t produced = last_entry(session, series, CountName::kProduced);
     warn(below_period, produced + below_period,
          "would be of time that no sample can stand for: threads that ended within a period of the event (sample more "
@@ -78,7 +78,7 @@ void warn_of_missing_samples(const Scan& scan, std::size_t session_index, Series
 
 }  // namespace
 
-// Between the first and the last reading of the range.
+// From the first to the last reading in the range.
 std::optional<double> uncovered_percent(const Scan& scan, std::size_t session_index, Series series) {
     const ScannedSession& session = scan.sessions()[session_index];
     if (!counts_uncovered(session, series)) {
@@ -108,7 +108,7 @@ std::optional<double> uncovered_percent(const Scan& scan, std::size_t session_in
         }
     }
     if (!rows.status().ok() || !last || last->ticks <= first.ticks || last->value < first.value) {
-        return std::nullopt;  // whoever profiles the session says what is damaged
+        return std::nullopt;  // the profile itself reports the damage
     }
     const double share =
         static_cast<double>(last->value - first.value) / static_cast<double>(last->ticks - first.ticks);

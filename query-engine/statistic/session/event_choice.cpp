@@ -81,7 +81,7 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
         }
     }
     for (std::size_t i = 0; with_rows.empty() && i < scan.sessions().size(); ++i) {
-        for (const auto& [series, row_count] : scan.sessions()[i].expired) {  // so that the ledger tells of them
+        for (const auto& [series, row_count] : scan.sessions()[i].expired) {  // so that the ledger reports them
             const EventRecord* event = scan.sessions()[i].record.event_at(series.event);
             if (event != nullptr && traits_of(series.kind).has_call_chain) {
                 with_rows.emplace(series.event, event->name);
@@ -93,7 +93,7 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
         std::vector<std::string> left_out;
         const bool has_rows =
             std::any_of(with_rows.begin(), with_rows.end(), [&](const auto& event) { return event.second == *wanted; });
-        // Threads that never blocked may have waited for a CPU all the same.
+        // Threads that never blocked may still have waited for a CPU.
         const bool is_split = *wanted == off_cpu::kBlocked && !scan.sessions().empty();
         if (!has_rows && !is_split && event_ledger(scan, *wanted, left_out).produced == 0) {
             return std::optional<EventChoice>{};
@@ -212,7 +212,7 @@ void warn_of_few_samples(const EventChoice& choice, std::uint64_t sample_count, 
     if (!choice.is_sampled || sample_count == 0 || sample_count >= kFewSamples) {
         return;
     }
-    // Two standard errors of a share of one half, the least certain there is.
+    // Two standard errors of a share of one half, which is the least certain share.
     const auto points = static_cast<int>(std::lround(100.0 / std::sqrt(static_cast<double>(sample_count))));
     warnings.push_back(std::to_string(sample_count) + (sample_count == 1 ? " sample is" : " samples are") +
                        " few: shares may be " + std::to_string(points) +

@@ -15,7 +15,7 @@
 namespace perfleet {
 namespace {
 
-// The last moment that the session is known of.
+// The last time at which the session is known to have run.
 UtcNs last_seen(const ScannedSession& session) {
     if (session.end) {
         return session.clock.utc_of(session.end->end_point.ticks);
@@ -49,7 +49,7 @@ std::string joined(const std::vector<std::string>& parts, const char* separator)
     return text;
 }
 
-// As -e has them, with braces around groups.
+// The events in the syntax of -e, with braces around groups.
 std::string events_text(const std::vector<EventRecord>& events) {
     std::string text;
     for (std::size_t i = 0; i < events.size(); ++i) {
@@ -82,7 +82,7 @@ Ledger ledger_of(const Scan& scan, const std::vector<std::size_t>& indices, std:
     return sum;
 }
 
-// What can't be read is lost in the ledgers that are made afterwards.
+// Reads all blocks, so that later ledgers count damaged ones as lost.
 Result<Done> find_damaged_blocks(const Scan& scan) {
     constexpr std::array kWanted{ColumnId::kTime};
     for (std::size_t i = 0; i < scan.sessions().size(); ++i) {

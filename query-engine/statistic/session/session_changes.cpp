@@ -40,7 +40,7 @@ Result<std::vector<SessionChange>> read_changes(const Scan& scan, std::size_t se
     std::vector<SessionChange> changes;
     const std::vector<Series>& there = scan.sessions()[session_index].series;
     if (std::find(there.begin(), there.end(), kChanges) == there.end()) {
-        return changes;  // as of nearly all sessions
+        return changes;  // nearly all sessions have none
     }
     RowCursor rows{scan, session_index, kChanges, kWanted};
     while (const RowBlock* const block = rows.next()) {

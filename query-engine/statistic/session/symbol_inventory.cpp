@@ -27,7 +27,7 @@ bool has_all(const std::unique_ptr<ElfFile>& file) {
     return file != nullptr && file->find_section(".symtab", SHT_SYMTAB).has_value();
 }
 
-// What of the build is in this content.
+// Which symbols of the build this content has: all, dynamic ones, or none if damaged.
 std::string kind_of(const ImageContent& content, const std::string& name) {
     if (content.type == static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols)) {
         return unpacked_symbols(content.bytes, name).ok() ? "all" : "damaged";

@@ -10,7 +10,7 @@
 namespace perfleet {
 namespace {
 
-// Of its first batch: all of an epoch lies in one.
+// An epoch lies in one partition: that of its first batch.
 Partition partition_of_epoch(const ScannedSession& session, EpochNumber epoch) {
     return session.batch_partitions[session.epoch_batches.at(epoch).front().first];
 }
@@ -53,7 +53,7 @@ Result<bool> has_summary(const Scan& scan, const CountTask& task, const Partitio
     return false;
 }
 
-// Epochs of one day, as one task where a summary is there, else each by itself.
+// Tasks for the epochs of one day: one task if there is a summary, else one for each.
 Result<Done> add_tasks(const Scan& scan, CountTask task, std::uint32_t day, std::vector<CountTask>& tasks) {
     if (task.epochs.size() > 1) {
         const Partition partition = last_of_day(scan.sessions()[task.session_index], day);
@@ -82,7 +82,7 @@ std::vector<Series> CountTask::series() const {
     return all;
 }
 
-// A summary tells neither threads nor processors nor when.
+// Summaries have no threads, no cpus and no times.
 Result<std::vector<CountTask>> count_tasks(const Scan& scan, const StackCountOptions& options) {
     const bool may_use_days =
         !options.per_thread && !options.per_cgroup && !options.per_cpu && !options.cuts && !scan.selection().is_exact;

@@ -16,7 +16,7 @@ void filter_frames(Scan& scan, const SymbolPaths& paths) {
     if (!filter.has_frames()) {
         return;
     }
-    // Of its own: the command's symbolizer may be at work on another thread.
+    // A separate symbolizer: the command's may be in use on another thread.
     auto symbolizer =
         std::make_shared<Symbolizer>(&scan.store(), paths, scan.selection().memory_size_bytes_max / kSymbolsShare);
     scan.set_frame_filter([filter, symbolizer, &memory = scan.memory()](const EpochDictionary& dictionary) {

@@ -16,8 +16,8 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kShortTextSizeBytes = 15;   // stand in a std::string itself
-constexpr std::size_t kNodesForThreads = 32'768;  // fewer are named sooner than threads are there
+constexpr std::size_t kShortTextSizeBytes = 15;   // fit into a std::string without allocation
+constexpr std::size_t kNodesForThreads = 32'768;  // fewer are named faster than threads start
 constexpr std::uint32_t kNotNamed = ~0U;
 constexpr std::uint32_t kToBeNamed = kNotNamed - 1;
 constexpr std::uint64_t kLowHalf = 0xffff'ffff;
@@ -36,14 +36,14 @@ std::optional<std::pair<std::string, std::uint64_t>> place_of(const std::string&
                                                                    : std::nullopt;
 }
 
-// As their hexadecimal digits compare.
+// Compares two numbers as their hexadecimal digits compare.
 std::strong_ordering compare_digits(std::uint64_t a, std::uint64_t b) {
     const auto digits = [](std::uint64_t value) { return (std::bit_width(value | 1) + 3) / 4; };
     const auto aligned = [&](std::uint64_t value) { return value << (64 - 4 * digits(value)); };
     return aligned(a) != aligned(b) ? aligned(a) <=> aligned(b) : digits(a) <=> digits(b);
 }
 
-// By the upper half of each value; those that have it alike stay in their order. A byte at a time, for there are many.
+// Sorts by the upper half of each value; ties keep their order. A byte at a time, for there are many.
 void sort_by_upper_half(std::vector<std::uint64_t>& values) {
     constexpr std::size_t kFew = 512;
     if (values.size() < kFew) {
@@ -151,7 +151,7 @@ void FrameNames::name_epoch(const EpochDictionary& dictionary, std::span<const S
     count_nameless(counts);
 }
 
-// Those with the most nodes come first: the others are named beside them.
+// Groups with the most nodes come first, so that the others are named in parallel.
 std::vector<FrameNames::Group> FrameNames::groups_of(const EpochDictionary& dictionary,
                                                      std::span<const StackCount> counts) {
     StackNumber last{static_cast<std::uint32_t>(dictionary.stack_count())};

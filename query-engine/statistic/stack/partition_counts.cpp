@@ -43,7 +43,7 @@ PartitionDictionaries::PartitionDictionaries(const Scan& scan, bool may_use, std
     std::transform(placed.begin(), placed.end(), tasks.begin(), [](auto& one) { return std::move(one.second); });
 }
 
-// Where an epoch's first batch is, all of it is.
+// All of an epoch lies in the partition of its first batch.
 std::optional<Partition> PartitionDictionaries::partition_of_task(const CountTask& task) const {
     if (!may_use_ || task.day || task.epochs.size() != 1) {
         return std::nullopt;
@@ -115,7 +115,7 @@ void PartitionCounts::finish() {
     sums.session_index = session_index_;
     sums.epoch = epoch_;
     sums.dictionary = std::shared_ptr<const EpochDictionary>{stacks_, &stacks_->dictionary};
-    std::vector<std::uint32_t> indices(runners_.size());  // by number
+    std::vector<std::uint32_t> indices(runners_.size());  // by runner number
     for (const auto& [runner, number] : runners_) {
         const auto index = static_cast<std::uint32_t>(sums.runners.size());
         indices[number] = index;

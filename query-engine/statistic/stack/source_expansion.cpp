@@ -19,7 +19,7 @@ std::string line_text(const SourceFrame& frame) {
                : frame.file.substr(frame.file.rfind('/') + 1) + ":" + std::to_string(frame.line);
 }
 
-// What separates is no part of a name.
+// A name must not contain the separator.
 std::string without_separator(std::string text) {
     std::replace(text.begin(), text.end(), SourceExpansion::kLineSeparator, '?');
     return text;
@@ -67,7 +67,7 @@ public:
         std::sort(counts.counts.begin(), counts.counts.end(), [](const StackCount& a, const StackCount& b) {
             return std::pair{a.runner_index, a.stack} < std::pair{b.runner_index, b.stack};
         });
-        // Chains that differed by addresses alone may be one now.
+        // Chains that differed only in addresses may be equal now.
         std::size_t kept = 0;
         for (const StackCount& count : counts.counts) {
             StackCount* const last = kept == 0 ? nullptr : &counts.counts[kept - 1];
@@ -112,7 +112,7 @@ private:
         }
     }
 
-    // As they were, then those of frames that are made.
+    // Defines the old images, then those of the made frames.
     void define_images() {
         const auto count = static_cast<std::uint32_t>(old_.image_count());
         for (std::uint32_t i = 0; i < count; ++i) {
@@ -192,8 +192,8 @@ private:
     std::map<ImageNumber, const std::map<Place, MadeFrames>*> frames_;
     std::map<ImageNumber, ImageNumber> made_images_;
     std::map<std::pair<StackNumber, Frame>, StackNumber> children_;
-    std::unordered_map<std::uint32_t, StackNumber> callers_;  // by number of before: as a caller
-    std::vector<std::uint32_t> inlined_{0};                   // by new number: how many of the chain up to it
+    std::unordered_map<std::uint32_t, StackNumber> callers_;  // by old number: the node as a caller
+    std::vector<std::uint32_t> inlined_{0};                   // by new number: inlined frames of the chain up to it
     std::uint32_t last_ = 0;
     std::optional<Error> failure_;
 };

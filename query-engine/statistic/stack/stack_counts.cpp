@@ -19,7 +19,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kArraysShare = 8;  // arrays to count in take an eighth of a query's memory at most
+constexpr std::size_t kArraysShare = 8;  // count arrays take at most an eighth of a query's memory
 
 struct RunnerKey {
     std::uint32_t name = ThreadNames::kNoName;
@@ -32,15 +32,15 @@ struct RunnerKey {
     friend auto operator<=>(const RunnerKey&, const RunnerKey&) = default;
 };
 
-// What the task rows of an epoch tell of who ran.
+// Who ran, from the task rows of an epoch.
 struct TaskNames {
     ThreadNames threads;
-    ProcessCgroups cgroups;  // empty where they aren't told
+    ProcessCgroups cgroups;  // empty if they aren't needed
 };
 
 bool needs_pid(const StackCountOptions& options) { return options.per_thread || options.per_cgroup; }
 
-// Of a row, or several; what isn't needed is 0.
+// The owner of one or more rows; fields that aren't needed are 0.
 struct RowOwner {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
@@ -95,7 +95,7 @@ private:
 
     enum class Found : std::uint8_t { kRuns, kNoRuns, kDamage };
 
-    // Fills runs_; not where a thread has more than one runner in the block, so that each row's time matters.
+    // Fills runs_; kNoRuns if a thread has more than one runner in the block, so that each row's time matters.
     [[nodiscard]] Found find_runs(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
         runs_.clear();
         constexpr ValueRun kAllRows{.end = ~0U, .value = 0};
@@ -106,7 +106,7 @@ private:
             (options.per_cpu && !block.decode_runs(ColumnId::kCpu, cpus_))) {
             return Found::kDamage;
         }
-        // Samples stand by cpu, so a thread has many rows in a run.
+        // Samples are sorted by cpu, so a run has many rows of one thread.
         auto pid = pids_.begin();
         auto cpu = cpus_.begin();
         for (auto tid = tids_.begin(); tid != tids_.end();) {
@@ -128,7 +128,7 @@ private:
         return Found::kRuns;
     }
 
-    // Takes nothing where one of the columns is damaged.
+    // Counts no rows if any needed column is damaged.
     void count_runs(RowBlock& block, const StackCountOptions& options) {
         if (!block.decode_narrow(ColumnId::kStack, stacks_) ||
             (options.sum_weights && !block.decode_more(std::array{ColumnId::kWeight}))) {
@@ -187,7 +187,7 @@ private:
         return column_of(block, options.sum_weights, ColumnId::kWeight);
     }
 
-    // The thread's runner at `ticks`, and the time for which it stays that.
+    // The thread's runner at `ticks`, and the time for which it is valid.
     const Remembered& runner_of(const RowOwner& owner, Ticks ticks, const TaskNames& names,
                                 const StackCountOptions& options) {
         Remembered& last = remembered_[owner.tid % remembered_.size()];
@@ -228,7 +228,7 @@ private:
     MemoryShare share_;
 };
 
-// Nothing where the memory is exceeded.
+// Empty if the memory is exceeded.
 EpochStackCounts merged(const std::vector<Worker>& workers, const TaskNames& names, const StackCountOptions& options,
                         MemoryShare& share) {
     EpochStackCounts result;
@@ -239,7 +239,7 @@ EpochStackCounts merged(const std::vector<Worker>& workers, const TaskNames& nam
         pair_count += worker.sums().pair_count();
     }
     constexpr std::size_t kRunnerSizeBytes = 2 * sizeof(Runner) + 10 * sizeof(void*);
-    // Half as much again while they are brought into their order.
+    // Half as much again while they are sorted.
     share.add(runner_count * kRunnerSizeBytes + pair_count * sizeof(StackCount) * 3 / 2);
     if (share.is_exceeded()) {
         return result;
@@ -288,18 +288,18 @@ EpochStackCounts merged(const std::vector<Worker>& workers, const TaskNames& nam
     return result;
 }
 
-// Counts, and what of the query's memory they take.
+// Counts, and the part of the query's memory that they take.
 struct CountedEpoch {
     EpochStackCounts counts;
     MemoryShare share;
-    std::shared_ptr<const PartitionStacks> stacks = nullptr;  // whose nodes they tell, if they do
+    std::shared_ptr<const PartitionStacks> stacks = nullptr;  // whose nodes the counts refer to, or null
 };
 
-// What an epoch's stack numbers mean to a query.
+// How a query reads an epoch's stack numbers.
 struct EpochMeaning {
-    std::shared_ptr<const EpochDictionary> dictionary;        // without images and call chains where there are `stacks`
-    std::shared_ptr<const PartitionStacks> stacks = nullptr;  // what they are in the dictionary of the partition:
-    std::vector<std::uint32_t> map{};                         // nodes by number
+    std::shared_ptr<const EpochDictionary> dictionary;        // without images and call chains if there are `stacks`
+    std::shared_ptr<const PartitionStacks> stacks = nullptr;  // stacks of the partition's dictionary, or null
+    std::vector<std::uint32_t> map{};                         // their nodes, by the epoch's stack number
 
     [[nodiscard]] std::size_t stack_count() const { return stacks ? map.size() : dictionary->stack_count(); }
     [[nodiscard]] std::size_t size_bytes() const {
@@ -307,10 +307,10 @@ struct EpochMeaning {
     }
 };
 
-// What summaries stand for.
+// The batches whose rows the summaries count.
 using CoveredEpochs = std::map<std::pair<EpochNumber, Series>, CoveredSeqs>;
 
-// `stacks`: null where there are none.
+// `stacks` may be null.
 Result<EpochMeaning> read_meaning(const Scan& scan, std::size_t session_index, EpochNumber epoch,
                                   const std::shared_ptr<const PartitionStacks>& stacks) {
     EpochMeaning meaning;
@@ -363,7 +363,7 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
         counted.stacks = std::move(meaning.stacks);
         return counted;
     }
-    if (meaning.stacks) {  // rows with a call chain that nobody defined
+    if (meaning.stacks) {  // rows have a call chain that is not defined
         auto dictionary = PERFLEET_TRY(scan.dictionary(session_index, task.epoch));
         meaning.dictionary = std::move(dictionary);
         counted.share.add(meaning.dictionary->size_bytes());
@@ -372,7 +372,7 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
     return counted;
 }
 
-// Counts what summaries of the day stand for.
+// Counts the rows that the day's summaries cover.
 Result<Done> count_summaries(const Scan& scan, const CountTask& task, const StackCountOptions& options,
                              CoveredEpochs& covered, std::vector<CountedEpoch>& counted) {
     for (const Series series : task.series()) {
@@ -385,7 +385,7 @@ Result<Done> count_summaries(const Scan& scan, const CountTask& task, const Stac
             });
             Result<EpochStackCounts> counts = counts_of(summary, task.session_index, options);
             if (!is_new || !counts.ok()) {
-                return Visit::kContinue;  // its blocks are there
+                return Visit::kContinue;  // its blocks are read instead
             }
             MemoryShare share{scan.memory()};
             share.set(counts->dictionary->size_bytes() + counts->counts.capacity() * sizeof(StackCount));

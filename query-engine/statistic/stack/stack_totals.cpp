@@ -36,7 +36,7 @@ void StackTotals::take_up(const EpochDictionary& dictionary, std::span<const Sta
     } else {
         std::sort(found_.begin(), found_.end());
     }
-    // The mark of cut chains is a caller of nodes with smaller numbers.
+    // The mark of cut chains calls nodes with smaller numbers.
     if (const std::uint32_t mark = dictionary.cut_mark().value; mark != 0 && places_[mark] != 0) {
         const auto at = std::lower_bound(found_.begin(), found_.end(), mark);
         std::rotate(found_.begin(), at, at + 1);
@@ -53,7 +53,7 @@ std::span<const NodeTotal> StackTotals::of(const EpochDictionary& dictionary, st
     auto next = counts.begin();
     for (const std::uint32_t number : found_) {
         const StackNumber node{number};
-        // The mark comes first, and its own rows, if there are any, stand behind those of others.
+        // The mark comes first, but its own rows, if any, come after those of others.
         const bool is_mark = node != kEmptyStack && node == dictionary.cut_mark();
         auto count = next;
         if (is_mark) {
@@ -61,7 +61,7 @@ std::span<const NodeTotal> StackTotals::of(const EpochDictionary& dictionary, st
                                      [](const StackCount& one, StackNumber mark) { return one.stack < mark; });
         }
         while (count != counts.end() && count->stack < node) {
-            ++count;  // of the mark
+            ++count;  // skips rows of the mark
         }
         std::uint64_t self = 0;
         for (; count != counts.end() && count->stack == node; ++count) {
