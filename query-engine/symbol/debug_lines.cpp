@@ -24,7 +24,7 @@ namespace perfleet {
 namespace debug_lines {
 
 constexpr std::uint32_t kNoFunction = ~0U;
-constexpr std::size_t kNameSizeBytesMax = 64U << 10U;  // of a function or a file; longer ones are none
+constexpr std::size_t kNameSizeBytesMax = 64U << 10U;  // of a function or a file; longer ones are ignored
 
 // One file with its DWARF.
 class DebugFile {
@@ -60,14 +60,14 @@ public:
     DebugFile(const DebugFile&) = delete;
     DebugFile& operator=(const DebugFile&) = delete;
 
-    // Forgets all that libdw has decoded.
+    // Drops everything that libdw has decoded.
     Result<Done> restart(const std::string& path) {
         ::dwarf_end(dwarf_);
         dwarf_ = ::dwarf_begin_elf(elf_, DWARF_C_READ, nullptr);
         if (dwarf_ == nullptr) {
             return Error{ErrorCode::kInvalid, path + ": its debug information can't be read: " + ::dwarf_errmsg(-1)};
         }
-        // Else libdw opens a file that this one names.
+        // Without this call libdw opens the shared file that this one names.
         ::dwarf_setalt(dwarf_, shared_ == nullptr ? nullptr : shared_->dwarf());
         return Done{};
     }
@@ -82,7 +82,7 @@ public:
         return sections_size_bytes_ + (shared_ == nullptr ? 0 : shared_->sections_size_bytes());
     }
 
-    // A name that libdw found in one of the sections, which may lack its end; empty where it has none.
+    // A name that libdw found in one of the sections; empty if it has no terminating NUL.
     [[nodiscard]] std::string text_at(const char* text) const {
         for (Elf_Scn* const section : sections_) {
             const Elf_Data* const data = ::elf_getdata(section, nullptr);
@@ -96,7 +96,7 @@ public:
         return shared_ == nullptr || text == nullptr ? std::string{} : shared_->text_at(text);
     }
 
-    // Of the line program at this place, with its header's first field; all there is where that can't be read.
+    // The size of the line program at this offset, with its length field; ~0 if it can't be read.
     [[nodiscard]] std::uint64_t line_program_size_bytes(std::uint64_t offset) const {
         const Elf_Data* const data = lines_ == nullptr ? nullptr : ::elf_getdata(lines_, nullptr);
         if (data == nullptr || data->d_buf == nullptr || offset > data->d_size || data->d_size - offset < 12) {
@@ -176,7 +176,7 @@ private:
         return Done{};
     }
 
-    // libdw reads them up to their end without a look at that of the section. To be called once it has expanded them.
+    // libdw reads strings without checking the section's end. Call this after libdw has decompressed the sections.
     Result<Done> check_strings(const std::string& path) const {
         for (Elf_Scn* const section : strings_) {
             const Elf_Data* const data = ::elf_getdata(section, nullptr);
@@ -188,7 +188,7 @@ private:
         return Done{};
     }
 
-    // Of a section that is compressed the old way: "ZLIB" and the size, big-endian.
+    // The size of a section in the old compressed format: "ZLIB" and the size, big-endian.
     static std::uint64_t gnu_size_bytes(Elf_Scn* section) {
         const Elf_Data* const data = ::elf_rawdata(section, nullptr);
         if (data == nullptr || data->d_buf == nullptr || data->d_size < 12) {
@@ -216,15 +216,15 @@ private:
 struct Function {
     Dwarf_Off entry = 0;
     std::uint32_t caller = kNoFunction;  // index
-    std::uint32_t depth = 0;             // how many callers
+    std::uint32_t depth = 0;             // number of callers
     std::uint64_t call_file = 0;
     std::uint32_t call_line = 0;
 };
 
-// Which function's code an address is, as deep as it is inlined.
+// Maps each address to the innermost inlined function that it belongs to.
 class FunctionPlaces {
 public:
-    // A later one is within those before, or stands in their place.
+    // A later range lies inside earlier ones, or replaces them.
     void add(std::uint64_t begin, std::uint64_t end, std::uint32_t function) {
         const std::uint32_t behind = find(end);
         starts_.erase(starts_.lower_bound(begin), starts_.upper_bound(end));
@@ -238,7 +238,7 @@ public:
     [[nodiscard]] std::size_t size() const { return starts_.size(); }
 
 private:
-    std::map<std::uint64_t, std::uint32_t> starts_;  // what holds from there on
+    std::map<std::uint64_t, std::uint32_t> starts_;  // function from this address on
 };
 
 inline std::uint64_t number_of(Dwarf_Die* entry, unsigned attribute) {
@@ -331,7 +331,7 @@ private:
         std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
     }
 
-    // No more than kDebugRangesMax in all, of which `count` were visited.
+    // Visits at most kDebugRangesMax ranges in all; `count` were visited before.
     template <class Visit>
     static void visit_ranges(Dwarf_Die* entry, std::size_t& count, const Visit& visit) {
         Dwarf_Addr base = 0;
@@ -374,7 +374,7 @@ private:
                 if (!file_->restart(path_).ok() || ::dwarf_offdie(file_->dwarf(), offset, &entry) == nullptr) {
                     return unit;
                 }
-                // The lines of other units would be decoded beside these again, one by one.
+                // Drops the other units: libdw would decode their lines again beside this one's, one by one.
                 std::erase_if(units_, [&](const auto& other) { return other.first != offset; });
                 functions_ = 0;
             }
@@ -390,7 +390,7 @@ private:
         functions_ = 0;
     }
 
-    // From the unit's entry down, callers before what was inlined into them.
+    // Goes down from the unit's entry; callers come before functions that are inlined into them.
     static void read_functions(const Dwarf_Die& unit_entry, Unit& unit) {
         struct Open {
             Dwarf_Die entry;
@@ -425,7 +425,7 @@ private:
         }
     }
 
-    // debug_lines::kNoFunction where it has no code.
+    // debug_lines::kNoFunction if it has no code.
     static std::uint32_t add_function(Dwarf_Die* entry, std::uint32_t caller, Unit& unit, std::size_t& range_count) {
         const auto index = static_cast<std::uint32_t>(unit.functions.size());
         const std::uint32_t depth = caller == debug_lines::kNoFunction ? 0 : unit.functions[caller].depth + 1;

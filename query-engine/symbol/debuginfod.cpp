@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of one download: why it was ended.
+// The limits of one download, and why it was ended.
 struct Progress {
     Clock::time_point deadline;
     bool is_late = false;
@@ -41,7 +41,7 @@ public:
     }
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
-    // What libcurl started goes on in threads of its own: the library stays loaded.
+    // Threads that libcurl started keep running: the library stays loaded.
     ~Library() {
         if (client_ != nullptr) {
             end_(client_);
@@ -85,7 +85,7 @@ private:
         return function != nullptr;
     }
 
-    // Not 0 ends the download. `size_bytes` is 0 until the server has said it.
+    // A nonzero result ends the download. `size_bytes` is 0 until the server has sent it.
     static int on_progress(debuginfod_client* client, long done_bytes, long size_bytes) {
         auto& progress = *static_cast<Progress*>(get_user_data_of_(client));
         progress.is_late = Clock::now() >= progress.deadline;

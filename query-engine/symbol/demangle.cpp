@@ -8,8 +8,8 @@
 namespace perfleet {
 namespace {
 
-// Takes what the demangler gives, part by part. A name can ask for more text than any memory holds, each part of it
-// repeating the last one twice; past the limit the demangler is left by a jump (it owns nothing but its stack).
+// Receives the demangler's output part by part. A name can expand without bound, each part repeating the last one
+// twice; past the limit, longjmp() leaves the demangler (it owns nothing but its stack).
 struct NameSink {
     std::string text;
     std::jmp_buf way_out;
@@ -44,7 +44,7 @@ std::string demangled_name(std::string_view name) {
     std::string mangled{name};
     NameSink sink;
     sink.text.reserve(256);
-    // Rust first: its older names are C++ ones, too.
+    // Rust first: its older names are valid C++ names, too.
     if (demangles(rust_demangle_callback, mangled.c_str(), sink) ||
         demangles(cplus_demangle_v3_callback, mangled.c_str(), sink)) {
         return std::move(sink.text);

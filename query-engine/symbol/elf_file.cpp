@@ -152,7 +152,7 @@ Result<Done> ElfFile::read_headers() {
         sections_[index] = {{},          raw.sh_type,    raw.sh_flags,     raw.sh_addr, raw.sh_offset,
                             raw.sh_size, raw.sh_entsize, raw.sh_addralign, raw.sh_link};
     }
-    // A table of names that lies outside the file must not be asked for.
+    // libelf must not read a name table that lies outside the file.
     if (names_index < section_count && !section_bytes(names_index).empty()) {
         for (std::size_t index = 0; index < section_count; ++index) {
             GElf_Shdr raw{};
@@ -197,7 +197,7 @@ std::string ElfFile::content_hash() const {
 std::optional<std::size_t> ElfFile::find_section(std::string_view name, std::uint32_t type) const {
     for (std::size_t index = 1; index < sections_.size(); ++index) {
         if (sections_[index].name == name) {
-            // As perf: the first of that name decides.
+            // As in perf, the first section of that name decides.
             return type == 0 || sections_[index].type == type ? std::optional{index} : std::nullopt;
         }
     }

@@ -33,7 +33,7 @@ bool is_label(const ElfSymbol& symbol) {
            symbol.visibility != STV_HIDDEN && symbol.visibility != STV_INTERNAL;
 }
 
-// Names that only tell code from data on Arm and RISC-V, where that of code goes on with the instructions it may have.
+// Names that only separate code from data on Arm and RISC-V; RISC-V appends the instruction set to that of code.
 bool is_mapping_symbol(std::uint16_t machine, std::string_view name) {
     if (machine == EM_RISCV) {
         return name.starts_with("$x") || name == "$d" || name.starts_with("$d.");
@@ -64,7 +64,7 @@ public:
         if (const auto dynsym = dynamic.find_section(".dynsym", SHT_DYNSYM)) {
             load(dynamic, *dynsym);
         }
-        // perf names the PLT only when there were symbols; where there were none, nothing stands against it.
+        // perf names the PLT only in files with symbols; in other files its names can't clash with any.
         add_plt();
         add_plt_without_perf();
         if (!names_file_.find_section(".symtab", SHT_SYMTAB)) {
@@ -87,13 +87,13 @@ private:
                 continue;
             }
             if (symbol.section >= file.sections().size()) {
-                return;  // perf stops reading here, and mends nothing
+                return;  // perf stops reading here, without fixing up symbols
             }
             const ElfSection* section = &file.sections()[symbol.section];
             if ((section->flags & SHF_ALLOC) == 0) {
                 continue;
             }
-            // In a debug file code has no content, and so no right file offset.
+            // In a debug file, code has no content and thus no valid file offset.
             if (section->type == SHT_NOBITS) {
                 if (symbol.section >= running_file_.sections().size()) {
                     return;
@@ -106,7 +106,7 @@ private:
             }
             std::uint64_t value = symbol.value;
             if (file.machine() == EM_ARM && symbol.type == STT_FUNC) {
-                value &= ~std::uint64_t{1};  // the lowest bit says "Thumb"
+                value &= ~std::uint64_t{1};  // the lowest bit marks Thumb code
             }
             const auto offset = file_offset_of(running_file_, value);
             const std::uint64_t start = offset ? *offset : value - (section->address - section->file_offset);
@@ -173,7 +173,7 @@ private:
     }
 
     std::string_view plt_name(const ElfSymbol& symbol) {
-        constexpr std::size_t kPltNameSizeMax = 1'023;  // perf's own
+        constexpr std::size_t kPltNameSizeMax = 1'023;  // perf's limit
         std::string& name = plt_names_.emplace_back(demangled_name(symbol.name) + "@plt");
         if (name.size() > kPltNameSizeMax) {
             name.resize(kPltNameSizeMax);
@@ -212,7 +212,7 @@ private:
                 if (slot == slots->end() || slot->address != *slot_address) {
                     continue;
                 }
-                // By its address: kept symbols have the section at another place of their file.
+                // Located by address: in kept symbols the section has another file offset.
                 const std::uint64_t start =
                     file_offset_of(running_file_, section.address + at).value_or(section.file_offset + at);
                 const std::string_view name = plt_name(symbols[slot->symbol_index]);
@@ -224,7 +224,7 @@ private:
         }
     }
 
-    // perf leaves those of stripped programs unnamed. They only fill gaps.
+    // perf leaves functions of stripped Go programs unnamed. These names only fill gaps.
     void add_go_functions() {
         const auto index = running_file_.find_section(".gopclntab");
         for (const GoFunction& function :
@@ -241,7 +241,7 @@ private:
         }
     }
 
-    // All that a relocation with a symbol fills in, by address.
+    // All relocations with a symbol, by address.
     [[nodiscard]] std::vector<ElfFile::Relocation> jump_slots() const {
         std::vector<ElfFile::Relocation> slots;
         for (const char* name : {".rela.dyn", ".rela.plt"}) {
@@ -273,7 +273,7 @@ private:
         return address + at + 6 + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
     }
 
-    // Each reaches up to the next one, the last of a segment to its end. Segments ascend; where those of a hostile file
+    // Each reaches up to the next one, the last of a segment to its end. Segments ascend; if those of a hostile file
     // overlap, a function is in the first.
     void add_functions_without_names() {
         const std::vector<std::uint64_t> starts = function_starts(running_file_);
@@ -288,7 +288,7 @@ private:
         }
     }
 
-    // Between two borders every address has the same answer. The table gets the names that are one.
+    // Between two borders every address has the same answer. The table gets only the names in use.
     void flatten() {
         constexpr std::uint32_t kNone = ~0U;
         std::vector<std::uint32_t> name_numbers(names_.size(), kNone);
@@ -324,8 +324,8 @@ private:
     bool is_rest_;
     SymbolPlaces places_;
     SymbolPlaces extra_;
-    SymbolPlaces functions_;               // that nothing names
-    std::vector<std::string_view> names_;  // by the number in a place; of the files, and of plt_names_
+    SymbolPlaces functions_;               // without names
+    std::vector<std::string_view> names_;  // by the name number of a place; texts are in the files and plt_names_
     std::deque<std::string> plt_names_;
     SymbolTable table_;
     std::size_t names_size_bytes_ = 0;

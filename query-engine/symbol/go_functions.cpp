@@ -20,13 +20,13 @@ std::optional<Number> number_at(std::string_view bytes, std::uint64_t at) {
     return number;
 }
 
-// What begins at an offset that the header has at `at`.
+// The section from the offset on that its header stores at `at`.
 std::string_view part_at(std::string_view section, std::uint64_t at) {
     const auto offset = number_at<std::uint64_t>(section, at);
     return offset && *offset < section.size() ? section.substr(static_cast<std::size_t>(*offset)) : std::string_view{};
 }
 
-// Empty: there is none.
+// Empty if there is no name.
 std::string_view name_at(std::string_view names, std::uint32_t at) {
     if (at >= names.size()) {
         return {};

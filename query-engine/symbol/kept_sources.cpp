@@ -62,7 +62,7 @@ std::string kept_sources_text(const KeptSources& sources) {
         text += 'c';
         for (const char letter : comment) {
             text += letter;
-            text += letter == '\n' ? "C" : "";  // its next line
+            text += letter == '\n' ? "C" : "";  // starts the comment's next line
         }
         text += '\n';
     }

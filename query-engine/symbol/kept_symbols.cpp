@@ -34,7 +34,7 @@ Result<std::unique_ptr<ElfFile>> take_file(std::string_view& packed, const std::
                       : Result<std::unique_ptr<ElfFile>>{std::move(bytes).error()};
 }
 
-// Empty: there is none behind so many others.
+// The frame after `frames_before` others; empty if there is none.
 Result<std::string> unpacked_frame(std::string_view packed, const std::string& name, int frames_before) {
     for (int i = 0; i < frames_before && !packed.empty(); ++i) {
         const std::size_t packed_size_bytes = ZSTD_findFrameCompressedSize(packed.data(), packed.size());

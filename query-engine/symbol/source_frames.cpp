@@ -190,7 +190,7 @@ private:
         return found;
     }
 
-    // Not a debug file alone: those have sections without bytes in the place of code.
+    // False for a debug file: its code sections have no bytes.
     static bool has_code(const ElfFile& file) {
         const auto section = file.find_section(".text");
         return section && file.sections()[*section].type != SHT_NOBITS;
@@ -207,7 +207,7 @@ private:
         return is_of ? std::move(file).value() : nullptr;
     }
 
-    // What the store has of this build. True: `found` has its lines.
+    // Opens what the store has of this build. True: `found` has its lines.
     bool find_kept(const ImageDefinition& image, KeptSymbols& kept, Image& found) {
         if (store_ == nullptr || image.build_id.empty()) {
             return false;
@@ -241,7 +241,7 @@ private:
         return lines.ok();
     }
 
-    // Empty where no server has it.
+    // Empty if no server has it.
     std::string download(Debuginfod::File kind, const ImageDefinition& image) {
         const auto path = debuginfod_.find(kind, build_id_of(image));
         if (!path.ok() && path.error().code != ErrorCode::kNotFound) {
@@ -250,7 +250,7 @@ private:
         return path.ok() && open_if_of(*path, image) != nullptr ? *path : std::string{};
     }
 
-    // By its build-id below the folders of debug files, or where the file that needs it says.
+    // The shared debug file, by build-id below the debug folders, or at the path in the file that refers to it.
     [[nodiscard]] std::string find_shared(const std::string& debug_path, const std::string& name,
                                           std::string_view build_id) {
         const std::string id = hex_of(build_id);

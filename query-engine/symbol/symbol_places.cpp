@@ -13,10 +13,10 @@ constexpr std::uint64_t kPageSizeBytes = 4'096;
 
 }  // namespace
 
-// The places inserted and erased as perf does, so that the tree has the shape of perf's.
+// Inserts and erases places as perf does, so that the tree has the same shape as perf's.
 class SymbolPlaces::Finder::Tree {
 public:
-    // `sorted` are the places that are left.
+    // `sorted` are the remaining places.
     Tree(const SymbolPlaces& places, std::span<const std::uint32_t> sorted) : places_{places.places_} {
         inserted_.reserve(places_.size());
         next_.resize(places_.size());
@@ -38,7 +38,7 @@ public:
     }
 
 private:
-    // A question to the tree: the first place on the way down that covers `address`.
+    // A lookup: finds the first place on the way down that covers `address`.
     struct Probe {
         std::uint64_t address = 0;
         mutable const SymbolPlace* hit = nullptr;
@@ -47,7 +47,7 @@ private:
     struct ByStart {
         using is_transparent = void;  // NOLINT(readability-identifier-naming): the library asks for this name
         bool operator()(const SymbolPlace* a, const SymbolPlace* b) const { return a->start < b->start; }
-        // Whether the way goes to the right of `place`.
+        // Whether the lookup continues to the right of `place`.
         bool operator()(const SymbolPlace* place, const Probe& probe) const {
             if (probe.hit != nullptr || probe.address < place->start) {
                 return false;
@@ -62,9 +62,9 @@ private:
 
     static constexpr std::uint32_t kNone = ~0U;
 
-    // Inserts the next places in the order in which they came, up to the `count`th; `sorted` are these and those that
-    // are in the tree. A node becomes a leaf between its neighbours, wherever the search for it begins: each is told
-    // which one follows, from a list of all of which the last to come is taken out first.
+    // Inserts the next places in order of arrival, up to the `count`th; `sorted` are these and those in the tree. A
+    // node becomes a leaf between its neighbours, wherever its search begins: each gets its successor as a hint, from a
+    // list of all places that drops the last arrivals first.
     void insert(std::span<const std::uint32_t> sorted, std::size_t count) {
         std::uint32_t last = kNone;
         for (const std::uint32_t place : sorted) {

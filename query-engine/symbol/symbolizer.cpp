@@ -66,12 +66,12 @@ std::string own_vdso() {
 
 bool has(const ImageDefinition& image, std::uint64_t flag) { return (image.flags & flag) != 0; }
 
-// A function that a process made at run time is an image of its own, with a size.
+// A JIT function is an image of its own, with a size.
 bool is_run_time_function(const ImageDefinition& image) {
     return has(image, image_flags::kAnonymous) && image.size_bytes > 0;
 }
 
-// One of an interpreter stands at no address.
+// An interpreter's function has no address.
 bool is_interpreted(const ImageDefinition& image) { return is_run_time_function(image) && image.address == 0; }
 
 }  // namespace
@@ -193,7 +193,7 @@ public:
     }
 
 private:
-    // With mutex_ held. Whoever still uses an entry keeps it alive.
+    // Needs mutex_. A dropped entry lives on while it is in use.
     void drop_oldest() {
         while ((size_bytes_ > size_bytes_max_ || entries_.size() > kTablesMax) && used_.size() > 1) {
             const auto oldest = entries_.find(used_.back());
@@ -207,7 +207,7 @@ private:
     void warn(std::string text) {
         const std::lock_guard lock{mutex_};
         warnings_.insert(std::move(text));
-        if (warnings_.size() > kWarningsMax) {  // which are kept doesn't depend on the order
+        if (warnings_.size() > kWarningsMax) {  // sorted: the kept ones don't depend on the order
             warnings_.erase(std::prev(warnings_.end()));
         }
     }
@@ -260,12 +260,13 @@ private:
     SymbolTable from_vdso(const ImageDefinition& image) {
         auto file = ElfFile::from_memory(own_vdso(), "[vdso]");
         if (!file || (*file)->build_id() != build_id_of(image)) {
-            return {};  // another kernel's; there is no file of it
+            return {};  // of another kernel, whose vdso is in no file
         }
         return symbols_of_elf(**file, **file);
     }
 
-    // Without a file where the store has none of this build, or it can't be used: `why`, if that is worth a warning.
+    // Has no file if the store has none of this build or it can't be used: then `why` is the reason, if worth a
+    // warning.
     KeptSymbols open_kept(const ImageDefinition& image, std::string& why) {
         if (store_ == nullptr || image.build_id.empty()) {
             return {};
@@ -291,8 +292,8 @@ private:
         return std::move(*kept);
     }
 
-    // What the store has of this build stands for the image's own file. The rest is perf's order: the first file with a
-    // .symtab gives the names, the first with a .dynsym is the running one; the image's own file is the last.
+    // Symbols kept in the store replace the image's own file. The rest is perf's order: the first file with a .symtab
+    // gives the names, the first with a .dynsym is the running one; the image's own file is the last.
     SymbolTable from_files(const ImageDefinition& image) {
         std::string why_not_kept;
         KeptSymbols kept = open_kept(image, why_not_kept);
@@ -332,7 +333,7 @@ private:
             names = download(Debuginfod::File::kDebugInfo, image);
             if (names != nullptr && running == nullptr) {
                 running = download(Debuginfod::File::kExecutable, image);
-                names = running == nullptr ? nullptr : std::move(names);  // it alone can't say where code lies
+                names = running == nullptr ? nullptr : std::move(names);  // alone it can't tell where code lies
             }
         }
         if (names == nullptr && running != nullptr) {
@@ -341,7 +342,7 @@ private:
             }
         }
         if (names == nullptr && running == nullptr) {
-            if (auto table = from_store(image)) {  // a recording's own names
+            if (auto table = from_store(image)) {  // names that came with a recording
                 return *std::move(table);
             }
             if (!why_not_kept.empty()) {
@@ -353,7 +354,7 @@ private:
         return symbols_of_elf(names != nullptr ? *names : *running, running != nullptr ? *running : *names);
     }
 
-    // Null where the file has no .gnu_debugdata of use.
+    // Null if the file has no usable .gnu_debugdata.
     FilePtr open_rest_of(const ElfFile& file) {
         auto rest = open_mini_debug_info(file);
         if (rest.ok() && (*rest)->find_section(".symtab", SHT_SYMTAB)) {
@@ -370,7 +371,7 @@ private:
                                                      : file.build_id() == image.build_id;
     }
 
-    // Null, and told where it is worth it, where there is none or it is of another image.
+    // Null if the file is missing or of another image; warns unless it is missing.
     FilePtr open_file_of(const ImageDefinition& image, const std::string& path) {
         auto opened = ElfFile::open(path);
         if (!opened) {
@@ -386,7 +387,7 @@ private:
         return nullptr;
     }
 
-    // The file that was running. Null, and told, where there is none or it is of another build.
+    // The file that was running. Null if it is missing or of another build; warns unless it is missing.
     FilePtr open_own_of(const ImageDefinition& image, const std::string& path) {
         Result<FilePtr> opened = ElfFile::open(path);
         if (opened.ok() && is_of(**opened, image)) {
@@ -407,7 +408,7 @@ private:
         return nullptr;
     }
 
-    // A module is seldom a file by its name.
+    // The name of a kernel module is seldom the path of a file.
     void warn_if_missing(const std::string& path, const ImageDefinition& image) {
         std::error_code error;
         if (path.empty() || has(image, image_flags::kKernelModule) || std::filesystem::exists(path, error) || error) {
@@ -427,7 +428,7 @@ private:
         return nullptr;
     }
 
-    // Null, and a warning where that isn't how most images are, without one.
+    // Null if no usable file was downloaded; warns unless the servers just don't have it.
     FilePtr download(Debuginfod::File kind, const ImageDefinition& image) {
         auto path = debuginfod_.find(kind, build_id_of(image));
         if (!path) {
@@ -467,14 +468,14 @@ Symbolizer::~Symbolizer() = default;
 // One image while offsets of it are named.
 class Symbolizer::ImageNames {
 public:
-    // Borrows both.
+    // Borrows `tables` and `image`.
     ImageNames(Tables& tables, const ImageDefinition& image) : tables_{tables}, image_{image} {
         if (!is_run_time_function(image) && !has(image, kMadeFrame)) {
             symbols_ = tables.entry_of(image);
         }
     }
 
-    // Where nothing names the offset but its place, it isn't resolved and has no name.
+    // An offset that no symbol covers isn't resolved and has no name.
     Symbol at(std::uint64_t offset) {
         if (has(image_, kMadeFrame)) {
             return {tables_.made_name(offset), true, offset, offset, offset};
@@ -490,7 +491,7 @@ public:
             return {image_display_name(image_), false, offset, 0, ~0ULL};
         }
         if (has(image_, image_flags::kAnonymous)) {
-            return {image_display_name(image_), false, 0, 0, ~0ULL};  // an address of one process's run: no name at all
+            return {image_display_name(image_), false, 0, 0, ~0ULL};  // the address is valid in one run only: no name
         }
         return {{}, false, offset, hit.first, hit.last, hit.start != 0 ? std::optional{hit.start} : std::nullopt};
     }
@@ -573,7 +574,7 @@ std::string Symbolizer::image_display_name(const ImageDefinition& image) {
     }
     const std::size_t slash = name.find_last_of('/');
     std::string last = slash + 1 < name.size() ? name.substr(slash + 1) : name;
-    // A kernel module by its file: perf shows its name in the kernel.
+    // perf shows a module's file by its name in the kernel.
     if (has(image, image_flags::kKernelModule)) {
         if (const std::size_t dot = last.find(".ko"); dot != std::string::npos) {
             last.resize(dot);
