@@ -36,7 +36,7 @@ int fail(Log& log, const Error& error) {
     return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailure;
 }
 
-// A line for whoever started this program. Absolute counts: one that finds no room is made good by the next.
+// Prints counts for the program that started this one. They are absolute: the next line makes up for one that is lost.
 void print_counts(const TransportCounts& counts) {
     const std::string line = format_counts(counts) + "\n";
     (void)!write(STDOUT_FILENO, line.data(), line.size());
@@ -125,13 +125,13 @@ int main(int argc, char** argv) {
         !checked.ok()) {
         return fail(log, checked.error());
     }
-    // What doesn't stop in time is a query; it has no data to lose.
+    // Only a running query can fail to stop in time, and it has no data to lose.
     const auto stop = StopSignal::catch_signals([] { _exit(kExitFailure); });
     if (!stop.ok()) {
         return fail(log, stop.error());
     }
     if (tells_counts) {
-        // Whoever should read them and doesn't mustn't hold up queries.
+        // A parent that doesn't read the counts must not block queries.
         (void)fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
     }
     keys.log = [&log](std::string_view text) { log.write({LogLevel::kWarning, "keys", text}); };

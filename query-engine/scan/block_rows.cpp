@@ -1,4 +1,4 @@
-// What a scan and its cursors make of one block.
+// How a scan and its cursors read one block.
 #include <algorithm>
 #include <utility>
 
@@ -56,7 +56,7 @@ Result<Scan::Share> Scan::share_of(std::size_t session_index, const Partition& p
     for (const BlockPart& part : parts) {
         const std::size_t first = std::exchange(row, row + part.row_count);
         const BatchRecord* batch = batch_from(session_index, header.epoch, partition, part.seq, part.seq);
-        if (batch == nullptr) {  // put after this scan was opened, and compacted since
+        if (batch == nullptr) {  // stored after this scan was opened, and compacted since
             share.is_whole = false;
             continue;
         }

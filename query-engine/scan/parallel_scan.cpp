@@ -1,4 +1,4 @@
-// Workers take turns at the store, and each checks, decodes and visits what it has read.
+// Workers take turns at the store; each checks, decodes and visits the blocks that it has read.
 #include <mutex>
 #include <optional>
 #include <thread>

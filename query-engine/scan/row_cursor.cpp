@@ -14,11 +14,11 @@ EpochBlocks::EpochBlocks(const Scan& scan, std::size_t session_index, EpochNumbe
                          const CoveredSeqs* covered)
     : scan_{&scan}, covered_{covered}, place_{session_index, epoch, series, {}, {}}, stretches_{stretches()} {}
 
-// The block of a batch begins behind the last one before that doesn't fit into it any more.
+// A block with a batch starts no earlier than the first batch that fits into kBlockRowsMax rows with it.
 std::vector<EpochBlocks::Stretch> EpochBlocks::stretches() const {
     struct Window {
-        Seq first;                                            // of a block with the next batch
-        std::deque<std::pair<Seq, std::uint32_t>> batches{};  // from there on, with their rows
+        Seq first;                                            // lowest first seq of a block with the next batch
+        std::deque<std::pair<Seq, std::uint32_t>> batches{};  // from `first` on, with their row counts
         std::uint64_t row_count = 0;
         std::vector<Stretch> found{};
     };
@@ -97,7 +97,7 @@ Result<bool> EpochBlocks::next() {
             }
             const Seq last_seq = std::max(place_.first_seq, peek_last_seq_untrusted(at->value, place_.first_seq));
             if (scan_->batch_from(place_.session_index, place_.epoch, place_.partition, place_.first_seq, last_seq) !=
-                nullptr) {  // else it is of another epoch, or was put after the scan was opened
+                nullptr) {  // else it is of another epoch, or was stored after the scan was opened
                 bytes_untrusted_ = at->value;
                 return true;
             }

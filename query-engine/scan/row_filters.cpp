@@ -10,7 +10,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kEpochsMax = 8;  // that are kept; more are worked on at once by no query
+constexpr std::size_t kEpochsMax = 8;  // epochs kept; no query works on more at once
 
 bool contains(const RowFilter::Ranges& ranges, std::uint64_t number) {
     return ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
@@ -79,7 +79,7 @@ Result<RowRanges> RowFilters::filtered(const Scan& scan, std::size_t session_ind
     want(!filter_.cpus.empty(), ColumnId::kCpu);
     want(filter_.has_frames(), ColumnId::kStack);
     if (std::any_of(wanted.begin(), wanted.end(), [&](ColumnId id) { return column_rule(kind, id) == nullptr; })) {
-        return RowRanges{};  // rows of no thread, or of no processor
+        return RowRanges{};  // this kind of rows has no thread or no cpu
     }
     DecodedRows rows;
     PERFLEET_TRY(rows.decode(block, wanted));
@@ -150,7 +150,7 @@ Result<std::shared_ptr<const RowFilters::Epoch>> RowFilters::epoch_of(const Scan
 
 namespace {
 
-// `Names` are made of task rows.
+// Reads an epoch's task rows into `Names`.
 template <class Names>
 Result<Names> read_task_rows(const Scan& scan, std::size_t session_index, EpochNumber epoch,
                              const EpochDictionary& dictionary) {

@@ -17,8 +17,8 @@ namespace perfleet {
 namespace {
 
 constexpr unsigned kWorkersMax = 64;
-// A partition's list of sessions is as long as its fleet is large. So few sessions are looked for by their batches,
-// whether they are in it or not: about as quick as reading three records of the list, each.
+// A partition's session list grows with the fleet. Up to this many sessions are looked up by their batches instead:
+// about as fast as reading three records of the list for each.
 constexpr std::size_t kLooksMax = 8;
 
 std::size_t size_bytes_of(const BatchRecord& batch) {
@@ -27,8 +27,7 @@ std::size_t size_bytes_of(const BatchRecord& batch) {
            batch.rows.capacity() * sizeof(BatchRecord::Rows);
 }
 
-// The batch records of one session in one partition, and the session's clock points among them. Stops where memory is
-// exceeded.
+// Reads the batch records and clock points of one session in one partition. Stops if the memory is exceeded.
 Result<Done> read_batches(const StoreReader& store, const Partition& partition, const QueryMemory& memory,
                           MemoryShare& share, ScannedSession& session) {
     return store.visit_batches(partition, session.record.target, session.record.session, [&](const BatchRecord& batch) {
@@ -39,7 +38,7 @@ Result<Done> read_batches(const StoreReader& store, const Partition& partition, 
     });
 }
 
-// Which of the sessions the partition's list names; all of them when it isn't whole, for any may be there.
+// The `wanted` sessions in the partition's list; all of them if the list is damaged, for any may be in the partition.
 Result<std::vector<SessionName>> listed_in(const StoreReader& store, const Partition& partition,
                                            std::span<const SessionName> wanted) {
     const std::size_t known_damage = store.damage().size();
@@ -52,8 +51,7 @@ Result<std::vector<SessionName>> listed_in(const StoreReader& store, const Parti
     return found;
 }
 
-// Puts the batches in the order of their seqs. Of two with the same seq (in two partitions: a collector that breaks its
-// contract) the first partition's counts.
+// Sorts the batches by seq. Of two with the same seq (in two partitions, from a faulty collector) the first is kept.
 void order_batches(ScannedSession& session) {
     std::vector<std::size_t> order(session.batches.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -111,8 +109,8 @@ bool holds_from_then_on(Series series) {
     return is_lasting_record || traits_of(series.kind).holds == RowSpan::kFromThenOn;
 }
 
-// Of its first row that is a sample in perf.data, and its last; of its readings of counters where it has none; both 0
-// where it has neither.
+// From the first to the last row that is a sample in perf.data; without such rows, of the counter readings; both 0
+// without either.
 TickRange measured_ticks(const ScannedSession& session) {
     for (const RowSpan holds : {RowSpan::kAtItsTime, RowSpan::kUntilItsTime}) {
         TickRange range{Ticks{~0ULL}, Ticks{0}};
@@ -158,7 +156,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Qu
     std::map<SessionName, std::size_t> indices;
     for (auto& [key, noted] : chosen_sessions) {
         PERFLEET_TRY(scan.go_on());
-        if (!noted.note.is_removed) {  // of others nothing is left
+        if (!noted.note.is_removed) {  // a removed session has no rows
             indices.emplace(key, scan.sessions_.size());
         }
         ScannedSession session{
@@ -223,7 +221,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Qu
             if (!read.ok() && !is_store_damage(read.error())) {
                 return std::move(read).error();
             }
-            if (!read.ok()) {  // the damage of a partition in which it has nothing isn't its own
+            if (!read.ok()) {  // a damaged partition affects only sessions that have data in it
                 const auto listed = PERFLEET_TRY(listed_in(store, partition, {&key, 1}));
                 if (!listed.empty()) {
                     session.is_damaged = true;
@@ -315,7 +313,7 @@ bool Scan::is_pruned(std::size_t session_index, Series series, Ticks first, Tick
     }
     const auto& [range_first, range_last] = tick_ranges_[session_index];
     if (traits_of(series.kind).holds == RowSpan::kUntilItsTime) {
-        return first > range_last;  // what follows is counted from the first reading behind the range
+        return first > range_last;  // earlier readings are kept: counting starts from the last one before the range
     }
     return last < range_first || (first >= range_last && range_last != Ticks{~0ULL});
 }

@@ -14,7 +14,7 @@ void ScanDamage::add_note(std::size_t session_index, const std::string& text) {
     const std::lock_guard lock{mutex_};
     std::set<std::string>& notes = notes_[session_index];
     notes.insert(text);
-    if (notes.size() > kNotesMax) {  // which are kept doesn't depend on the order
+    if (notes.size() > kNotesMax) {  // sorted: the kept notes don't depend on their order of arrival
         notes.erase(std::prev(notes.end()));
     }
 }

@@ -12,7 +12,7 @@
 namespace perfleet {
 namespace {
 
-// About, of one in memory.
+// Approximate size of a record in memory.
 std::size_t size_bytes_of(const SessionRecord& record) {
     std::size_t size_bytes = sizeof(NotedSession) + record.events.capacity() * sizeof(EventRecord);
     for (const EventRecord& event : record.events) {
@@ -27,7 +27,7 @@ std::size_t size_bytes_of(const SessionRecord& record) {
     return size_bytes + record.host.tracing_header_page.capacity() + record.host.tracing_header_event.capacity();
 }
 
-// Of a record that has more than kLargeTextsSizeBytesMin of them. False: it stays as it is.
+// Drops the large texts of a record with more than kLargeTextsSizeBytesMin of them; false if it stays as it is.
 bool leave_out_large_texts(SessionRecord& record) {
     constexpr std::size_t kLargeTextsSizeBytesMin = 16U << 10;
     std::size_t size_bytes = 0;
@@ -44,7 +44,7 @@ bool leave_out_large_texts(SessionRecord& record) {
     return true;
 }
 
-// As they came, of those that aren't removed.
+// The sessions that aren't removed, by time of arrival.
 std::vector<SessionName> in_order(const NotedSessions& sessions) {
     std::vector<std::tuple<UtcNs, UtcNs, SessionName>> times;
     for (const auto& [name, session] : sessions) {
@@ -66,7 +66,7 @@ void leave(const SessionName& name, NotedSessions& sessions) {
     sessions = std::move(chosen);
 }
 
-// Lower case; nothing where it can't begin an id.
+// The text in lower case; nothing if an id can't begin with it.
 std::optional<std::string> id_prefix(const std::string& text) {
     std::string prefix;
     for (const char c : text) {
@@ -149,7 +149,7 @@ Result<Done> complete_records(const StoreReader& store, NotedSessions& sessions,
             }
         }
     }
-    if (missing_count != 0) {  // it is damaged, and stands in a partition, too
+    if (missing_count != 0) {  // a missing record is damaged; the partitions have copies
         PERFLEET_TRY(store.visit_sessions([&](SessionRecord&& record) {
             const auto found = sessions.find({record.target, record.session});
             if (found != sessions.end() && found->second.is_brief) {

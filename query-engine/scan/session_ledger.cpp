@@ -42,7 +42,7 @@ std::uint64_t expired_rows(const ScannedSession& session, Series series) {
     return 0;
 }
 
-// Every seq that the session ever said it dropped: disjoint ranges, ascending.
+// Every seq that the session ever reported as dropped: disjoint ranges, ascending.
 std::vector<SeqRange> dropped_ranges(const ScannedSession& session) {
     std::vector<SeqRange> ranges;
     for (const BatchRecord& batch : session.batches) {
@@ -180,7 +180,7 @@ private:
         known_until_ = known_until;
     }
 
-    // Of a session that didn't say goodbye: what expired behind its last batch.
+    // For a session without a clean end: rows that expired after its last stored batch.
     void step_to_expired() {
         const std::uint64_t row_count = unplaced_.expired;
         if (row_count == 0 || !session_.last_expired_bucket) {
@@ -191,7 +191,7 @@ private:
         place_gap(Seq{seq_.value + 1}, Seq{~0ULL}, row_count, overlaps(known_until_, std::max(known_until_, end)));
     }
 
-    // Rows of batches first..last, which are not here.
+    // Accounts for the rows of batches first..last, which aren't stored.
     void place_gap(Seq first, Seq last, std::uint64_t row_count, bool counts) {
         if (row_count == 0) {
             return;
@@ -229,7 +229,7 @@ private:
     Series series_;
     std::pair<Ticks, Ticks> range_;
     std::vector<SeqRange> dropped_;
-    Ledger unplaced_;  // what the whole session lost and this walk has not yet met
+    Ledger unplaced_;  // losses of the whole session that this walk hasn't reached yet
     Ledger ledger_;
 
     Seq seq_{};
@@ -261,7 +261,7 @@ Ledger session_ledger(const ScannedSession& session, Series series, std::vector<
     Ledger ledger;
     ledger.produced = last_entry(session, series, CountName::kProduced);
     ledger.expired = expired_rows(session, series);
-    if (session.batches.empty() && !session.end) {  // whoever reported what it produced has expired, too
+    if (session.batches.empty() && !session.end) {  // the batches that reported `produced` have expired, too
         ledger.produced = ledger.expired;
     }
     for (const CountEntry& entry : last_counts(session)) {
@@ -284,7 +284,7 @@ Ledger session_ledger(const ScannedSession& session, Series series, std::vector<
     const std::uint64_t accounted = ledger.stored + ledger.expired + lost_rows(ledger);
     add_unexplained(session, difference(ledger.produced, accounted), ledger);
     std::uint64_t surplus = difference(accounted, ledger.produced);
-    // Batches that arrived before they were dropped or refused, and have expired since, are in two counts.
+    // Batches that arrived before they were dropped or refused, and have expired since, are counted twice.
     for (const CountName name : kBatchLosses) {
         take_off(ledger, reason_of(name), surplus);
     }

@@ -6,7 +6,7 @@
 #include "query-engine/scan/scan.h"
 
 namespace perfleet {
-// A batch of which this scan doesn't know, or whose record says something else, makes the sums differ.
+// The row counts differ if the scan doesn't know one of the batches, or if a batch record has another count.
 bool Scan::adds_up(std::size_t session_index, Series series, const Partition& partition, const RowCover& cover) const {
     const ScannedSession& session = sessions_[session_index];
     std::uint64_t row_count = 0;
@@ -52,8 +52,8 @@ bool Scan::covers_all(std::size_t session_index, const Partition& partition, con
     return known == cover.row_count && covered == known;
 }
 
-// Its rows; and of what gives meaning to them all that the scan knows of the epoch is what was known then: a name or a
-// definition that came since makes them mean something else.
+// Whether the summary's rows are complete, and whether the scan knows the same names and definitions for its epoch as
+// the summary did: later ones would change what its rows mean.
 bool Scan::adds_up(std::size_t session_index, Series series, const DayHour& hour) const {
     return covers_all(session_index, hour.partition, hour.meaning, gives_meaning) &&
            adds_up(session_index, series, hour.partition, hour.rows);

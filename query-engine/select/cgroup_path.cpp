@@ -15,7 +15,7 @@ bool is_hexadecimal(std::string_view text) {
 
 bool is_container_id(std::string_view text) { return text.size() == kContainerIdDigits && is_hexadecimal(text); }
 
-// The text between both, where it stands so.
+// The text between `front` and `back`, if it has both.
 std::optional<std::string_view> between(std::string_view text, std::string_view front, std::string_view back) {
     if (text.size() <= front.size() + back.size() || !text.starts_with(front) || !text.ends_with(back)) {
         return std::nullopt;
@@ -53,7 +53,7 @@ std::string container_of(std::string_view part, std::string_view above) {
     const std::string_view name = scope.value_or(part);
     const std::size_t id_at = name.find_last_of("-:") + 1;  // 0 where there is neither
     if (is_container_id(name.substr(id_at))) {
-        // A monitor watches its container from outside.
+        // conmon monitors a container from outside: it isn't part of it.
         return name.substr(0, id_at).ends_with("conmon-") ? std::string{} : std::string{name.substr(id_at)};
     }
     if (scope) {
@@ -112,7 +112,7 @@ CgroupOwner owner_of_cgroup(std::string_view path) {
         if (owner.pod.empty()) {
             owner.pod = pod_of(parts[i]);
         }
-        // A manager's own scope within its service is the service.
+        // The init.scope of a service manager belongs to the unit above it.
         const bool is_managers = parts[i] == "init.scope" && i > 0 && is_unit(parts[i - 1]);
         if (owner.unit.empty() && is_unit(parts[i]) && !is_managers) {
             owner.unit = parts[i];
@@ -125,7 +125,7 @@ std::string_view short_container(std::string_view container) {
     return is_container_id(container) ? container.substr(0, kShortIdDigits) : container;
 }
 
-// After a `*` it is enough to try later places for the last one seen: in time no more than both lengths multiplied.
+// On a mismatch only the last `*` is retried: the time is bounded by the product of both lengths.
 bool matches_glob(std::string_view pattern, std::string_view text) {
     std::size_t at = 0;
     std::size_t star = std::string_view::npos;

@@ -53,7 +53,7 @@ auto cgroup_names(std::vector<std::string> CgroupFilter::*member) {
     };
 }
 
-// A reader of whole numbers and ranges A-B, with commas between.
+// Parses whole numbers and ranges A-B, separated by commas.
 auto numbers(const char* option, std::vector<std::pair<std::uint32_t, std::uint32_t>> RowFilter::*member,
              std::uint32_t max) {
     return [=](const std::string& text, Selection& selection) -> Result<Done> {

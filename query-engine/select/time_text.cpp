@@ -82,7 +82,7 @@ Result<UtcNs> parse_offset(std::string_view text, UtcNs now) {
     return UtcNs{ns};
 }
 
-// Digits with up to nine more behind a point; nothing where it isn't that.
+// Seconds with up to nine decimals, as ns; nothing if the text is anything else.
 std::optional<std::uint64_t> seconds_ns(std::string_view text) {
     const std::size_t point = std::min(text.find('.'), text.size());
     std::string digits{text.substr(0, point)};
@@ -92,7 +92,7 @@ std::optional<std::uint64_t> seconds_ns(std::string_view text) {
     return point != 0 && fraction.size() <= 9 ? number_of<std::uint64_t>(digits) : std::nullopt;
 }
 
-// Of "10%".
+// The fraction in a text like "10%".
 std::optional<double> share_of(std::string_view text) {
     const auto percent = text.ends_with('%') ? number_of<double>(text.substr(0, text.size() - 1)) : std::nullopt;
     return percent && *percent >= 0 && *percent <= 100 ? std::optional{*percent / 100} : std::nullopt;
@@ -113,7 +113,7 @@ std::optional<TimeWindow> window_of_shares(std::string_view text) {
         is_valid = is_valid && number > 0;
         share = {share.last * (number - 1.0), share.last * number};
     }
-    constexpr double kRounding = 1e-9;  // 33.4%/3 is more than all; 10%/10 isn't
+    constexpr double kRounding = 1e-9;  // 33.4%/3 exceeds 100 %; 10%/10 doesn't
     is_valid = is_valid && share.first < share.last && share.last <= 1 + kRounding;
     return is_valid ? std::optional{TimeWindow{TimeWindow::Share{share.first, std::min(share.last, 1.0)}}}
                     : std::nullopt;
@@ -211,7 +211,7 @@ Result<UtcNs> parse_time(std::string_view text, UtcNs now) {
     if (!separator || hour < 0 || !colon1 || minute < 0 || !colon2 || second < 0) {
         return time_error(text, "the time of day is missing or incomplete");
     }
-    // Second 60 is a leap second: UTC as machines count it gives it the number of the second after it.
+    // Second 60 is a leap second: Unix time gives it the number of the next second.
     if (hour > 23 || minute > 59 || second > 60) {
         return time_error(text, "there is no such time of day");
     }

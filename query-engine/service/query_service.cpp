@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kExport = "export";
 
-// A query takes no more threads than there are cores, whatever its client would like.
+// A query uses at most as many threads as there are cores, whatever its client asks for.
 void bound_threads(OptionValues& options) {
     const auto threads = options.find("threads");
     if (auto* const count = threads == options.end() ? nullptr : std::get_if<std::uint64_t>(&threads->second)) {
@@ -65,7 +65,7 @@ Result<const ExportFormat*> QueryService::format_of(Query& query) const {
 Result<QueryEnd> QueryService::run_table(const Query& query, QueryContext& context, QueryReply& reply) const {
     auto answer = PERFLEET_TRY(run_query(query.command, query.values, store_, paths_, utc_now(), &context));
     QueryEnd end{std::nullopt, {}, answer.ledger, answer.warnings, answer.parts};
-    // Until its client has taken it.
+    // Charges the answer's memory until its client has taken it.
     QueryMemory memory{memory_ == nullptr ? SIZE_MAX : memory_->size_bytes_max(), memory_};
     MemoryShare share{memory};
     share.set(size_bytes_of(answer));

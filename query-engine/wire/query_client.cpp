@@ -14,14 +14,14 @@ namespace {
 using namespace query_message;
 using Clock = std::chrono::steady_clock;
 
-// Credit is given back in halves, so that chunks keep coming.
+// Credit is returned in halves, so that chunks keep coming.
 constexpr std::uint32_t kCreditStep = limits::kQueryChunksAheadMax / 2;
-// Messages that bring nothing: a server at work sends one a second.
+// Accepted messages without content; a working server sends one a second.
 constexpr std::uint64_t kIdleMessagesMax = 1'000;
-// Chunks come as fast as they are taken.
+// Practically no limit: credit paces the chunks.
 constexpr std::uint64_t kFramesPerSecond = 1'000'000;
 
-// That of the command, which bounds what its answer takes here as it does where it is made.
+// The command's --memory: it bounds the answer here as on the server.
 std::size_t memory_size_bytes_max(const OptionValues& options) {
     const auto found = options.find("memory");
     const auto* const given = found == options.end() ? nullptr : std::get_if<std::uint64_t>(&found->second);
@@ -134,7 +134,7 @@ private:
                 if (is_of_this) {
                     return std::move(message->body);
                 }
-                continue;  // of a query that was given up
+                continue;  // it belongs to an abandoned query
             }
             if (!socket_->is_connected()) {
                 return Error{ErrorCode::kUnavailable,
@@ -147,8 +147,8 @@ private:
         }
     }
 
-    // Waits until there is a connection. False: there is none in time. Where the server has hung up nothing is sent
-    // that belongs to a query which it has been asked: the rest of the answer may have come.
+    // Waits for a connection; false if there is none in time. After the server has hung up, messages of a query that it
+    // already has are skipped: the rest of the answer may have arrived.
     [[nodiscard]] bool send(Body body) {
         const bool is_ask = std::holds_alternative<Ask>(body);
         const std::string message = encode_query_message({query_, std::move(body)});
@@ -162,7 +162,7 @@ private:
         return false;
     }
 
-    // False: the time is over.
+    // False: the deadline has passed.
     [[nodiscard]] bool wait_until(Clock::time_point deadline) {
         const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - Clock::now());
         if (rest.count() <= 0) {

@@ -26,10 +26,10 @@ constexpr std::chrono::seconds kDecayInterval{1};
 constexpr std::chrono::nanoseconds kStalled{limits::kQueryStalledNs};
 constexpr std::chrono::milliseconds kEndStalledInterval{100};
 
-// Far more than people who ask, and far below any limit of descriptors.
+// Far more than query clients in practice, and far below any limit of descriptors.
 constexpr std::size_t kClientsMax = 256;
 constexpr std::uint64_t kFirstWordNs = 60'000'000'000;
-// What queries send is bounded by their credit and by what is said each second.
+// Queries send chunks up to their credit, and progress every second.
 constexpr std::size_t kChunksMax = std::size_t{limits::kQueriesAtOnceMax} * limits::kQueryChunksAheadMax;
 constexpr std::size_t kBufferedSizeBytesMax = kChunksMax * limits::kQueryChunkSizeBytes + (8U << 20);
 
@@ -118,7 +118,7 @@ private:
     };
     struct Connection {
         Clock::time_point heard;
-        std::size_t query_count = 0;  // that run or wait
+        std::size_t query_count = 0;  // running or waiting
     };
 
     bool take(const zmtp::Server::Message& received) override {
@@ -135,7 +135,7 @@ private:
 
     static std::string connection(zmtp::ConnectionId id) { return "connection " + std::to_string(id); }
 
-    // False: it belongs to no query, for example to one that has just ended.
+    // False: the message belongs to no query, for example to one that has just ended.
     [[nodiscard]] bool take(const std::string& client, const QueryName& name, Body body, std::size_t size_bytes) {
         const auto run = runs_.find(name);
         const bool is_waiting = waiting_.contains(name);
@@ -203,11 +203,11 @@ private:
         end_stalled();
     }
 
-    // Of those that hold places for which others wait, the one that was held up by its client for longest.
+    // Ends a query whose place others wait for: the one that its client has stalled for longest.
     void end_stalled() {
         const Clock::time_point now = Clock::now();
         if (now < next_end_stalled_) {
-            return;  // the last one that was ended may not have left its place yet
+            return;  // the query ended before may still hold its place
         }
         for (const QueryQueue::Blocked& blocked : queue_.blocked()) {
             Run* longest = nullptr;
@@ -230,7 +230,7 @@ private:
         }
     }
 
-    // A query that waits is no longer wanted.
+    // Removes a waiting query.
     void drop(const std::string& client, const QueryName& name) {
         queue_.remove(client, name);
         waiting_.erase(name);
@@ -255,7 +255,7 @@ private:
         connections_.erase(id);
     }
 
-    // The one that was silent for longest of those that have no query but such as wait for their client.
+    // The connection silent for longest, of those whose queries, if any, all wait for the client.
     zmtp::ConnectionId expendable() override {
         std::map<zmtp::ConnectionId, std::size_t> stuck;
         for (const auto& [name, run] : runs_) {
@@ -274,14 +274,14 @@ private:
         return longest == connections_.end() ? 0 : longest->first;
     }
 
-    // Of a message that started nothing.
+    // Refuses a message that started no query.
     void refuse(const QueryName& name, std::size_t size_bytes, Error error) {
         if (!count_garbage(name.first, size_bytes)) {
             send(name, std::move(error));
         }
     }
 
-    // True: its client has sent too much of that lately, and is cut off.
+    // True: the client has sent too much garbage lately and is disconnected.
     bool count_garbage(zmtp::ConnectionId from, std::size_t size_bytes) {
         ++garbage_count_;
         if (!abuse_limiter_.is_enough(std::to_string(from), 0, size_bytes)) {
@@ -325,7 +325,7 @@ private:
         }
     }
 
-    // False: the client is gone or doesn't read.
+    // False: the client is gone or reads nothing.
     bool send(const QueryName& name, Body body) {
         return send_bytes(name.first, encode_query_message({name.second, std::move(body)}));
     }
@@ -342,8 +342,8 @@ private:
     QueryQueue queue_;
     Clock::time_point next_end_stalled_;
     std::map<QueryName, Run> runs_;
-    std::map<QueryName, std::string> waiting_;              // their clients; the queries are in queue_
-    std::map<zmtp::ConnectionId, Connection> connections_;  // that were heard
+    std::map<QueryName, std::string> waiting_;              // clients of waiting queries, which are in queue_
+    std::map<zmtp::ConnectionId, Connection> connections_;  // that have sent a message
 };
 
 }  // namespace
