@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// All but the content. Beside the drawing stand the figures of the summary, in the order of its columns.
+// A page without its content. The summary's figures go beside the drawing, in the order of its columns.
 FigurePage page_of(const std::string& kind, const ValueUnit& unit, const Answer& answer, const Answer& summary) {
     FigurePage page;
     page.kind = kind;

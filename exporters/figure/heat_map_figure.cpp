@@ -23,7 +23,7 @@ constexpr Colour kMapPaper{246, 247, 249};
 constexpr std::array<Colour, 7> kShades{
     {{205, 222, 239}, {166, 199, 227}, {120, 170, 212}, {78, 139, 194}, {43, 106, 171}, {20, 74, 137}, {6, 41, 92}}};
 
-// Shade i holds counts up to the (i + 1)th of seven equal steps of the logarithm.
+// Maps counts to shades: seven equal steps of the logarithm up to the largest count.
 std::size_t shade_of(std::uint64_t count, std::uint64_t count_max) {
     const auto bits = [](std::uint64_t number) {  // of the logarithm, in sixteenths
         const auto width = static_cast<unsigned>(std::bit_width(number)) - 1;
@@ -60,7 +60,7 @@ private:
     [[nodiscard]] std::string with_unit(const std::string& text) const {
         return map_.unit.name.empty() ? text : text + " " + map_.unit.name;
     }
-    // Of the steps below the rest.
+    // Of the steps without the rest.
     [[nodiscard]] std::uint64_t low() const { return map_.steps.front().low; }
     [[nodiscard]] std::uint64_t range() const {
         const std::size_t last = map_.steps.size() - (map_.has_rest ? 2 : 1);
@@ -143,7 +143,7 @@ private:
         Tenths x = kMapLeft;
         const Tenths y = kFigureHeight - 200;
         for (std::size_t i = 0, first = 1; i < kShades.size(); ++i) {
-            // The greatest count of this shade: counts ascend with shades.
+            // Finds the largest count of this shade: larger counts have higher shades.
             std::uint64_t low_count = first;
             std::uint64_t high_count = map_.count_max;
             if (shade_of(low_count, map_.count_max) != i) {

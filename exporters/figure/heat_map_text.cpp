@@ -27,7 +27,7 @@ char mark_of(std::uint64_t count, std::uint64_t count_max) {
     return kMarks[std::min(static_cast<std::size_t>(share * static_cast<double>(kMarks.size())), kMarks.size() - 1)];
 }
 
-// To three or four digits.
+// Rounds to three or four digits.
 std::uint64_t rounded(std::uint64_t number) {
     std::uint64_t power = 1;
     while (number / power >= 10'000) {
@@ -43,7 +43,7 @@ std::string heat_map_text(const Answer& answer, const Screen& screen) {
     if (map.cells.empty()) {
         return "no values\n";
     }
-    // Several steps stand in one line where there are too many of them; what lies beyond has its own.
+    // A line holds several steps if there are too many of them; values beyond the steps have a line of their own.
     const std::size_t last = map.steps.size() - (map.has_rest ? 2 : 1);
     const std::uint64_t low = map.steps.front().low;
     const std::uint64_t step = map.steps.front().high - low + 1;

@@ -14,10 +14,10 @@ namespace {
 
 constexpr Tenths kLeft = 850;
 constexpr Tenths kTop = 960;
-constexpr Tenths kRestWidth = 260;  // of the bar for what lies beyond
+constexpr Tenths kRestWidth = 260;  // width of the bar for values beyond the buckets
 constexpr Tenths kRestGap = 240;
-constexpr Tenths kSingleWidth = 900;  // of the bar, where all values are in one bucket
-constexpr Tenths kLowBar = 120;       // its count stands above it, on a log2 axis
+constexpr Tenths kSingleWidth = 900;  // width of the bar if all values are in one bucket
+constexpr Tenths kLowBar = 120;       // on a log2 axis, the count of a lower bar stands above it
 constexpr std::size_t kTargetSizeMax = 24;
 
 constexpr Colour kGrid{225, 225, 225};
@@ -30,7 +30,7 @@ using Wide = unsigned __int128;
 
 struct Bucket {
     std::uint64_t low = 0;
-    std::uint64_t high = 0;  // included
+    std::uint64_t high = 0;  // inclusive
     std::uint64_t count = 0;
     std::uint64_t so_far = 0;
 };
@@ -78,7 +78,7 @@ private:
     [[nodiscard]] std::string with_unit(const std::string& text) const {
         return unit_.name.empty() ? text : text + " " + unit_.name;
     }
-    // All in one bucket: a narrow bar in the middle, not a sheet full of colour.
+    // All values are in one bucket: a narrow bar in the middle.
     [[nodiscard]] bool is_single() const { return buckets_.size() == 1 && !rest_; }
     [[nodiscard]] bool is_one_value() const {
         return is_single() &&
@@ -134,7 +134,7 @@ private:
         const auto box = [&](std::uint64_t low, std::uint64_t high, std::uint64_t all, Colour fill) {
             const Tenths top = kPlotBottom - scaled(high, all, kPlotBottom - kTop);
             const Tenths bottom = kPlotBottom - scaled(low, all, kPlotBottom - kTop);
-            // What is there can be seen, however little it is.
+            // A bar stays visible, however few values it has.
             const Tenths height = high > low ? std::max<Tenths>(bottom - top, 6) : 0;
             if (height > 0) {
                 figure_.boxes.push_back({left, bottom - height, width, height, fill});
@@ -234,7 +234,7 @@ private:
                       125, kInk, Anchor::kMiddle);
     }
 
-    // Within its bucket as on a logarithmic axis; the first bucket of all, 0 and 1, is linear.
+    // On a logarithmic axis within its bucket; the first bucket, 0 and 1, is linear.
     [[nodiscard]] std::optional<Tenths> place_in_powers(double in_parts) const {
         for (std::size_t i = 0; i < buckets_.size(); ++i) {
             const auto low = static_cast<double>(buckets_[i].low);
@@ -252,7 +252,7 @@ private:
         return std::nullopt;
     }
 
-    // Where a figure of the summary lies among the buckets.
+    // The place of one of the summary's figures among the buckets.
     [[nodiscard]] std::optional<Tenths> place_of(const char* name) const {
         const auto value = figure_of(summary_, name);
         if (!value) {
@@ -273,7 +273,7 @@ private:
                static_cast<Tenths>(std::lround((in_parts - low) / range * static_cast<double>(plot_right_ - kLeft)));
     }
 
-    // The median's name to the left of its line, the percentile's to the right, or above where there is no room.
+    // The median's name goes left of its line, the percentile's right of it, or above if there is no space.
     void marks() {
         constexpr Tenths kNameRoom = 900;
         const auto median = place_of("median");

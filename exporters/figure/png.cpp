@@ -8,7 +8,7 @@
 namespace perfleet {
 namespace {
 
-constexpr double kPixelsPerTenth = 0.2;  // of the picture: two for one of the figure
+constexpr double kPixelsPerTenth = 0.2;  // pixels for a tenth of a unit: two for a unit
 
 using Surface = std::unique_ptr<cairo_surface_t, decltype(&cairo_surface_destroy)>;
 using Pen = std::unique_ptr<cairo_t, decltype(&cairo_destroy)>;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kNoFrame = ~0U;
 
-// What stands in front of the threads. Of categories the first is for markers.
+// The JSON before the threads. The first category is that of markers.
 constexpr std::string_view kMeta =
     R"("interval":1,"processType":0,"product":"perfleet","stackwalk":1,"debug":false,"version":27,)"
     R"("preprocessedProfileVersion":48,"symbolicated":true,"importedFrom":"perfleet","physicalCPUs":0,"logicalCPUs":0,)"
@@ -29,7 +29,7 @@ constexpr std::string_view kMeta =
     R"("tooltipLabel":"{marker.name}","tableLabel":"{marker.data.fields}",)"
     R"("data":[{"key":"fields","label":"Fields","format":"string"}]}]},)";
 
-// Numbers of a thread, in the order of their first use.
+// Numbers within a thread, in the order of their first use.
 class Numbers {
 public:
     std::uint32_t number_of(std::uint64_t key) {
@@ -92,7 +92,7 @@ private:
         return known->second;
     }
 
-    // The stack of a node in this thread, those of its callers before it; kNoFrame: no frame.
+    // The thread's stack for a node, after those of its callers; kNoFrame: no frame.
     std::uint32_t stack_of(std::uint32_t node) {
         chain_.clear();
         for (; node != 0; node = timeline_.nodes()[node].caller) {
@@ -169,7 +169,7 @@ private:
         file_.raw(",");
     }
 
-    // A frame and a function for each symbol.
+    // Writes a frame and a function for each symbol.
     void write_tables() {
         file_.raw("\"stackTable\":{");
         list("frame", stacks_, [&](const Stack& stack) { file_.number(stack.frame); });
@@ -236,7 +236,7 @@ private:
     JsonFile file_;
     std::unordered_map<std::size_t, std::size_t> entry_of_row_;
 
-    // Of the thread at hand.
+    // Of the current thread.
     Numbers frames_;  // of the timeline
     std::unordered_map<std::uint32_t, std::uint32_t> stack_numbers_;
     std::vector<Stack> stacks_;

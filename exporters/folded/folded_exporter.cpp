@@ -37,7 +37,7 @@ public:
     Folding(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count)
         : names_{symbolizer, memory, worker_count}, share_{memory} {}
 
-    // Counts no more where the memory is exceeded.
+    // Stops counting if the memory is exceeded.
     void add(const EpochStackCounts& epoch) {
         names_.name_epoch(*epoch.dictionary, epoch.counts);
         fields_.resize(names_.name_count());
@@ -51,7 +51,7 @@ public:
             }
             const auto [entry, is_new] = lines_.try_emplace(std::move(line), 0);
             entry->second += count.value;
-            // Once here, once in the text.
+            // Held twice: here and in the text.
             size_bytes_ += is_new ? kLineSizeBytes + 2 * entry->first.size() : 0;
             share_.set(names_.size_bytes() + size_bytes_);
             if (share_.is_exceeded()) {
@@ -81,7 +81,7 @@ private:
     }
 
     FrameNames names_;
-    std::vector<std::string> fields_;  // by the name's number, those that were asked for
+    std::vector<std::string> fields_;  // by the number of the name; only used ones are filled
     std::map<std::string, std::uint64_t> lines_;
     std::size_t size_bytes_ = 0;  // of the lines and fields
     MemoryShare share_;

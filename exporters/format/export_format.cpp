@@ -4,7 +4,7 @@
 
 namespace perfleet {
 
-// A line each, in the order of help. NAME_format() stands in the format's folder.
+// One line a format, in the order of help. NAME_format() is declared in the format's folder.
 #define PERFLEET_EXPORT_FORMATS(FORMAT) \
     FORMAT(perf_data)                   \
     FORMAT(folded)                      \

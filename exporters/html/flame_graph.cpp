@@ -11,7 +11,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint32_t kNotKept = ~0U;
-constexpr std::size_t kMadeSizeBytes = 32;  // of a branch while the graph is made, beside itself: about
+constexpr std::size_t kMadeSizeBytes = 32;  // memory of a branch while the graph is made, beside itself: about
 
 // Ascending by (frame, slice), equal ones added up.
 void add_up(std::vector<FlameCell>& cells) {
@@ -29,7 +29,7 @@ void add_up(std::vector<FlameCell>& cells) {
     cells.resize(count);
 }
 
-// Two neighbouring slices of a side become one.
+// Merges every two neighbouring slices of a side.
 void merge_slices(std::vector<FlameCell>& cells, std::uint32_t& second_side) {
     const std::uint32_t first_count = (second_side + 1) / 2;
     for (FlameCell& cell : cells) {
@@ -111,8 +111,8 @@ FlameGraph FlameGraphMaker::make(std::uint32_t second_side, const FlameGraphLimi
         branches_[branches_[i].caller].total += branches_[i].total;
     }
 
-    // What is kept: all frames of more than `total_cut`, and in the graph's order so many of as much. A caller has at
-    // least what it calls, so branches are cut at their ends.
+    // Kept are all frames above `total_cut` and, in the graph's order, `equal_left` frames equal to it. A caller has at
+    // least its callees' total, so branches are cut at their ends.
     std::uint64_t total_cut = 0;
     std::size_t equal_left = 0;
     const bool is_cut = branches_.size() - 1 > limits.frames_max;
@@ -149,7 +149,7 @@ FlameGraph FlameGraphMaker::make(std::uint32_t second_side, const FlameGraphLimi
     }
 
     std::vector<std::uint32_t> frames_of(branches_.size(),
-                                         kNotKept);  // of branches that are kept; else of their caller's
+                                         kNotKept);  // of kept branches; else of their caller's
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> functions;  // by name and, of commands, 1
     constexpr std::uint32_t kCutFunction = 2;
     const auto add_frame = [&](std::uint32_t depth, std::uint32_t name, std::uint32_t kind) {
@@ -176,14 +176,14 @@ FlameGraph FlameGraphMaker::make(std::uint32_t second_side, const FlameGraphLimi
         const auto end = callees.begin() + begins[branch + 1];
         std::sort(begin, end, [&](std::uint32_t first, std::uint32_t second) { return is_before(first, second); });
         const auto kept = std::stable_partition(begin, end, is_kept);
-        std::reverse(begin, kept);  // the last is opened first
+        std::reverse(begin, kept);  // the last one is opened first
         for (auto i = begin; i != kept; ++i) {
             open.push_back({*i, depth});
         }
         if (kept == end) {
             return;
         }
-        // Behind its caller comes what was cut, before the others.
+        // The frame for cut branches follows its caller, before the others.
         const std::uint32_t frame = add_frame(depth, 0, kCutFunction);
         std::vector<std::uint32_t> cut{kept, end};
         while (!cut.empty()) {

@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kSessionsShownMax = 100;  // in the page, by name
 constexpr std::size_t kTargetsInTitleMax = 3;
 
-// Slices of a minute or more begin with one.
+// Slices of a minute or more start at a whole minute.
 TimeSlices slices_of(const Scan& scan, const std::string& event, std::uint64_t count_max) {
     TimeSlices slices;
     const auto range = event_time_range(scan, event);
@@ -105,7 +105,7 @@ std::string title_of(const PageData& data) {
     return count > kTargetsInTitleMax ? title + " and " + std::to_string(count - kTargetsInTitleMax) + " more" : title;
 }
 
-// What the comparison says of each function that the graph has, and its warnings.
+// Adds the comparison's verdict on each function of the graph, and its warnings.
 void add_verdicts(Answer answer, PageData& data) {
     const auto column = [&](const char* name) {
         const auto found = std::find_if(answer.columns.begin(), answer.columns.end(),
@@ -141,7 +141,7 @@ void add_verdicts(Answer answer, PageData& data) {
     }
 }
 
-// About: of the page while it is written, its JSON as such and escaped.
+// Approximate memory of the page while it is written: its JSON, plain and escaped.
 std::size_t page_size_bytes(const FlameGraph& graph) {
     constexpr std::size_t kCopies = 3;
     constexpr std::size_t kFrameSizeBytes = 10;
@@ -169,7 +169,7 @@ void warn_of_graph(const FlameGraph& graph, std::vector<std::string>& warnings) 
     }
 }
 
-// A page without frames, and a warning that says so.
+// Writes a page without frames, with a warning that says so.
 Result<QueryEnd> write_empty_page(const Scan& scan, PageData data, const std::string& warning, ExportSink& sink) {
     Ledger ledger;
     for (std::size_t index = 0; index < scan.sessions().size(); ++index) {
@@ -243,7 +243,7 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
     }
     SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
     FlameGraphMaker maker{symbolizer, scan.memory(), scan.worker_count(),
-                          // As `diff` names them, whose verdicts frames get.
+                          // As `diff` names them, so that its verdicts match the frames.
                           before != nullptr && !options.each_address ? FrameNames::Wanted::kComparable
                                                                      : FrameNames::wanted(options.each_address)};
     std::uint32_t second_side = data.side.slices.count;
@@ -283,7 +283,7 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
                                 sink);
     }
     warn_of_graph(data.graph, data.warnings);
-    if (!data.has_before) {  // else what compares the sides says it
+    if (!data.has_before) {  // else the comparison adds it
         maker.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                                data.warnings);
     }

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A JSON array of integers: one text for millions of them.
+// Writes a JSON array of integers as one text: there may be millions.
 template <class Items, class ValueOf>
 std::string numbers_of(const Items& items, const ValueOf& value_of) {
     std::string text{"["};

@@ -45,7 +45,7 @@ std::string_view machine_of(std::string_view architecture) {
     return dash == std::string_view::npos ? architecture : architecture.substr(dash + 1);
 }
 
-// Of an imported recording perf's own.
+// perf's own version for an imported recording.
 std::string version_of(const std::string& collector_version) {
     constexpr std::string_view kPerf{"perf "};
     return collector_version.starts_with(kPerf) ? collector_version.substr(kPerf.size())
@@ -83,7 +83,7 @@ std::string group_section(std::span<const ExportedGroup> groups) {
     SectionBytes out;
     out.put(static_cast<std::uint32_t>(groups.size()));
     for (const ExportedGroup& group : groups) {
-        out.put_string("{anon_group}").put(group.leader_index).put(group.event_count);  // perf's word for: no name
+        out.put_string("{anon_group}").put(group.leader_index).put(group.event_count);  // perf's name for no name
     }
     return out.take();
 }
@@ -111,7 +111,7 @@ std::vector<FeatureSection> feature_sections(const SessionRecord& host, std::spa
     if (!build_ids.empty()) {
         sections.emplace_back(Feature::kBuildId, build_id_section(build_ids));
     }
-    // 3 to 11 always: `perf data convert` needs each of them.
+    // Features 3 to 11 are always written: `perf data convert` needs each of them.
     sections.emplace_back(Feature::kHostname, text(host.target_name));
     sections.emplace_back(Feature::kOsRelease, text(host.host.os_release));
     sections.emplace_back(Feature::kVersion, text(version_of(host.collector_version)));
@@ -124,7 +124,7 @@ std::vector<FeatureSection> feature_sections(const SessionRecord& host, std::spa
     sections.emplace_back(Feature::kTotalMem, SectionBytes{}.put(host.host.memory_kib).take());
     sections.emplace_back(Feature::kCmdline, command_line_section(host.host.command_line));
     sections.emplace_back(Feature::kEventDesc, event_section(events));
-    // perf report shows branches by it.
+    // perf report needs this feature to show branches.
     if (std::any_of(events.begin(), events.end(), [](const ExportedEvent& event) {
             return (event.sample_type() & perf::sample_type::kBranchStack) != 0 && !event.has_chains_of_branches();
         })) {

@@ -22,7 +22,7 @@
 namespace perfleet {
 namespace {
 
-// Samples that the kernel didn't take: no ring lost them, which is what perf warns of.
+// Samples that the kernel never took: no ring lost them, and perf warns only of lost ones.
 bool is_never_taken(std::string_view reason) {
     return reason == count_name(CountName::kLostThrottled) || reason == count_name(CountName::kLostTimerLate);
 }
@@ -97,7 +97,7 @@ private:
         return Done{};
     }
 
-    // Of a file without a kernel perf report warns at length, unless its events say that they leave the kernel out.
+    // perf report warns at length of files without a kernel, unless their events exclude it.
     Result<Done> look_for_kernel() {
         if (merge_.epochs().empty()) {
             return Done{};
@@ -114,7 +114,7 @@ private:
         return Done{};
     }
 
-    // Linux has no pid beyond kPidsOfTarget, and perf no more than 31 bits for one.
+    // Linux pids stay below kPidsOfTarget, and perf's within 31 bits.
     void list_ranges() {
         constexpr std::uint32_t kPidsOfTarget = 1U << 22U;
         std::map<TargetId, std::uint32_t> numbers;
@@ -135,7 +135,7 @@ private:
         }
     }
 
-    // Attrs, and what a file has in its sections, as records.
+    // Writes attrs, and the contents of a file's sections, as records.
     void write_pipe_head() {
         put_u64(kMagic);
         put_u64(kPipeHeaderSizeBytes);
@@ -157,7 +157,7 @@ private:
                 writer_.end();
             }
         }
-        // Of events that are too many for one record with all.
+        // Names the events even if their feature section is too large for a record.
         for (const ExportedEvent& event : events_.events()) {
             constexpr std::uint32_t kEventUpdate = 78;
             constexpr std::uint64_t kName = 2;
@@ -169,7 +169,7 @@ private:
         }
     }
 
-    // Behind a record that says how long it is, without the padding.
+    // Follows a record with its length, and isn't part of that record.
     void write_tracing_data(const std::string& bytes) {
         const perf::RecordHeader header{static_cast<std::uint32_t>(perf::RecordType::kHeaderTracingData), 0,
                                         sizeof(perf::RecordHeader) + sizeof(std::uint32_t)};
@@ -180,7 +180,7 @@ private:
         writer_.put_raw(std::string(size - bytes.size(), '\0'));
     }
 
-    // The ids of the events, then their attrs. The header that points to them comes last.
+    // Writes the ids of the events, then their attrs. The header that refers to them comes last.
     void write_attrs() {
         for (const ExportedEvent& event : events_.events()) {
             put_u64(event.id);
@@ -238,8 +238,8 @@ private:
             stream_.log_row(row, range, kernel_log_sample(*row.event->log, id, row.rows, row.row));
             return;
         }
-        // Readings are of the time since the session's start; of a time range the first is what others are held
-        // against.
+        // A reading covers the time since the session's start; within a time range, the first reading is only the base
+        // for the next.
         const Reading now{row.rows.integers(ColumnId::kTime)[row.row], row.rows.integers(ColumnId::kValue)[row.row]};
         const auto [at, is_first] = readings_.try_emplace(row.epoch.session_index, now);
         if (is_first && !scan_.selection().from) {
@@ -252,7 +252,7 @@ private:
         }
     }
 
-    // -- what stands behind the records -------------------------------------------------------------------------------
+    // -- what follows the records -------------------------------------------------------------------------------------
 
     Result<std::vector<CountedEvent>> count_events() {
         std::map<const ExportedEvent*, CountedEvent> counted;
@@ -268,20 +268,20 @@ private:
                     sum.sum.value += total.sum.value;
                     sum.sum.enabled_ns += total.sum.enabled_ns;
                     sum.sum.running_ns += total.sum.running_ns;
-                    if (scan_.sessions().size() == 1) {  // CPUs of one number are others elsewhere
+                    if (scan_.sessions().size() == 1) {  // a CPU number means another CPU in each session
                         sum.by_cpu = total.by_cpu;
                     }
                 }
             }
         }
         std::vector<CountedEvent> all;
-        for (const auto& [event, sum] : counted) {  // events stand side by side: by number
+        for (const auto& [event, sum] : counted) {  // ordered by number, so that events are side by side
             all.push_back(sum);
         }
         return all;
     }
 
-    // Of the selected part of all sessions, or from the first to the last sample where an end isn't known.
+    // The selected time of all sessions; if an end is unknown, from the first to the last sample.
     [[nodiscard]] std::uint64_t elapsed_ns() const {
         std::uint64_t first = stream_.sample_count() == 0 ? ~std::uint64_t{0} : stream_.first_sample_ns();
         std::uint64_t last = stream_.last_sample_ns();

@@ -13,17 +13,17 @@
 namespace perfleet {
 namespace {
 
-// Where nothing is mapped: perf shows the address, and the sample counts.
+// For addresses outside any mapping: perf shows the address and counts the sample.
 constexpr std::uint64_t kUnknownUserAddress = 0;
 
-// Frames outside any mapping are known by their address in imported recordings: from here on it is the kernel's.
+// Imported recordings have frames outside any mapping, known by address: kernel addresses begin here.
 constexpr std::uint64_t kKernelAddressFirst = 1ULL << 63U;
 
-constexpr std::uint64_t kKernelSizeBytesDefault = 64U << 20;  // of a kernel that doesn't say how long its text is
+constexpr std::uint64_t kKernelSizeBytesDefault = 64U << 20;  // of a kernel with unknown text size
 constexpr std::size_t kRecordCommSizeBytesMax = 255;
 constexpr std::uint64_t kProtectionExec = 4;
 
-// Another kernel than the first one is told as a module; here, so that two kernels never overlap.
+// Other kernels than the first are written as modules, from here on, so that two kernels never overlap.
 constexpr std::uint64_t kOtherKernelFirst = 0xffff'a000'0000'0000;
 constexpr std::uint64_t kOtherKernelStep = 1ULL << 32U;
 
@@ -48,7 +48,7 @@ void RecordStream::end_record(const Trailer& trailer, std::uint64_t id) {
     namespace type = perf::sample_type;
     const std::uint64_t fields =
         id - 1 < events_.size() ? events_[id - 1].sample_type() : ExportedEvent{}.sample_type();
-    // Names must end on 8 bytes for the trailer to be found from the record's end.
+    // Names must end at a multiple of 8 bytes: perf finds the trailer from the record's end.
     if ((fields & type::kTid) != 0) {
         writer_.put(trailer.pid);
         writer_.put(trailer.tid);
@@ -96,7 +96,7 @@ EpochImages RecordStream::begin_epoch(const EpochDictionary& dictionary, std::ui
     written_kernels_.resize(images_.count());
     mapped_images_.resize(images_.count());
     kernel_shift_.resize(images_.count());
-    // Modules when a frame lies in them, or where branches lead to them.
+    // Modules are written when a frame lies in them; all of them if there are branches, which may lead to them.
     const bool has_branches = std::any_of(events_.begin(), events_.end(), [](const ExportedEvent& event) {
         return (event.sample_type() & perf::sample_type::kBranchStack) != 0;
     });
@@ -118,12 +118,12 @@ void RecordStream::write_kernel(ExportedImage image, std::uint64_t time_ns) {
     if (!is_module) {
         if (!kernel_) {
             kernel_ = image;
-            // perf relates its own view of the kernel by this symbol. Without a build-id it would take the reading
-            // host's kernel for it, so another name.
+            // perf finds the kernel's offset by this symbol. Without a build-id it would take the reading host's kernel
+            // instead, so the name differs.
             name = images_.build_id(image).empty() ? "[kernel.unknown]" : "[kernel.kallsyms]_stext";
         } else if (const ImageDefinition& first = images_.definition(*kernel_);
                    !images_.build_id(image).empty() && first.build_id == definition.build_id) {
-            // The same kernel, started again somewhere else.
+            // The same kernel, loaded at another address after a reboot.
             kernel_shift_[image] = static_cast<std::int64_t>(first.address - definition.address);
             return;
         } else {
@@ -185,7 +185,7 @@ void RecordStream::write_mmap2(std::uint16_t mode, const Trailer& trailer, const
     writer_.put(mapping.start);
     writer_.put(mapping.size_bytes);
     writer_.put(mapping.file_offset);
-    std::array<char, 24> id{};  // or device and inode, which aren't known
+    std::array<char, 24> id{};  // or device and inode, which are unknown
     id[0] = static_cast<char>(build_id.size());
     std::copy_n(build_id.begin(), std::min<std::size_t>(build_id.size(), 20), id.begin() + 4);
     writer_.put_bytes(id.data(), id.size());
@@ -223,7 +223,7 @@ void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged, c
     const auto op = static_cast<TaskOp>(value(ColumnId::kTaskOp));
     const bool is_of_tasks = take_task_row(tasks_, images_, epoch, merged.rows, merged.row, range);
     if (op == TaskOp::kFork && has_data_mappings_) {
-        write_thread(trailer);  // a child has the mappings of data that its parent has now
+        write_thread(trailer);  // perf gives a child the data mappings that its parent has now
     }
     if (is_of_tasks || !merged.is_in_range) {
         return;
@@ -243,8 +243,8 @@ void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged, c
 }
 
 void RecordStream::write_thread(const Trailer& trailer) {
-    // perf knows it as swapper, also where its samples have the process of a thread that has just ended. The kernel
-    // says no number of a thread that is being removed.
+    // perf calls tid 0 swapper, even if its samples have the process of a thread that has just ended. A thread that is
+    // being removed has no number.
     if (trailer.tid == 0 || trailer.tid == kNoTask) {
         return;
     }
@@ -323,8 +323,8 @@ void RecordStream::write_known_mappings(const Trailer& trailer) {
     }
 }
 
-// perf gives a mapping of data to the process as it knows it by then: a FORK that is written later ends it, and so does
-// an older mapping of code at its addresses.
+// perf attaches a data mapping to the process as known at that moment: a later FORK or an older code mapping at its
+// addresses would remove it.
 void RecordStream::begin_data_mapping(const Trailer& trailer, std::string_view bytes) {
     std::array<std::uint64_t, 2> place{};  // start and length
     if (bytes.size() < sizeof(place) || trailer.pid == kNoTask) {
@@ -390,7 +390,7 @@ std::optional<RecordStream::KeptRest> RecordStream::take_rest(const MergedRow& m
     if (rests_.empty() || rests_time_ns_ != merged.time_ns) {
         return std::nullopt;
     }
-    // A sample with READ has rows of all events that have counted.
+    // A sample with READ gives a row for each event that has counted.
     const auto has_read = [&](std::uint64_t id) {
         return (events_[id - 1].sample_type() & perf::sample_type::kRead) != 0;
     };
@@ -446,8 +446,8 @@ std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const T
     return size_bytes;
 }
 
-// What perf takes the row's weight from: how much more the event has counted than READ said before. Of a group there is
-// a record for each event that has counted, not one for all.
+// perf takes the row's weight from READ: the event's count minus its last one. A group gets a record for each event
+// that has counted, not one for all.
 std::size_t RecordStream::write_read(const ExportedEvent& event, std::uint64_t weight) {
     namespace format = perf::read_format;
     const std::uint64_t fields = event.read_format();
@@ -464,7 +464,7 @@ std::size_t RecordStream::write_read(const ExportedEvent& event, std::uint64_t w
     put((fields & format::kTimeEnabled) != 0, 0);
     put((fields & format::kTimeRunning) != 0, 0);
     put(is_group, value);
-    put(true, event.id);  // perf takes it for granted
+    put(true, event.id);  // perf always expects the id
     put((fields & format::kLost) != 0, 0);
     return word_count * sizeof(std::uint64_t);
 }
@@ -475,7 +475,7 @@ void RecordStream::write_tail(const ExportedEvent& event, std::string_view tail)
         writer_.put_bytes(tail.data(), tail.size());
         return;
     }
-    // Each is empty with one word of 0, branch stacks with their index behind it; both weights are one.
+    // An empty field is one word of 0; a branch stack also has its index; both kinds of weight share one word.
     constexpr std::uint64_t kZero = 0;
     constexpr std::uint64_t kWeights = perf::sample_type::kWeight | perf::sample_type::kWeightStruct;
     int words = std::popcount(fields) - ((fields & kWeights) == kWeights ? 1 : 0);
@@ -496,7 +496,7 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
     write_thread(trailer);
     const std::uint64_t fields = event.sample_type();
     if ((fields & (type::kBranchStack | type::kAddr)) != 0) {
-        write_known_mappings(trailer);  // where branches and data lie, no frame may
+        write_known_mappings(trailer);  // branches and data may lie where no frame does
     }
     const StackNumber stack{narrow(columns.stack[row])};
     const bool in_kernel = build_chain(epoch, trailer, stack, event.callchain);
@@ -558,7 +558,7 @@ void RecordStream::log_row(const MergedRow& merged, const TaskRange& range, cons
 }
 
 void RecordStream::write_raw(std::string_view raw) {
-    // Its u32 size counts the padding that makes both a multiple of 8.
+    // The u32 size includes the padding that makes both a multiple of 8.
     constexpr std::uint64_t kZero = 0;
     const std::size_t padding = (8 - (4 + raw.size()) % 8) % 8;
     writer_.put(narrow(raw.size() + padding));
@@ -580,7 +580,7 @@ std::vector<ExportedBuildId> RecordStream::build_ids() const {
     std::vector<ExportedBuildId> ids;
     for (ExportedImage image = 0; image < images_.count(); ++image) {
         const ImageDefinition& definition = images_.definition(image);
-        // perf takes its own vdso for the recorded one, unless it has heard of it here: then it looks for a file.
+        // perf assumes that its own vdso was recorded, unless the file maps one: then it looks for a file.
         if (!mapped_images_[image] || images_.build_id(image).empty() || (definition.flags & image_flags::kVdso) != 0) {
             continue;
         }

@@ -28,7 +28,7 @@ void write_unit(PerfRecordWriter& writer, std::uint64_t event_id, const CounterU
     writer.end();
 }
 
-// One thread that stands for all; of no CPUs one that stands for any.
+// Writes one thread that stands for all; without CPUs, one that stands for any.
 void write_maps(PerfRecordWriter& writer, const std::vector<std::uint16_t>& cpus) {
     begin(writer, perf::kThreadMapRecord);
     writer.put(std::uint64_t{1});
@@ -59,7 +59,7 @@ void write_count(PerfRecordWriter& writer, const ExportedEvent& event, std::uint
     writer.end();
 }
 
-// Those that any event was counted on, if all events were counted by CPU.
+// The CPUs that any event was counted on, if all events were counted by CPU.
 std::vector<std::uint16_t> cpus_of(std::span<const CountedEvent> counted) {
     std::set<std::uint16_t> cpus;
     for (const CountedEvent& one : counted) {

@@ -24,7 +24,7 @@ void put_file(std::string& out, std::string_view content) {
     out += content;
 }
 
-// perf refuses a file whose page header is empty. The ring buffer's page on a 64-bit kernel.
+// The page header of a 64-bit kernel's ring buffer: perf refuses files without one.
 std::string default_header_page(std::uint32_t page_size_bytes) {
     const auto field = [](std::string_view what, int offset, std::uint32_t size, int is_signed) {
         return "\tfield: " + std::string{what} + ";\toffset:" + std::to_string(offset) +

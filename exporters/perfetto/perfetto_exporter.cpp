@@ -23,11 +23,11 @@ namespace {
 
 using protozero::pbf_builder;
 
-constexpr std::uint32_t kPidsOfTarget = 1U << 22U;  // Linux has no greater pid
+constexpr std::uint32_t kPidsOfTarget = 1U << 22U;  // Linux pids are smaller
 constexpr std::size_t kPacketsSizeBytes = 64U << 10U;
 constexpr std::uint32_t kNamesSequence = 1;
 constexpr std::uint32_t kFirstSampleSequence = 2;
-constexpr std::uint64_t kFirstCounterTrack = std::uint64_t{1} << 40;  // beyond those of threads
+constexpr std::uint64_t kFirstCounterTrack = std::uint64_t{1} << 40;  // above the track ids of threads
 
 class PerfettoFile {
 public:
@@ -62,7 +62,7 @@ public:
     }
 
 private:
-    // What the packets of one event's samples have named so far.
+    // What the packets of one event's samples have interned so far.
     struct Samples {
         bool has_begun = false;
         std::vector<bool> has_frame;
@@ -90,7 +90,7 @@ private:
         }
     }
 
-    // As their first thread, where it has rows.
+    // Names each process after its first thread, if that has rows.
     void name_processes() {
         for (const TimelineThread& thread : timeline_.threads()) {
             std::string name = (timeline_.targets().size() > 1 ? timeline_.targets()[thread.target] + " " : "");
@@ -116,7 +116,7 @@ private:
         add(perfetto::kRealtime, static_cast<std::uint64_t>(timeline_.first_utc().value));
     }
 
-    // A thread's name is there before the first row that has it, and again when it changes.
+    // Writes a thread's name before the first row that uses it, and again when it changes.
     void write_names(std::uint32_t number) {
         const TimelineThread& thread = timeline_.threads()[number];
         const std::uint32_t tid = pid_of(thread, thread.tid);
@@ -176,7 +176,7 @@ private:
         sample.add_uint64(perfetto::PerfSample::kCount, samples.weights[cpu] += row.weight);
     }
 
-    // From the outermost frame in.
+    // Writes the frames, the outermost first.
     void write_callstack(pbf_builder<perfetto::Interned>& interned, Samples& samples, std::uint32_t node) {
         chain_.clear();
         for (std::uint32_t at = node; at != 0; at = timeline_.nodes()[at].caller) {
@@ -250,7 +250,7 @@ private:
         text.add_string(perfetto::Annotation::kString, fields);
     }
 
-    // A track with the readings as they are.
+    // Writes a track with the readings unchanged.
     Result<Done> write_counter(const TimelineCounter& counter, std::uint64_t track) {
         {
             pbf_builder<perfetto::Packet> packet{trace_, perfetto::Trace::kPacket};

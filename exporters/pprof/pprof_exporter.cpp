@@ -41,7 +41,7 @@ constexpr std::size_t kPprofBufferSizeBytes = 64U << 10U;
 constexpr std::uint64_t kPageSizeBytes = 4096;
 const std::vector<SampleLabel> kNoLabels;
 
-// As pprof and its readers spell them.
+// The spelling of pprof and its readers.
 std::string unit_of(const ProfileValue& value) {
     return !value.sum_weights ? "count" : value.unit == "ns" ? "nanoseconds" : value.unit;
 }
@@ -76,10 +76,10 @@ private:
     std::size_t size_bytes_ = 0;
 };
 
-// Fields of the message, in any order: those of one number follow one another.
+// Writes the message's fields; the fields of one number are written together.
 class ProfileMessage {
 public:
-    // Null: without source lines.
+    // `sources` null: without source lines.
     ProfileMessage(const Scan& scan, const ProfileTables& tables, const ProfileSources* sources, ExportSink& sink)
         : scan_{scan}, tables_{tables}, sources_{sources}, gzip_{sink}, share_{scan.memory()} {}
 
@@ -123,7 +123,7 @@ public:
     }
 
 private:
-    // One event's values need no name of it, in pprof's own words; those of several do.
+    // With one event, type names are pprof's own; with several, they name the event.
     std::int64_t type_of(const ProfileValue& value) {
         const bool is_only = tables_.events().size() <= 1;
         return strings_.number_of(value.sum_weights ? value.event
@@ -159,7 +159,7 @@ private:
         }
     }
 
-    // What an imported profile said of itself.
+    // Writes what an imported profile said about itself.
     void write_kept_notes() {
         bool has_frames = false;
         for (std::uint32_t i = 0; sources_ != nullptr && i < tables_.images().size(); ++i) {
@@ -178,7 +178,7 @@ private:
         }
     }
 
-    // What a sample stands for, where that is the same in all sessions; else 0.
+    // The sampling period, if it is the same in all sessions; else 0.
     std::uint64_t period_of(const ProfileValue& value) const {
         std::set<std::uint64_t> periods;
         for (const ScannedSession& session : scan_.sessions()) {
@@ -208,7 +208,7 @@ private:
         }
     }
 
-    // What readers take for the profiled program, the first mapping: the file with most samples of its own.
+    // The file with the most self samples: readers take the first mapping for the profiled program.
     std::uint32_t main_image() const {
         std::vector<std::uint64_t> self(tables_.images().size());
         for (std::size_t i = 0; i < tables_.samples().size(); ++i) {
@@ -239,7 +239,7 @@ private:
         }
         mapping.add_int64(pprof::Mapping::kFilename, name);
         mapping.add_int64(pprof::Mapping::kBuildId, build_id);
-        const std::uint32_t flags = kept != nullptr ? kept->flags : 1;  // readers need not look for functions
+        const std::uint32_t flags = kept != nullptr ? kept->flags : 1;  // functions are already named for readers
         constexpr std::array kFlags{pprof::Mapping::kHasFunctions, pprof::Mapping::kHasFilenames,
                                     pprof::Mapping::kHasLineNumbers, pprof::Mapping::kHasInlineFrames};
         for (std::size_t i = 0; i < kFlags.size(); ++i) {
@@ -267,7 +267,7 @@ private:
         flush_if_full();
     }
 
-    // Functions that an import found inlined have a location with those that they were inlined into.
+    // Functions that were inlined in the imported profile share a location with their callers.
     [[nodiscard]] bool is_inlined(std::uint32_t location) const {
         const KeptSources::Place* const place = kept_place(location);
         return place != nullptr && place->is_inlined;
@@ -279,7 +279,7 @@ private:
         return kept != nullptr ? kept->find(place.offset) : nullptr;
     }
 
-    // Of one of the tables' locations, or of several, the innermost first, that were one where they came from.
+    // Writes one location of the tables, or several, the innermost first, that were one in the imported profile.
     void write_location(std::uint64_t id, std::span<const std::uint32_t> parts) {
         const ProfileLocation& place = tables_.locations()[parts.back()];
         const KeptSources::Place* const kept = kept_place(parts.back());
@@ -313,7 +313,7 @@ private:
         }
     }
 
-    // The id of locations that are one; writes it where it is new.
+    // The id of the location for several parts; writes a new one.
     [[nodiscard]] std::uint64_t group_of(const std::vector<std::uint32_t>& parts) {
         const auto [known, is_new] = groups_.try_emplace(parts, tables_.locations().size() + 1 + groups_.size());
         if (is_new) {
@@ -396,7 +396,7 @@ private:
     StringTable strings_;
     std::string buffer_;
     pbf_builder<pprof::Profile> profile_{buffer_};
-    std::map<std::vector<std::uint32_t>, std::uint64_t> groups_;  // ids of locations that are one
+    std::map<std::vector<std::uint32_t>, std::uint64_t> groups_;  // ids of locations with several parts
     std::set<std::string> comments_;
     std::vector<std::uint32_t> parts_;
     std::vector<std::uint64_t> chain_;

@@ -43,7 +43,7 @@ Result<Done> ProfileTables::choose_values(const Scan& scan) {
         if (!event.unit.empty()) {
             values_.push_back({event.name, event.unit, true});
         }
-        // The first one is what readers show at first.
+        // Readers show the first value by default.
         if (values_.size() - first == 2 && weighs_by_default(scan, event)) {
             std::swap(values_[first], values_[first + 1]);
         }
@@ -77,7 +77,7 @@ Result<Done> ProfileTables::read_labels(const Scan& scan) {
     std::map<std::string, std::uint32_t, std::less<>> numbers;
     for (std::size_t index = 0; index < scan.sessions().size(); ++index) {
         if (scan.sessions()[index].record.collector_version != kPprofCollector) {
-            continue;  // rows of kind `record` of others have none, and may be many
+            continue;  // other sessions' `record` rows have no labels, and may be many
         }
         RowCursor cursor{scan, index, {Kind::kRecord, EventNumber{0}}, kColumns};
         while (const RowBlock* const block = cursor.next()) {
@@ -127,7 +127,7 @@ ProfileNotes ProfileTables::notes(const Scan& scan) const {
 void ProfileTables::add(const EpochStackCounts& epoch, std::size_t value) {
     const EpochDictionary& dictionary = *epoch.dictionary;
     std::vector<StackCount> named{epoch.counts};
-    if (values_[value].sum_weights) {  // the hint about missing symbols is of rows
+    if (values_[value].sum_weights) {  // the hint about missing symbols counts rows
         std::for_each(named.begin(), named.end(), [](StackCount& count) { count.value = 0; });
     }
     names_.name_epoch(dictionary, named);
@@ -178,7 +178,7 @@ void ProfileTables::add(const EpochStackCounts& epoch, std::size_t value) {
 
 std::uint32_t ProfileTables::node_of(const EpochDictionary& dictionary, StackNumber stack) {
     chain_of(dictionary, stack, chain_);
-    std::size_t known = 0;  // how many of the innermost are new
+    std::size_t known = 0;  // the innermost frames that are new
     while (known < chain_.size() &&
            (chain_[known].value >= epoch_nodes_.size() || epoch_nodes_[chain_[known].value] == 0)) {
         ++known;

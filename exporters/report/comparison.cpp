@@ -1,4 +1,4 @@
-// What changed between two selections, for people.
+// Text about what changed between two selections.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr std::size_t kUnchangedShownMax = 10;  // functions, of self and of chi
 constexpr std::string_view kNotShown = "no difference shown";
 constexpr std::string_view kUnknown = "unknown: ";
 
-// Rows by the names of their columns.
+// Rows whose columns are found by name.
 class ComparisonRows {
 public:
     explicit ComparisonRows(const Answer& answer) : answer_{answer} {
@@ -43,7 +43,7 @@ public:
         const auto* number = std::get_if<double>(&value(row, name));
         return number == nullptr ? std::nullopt : std::optional{*number};
     }
-    // As a table has it, without a value empty.
+    // The text of a table cell; empty without a value.
     [[nodiscard]] std::string cell(std::size_t row, const std::string& name) const {
         const AnswerValue& one = value(row, name);
         return std::holds_alternative<std::monostate>(one) ? "" : text_cell(answer_.columns[columns_.at(name)], one);
@@ -67,7 +67,7 @@ std::string probability(const std::optional<double>& p_value) {
     return !p_value ? "" : *p_value < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", *p_value);
 }
 
-// Lines of cells, the first a heading; the last cell stands to the left and isn't padded.
+// Aligns lines of cells; the first is the heading. The last cell is left-aligned and not padded.
 std::string aligned(const std::vector<std::vector<std::string>>& lines, const std::set<std::size_t>& left,
                     const Screen& screen) {
     std::vector<std::size_t> widths;
@@ -89,7 +89,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines, const st
     return text;
 }
 
-// One word for a table that has the figures already.
+// The verdict in one word, for a table that has the figures.
 std::string shown(const ComparisonRows& rows, std::size_t row) {
     const std::string verdict = rows.text(row, "verdict");
     return verdict.starts_with(kNotShown)   ? "no"
@@ -102,7 +102,7 @@ std::string detected(const ComparisonRows& rows, std::size_t row) {
     return detectable ? fmt::format("{:.{}f}%", *detectable, *detectable < 1 ? 2 : 1) : "";
 }
 
-// Two digits behind the point say nothing of so great a number, and take room.
+// Numbers this large need no decimals.
 std::string measured(const ComparisonRows& rows, std::size_t row, const std::string& name) {
     const auto number = rows.real(row, name);
     return number && *number >= 1e5 && *number < 1e18 ? std::to_string(std::llround(*number)) : rows.cell(row, name);
@@ -146,7 +146,7 @@ private:
         return values + (runs == "1" ? "" : runs == values ? " runs" : " in " + runs + " runs") + " " + name;
     }
 
-    // Series of which the mean alone is compared: a line each, times first.
+    // Series with only their means compared: a line each, times first.
     [[nodiscard]] std::string means_table(std::vector<std::size_t> means) const {
         if (means.empty()) {
             return "";
@@ -169,7 +169,7 @@ private:
                aligned(lines, {0, 8}, screen_);
     }
 
-    // Nanoseconds in the unit that suits both sides; counts as they are.
+    // Nanoseconds in a unit that suits both sides; counts unchanged.
     [[nodiscard]] std::string scaled(std::size_t row, const std::string& name) const {
         const auto number = rows_.real(row, name);
         if (!number || rows_.text(row, "unit") != "ns") {
@@ -305,12 +305,12 @@ private:
             lines.push_back({percent("before"), percent("after"), with_sign(rows_.cell(row, "difference")),
                              with_sign(rows_.cell(row, "difference_low")),
                              with_sign(rows_.cell(row, "difference_high")), ""});
-            // What has no symbol is shown as its image and an offset.
+            // A function without a symbol is shown as its image and an offset.
             const std::string symbol = rows_.text(row, "symbol");
             const std::string image = rows_.text(row, "image");
             names.push_back(symbol.starts_with(image) ? symbol : symbol + "  " + image);
         }
-        // Names take what the figures leave.
+        // Names get the width that the figures don't need.
         std::size_t used = 0;
         for (std::size_t i = 0; i + 1 < lines[0].size(); ++i) {
             std::size_t widest = 0;

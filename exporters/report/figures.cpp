@@ -1,4 +1,4 @@
-// Few rows of many figures, turned on their side.
+// Few rows of many figures, transposed.
 #include <algorithm>
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kPageColumns = 80;  // of a page, where the screen has no limit
+constexpr std::size_t kPageColumns = 80;  // of a page, if the screen has no limit
 
 bool is_text_in(const Answer& answer, std::size_t column) {
     return std::any_of(answer.rows.begin(), answer.rows.end(), [&](const std::vector<AnswerValue>& row) {
@@ -17,7 +17,7 @@ bool is_text_in(const Answer& answer, std::size_t column) {
     });
 }
 
-// Text that only tells whose figures these are: rows that differ in it don't stand beside each other.
+// Text columns that only say whose figures these are: rows that differ in them don't stand side by side.
 std::vector<std::size_t> identity_columns(const Answer& answer) {
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < answer.columns.size() && is_text_in(answer, i); ++i) {

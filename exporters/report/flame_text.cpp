@@ -13,7 +13,7 @@
 namespace perfleet {
 namespace {
 
-// Backgrounds of the 256 colours that carry black text; commands are grey, the kernel's frames blue.
+// Backgrounds of the 256 colours for black text; commands are grey, the kernel's frames blue.
 constexpr int kCommandColor = 250;
 constexpr int kKernelColor = 110;
 constexpr int kColors[] = {215, 179, 222, 180, 216, 186, 223, 209};
@@ -70,7 +70,7 @@ std::string flame_text(const Answer& tree, const Screen& screen) {
     if (tree.rows.empty()) {
         return "";
     }
-    // Branches below the least share are left out of the answer: the whole follows from the first one's share.
+    // The answer omits small branches: the total follows from the first branch's share.
     const double first_percent = std::get<double>(tree.rows.front()[4]);
     const double whole = static_cast<double>(number(tree.rows.front()[3])) * 100.0 / first_percent;
     const auto column_of = [&](std::uint64_t value) {

@@ -78,8 +78,8 @@ bool is_number(const std::string& text) {
     return digits != std::string::npos && (std::strtod(text.c_str(), &end), *end == '\0');
 }
 
-// Spreadsheets take what begins so for a formula, also between quotation marks: the apostrophe is what OWASP advises
-// ("CSV injection"). Tabs and carriage returns are escaped before.
+// Spreadsheets read text with such a beginning as a formula, even in quotation marks: OWASP advises an apostrophe ("CSV
+// injection"). Tabs and carriage returns are escaped before.
 std::string without_formula(const std::string& text) {
     const bool is_formula = !text.empty() && std::string_view{"=+-@"}.find(text[0]) != std::string_view::npos;
     return is_formula && !is_number(text) ? "'" + text : text;

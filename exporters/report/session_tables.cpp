@@ -1,4 +1,4 @@
-// A table a session: what the rows of a session share stands above them.
+// One table a session: values shared by all of a session's rows stand above it.
 #include <algorithm>
 #include <set>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kIdentityColumns = 2;  // session, target
 
-// The one unit that columns have beside percent, if they have one in common.
+// The only unit that the columns have beside percent, if there is only one.
 std::string common_unit(const std::vector<AnswerColumn>& columns) {
     std::set<std::string> units;
     for (const AnswerColumn& column : columns) {
@@ -26,7 +26,7 @@ bool is_named(std::span<const std::string_view> names, const std::string& name) 
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The rows from `first` to `last`, and of them the columns from `first_column` on that aren't left out.
+// Rows `first` to `last`, with the columns from `first_column` on that aren't left out.
 Answer part_of(const Answer& answer, std::size_t first, std::size_t last, std::size_t first_column,
                std::span<const std::string_view> left_out) {
     Answer part;

@@ -1,4 +1,4 @@
-// Aligned columns. Numbers stand to the right, text to the left; the last text column isn't padded.
+// Aligned columns: numbers to the right, text to the left; the last text column isn't padded.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ bool is_empty(const AnswerValue& value) {
 
 bool is_text(const AnswerValue& value) { return std::holds_alternative<std::string>(value); }
 
-// Rounded half up as papers do: the shortest decimal that means this number is what is rounded, so that 4.805 is 4.81
-// though the nearest double lies below it.
+// Rounds half up, as papers do: rounds the shortest decimal of the number, so that 4.805 gives 4.81 although the
+// nearest double lies below it.
 std::string with_digits(double value, std::size_t digits) {
     std::array<char, 1'100> shortest{};
     const auto end =
@@ -56,8 +56,8 @@ std::string with_digits(double value, std::size_t digits) {
     return value < 0 && text.find_first_not_of("0.") != std::string::npos ? "-" + text : text;
 }
 
-// Two digits; three that say something where two would show nothing but zeros, except of percentages; 1.2e-14 where the
-// zeros would say no more than that.
+// Two digits. Small values have three significant digits instead of zeros, except percentages; and 1.2e-14 instead of
+// many zeros.
 std::string real_text(double value, const std::string& unit) {
     constexpr double kRoundsToZero = 0.005;
     std::size_t digits = 2;
@@ -97,17 +97,17 @@ std::string heading(const AnswerColumn& column) {
 constexpr double kHotPercent = 5.0;   // red, as in perf
 constexpr double kWarmPercent = 0.5;  // green
 
-constexpr std::size_t kNameWidthMin = 12;  // of a name that is cut, before another column goes
+constexpr std::size_t kNameWidthMin = 12;  // width of a shortened name, before another column is dropped
 constexpr std::size_t kIdDigitsMin = 8;
 constexpr std::string_view kSecondsEnd = "2026-01-31T12:00:00";
 
-// In the order in which they go.
+// Columns in the order in which they are dropped.
 constexpr std::array<std::string_view, 15> kSpared{"version",         "batches",  "arch",   "end",
                                                    "first_seen",      "children", "self",   "total",
                                                    "labels",          "weight",   "target", "time_running_ns",
                                                    "time_enabled_ns", "command",  "image"};
 
-// Columns that say nothing where they hold what another one holds in all rows.
+// Columns that are dropped if they equal another one in all rows.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRepeats{{{"scaled", "value"},
                                                                                  {"time_running_ns", "time_enabled_ns"},
                                                                                  {"weight", "rows"},
@@ -115,7 +115,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRepeats{
                                                                                  {"children_percent", "self_percent"},
                                                                                  {"stored", "produced"}}};
 
-// Who a row of a profile is about: behind its numbers, the longest name last.
+// Name columns of a profile: placed after its numbers, the longest last.
 constexpr std::array<std::string_view, 9> kProfileNames{"unit", "pod", "container", "cgroup", "command",
                                                         "pid",  "tid", "image",     "symbol"};
 
@@ -124,10 +124,10 @@ struct PrintedColumn {
     std::string title;                 // the name with its unit
     std::vector<std::string> heading;  // lines
     std::vector<std::string> cells;
-    std::vector<double> percents;  // where they are
+    std::vector<double> percents;  // if the cells have any
     std::size_t width = 0;
     bool is_left = false;
-    bool is_name = false;  // may be cut
+    bool is_name = false;  // may be shortened
 };
 
 std::size_t widest(const std::vector<std::string>& texts) {
@@ -192,7 +192,7 @@ PrintedColumn printed(const Answer& answer, std::size_t index) {
     return result;
 }
 
-// Ids are as long as tells them apart.
+// Shortens ids to the digits that tell them apart.
 void shorten_id(PrintedColumn& column) {
     const std::set<std::string> ids{column.cells.begin(), column.cells.end()};
     std::size_t digits = kIdDigitsMin;
@@ -215,7 +215,7 @@ bool is_time(const std::string& text) {
            text.find_first_not_of(".0123456789", point) == text.size() - 1;
 }
 
-// Times to seconds, and the kernel's image as `perf top` has it.
+// Shortens times to seconds, and the kernel's image as in `perf top`.
 void shorten_cells(PrintedColumn& column) {
     for (std::string& text : column.cells) {
         if (is_time(text)) {
@@ -227,7 +227,7 @@ void shorten_cells(PrintedColumn& column) {
     }
 }
 
-// "self [samples]" and "self_percent" in two lines where the cells are narrower.
+// Puts "self [samples]" and "self_percent" on two lines if the cells are narrower.
 void split_heading(PrintedColumn& column) {
     const std::string& whole = column.heading.front();
     const std::size_t unit = whole.find(" [");
@@ -306,8 +306,8 @@ private:
         return columns_.end();
     }
 
-    // The width that is left for names goes to them evenly, but a symbol gets more than others, and most in a tree;
-    // what needs less than its part leaves the rest to others. False: it isn't enough.
+    // Divides the remaining width among names evenly, but gives a symbol more, and most in a tree; a short name leaves
+    // its rest to others. False: the width isn't enough.
     bool cut_names() {
         const bool is_tree = std::any_of(columns_.begin(), columns_.end(),
                                          [](const PrintedColumn& column) { return column.name == "total_percent"; });

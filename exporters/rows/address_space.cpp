@@ -17,7 +17,7 @@ bool before(const ExportedMapping& a, const ExportedMapping& b) {
     return std::tie(a.image, a.file_offset, a.start) < std::tie(b.image, b.file_offset, b.start);
 }
 
-// The first mapping that ends behind this address.
+// The first mapping that ends after this address.
 template <class Mappings>
 auto first_behind(Mappings& by_start, std::uint64_t address) {
     return std::lower_bound(by_start.begin(), by_start.end(), address,

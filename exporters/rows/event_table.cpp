@@ -14,13 +14,13 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kRecordedAttrSizeBytesMin = 64;
-constexpr std::size_t kRecordedAttrSizeBytesMax = 128;  // larger ones perf 6.1 refuses
+constexpr std::size_t kRecordedAttrSizeBytesMax = 128;  // perf 6.1 refuses larger ones
 
-// Of formats that are made here: beyond those of the running kernel's tracepoints, within the 16 bits of common_type.
+// Ids of generated formats: above those of the running kernel's tracepoints, within the 16 bits of common_type.
 constexpr std::uint64_t kKernelLogIdFirst = 60'000;
 constexpr std::uint64_t kConfigDummy = 9;  // PERF_COUNT_SW_DUMMY: an event that never counts by itself
 
-// Where perf_event_attr has its fields.
+// Offsets of fields in perf_event_attr.
 constexpr std::size_t kSampleTypeAt = 24;
 constexpr std::size_t kReadFormatAt = 32;
 constexpr std::size_t kFlagsAt = 40;
@@ -55,7 +55,7 @@ std::uint16_t group_of(const SessionRecord& session, Series series) {
     return event != nullptr ? event->group : std::uint16_t{0};
 }
 
-// Fields of samples that are written.
+// Sample fields that are written.
 constexpr std::uint64_t kWrittenFields =
     perf::kTailFields | perf::sample_type::kIdentifier | perf::sample_type::kIp | perf::sample_type::kTid |
     perf::sample_type::kTime | perf::sample_type::kAddr | perf::sample_type::kRead | perf::sample_type::kId |
@@ -97,8 +97,8 @@ bool can_keep_attrs(const SessionRecord& session) {
            });
 }
 
-// Samples and tracepoints that are selected and have rows, or are in a group with such, or all where attrs are kept;
-// where there are groups in the order of the events, for perf wants those of a group side by side.
+// Selected samples and tracepoints that have rows, or are in a group with such; all if attrs are kept. Groups are in
+// the order of the events, because perf wants a group's events side by side.
 std::vector<Series> wanted_series(const Scan& scan, std::size_t session_index, bool wants_all, bool wants_entries) {
     const ScannedSession& session = scan.sessions()[session_index];
     const std::vector<EventRecord>& events = session.record.events;
@@ -143,7 +143,7 @@ void store(std::string& attr, std::size_t offset, std::uint64_t value, std::size
 std::uint64_t ExportedEvent::sample_type() const {
     namespace type = perf::sample_type;
     if (!recorded_attr.empty()) {
-        // perf refuses a whole file for the raw data of a tracepoint without a format.
+        // perf refuses a whole file because of raw data of a tracepoint without a format.
         const bool has_raw = raw || !is_tracepoint;
         return recorded_sample_type(recorded_attr) & (has_raw ? ~std::uint64_t{0} : ~type::kRaw);
     }
@@ -212,7 +212,7 @@ EventTable::EventTable(const Scan& scan, std::vector<std::string>& warnings, Ker
             event.recorded_attr.resize(size_bytes, '\0');
         }
     }
-    // perf report takes a sample without a chain for one with the chain before it.
+    // perf report shows a sample without a chain with the previous one's chain.
     if (std::any_of(events_.begin(), events_.end(), [](const ExportedEvent& event) { return event.callchain; })) {
         for (ExportedEvent& event : events_) {
             event.callchain = event.callchain || event.log;
@@ -228,7 +228,7 @@ void EventTable::find_groups(const Scan& scan, std::vector<std::string>& warning
         members[{entry.session_index, group_of(scan.sessions()[entry.session_index].record, entry.series)}].push_back(
             entry.event_index);
     }
-    std::vector<std::set<Members>> of_event(events_.size());  // the groups that each is in
+    std::vector<std::set<Members>> of_event(events_.size());  // the groups of each event
     for (const Entry& entry : entries_) {
         const std::uint16_t group = group_of(scan.sessions()[entry.session_index].record, entry.series);
         of_event[entry.event_index].insert(group == 0 ? Members{} : members[{entry.session_index, group}]);
@@ -293,7 +293,7 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
             event.config = *id;
             event.raw = series.kind == Kind::kTracepoint;
         } else {
-            // perf refuses a whole file for one tracepoint that it has no format of.
+            // perf refuses a whole file because of one tracepoint without a format.
             warnings.push_back(event.name + ": its format isn't stored; exported without its fields");
             event.type = perf::kTypeSoftware;
             event.config = kConfigDummy;
@@ -314,7 +314,7 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
     events_.push_back(std::move(event));
 }
 
-// A tracepoint with fields, which no kernel's tracefs has. Of one name there is one id, and so one format.
+// A tracepoint with fields, which exists in no kernel's tracefs. One name has one id, and so one format.
 void EventTable::take_as_log(ExportedEvent& event, const EventRecord& record, Series series) const {
     if (logs_ == KernelLogs::kAsStored || keeps_attrs_) {
         return;
@@ -349,7 +349,7 @@ const ExportedEvent* EventTable::find(std::size_t session_index, EventNumber eve
 
 const ExportedEvent* EventTable::find(std::size_t session_index, Series series) const {
     for (const Entry& entry : entries_) {
-        // Records of no event stand with the first.
+        // Records without an event belong to the first one.
         const bool is_record = keeps_attrs_ && series.kind == Kind::kRecord &&
                                (entry.series.event == series.event || series.event == kNoEvent);
         if (entry.session_index == session_index && (entry.series == series || is_record)) {

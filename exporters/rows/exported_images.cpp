@@ -7,7 +7,7 @@
 namespace perfleet {
 namespace {
 
-// Of the mark at the outer end of a truncated call chain. It gets a mapping of its own, for perf to show the name.
+// The image of the mark at a truncated chain's outer end. It gets its own mapping, so that perf shows the name.
 constexpr std::string_view kTruncatedPrefix = "[truncated: ";
 
 ExportedImages::Place place_of(const ImageDefinition& image) {

@@ -13,7 +13,7 @@ constexpr std::size_t kPathSizeBytes = 24;
 constexpr std::size_t kSyscallSizeBytes = 16;
 constexpr std::size_t kCapSizeBytes = 32;
 
-// A tracepoint's format, its fields side by side.
+// A tracepoint's format with its fields in sequence.
 class Format {
 public:
     Format(std::string_view name, std::uint64_t id) {
@@ -47,7 +47,7 @@ std::string declaration(std::string_view name, std::size_t size_bytes) {
 
 class Raw {
 public:
-    // The common fields. Nobody's thread: the log doesn't say whose.
+    // The common fields. The thread is 0: the log doesn't name it.
     explicit Raw(std::uint64_t id) { put(static_cast<std::uint16_t>(id)).put(std::uint16_t{0}).put(std::uint32_t{0}); }
 
     template <class T>

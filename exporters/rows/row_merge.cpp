@@ -7,7 +7,7 @@
 
 namespace perfleet {
 
-// A series that is being merged: the row that it stands at.
+// A series that is being merged, at its current row.
 struct RowMerge::Source {
     Source(const Scan& scan, MergedEpoch& its_epoch, Series series, const ExportedEvent* its_event,
            std::size_t its_rank)
@@ -21,19 +21,19 @@ struct RowMerge::Source {
     MergedEpoch* epoch;
     Kind kind;
     const ExportedEvent* event;  // nullptr: task rows
-    std::size_t rank;            // decides between rows of one time
-    TickRange range;             // that is selected; rows that hold on are given whole
+    std::size_t rank;            // orders rows of the same time
+    TickRange range;             // the selected range; rows that stay valid are given whole
     RowCursor blocks;
     const DecodedRows* rows = nullptr;
     std::span<const std::uint64_t> times;
     std::optional<SampleColumns> columns;
-    std::vector<std::uint32_t> order;  // of the block's rows by time; empty: as they stand
+    std::vector<std::uint32_t> order;  // the block's rows by time; empty: stored order
     std::size_t position = 0;          // in that order
     std::size_t row = 0;
     std::uint64_t now_ns = 0;
 
-    // To the first row of a block. Samples stand by cpu and are taken in time order, those of one time as they stand;
-    // the order of task rows has a meaning of its own.
+    // Goes to the first row of a block. Samples are stored by cpu and merged by time, equal times in stored order; the
+    // order of task rows must not change.
     void begin_block(const DecodedRows& block) {
         rows = &block;
         times = block.integers(ColumnId::kTime);
@@ -43,7 +43,7 @@ struct RowMerge::Source {
         }
         go_to(0);
     }
-    // False: there is none.
+    // False: there is no next row.
     bool next_in_block() {
         if (rows == nullptr || position + 1 == times.size()) {
             return false;
@@ -53,7 +53,7 @@ struct RowMerge::Source {
     }
 
 private:
-    // Merges the rows of each cpu, which mostly stand in this order, by pairs of neighbours.
+    // Merges the rows of each cpu, pairs of neighbours at a time; most are in order already.
     void order_by_time() {
         order.resize(times.size());
         std::iota(order.begin(), order.end(), 0U);
@@ -186,8 +186,7 @@ Result<Done> RowMerge::begin_epoch(MergedEpoch& epoch, MergeVisitor& visitor) {
     const bool is_new_run =
         heap_.empty() && epoch.index > 0 && epochs_[epoch.index - 1].session_index != epoch.session_index;
     visitor.begin_epoch(epoch, is_new_run);
-    // Tasks first, then kept records, those that hold on before others: of rows at one time they give meaning to the
-    // others.
+    // Tasks first, then kept records, first those that stay valid: they give meaning to other rows of the same time.
     std::vector<Series> order = epoch.series;
     const auto rank = [](Series series) {
         return series.kind == Kind::kTask ? 0 : series.kind != Kind::kRecord ? 3 : series.event == kNoEvent ? 1 : 2;
@@ -213,8 +212,8 @@ Result<Done> RowMerge::begin_epoch(MergedEpoch& epoch, MergeVisitor& visitor) {
     return Done{};
 }
 
-// Visits the source's rows up to the first that another source, or the next epoch, has something before. False at
-// its end, and after the end of the time range.
+// Visits the source's rows until another source, or the next epoch, has an earlier one. False at its end, and after the
+// end of the time range.
 Result<bool> RowMerge::drain(Source& source, const MergedEpoch* next_epoch, MergeVisitor& visitor) {
     do {
         if (!heap_.empty() && is_before(*heap_.front(), source)) {
@@ -232,7 +231,7 @@ Result<bool> RowMerge::drain(Source& source, const MergedEpoch* next_epoch, Merg
     return true;
 }
 
-// To the next row.
+// Goes to the next row.
 Result<bool> RowMerge::advance(Source& source) {
     if (!source.next_in_block()) {
         const RowBlock* const block = source.blocks.next();
@@ -249,7 +248,7 @@ Result<bool> RowMerge::advance(Source& source) {
     return true;
 }
 
-// The tasks and mappings that an epoch begins with were there before its first sample.
+// An epoch's initial tasks and mappings existed before its first sample.
 Result<bool> RowMerge::take_presence(Source& source, MergeVisitor& visitor) {
     for (;;) {
         const auto op = static_cast<TaskOp>(source.rows->integers(ColumnId::kTaskOp)[source.row]);

@@ -34,7 +34,7 @@ bool take_task_row(TaskState& tasks, const ExportedImages& images, const EpochIm
         case TaskOp::kMap: {
             const std::uint64_t number = value(ColumnId::kImage);
             if (number >= epoch.images.size()) {
-                return true;  // its definition was lost; frames in it are placed when they come
+                return true;  // its definition was lost; its frames are placed when they occur
             }
             const ExportedImage image = epoch.images[number];
             if (images.place(image) != ExportedImages::Place::kUnknown) {

@@ -7,14 +7,14 @@
 namespace perfleet {
 namespace {
 
-// As perf calls threads without a name.
+// perf's name for threads without a name.
 std::string unnamed(std::uint32_t tid) { return ":" + std::to_string(static_cast<std::int32_t>(tid)); }
 
 }  // namespace
 
 // -- what is recorded -------------------------------------------------------------------------------------------------
 
-// A thread of another process under this number is another thread.
+// A thread of another process with this number is another thread.
 TaskState::Thread& TaskState::thread(std::uint32_t pid, std::uint32_t tid) {
     const auto [entry, is_new] = threads_.try_emplace(tid);
     Thread& mine = entry->second;
@@ -109,7 +109,7 @@ void TaskState::forget() {
 TaskState::ThreadRecords TaskState::take_thread_records(std::uint32_t pid, std::uint32_t tid) {
     Thread& mine = thread(pid, tid);
     Process& its_process = process(pid);
-    if (mine.is_known && mine.fork != its_process.fork) {  // it would keep the mappings of the process before
+    if (mine.is_known && mine.fork != its_process.fork) {  // perf would keep the old process's mappings
         mine.parent = {pid, pid};
         mine.is_known = false;
         mine.is_name_known = false;
@@ -241,7 +241,7 @@ void TaskState::drop_oldest_ended() {
     while (ended_.size() > kEndedTasksMax) {
         const Ended oldest = ended_.front();
         ended_.pop_front();
-        // A new task may have got the same number since.
+        // A newer task may have the same number.
         if (const auto thread = threads_.find(oldest.tid);
             thread != threads_.end() && thread->second.ended == oldest.number) {
             threads_.erase(thread);
@@ -258,7 +258,7 @@ void TaskState::drop_oldest_ended() {
 
 std::size_t TaskState::size_bytes() const {
     constexpr std::size_t kNodeSizeBytes = 6 * sizeof(void*);
-    // Most mappings are shared by the processes that were forked from one.
+    // Most mappings are shared between a process and its forks.
     constexpr std::size_t kSpaceSizeBytes = sizeof(AddressSpace) + 2 * sizeof(ExportedMapping) + kNodeSizeBytes;
     return threads_.size() * (sizeof(Thread) + kNodeSizeBytes) +
            processes_.size() * (sizeof(Process) + 2 * kSpaceSizeBytes + kNodeSizeBytes) +

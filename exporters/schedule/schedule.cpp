@@ -9,9 +9,9 @@
 namespace perfleet {
 namespace {
 
-// A sample says what ran for so many usual distances of samples before it, at most.
+// A sample says what ran before it, for at most this many usual sampling intervals.
 constexpr std::uint64_t kSampleGapsMax = 2;
-// Of the states of a thread that is switched from those bits say why it sleeps; without one it could have gone on.
+// State bits of a switched-out thread that say why it sleeps; without any it was runnable.
 constexpr std::int64_t kSleepingStates = 0xff;
 
 class Maker {
@@ -180,7 +180,7 @@ private:
     std::map<Place, ScheduleLane> lanes_;
 };
 
-// Neighbours that are shorter than this, and no farther apart, become one.
+// Merges neighbours that are shorter than this and no farther apart.
 std::vector<ScheduleSpan> merged(const std::vector<ScheduleSpan>& spans, std::uint64_t below_ns) {
     std::vector<ScheduleSpan> result;
     bool is_last_short = false;

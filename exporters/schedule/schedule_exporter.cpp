@@ -25,7 +25,7 @@ struct ScheduleOptions {
 
 constexpr std::size_t kScheduleSpansMax = 150'000;  // of a page
 
-// Of memory, about: of a timeline, and of what is made of it.
+// Approximate memory of a timeline and its figure.
 constexpr std::size_t kThreadSizeBytes = 768;
 constexpr std::size_t kRowSizeBytes = 128;
 

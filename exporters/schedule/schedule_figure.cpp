@@ -29,7 +29,7 @@ constexpr std::size_t kLaneNameMax = 20;
 constexpr Colour kLanePaper{243, 244, 246};
 constexpr Colour kOthers{165, 172, 180};
 
-// Of the threads that ran longest; a palette that readers with any colour vision can tell apart.
+// For the threads that ran longest; readers with any colour vision can tell them apart.
 constexpr std::array<Colour, 8> kPalette{{{0, 114, 178},
                                           {230, 159, 0},
                                           {0, 158, 115},
@@ -85,7 +85,7 @@ Figure schedule_figure(const Schedule& schedule) {
         figure.write(kLanesLeft - 80, top + 120, shortened_title(lane.name, kLaneNameMax), 115, kInk, Anchor::kEnd);
         figure.write(kLanesLeft - 80, top + 220, share_text(lane.busy_ns, duration_ns) + " busy", 90, kGrey,
                      Anchor::kEnd);
-        Tenths taken = kLanesLeft;  // a place shows the run that begins in it first
+        Tenths taken = kLanesLeft;  // a place shows the first run that begins in it
         for (const ScheduleSpan& span : lane.spans) {
             const Tenths left = std::max(x_of(span.begin_ns), taken);
             const Tenths right = std::max(x_of(span.begin_ns + span.length_ns), x_of(span.begin_ns) + kSpanWidthMin);

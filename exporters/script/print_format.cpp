@@ -101,7 +101,7 @@ std::optional<TraceField> parse_field(std::string_view line) {
     return field;
 }
 
-// Recursive descent over the expressions; each function takes what it names, and returns false where that isn't.
+// Recursive descent over the expressions; each function consumes what it names, or returns false.
 class PrintGrammar {
 public:
     PrintGrammar(std::string_view text, std::span<const TraceField> fields) : rest_{text}, fields_{fields} {}
@@ -150,7 +150,7 @@ private:
         return !rest_.empty() && is_digit(rest_.front()) && word().size() <= 24;
     }
 
-    // Literals, one behind the other. Of a printf format no width or precision that isn't short and constant.
+    // Consecutive string literals. A printf format may have only short constant widths and precisions.
     bool string(bool is_format) {
         bool has_any = false;
         while (take("\"")) {
@@ -288,7 +288,7 @@ private:
         return function(word(), depth);
     }
 
-    // Or the name of a constant, which counts as 0.
+    // A function call; or the name of a constant, which counts as 0.
     bool function(std::string_view name, int depth) {
         if (name.empty() || !take("(")) {
             return !name.empty();
@@ -339,7 +339,7 @@ TraceLayout parse_trace_layout(std::string_view format) {
         return layout;
     }
     layout.print = format.substr(print + kPrint.size());
-    // Ends of lists of names: libtraceevent doesn't expect them.
+    // Removes the ends of name lists: libtraceevent doesn't expect them.
     for (const std::string_view end : {", { 0, ((void *)0) }", ", { -1, ((void *)0) }", ", { -1, 0 }"}) {
         for (std::size_t at = layout.print.find(end); at != std::string::npos; at = layout.print.find(end, at)) {
             layout.print.erase(at, end.size());

@@ -35,11 +35,11 @@ constexpr std::size_t kFrameNamesSizeBytesMax = 32U << 20U;
 constexpr std::size_t kCommSizeBytesMax = 255;
 constexpr const char* kUnknown = "[unknown]";
 
-// What is printed of a node of the call chains, whatever the process.
+// What is printed of a call chain's node, in any process.
 struct PrintedFrame {
     std::string symbol;  // empty: none is known
     std::uint64_t symbol_offset = 0;
-    std::uint64_t chain_address = 0;  // in the file; of the kernel and of memory without a file in memory
+    std::uint64_t chain_address = 0;  // in the file; for the kernel and memory without a file, in memory
     ExportedImage image = 0;
     bool has_image = false;
 };
@@ -154,7 +154,7 @@ private:
         return written;
     }
 
-    // -- what a row holds
+    // -- contents of a row
     // ----------------------------------------------------------------------------------------------
 
     static std::uint32_t pid_of(const MergedRow& row) { return static_cast<std::uint32_t>(row.columns->pid[row.row]); }
@@ -228,7 +228,7 @@ private:
         return name;
     }
 
-    // Of the innermost frame, in memory.
+    // The innermost frame's address in memory.
     std::uint64_t address_of(const MergedRow& row, const PrintedFrame& name) {
         if (!name.has_image || images_.place(name.image) != ExportedImages::Place::kProcess) {
             return name.chain_address;

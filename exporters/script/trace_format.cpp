@@ -14,11 +14,11 @@
 namespace perfleet {
 namespace {
 
-// A dynamic field's offset behind a relative one, its length, and an index.
+// A dynamic field's offset after a relative one, its length, and an index.
 constexpr std::size_t kRowBufferSizeBytes =
     3 * kTraceRowSizeBytesMax + (kTraceIndexMax + 1) * kTraceElementSizeBytesMax;
 
-// The format once more, of its fields and expressions alone.
+// The format again, with only its fields and expressions.
 std::string plain_format(const TraceLayout& layout) {
     std::string text = "name: " + layout.name + "\nID: 1\nformat:\n";
     bool was_common = true;
@@ -43,7 +43,7 @@ struct TraceFormat::Library {
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
 
-    // Both borrow what they are called with until the next call.
+    // Both borrow their arguments until the next call.
     static char* resolve(void* priv, unsigned long long* address, char** module) {
         auto& self = *static_cast<Library*>(priv);
         self.function = self.find_function(*address);
@@ -59,7 +59,7 @@ struct TraceFormat::Library {
         std::fill_n(buffer.begin(), row_size, '\0');
         row_size = std::min(raw.size(), kTraceRowSizeBytesMax);
         std::copy_n(raw.begin(), row_size, buffer.begin());
-        // The event is found by its number, wherever the row was recorded.
+        // Finds the event by its number, wherever the row was recorded.
         if (const auto type = std::find_if(fields.begin(), fields.end(),
                                            [](const auto& field) { return field.name == "common_type"; });
             type != fields.end()) {

@@ -14,7 +14,7 @@
 namespace perfleet {
 namespace {
 
-// A call chain and how long it stands; without frames between two samples.
+// A call chain and its duration; no frames between two samples.
 struct Span {
     std::uint32_t node = 0;
     std::uint64_t weight = 0;

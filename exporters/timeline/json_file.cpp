@@ -23,7 +23,7 @@ JsonFile& JsonFile::text(std::string_view text) {
             buffer_ += '\\';
             buffer_ += c;
         } else if (c == '<') {
-            buffer_ += "\\u003c";  // the file may come to stand in a page
+            buffer_ += "\\u003c";  // the file may be embedded in a page
         } else {
             buffer_ += c;
         }

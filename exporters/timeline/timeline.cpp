@@ -165,7 +165,7 @@ private:
         if (!names_) {
             return;
         }
-        // The empty stack is one even where nothing is defined.
+        // The empty stack exists even if no stack is defined.
         const std::size_t stack_count = std::max<std::size_t>(dictionary.stack_count(), 1);
         std::vector<StackCount> all;
         for (std::size_t number = 0; number < stack_count; ++number) {
@@ -174,7 +174,7 @@ private:
         names_->name_epoch(dictionary, all);
         made.nodes.assign(stack_count, 0);
         made.nodes[0] = node_of(0, frame_of(dictionary, kEmptyStack));
-        // A stack's caller has a smaller number, but for the mark of cut chains.
+        // A stack's caller has a smaller number, except the mark of cut chains.
         const auto make = [&](StackNumber stack) {
             const StackNumber caller = caller_of(dictionary, stack);
             made.nodes[stack.value] =
